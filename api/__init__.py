@@ -1,0 +1,1 @@
+"""Allocate Kubernetes DRA devices with a constraint solver."""

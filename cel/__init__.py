@@ -1,0 +1,1 @@
+"""The CEL expression language as Kubernetes DRA uses it."""

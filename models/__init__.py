@@ -1,0 +1,1 @@
+"""What the objects are: models of the APIs, manifests in and out, and the Cluster."""

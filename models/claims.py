@@ -1,0 +1,201 @@
+"""DeviceClass, ResourceClaim and ResourceClaimTemplate (dra-semantics 2.2, 2.3)."""
+
+from typing import Any
+
+from .base import Int64, Model, QuantityText
+from .core import NodeSelector
+from .meta import ObjectMeta
+from .taints import DeviceToleration
+
+
+class CELDeviceSelector(Model):
+    """A CEL expression over ``device``."""
+
+    expression: str = ""
+
+
+class DeviceSelector(Model):
+    """A test a device must pass; only CEL exists (PRE-4)."""
+
+    cel: CELDeviceSelector | None = None
+
+
+class OpaqueDeviceConfiguration(Model):
+    """Parameters that only the named driver understands."""
+
+    driver: str = ""
+    parameters: Any = None
+
+
+class DeviceClassConfiguration(Model):
+    """A config entry of a class."""
+
+    opaque: OpaqueDeviceConfiguration | None = None
+
+
+class DeviceClassSpec(Model):
+    """``spec`` of a DeviceClass."""
+
+    selectors: tuple[DeviceSelector, ...] | None = None
+    config: tuple[DeviceClassConfiguration, ...] | None = None
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(Model):
+    """A kind of device that requests name; without selectors it admits everything."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceClassSpec = DeviceClassSpec()
+
+
+class CapacityRequirements(Model):
+    """How much of a device's capacities a request needs (CAP-1)."""
+
+    requests: dict[str, QuantityText] | None = None
+
+
+class DeviceDerivedAttribute(Model):
+    """An attribute computed by CEL on each candidate, for constraints only (CON-12)."""
+
+    name: str = ""
+    expression: str = ""
+
+
+class ExactDeviceRequest(Model):
+    """``exactly``: devices of one class. ``count`` is None under allocationMode All (CLM-1)."""
+
+    device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] | None = None
+    allocation_mode: str = ""
+    count: Int64 | None = None
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] | None = None
+    capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] | None = None
+
+
+class DeviceSubRequest(Model):
+    """One alternative of ``firstAvailable``; admin access does not exist here."""
+
+    name: str = ""
+    device_class_name: str = ""
+    selectors: tuple[DeviceSelector, ...] | None = None
+    allocation_mode: str = ""
+    count: Int64 | None = None
+    tolerations: tuple[DeviceToleration, ...] | None = None
+    capacity: CapacityRequirements | None = None
+    derived_attributes: tuple[DeviceDerivedAttribute, ...] | None = None
+
+
+class DeviceRequest(Model):
+    """A request: exact, or a list of alternatives."""
+
+    name: str = ""
+    exactly: ExactDeviceRequest | None = None
+    first_available: tuple[DeviceSubRequest, ...] | None = None
+
+
+class DeviceConstraint(Model):
+    """A condition on the devices of some requests together (section 13, CLM-2)."""
+
+    requests: tuple[str, ...] | None = None
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
+class DeviceClaimConfiguration(Model):
+    """A config entry of a claim."""
+
+    requests: tuple[str, ...] | None = None
+    opaque: OpaqueDeviceConfiguration | None = None
+
+
+class DeviceClaim(Model):
+    """``spec.devices`` of a claim."""
+
+    requests: tuple[DeviceRequest, ...] | None = None
+    constraints: tuple[DeviceConstraint, ...] | None = None
+    config: tuple[DeviceClaimConfiguration, ...] | None = None
+
+
+class ResourceClaimSpec(Model):
+    """``spec`` of a ResourceClaim."""
+
+    devices: DeviceClaim = DeviceClaim()
+
+
+class DeviceRequestAllocationResult(Model):
+    """One allocated device (RES-1, RES-2)."""
+
+    request: str = ""
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    admin_access: bool | None = None
+    tolerations: tuple[DeviceToleration, ...] | None = None
+    binding_conditions: tuple[str, ...] | None = None
+    binding_failure_conditions: tuple[str, ...] | None = None
+    share_id: str | None = None
+    consumed_capacity: dict[str, QuantityText] | None = None
+    skip_node_operations: tuple[str, ...] | None = None
+
+
+class DeviceAllocationConfiguration(Model):
+    """A config entry of an allocation, ``FromClass`` or ``FromClaim`` (RES-3 to RES-5)."""
+
+    source: str = ""
+    requests: tuple[str, ...] | None = None
+    opaque: OpaqueDeviceConfiguration | None = None
+
+
+class DeviceAllocationResult(Model):
+    """The devices of an allocation and their configuration."""
+
+    results: tuple[DeviceRequestAllocationResult, ...] | None = None
+    config: tuple[DeviceAllocationConfiguration, ...] | None = None
+
+
+class AllocationResult(Model):
+    """``status.allocation`` (section 15); no node selector means usable everywhere (RES-7)."""
+
+    devices: DeviceAllocationResult = DeviceAllocationResult()
+    node_selector: NodeSelector | None = None
+    allocation_timestamp: str | None = None
+
+
+class ResourceClaimConsumerReference(Model):
+    """Who has reserved a claim."""
+
+    api_group: str = ""
+    resource: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class ResourceClaimStatus(Model):
+    """``status`` of a ResourceClaim."""
+
+    allocation: AllocationResult | None = None
+    reserved_for: tuple[ResourceClaimConsumerReference, ...] | None = None
+
+
+class ResourceClaim(Model):
+    """What a pod asks for, and what it got."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+    status: ResourceClaimStatus | None = None
+
+
+class ResourceClaimTemplateSpec(Model):
+    """``spec`` of a template: metadata to copy and the claim's spec."""
+
+    metadata: ObjectMeta | None = None
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+
+
+class ResourceClaimTemplate(Model):
+    """A claim to be made anew for each pod that names it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()

@@ -1,0 +1,1 @@
+"""Made-up clusters of real shapes, seeded."""
