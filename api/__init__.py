@@ -1,1 +1,39 @@
-"""Allocate Kubernetes DRA devices with a constraint solver."""
+"""Allocate Kubernetes DRA devices with a constraint solver.
+
+>>> import drasat
+>>> cluster = drasat.load("examples/whole-gpus")  # doctest: +SKIP
+>>> drasat.allocate(cluster).to_frame()  # doctest: +SKIP
+
+Names are resolved when first used, so that importing a submodule loads no more than it needs.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .models.cluster import Cluster
+    from .models.problems import InputError
+    from .solver.allocate import allocate
+    from .solver.load import load
+    from .solver.validate import validate
+
+_HOMES = {
+    "Cluster": ".models.cluster",
+    "InputError": ".models.problems",
+    "allocate": ".solver.allocate",
+    "load": ".solver.load",
+    "validate": ".solver.validate",
+}
+
+__all__ = ["Cluster", "InputError", "allocate", "load", "validate"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from the module that defines it (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

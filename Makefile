@@ -1,0 +1,49 @@
+# Every target works alone on a fresh clone with Python 3.11+ and PyPI; all are quick the second time.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+FOLDERS := api cel encoders integrations models peers problem scenarios solver
+EXTRAS := test,lint
+
+.PHONY: demo test setup lint bench link wheel clean help
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+demo: setup  ## allocate the claims of every example and show the tables
+	@sh examples/demo.sh $(BIN)/drasat
+
+test: setup  ## run all tests
+	$(BIN)/pytest
+
+setup: $(VENV)/installed link  ## create the environment
+
+$(VENV)/installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip 'setuptools>=77'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e '.[$(EXTRAS)]'
+	@rm -f build/linked
+	@touch $@
+
+# The strict editable install links file by file: a new or moved file needs new links.
+link: $(VENV)/installed
+	@mkdir -p build
+	@find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort > build/files
+	@cmp -s build/files build/linked || { \
+	  $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=strict -e . \
+	  && cp build/files build/linked; }
+
+lint: setup  ## ruff, mypy (strict), import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	sh .ci/mypy $(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup  ## measure each phase on scenarios of 100, 1,000 and 10,000 nodes
+	$(BIN)/python benchmarks/run.py
+
+wheel: setup  ## build the wheel
+	$(BIN)/python -m build --wheel --outdir dist .
+
+clean:  ## remove what make created
+	rm -rf $(VENV) build dist *.egg-info

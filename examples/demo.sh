@@ -1,0 +1,9 @@
+#!/bin/sh
+# Allocate the claims of every example: demo.sh [DRASAT]
+set -eu
+drasat=${1:-drasat}
+for folder in "$(dirname "$0")"/*/; do
+  printf '\n== %s\n' "$(basename "$folder")"
+  sed -n '3,4p' "$folder/README.md"
+  "$drasat" allocate -f "$folder"
+done

@@ -1,0 +1,69 @@
+"""What the installed package looks like from outside the checkout."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = ("ortools", "pandas", "networkx", "numpy")
+
+
+def run(code, tmp_path, *argv):
+    return subprocess.run(
+        [sys.executable, *argv, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def loaded_by(code, tmp_path):
+    done = run(f"{code}\nimport sys; print(*sorted(sys.modules))", tmp_path)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_no_folder_is_importable_by_a_generic_name(tmp_path):
+    script = (ROOT / "tests/packaging/generic_names.py").read_text()
+    done = run(script, tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "importable by a generic name: none"), done.stderr
+
+
+def test_importing_the_package_loads_no_part_of_it(tmp_path):
+    loaded = loaded_by("import drasat", tmp_path)
+    assert {name for name in loaded if name.startswith("drasat.")} == set()
+
+
+@pytest.mark.parametrize("name", ["load", "allocate", "validate", "InputError"])
+def test_public_names_resolve_lazily(name, tmp_path):
+    loaded = loaded_by(f"import drasat; assert drasat.{name}; assert '{name}' in dir(drasat)", tmp_path)
+    assert "drasat.models" in loaded
+
+
+def test_unknown_name_is_an_attribute_error(tmp_path):
+    done = run("import drasat; drasat.nonsense", tmp_path)
+    assert "AttributeError: module 'drasat' has no attribute 'nonsense'" in done.stderr
+
+
+@pytest.mark.parametrize("module", ["drasat.cli.main", "drasat.models.manifests", "drasat.cel", "drasat.solver.allocate"])
+def test_no_heavy_library_is_loaded_before_it_is_needed(module, tmp_path):
+    assert not loaded_by(f"import {module}", tmp_path).intersection(HEAVY)
+
+
+def test_every_folder_with_modules_is_listed_as_a_package():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    folders = {listed["package-dir"][package] for package in listed["packages"]}
+    present = {
+        str(path.parent.relative_to(ROOT))
+        for top in ("api", "cel", "encoders", "integrations", "models", "peers", "problem", "scenarios", "solver")
+        for path in (ROOT / top).rglob("__init__.py")
+    }
+    assert folders == present
+
+
+def test_ortools_is_bounded_on_both_sides_and_the_rest_below_only():
+    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    bounds = {re.match(r"[\w.-]+", line).group().lower(): line for line in requirements}
+    assert "<" in bounds.pop("ortools")
+    assert all(">=" in line and "<" not in line for line in bounds.values())
