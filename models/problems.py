@@ -1,0 +1,69 @@
+"""What is wrong with the input: problems as values, each naming file, document, object and field."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Where an object was read: a document of a file, counted from 1; 0 means the file as a whole.
+
+    ``items`` leads into a ``kind: List``, also counted from 1.
+    """
+
+    file: str
+    document: int
+    items: tuple[int, ...] = ()
+
+    def item(self, number: int) -> "Source":
+        """The place of an item of the list that stands here."""
+        return Source(self.file, self.document, (*self.items, number))
+
+    def __str__(self) -> str:
+        document = [f"document {self.document}"] if self.document else []
+        return " ".join([self.file, *document, *(f"item {number}" for number in self.items)])
+
+
+@dataclass(frozen=True, slots=True)
+class InputProblem:
+    """One thing that is wrong. ``name`` is ``namespace/name`` for an object in a namespace."""
+
+    source: Source
+    field: str
+    message: str
+    severity: Severity = "error"
+    kind: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        told = f"{self.kind} {self.name}".strip()
+        warning = "warning" if self.severity == "warning" else ""
+        return one_line(": ".join(filter(None, [str(self.source), told, warning, self.field, self.message])))
+
+
+class InputError(Exception):
+    """The input cannot be used; ``problems`` holds everything that was found, in reading order."""
+
+    def __init__(self, problems: Iterable[InputProblem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without characters that would move a terminal's cursor or colours."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def has_errors(problems: Iterable[InputProblem]) -> bool:
+    """Whether any problem is more than a warning."""
+    return any(problem.severity == "error" for problem in problems)
