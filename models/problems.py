@@ -19,7 +19,7 @@ class Source:
     items: tuple[int, ...] = ()
 
     def item(self, number: int) -> "Source":
-        """The place of an item of the list that stands here."""
+        """Name an item of the list that stands here."""
         return Source(self.file, self.document, (*self.items, number))
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class InputError(Exception):
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without characters that would move a terminal's cursor or colours."""
+    """Put the text on one line, without characters that move a terminal's cursor or change its colours."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
