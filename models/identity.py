@@ -1,0 +1,12 @@
+"""Names by which objects are told apart (dra-semantics section 1)."""
+
+from typing import TypeAlias
+
+# Driver and pool name; the name alone is not unique (CTR-5).
+PoolId: TypeAlias = tuple[str, str]
+
+# Driver, pool and device name.
+DeviceId: TypeAlias = tuple[str, str, str]
+
+# Namespace and name of a claim, pod or template.
+ObjectKey: TypeAlias = tuple[str, str]
