@@ -18,12 +18,269 @@ type           ``TypeValue``
 optional       ``Optional``
 =============  ==========================================================
 
-Opaque Kubernetes types are objects of their own: ``models.quantity.Quantity``, ``models.versions.Version`` (Semver), and the
-url, ip, cidr and format values of ``cel/libraries``.
+Opaque Kubernetes types are objects of their own: ``models.quantity.Quantity``, ``models.versions.Version`` (Semver), and
+the url, ip, cidr and format values of ``cel/libraries``. Whoever defines such a class registers it (``register``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from . import types
+from .cost_meter import tick
+from .errors import CelRuntimeError
+from .types import Type
+from .values_time import NANOS, Duration, Timestamp
+
+__all__ = [
+    "INT_MAX", "INT_MIN", "NANOS", "NONE", "UINT_MAX", "CelMap", "Duration", "Optional", "Timestamp", "TypeValue",
+    "UInt", "Value", "compare", "equal", "register", "runtime_type", "stored_key",
+]  # fmt: skip
+
 Value: TypeAlias = Any
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+UINT_MAX = 2**64 - 1
+
+
+class UInt(int):
+    """A uint; equal to the int of the same value, as CEL has it, but of another type."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """A type as a value, e.g. what ``type(1)`` gives; parameters are not told apart."""
+
+    name: str
+
+
+class Optional:
+    """An optional value; ``NONE`` is the one without a value."""
+
+    __slots__ = ("present", "value")
+
+    def __init__(self, value: Value = None, *, present: bool = True) -> None:
+        self.value = value
+        self.present = present
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Optional) and equal(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Optional({self.value!r})" if self.present else "NONE"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Optional, (self.value,)) if self.present else "NONE"  # type: ignore[return-value]
+
+
+NONE = Optional(present=False)
+
+
+class _BoolKey:
+    """Stands for a bool key inside ``CelMap.entries``, where True would meet 1."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (stored_key, (self.value,))
+
+
+_FALSE, _TRUE = _BoolKey(False), _BoolKey(True)
+
+
+def stored_key(key: Value) -> Any:
+    """The form of a key inside ``CelMap.entries``: itself, but for bools."""
+    if key is True:
+        return _TRUE
+    return _FALSE if key is False else key
+
+
+class CelMap(Mapping[Value, Value]):
+    """A map with keys of type bool, int, uint and string, in insertion order.
+
+    Equal numbers of the types int, uint and double find each other; ``True`` and ``1`` are different keys.
+    ``entries`` is the plain dict behind it, for quick look-ups of keys that are not bools.
+    """
+
+    __slots__ = ("entries",)
+    entries: dict[Any, Value]
+
+    def __init__(self, pairs: Iterable[tuple[Value, Value]] = ()) -> None:
+        self.entries = {stored_key(key): value for key, value in pairs}
+
+    @classmethod
+    def of(cls, entries: dict[Any, Value]) -> CelMap:
+        """A map over a dict without bool keys, which it then owns."""
+        made = cls.__new__(cls)
+        made.entries = entries
+        return made
+
+    def __getitem__(self, key: Value) -> Value:
+        return self.entries[stored_key(key)]
+
+    def __contains__(self, key: object) -> bool:
+        return stored_key(key) in self.entries
+
+    def __iter__(self) -> Iterator[Value]:
+        for key in self.entries:
+            yield key.value if type(key) is _BoolKey else key
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Mapping):
+            return equal(self, other if isinstance(other, CelMap) else CelMap(other.items()))
+        return NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{key!r}: {value!r}" for key, value in self.items()) + "}"
+
+
+_RUNTIME_TYPES: dict[type, Type] = {
+    type(None): types.NULL,
+    bool: types.BOOL,
+    int: types.INT,
+    UInt: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    list: types.list_of(types.DYN),
+    tuple: types.list_of(types.DYN),
+    CelMap: types.map_of(types.DYN, types.DYN),
+    Timestamp: types.TIMESTAMP,
+    Duration: types.DURATION,
+    TypeValue: types.type_of(types.DYN),
+    Optional: types.optional_of(types.DYN),
+}
+
+
+def register(python: type, type_: Type) -> None:
+    """Make instances of a Python class values of an opaque type; they are compared by ``==``."""
+    _RUNTIME_TYPES[python] = type_
+
+
+def runtime_type(python: type) -> Type:
+    """The CEL type of the instances of a Python class; ``CelRuntimeError`` when they are no values."""
+    try:
+        return _RUNTIME_TYPES[python]
+    except KeyError:
+        raise CelRuntimeError(f"unsupported value of type {python.__name__}") from None
+
+
+_NUMBERS = (int, float, UInt)
+_LISTS = (list, tuple)
+_MISSING = object()
+# How many pairs a deep comparison looks at before it asks whether the deadline has passed.
+_STRIDE = 1024
+
+
+def equal(a: Value, b: Value) -> bool:
+    """Equality as cel-go has it (cel.md 1.4): between all types, numbers by value, NaN equal to nothing.
+
+    ``CelRuntimeError`` (no such overload) where an opaque type stands on the left of another type.
+    """
+    leaf = _LEAVES.get(type(a))
+    if leaf is not None:
+        return leaf(a, b)
+    pairs = _PAIRS.get(type(a))
+    return _equal_opaque(a, b) if pairs is None else _equal_deep(pairs(a, b))
+
+
+def compare(a: Value, b: Value) -> int:
+    """-1, 0 or 1; numbers across types, otherwise two values of one ordered type (else ``CelRuntimeError``)."""
+    if not comparable(a, b):
+        raise CelRuntimeError("no such overload")
+    return int(a > b) - int(a < b)
+
+
+def comparable(a: Value, b: Value) -> bool:
+    """Whether ``<`` is defined between the two."""
+    left, right = type(a), type(b)
+    return (left in _ORDERED and left is right) or (left in _NUMBERS and right in _NUMBERS)
+
+
+_ORDERED = frozenset({bool, int, UInt, float, str, bytes, Timestamp, Duration})
+
+
+def _equal_number(a: Value, b: Value) -> bool:
+    return type(b) in _NUMBERS and a == b
+
+
+def _equal_same_type(a: Value, b: Value) -> bool:
+    return type(a) is type(b) and a == b
+
+
+def _equal_opaque(a: Value, b: Value) -> bool:
+    if type(a) is not type(b):
+        raise CelRuntimeError("no such overload")
+    return bool(a == b)
+
+
+_LEAVES: dict[type, Callable[[Value, Value], bool]] = {
+    **dict.fromkeys((bool, str, bytes, Timestamp, Duration, TypeValue, type(None)), _equal_same_type),
+    **dict.fromkeys(_NUMBERS, _equal_number),
+}
+
+
+def _list_pairs(a: Value, b: Value) -> Iterable[tuple[Value, Value]] | None:
+    if type(b) not in _LISTS or len(a) != len(b):
+        return None
+    return zip(a, b, strict=True)
+
+
+def _map_pairs(a: CelMap, b: Value) -> Iterable[tuple[Value, Value]] | None:
+    if type(b) is not CelMap or len(a.entries) != len(b.entries):
+        return None
+    other = b.entries
+    return ((value, other.get(key, _MISSING)) for key, value in a.entries.items())
+
+
+def _optional_pairs(a: Optional, b: Value) -> Iterable[tuple[Value, Value]] | None:
+    if type(b) is not Optional or a.present != b.present:
+        return None
+    return ((a.value, b.value),) if a.present else ()
+
+
+_PAIRS: dict[type, Callable[[Any, Value], Iterable[tuple[Value, Value]] | None]] = {
+    list: _list_pairs,
+    tuple: _list_pairs,
+    CelMap: _map_pairs,
+    Optional: _optional_pairs,
+}
+
+
+def _equal_deep(top: Iterable[tuple[Value, Value]] | None) -> bool:
+    """Equality of all pairs, and of the pairs inside them; with a stack of its own, as values may be deep."""
+    if top is None:
+        return False
+    stack, seen = [iter(top)], 0
+    while stack:
+        for a, b in stack[-1]:
+            seen += 1
+            if seen % _STRIDE == 0:
+                tick(_STRIDE)
+            nested = _PAIRS.get(type(a))
+            if nested is None:
+                if not equal(a, b):
+                    return False
+                continue
+            pairs = nested(a, b)
+            if pairs is None:
+                return False
+            stack.append(iter(pairs))
+            break
+        else:
+            stack.pop()
+    return True
