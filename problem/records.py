@@ -1,0 +1,156 @@
+"""The Problem: one question about one node's devices, compiled to plain integers.
+
+Devices are numbered in visiting order (POOL-11), demands (an exact request, or one alternative of a list) in the order
+the search reaches them. Nothing here knows Kubernetes or a solver; names stand beside the numbers for messages only.
+Amounts are exact integers in units of 10^-9.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Amounts = tuple[tuple[int, int], ...]
+"""Pairs of a row (of capacities or of counters) and an amount."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A filter that a candidate fails. ``error`` is the text if evaluating it went wrong; ``detail`` says more."""
+
+    filter: str
+    detail: str = ""
+    error: str = ""
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What devices are chosen for: an exact request or one alternative of a list request."""
+
+    index: int
+    claim: int
+    request: str
+    subrequest: str
+    class_name: str
+    count: int
+    """Devices needed; under ``all_devices`` the number listed."""
+    all_devices: bool
+    admin: bool
+    candidates: tuple[int, ...]
+    """Devices to visit, in order; under ``all_devices`` those that must all be taken."""
+    traps: dict[int, Failure] = field(default_factory=dict)
+    """Candidates whose visit is a fatal error (CEL-6, CEL-7)."""
+    barred: frozenset[int] = frozenset()
+    """Under ``all_devices``: listed devices that can never be taken (SRCH-6)."""
+    amounts: dict[int, Amounts] = field(default_factory=dict)
+    """What a candidate's capacities would be drawn on (CAP-3)."""
+    constraints: tuple[int, ...] = ()
+    failures: tuple[tuple[Failure, ...], ...] = ()
+    """For each device of the problem every filter that it fails."""
+
+    @property
+    def label(self) -> str:
+        """The name in results: ``request`` or ``request/subrequest``."""
+        return f"{self.request}/{self.subrequest}" if self.subrequest else self.request
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A matchAttribute or distinctAttribute entry of a claim (section 13).
+
+    ``tokens[demand][device]`` is the device's value: in scalar mode a number per distinct value, in set mode a bit set.
+    """
+
+    claim: int
+    kind: Literal["matchAttribute", "distinctAttribute"]
+    attribute: str
+    sets: bool
+    tokens: dict[int, dict[int, int]]
+    errors: dict[int, dict[int, Failure]] = field(default_factory=dict)
+    """Derived attributes that could not be computed (CON-12)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of a claim: its demands in order, several only if it is a list."""
+
+    name: str
+    listed: bool
+    demands: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim: its requests, and which of the problem's constraints are its own."""
+
+    requests: tuple[Request, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Counter rows of the pools, and what each device draws from them (section 11)."""
+
+    names: tuple[tuple[str, str], ...] = ()
+    """Counter set and counter of each row."""
+    pool_of_row: tuple[int, ...] = ()
+    consumption: dict[int, Amounts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Compatibility groups: for each device the sets it draws from and its groups there (section 12).
+
+    Groups are a bit set whose bit 0 says that there are any; 0 means none.
+    """
+
+    sets: tuple[tuple[int, str], ...] = ()
+    """Pool and name of each counter set."""
+    membership: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+
+def joined_groups(state: int | None, groups: int) -> int:
+    """The state of a counter set after a device with these groups came (GRP-2); mixed company fits nobody."""
+    if state is None:
+        return groups
+    return state & groups if state and groups else max(min(state, 1), min(groups, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Capacities:
+    """Capacity rows, several a device: name and total."""
+
+    names: tuple[str, ...] = ()
+    totals: tuple[int, ...] = ()
+    rows: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """What is taken before the search starts, by the numbers of the Problem.
+
+    ``available`` are the counter rows' remains (CTR-1); ``groups`` the running state of each counter set (GRP-2):
+    None for nothing placed, 0 for devices without groups, else the common groups with bit 0.
+    """
+
+    dedicated: frozenset[int] = frozenset()
+    shares: dict[int, int] = field(default_factory=dict)
+    consumed: dict[int, int] = field(default_factory=dict)
+    available: tuple[int, ...] = ()
+    groups: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One question: may these claims be allocated from these devices?"""
+
+    size: int
+    """Number of devices."""
+    claims: tuple[Claim, ...]
+    demands: tuple[Demand, ...]
+    constraints: tuple[Constraint, ...] = ()
+    shared: frozenset[int] = frozenset()
+    """Multi-allocatable devices."""
+    capacities: Capacities = Capacities()
+    counters: Counters = Counters()
+    groups: Groups = Groups()

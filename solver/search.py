@@ -1,0 +1,82 @@
+"""The backtracking search: depth first, first complete solution wins (section 14).
+
+A stack machine instead of recursion. Each turn of the loop is one *step*, the entry of what upstream does recursively:
+choose the next device, start a request, start an alternative, start a claim, done. Steps are counted exactly alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from ..problem.outcomes import DeadlineExceededError
+from ..problem.records import InUse, Problem
+from .search_plan import SOLVED, Choice, Ending, Frame, MustTake, Node, Plan, program
+from .search_state import State
+
+# Steps between two looks at the clock (SRCH-10).
+CHECK_INTERVAL = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A device taken for a demand, both by their numbers in the Problem."""
+
+    demand: int
+    device: int
+
+
+class Search:
+    """One search. ``steps`` may be read at any time; the rest belongs to the points of the program.
+
+    ``deadline`` is a reading of ``clock``, in seconds; None: no limit.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        in_use: InUse,
+        *,
+        deadline: float | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.steps = 0
+        self.frames: list[Frame] = []
+        self.node: Node = program(problem, State(problem, in_use))
+        self.plan: Plan | None = None
+        self.k = 0
+        self._deadline = deadline
+        self._clock = clock
+        self._next_check = 0
+
+    def run(self) -> tuple[Pick, ...] | None:
+        """The first solution in search order, or None if there is none.
+
+        Raises ``FatalError`` (CEL-7, SRCH-7, CON-12) and ``DeadlineExceededError``.
+        """
+        frames = self.frames
+        while True:
+            ending = self._step()
+            while ending is not None:
+                if ending is SOLVED:
+                    return self._picks()
+                if not frames:
+                    return None
+                ending = frames[-1].resume(self, ending)
+
+    def _step(self) -> Ending | None:
+        self.steps += 1
+        if self.steps > self._next_check:
+            self._check_deadline()
+        plan = self.plan
+        return self.node.start(self) if plan is None else plan.enter(self, self.k)
+
+    def _check_deadline(self) -> None:
+        self._next_check = self.steps + CHECK_INTERVAL
+        if self._deadline is not None and self._clock() >= self._deadline:
+            raise DeadlineExceededError("filter operation aborted: the time limit passed")
+
+    def _picks(self) -> tuple[Pick, ...]:
+        choices = (frame for frame in self.frames if isinstance(frame, (Choice, MustTake)))
+        return tuple(Pick(choice.plan.demand.index, choice.device) for choice in choices)
