@@ -5,12 +5,16 @@ each, however long, so the depth of a tree is the depth of its brackets and no p
 stack than that. Macros are kept as they were written; no pass needs them expanded.
 
 ``pos`` is an offset into the expression's text, in code points; ``errors.location`` makes line and column of it.
+It is where cel-go reports an error of the node: the operator, the dot of a selection, the opening bracket of a call,
+an index or a literal list. No two operations share one, so it also serves as their key; nodes that only hold
+others together (``Postfix``, ``Chain``) have that of their first operand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .values import Value
 
@@ -82,20 +86,22 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Logical:
-    """``a && b && ...`` or ``a || b || ...``, two operands or more."""
+    """``a && b && ...`` or ``a || b || ...``, two operands or more; ``positions`` are those of the operators."""
 
     operator: str
     operands: tuple[Node, ...]
     pos: int
+    positions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """``c1 ? v1 : c2 ? v2 : ... : otherwise``; ``pos`` is that of the first question mark."""
+    """``c1 ? v1 : c2 ? v2 : ... : otherwise``; ``positions`` are those of the question marks, ``pos`` of the first."""
 
     branches: tuple[tuple[Node, Node], ...]
     otherwise: Node
     pos: int
+    positions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +185,23 @@ class Macro:
     pos: int
 
 
-Node: TypeAlias = (
-    "Literal | Ident | ListLiteral | MapLiteral | Struct | Unary | Chain | Logical | Conditional | Call | Has | Bind | Postfix"
-)
+Node: TypeAlias = "Literal | Ident | ListLiteral | MapLiteral | Struct | Unary | Chain | Logical | Conditional | Call | Has | Bind | Postfix"
 Step: TypeAlias = "Select | Index | Method | Macro"
+
+
+def position(node: Node) -> int:
+    """Where cel-go places a node: at its outermost operation."""
+    place = _PLACES.get(type(node))
+    return place(node) if place else node.pos
+
+
+def _middle(node: Logical) -> int:
+    """The outermost operator of the balanced tree that cel-go makes of ``&&`` and ``||`` in a row."""
+    return node.positions[len(node.positions) // 2]
+
+
+_PLACES: dict[type, Callable[[Any], int]] = {
+    Postfix: lambda node: node.steps[-1].pos,
+    Chain: lambda node: node.rest[-1][2],
+    Logical: _middle,
+}
