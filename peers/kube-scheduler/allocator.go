@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,12 +36,16 @@ func cacheFor(switches structured.Features) *cel.Cache {
 var variants = []string{"stable", "incubating", "experimental"}
 
 // selectVariant is global in the module; requests are answered one after the other.
-func selectVariant(name string) {
+func selectVariant(name string) error {
 	if name == "" {
 		structured.EnableAllocators(variants...)
-		return
+		return nil
+	}
+	if !slices.Contains(variants, name) {
+		return fmt.Errorf("unknown variant %q, known are: %s", name, strings.Join(variants, ", "))
 	}
 	structured.EnableAllocators(name)
+	return nil
 }
 
 type classes map[string]*resourceapi.DeviceClass
@@ -69,18 +75,18 @@ type engine struct {
 }
 
 func newEngine(req *request) *engine {
-	selectVariant(req.Variant)
 	byName := classes{}
 	for _, class := range req.Classes {
 		byName[class.Name] = class
 	}
-	slices := req.Slices
+	published := req.Slices
 	if req.Features.DeviceTaintRules {
-		slices = withRules(slices, req.TaintRules)
+		published = withRules(published, req.TaintRules)
 	}
 	switches := req.Features.Features
 	return &engine{
-		switches: switches, classes: byName, slices: slices, cache: cacheFor(switches), limit: seconds(req.CallLimitSeconds),
+		switches: switches, classes: byName, slices: published,
+		cache: cacheFor(switches), limit: seconds(req.CallLimitSeconds),
 	}
 }
 

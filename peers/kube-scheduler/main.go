@@ -59,6 +59,8 @@ func writeLine(out *bufio.Writer, value any) error {
 	return out.Flush()
 }
 
+var handlers = map[string]func(*request) any{"allocate": allocate, "schedule": schedule}
+
 // answer never fails: what cannot be answered, a panic of the allocator included, is a failure object.
 func answer(line []byte) (result any) {
 	var req request
@@ -73,6 +75,9 @@ func answer(line []byte) (result any) {
 	handler, known := handlers[req.Kind]
 	if !known {
 		return failure{ID: req.ID, Failure: fmt.Sprintf("unknown kind of request %q", req.Kind)}
+	}
+	if err := selectVariant(req.Variant); err != nil {
+		return failure{ID: req.ID, Failure: err.Error()}
 	}
 	return handler(&req)
 }

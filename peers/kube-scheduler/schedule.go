@@ -3,44 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/dynamic-resource-allocation/structured"
 )
-
-var handlers = map[string]func(*request) any{"allocate": allocate, "schedule": schedule}
-
-func allocate(req *request) any {
-	if req.Node == nil {
-		return failure{ID: req.ID, Failure: "allocate needs a node"}
-	}
-	e := newEngine(req)
-	state := stateOf(req.Allocated, e.switches.ConsumableCapacity)
-	ctx, cancel := withLimit(context.Background(), seconds(req.TimeLimitSeconds))
-	defer cancel()
-	result := e.timed(ctx, state, func(allocator structured.Allocator) verdict {
-		return e.try(ctx, allocator, req.Node, req.Claims)
-	})
-	return allocateAnswer{ID: req.ID, verdict: result}
-}
-
-// timed makes an allocator, lets it be used, and adds what the whole took.
-func (e *engine) timed(
-	ctx context.Context, state structured.AllocatedState, use func(structured.Allocator) verdict,
-) verdict {
-	start := time.Now()
-	allocator, err := e.allocator(ctx, state)
-	if err != nil {
-		return failed(err)
-	}
-	result := use(allocator)
-	result.Seconds = time.Since(start).Seconds()
-	result.Steps, result.Variant = statistics(allocator)
-	return result
-}
 
 func schedule(req *request) any {
 	s := newScheduler(req)
@@ -125,17 +94,11 @@ func (s *scheduler) firstFit(
 	asked []*resourceapi.ResourceClaim, tied []*corev1.NodeSelector, result *podVerdict,
 ) verdict {
 	last := verdict{Outcome: unallocatable}
-	for _, node := range s.nodes {
-		if p.Nodes != nil && !slices.Contains(p.Nodes, node.Name) {
-			continue
-		}
-		reachable, err := s.reachable(node, tied)
-		if err != nil {
-			return failed(err)
-		}
-		if !reachable {
-			continue
-		}
+	nodes, err := s.candidates(p, tied)
+	if err != nil {
+		return failed(err)
+	}
+	for _, node := range nodes {
 		result.NodesTried++
 		attempt := s.try(ctx, allocator, node, asked)
 		if attempt.Outcome == allocated {
@@ -149,6 +112,25 @@ func (s *scheduler) firstFit(
 		}
 	}
 	return last
+}
+
+// candidates are the nodes the pod may be on, in the order of the request.
+func (s *scheduler) candidates(p *pod, tied []*corev1.NodeSelector) ([]*corev1.Node, error) {
+	named := sets.New(p.Nodes...)
+	var nodes []*corev1.Node
+	for _, node := range s.nodes {
+		if p.Nodes != nil && !named.Has(node.Name) {
+			continue
+		}
+		reachable, err := s.reachable(node, tied)
+		if err != nil {
+			return nil, err
+		}
+		if reachable {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes, nil
 }
 
 func (s *scheduler) reachable(node *corev1.Node, tied []*corev1.NodeSelector) (bool, error) {
