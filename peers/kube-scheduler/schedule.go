@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -48,7 +49,9 @@ func newScheduler(req *request) *scheduler {
 	return s
 }
 
-func key(namespace, name string) string { return namespace + "/" + name }
+func key(namespace, name string) string {
+	return cmp.Or(namespace, corev1.NamespaceDefault) + "/" + name
+}
 
 // place puts one pod on the first node that fits and keeps what its claims got.
 func (s *scheduler) place(ctx context.Context, p *pod) podVerdict {

@@ -1,0 +1,1 @@
+"""Programs of other systems that drasat runs beside itself."""

@@ -1,0 +1,8 @@
+"""What goes wrong with a peer."""
+
+
+class PeerError(RuntimeError):
+    """A peer is missing or cannot be trusted: it crashed, hung, ran out of memory or talked nonsense. One line.
+
+    Never means that something cannot be allocated: such an answer is a verdict.
+    """

@@ -1,0 +1,98 @@
+"""What the peers are asked, as JSON: structs around the models (protocol 1)."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ..models.base import Model
+from ..models.claims import DeviceClass, ResourceClaim
+from ..models.core import Node
+from ..models.gates import FeatureGates
+from ..models.slices import ResourceSlice
+from ..models.taints import DeviceTaintRule
+
+PROTOCOL = 1
+
+# Which implementation of the allocator answers; empty: the first one that supports the features (FEAT-3).
+Variant: TypeAlias = Literal["", "stable", "incubating", "experimental"]
+
+
+class Features(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
+    """The allocator's switches under upstream's names, and the gate of the taint rules (FEAT-1)."""
+
+    admin_access: bool = False
+    compatibility_groups: bool = False
+    consumable_capacity: bool = False
+    derived_attributes: bool = False
+    device_binding_and_status: bool = False
+    device_taints: bool = False
+    fractional_capacity_range: bool = False
+    list_type_attributes: bool = False
+    optional_node_operations: bool = False
+    partitionable_devices: bool = False
+    prioritized_list: bool = False
+    device_taint_rules: bool = False
+
+
+# Ours to upstream's, where the names differ.
+_RENAMED = {"device_binding_and_status": "binding_conditions", "list_type_attributes": "list_attributes"}
+
+
+def features(gates: FeatureGates) -> Features:
+    """Translate gates to the allocator's switches."""
+    return Features(**{name: getattr(gates, _RENAMED.get(name, name)) for name in Features.__struct_fields__})
+
+
+class Supply(Model, frozen=True, kw_only=True):
+    """What is offered and in use, and under which rules: the part common to all requests.
+
+    ``allocated`` are the claims in use; ``claims`` have the API server's defaults filled in (CLM-1).
+    """
+
+    classes: Sequence[DeviceClass] = ()
+    slices: Sequence[ResourceSlice] = ()
+    taint_rules: Sequence[DeviceTaintRule] = ()
+    allocated: Sequence[ResourceClaim] = ()
+    features: Features = Features()
+    variant: Variant = ""
+
+
+class AllocateRequest(Supply, frozen=True, kw_only=True, tag_field="kind", tag="allocate"):
+    """The claims of one pod, in order, on one node. ``time_limit_seconds`` 0 is none."""
+
+    id: int = 0
+    node: Node
+    claims: Sequence[ResourceClaim] = ()
+    time_limit_seconds: float = 0.0
+
+
+class PodRequest(Model, frozen=True, kw_only=True):
+    """A pod to schedule: names of claims in its namespace, and the nodes it may be on (None: all)."""
+
+    namespace: str
+    name: str
+    claims: Sequence[str] = ()
+    nodes: Sequence[str] | None = None
+
+
+class ScheduleRequest(Supply, frozen=True, kw_only=True, tag_field="kind", tag="schedule"):
+    """Pods one by one, each on the first node that fits, in the order given; ``claims`` is what pods name.
+
+    ``time_limit_seconds`` bounds the whole, ``call_limit_seconds`` each call of the allocator; 0 is none.
+    """
+
+    id: int = 0
+    nodes: Sequence[Node] = ()
+    pods: Sequence[PodRequest] = ()
+    claims: Sequence[ResourceClaim] = ()
+    time_limit_seconds: float = 0.0
+    call_limit_seconds: float = 0.0
+
+
+Request: TypeAlias = AllocateRequest | ScheduleRequest
+
+
+def encode(request: Request, number: int) -> bytes:
+    """Write the request as a line of JSON (without line end), numbered."""
+    return msgspec.json.encode(msgspec.structs.replace(request, id=number))
