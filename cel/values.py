@@ -18,8 +18,8 @@ type           ``TypeValue``
 optional       ``Optional``
 =============  ==========================================================
 
-Opaque Kubernetes types are objects of their own: ``models.quantity.Quantity``, ``models.versions.Version`` (Semver), and
-the url, ip, cidr and format values of ``cel/libraries``. Whoever defines such a class registers it (``register``).
+Opaque Kubernetes types are objects of their own: ``models.quantity.Quantity``, ``models.versions.Version`` (Semver),
+and the url, ip, cidr and format values of ``cel/libraries``. They are made values by ``register``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .values_time import NANOS, Duration, Timestamp
 
 __all__ = [
     "INT_MAX", "INT_MIN", "NANOS", "NONE", "UINT_MAX", "CelMap", "Duration", "Optional", "Timestamp", "TypeValue",
-    "UInt", "Value", "compare", "equal", "register", "runtime_type", "stored_key",
+    "UInt", "Value", "comparable", "compare", "equal", "register", "runtime_type", "stored_key",
 ]  # fmt: skip
 
 Value: TypeAlias = Any
@@ -179,8 +179,9 @@ def runtime_type(python: type) -> Type:
         raise CelRuntimeError(f"unsupported value of type {python.__name__}") from None
 
 
-_NUMBERS = (int, float, UInt)
-_LISTS = (list, tuple)
+_NUMBERS = frozenset({int, float, UInt})
+_LISTS = frozenset({list, tuple})
+_ORDERED = frozenset({bool, int, UInt, float, str, bytes, Timestamp, Duration})
 _MISSING = object()
 # How many pairs a deep comparison looks at before it asks whether the deadline has passed.
 _STRIDE = 1024
@@ -189,20 +190,18 @@ _STRIDE = 1024
 def equal(a: Value, b: Value) -> bool:
     """Equality as cel-go has it (cel.md 1.4): between all types, numbers by value, NaN equal to nothing.
 
-    ``CelRuntimeError`` (no such overload) where an opaque type stands on the left of another type.
+    ``CelRuntimeError`` (no such overload) where an opaque type stands on the left of another type; inside lists and
+    maps such an error counts as equal.
     """
     leaf = _LEAVES.get(type(a))
     if leaf is not None:
         return leaf(a, b)
+    if type(a) is Optional:
+        if type(b) is not Optional or a.present != b.present:
+            return False
+        return not a.present or equal(a.value, b.value)
     pairs = _PAIRS.get(type(a))
     return _equal_opaque(a, b) if pairs is None else _equal_deep(pairs(a, b))
-
-
-def compare(a: Value, b: Value) -> int:
-    """-1, 0 or 1; numbers across types, otherwise two values of one ordered type (else ``CelRuntimeError``)."""
-    if not comparable(a, b):
-        raise CelRuntimeError("no such overload")
-    return int(a > b) - int(a < b)
 
 
 def comparable(a: Value, b: Value) -> bool:
@@ -211,49 +210,67 @@ def comparable(a: Value, b: Value) -> bool:
     return (left in _ORDERED and left is right) or (left in _NUMBERS and right in _NUMBERS)
 
 
-_ORDERED = frozenset({bool, int, UInt, float, str, bytes, Timestamp, Duration})
+def compare(a: Value, b: Value) -> int:
+    """-1, 0 or 1; numbers across types, otherwise two values of one ordered type (else ``CelRuntimeError``)."""
+    if not comparable(a, b):
+        raise CelRuntimeError("no such overload")
+    if type(a) is float or type(b) is float:
+        a, b = float(a), float(b)
+        if a != a or b != b:
+            raise CelRuntimeError("NaN values cannot be ordered")
+    return int(a > b) - int(a < b)
 
 
 def _equal_number(a: Value, b: Value) -> bool:
-    return type(b) in _NUMBERS and a == b
+    return type(b) in _NUMBERS and (float(a) == b if type(b) is float else a == b)
+
+
+def _equal_double(a: float, b: Value) -> bool:
+    # Integers beyond 2**53 are rounded before they are compared with a double, as cel-go does.
+    return type(b) in _NUMBERS and a == float(b)
 
 
 def _equal_same_type(a: Value, b: Value) -> bool:
-    return type(a) is type(b) and a == b
+    return type(a) is type(b) and bool(a == b)
 
 
 def _equal_opaque(a: Value, b: Value) -> bool:
-    if type(a) is not type(b):
-        raise CelRuntimeError("no such overload")
-    return bool(a == b)
+    if type(a) is type(b):
+        return bool(a == b)
+    if b is None:
+        return False
+    raise CelRuntimeError("no such overload")
 
 
 _LEAVES: dict[type, Callable[[Value, Value], bool]] = {
     **dict.fromkeys((bool, str, bytes, Timestamp, Duration, TypeValue, type(None)), _equal_same_type),
-    **dict.fromkeys(_NUMBERS, _equal_number),
+    **dict.fromkeys((int, UInt), _equal_number),
+    float: _equal_double,
 }
 
+_Pairs: TypeAlias = "Iterable[tuple[Value, Value]] | None"
 
-def _list_pairs(a: Value, b: Value) -> Iterable[tuple[Value, Value]] | None:
+
+def _list_pairs(a: Value, b: Value) -> _Pairs:
     if type(b) not in _LISTS or len(a) != len(b):
         return None
     return zip(a, b, strict=True)
 
 
-def _map_pairs(a: CelMap, b: Value) -> Iterable[tuple[Value, Value]] | None:
+def _map_pairs(a: CelMap, b: Value) -> _Pairs:
     if type(b) is not CelMap or len(a.entries) != len(b.entries):
         return None
     other = b.entries
-    return ((value, other.get(key, _MISSING)) for key, value in a.entries.items())
+    return [(value, other.get(key, _MISSING)) for key, value in a.entries.items()]
 
 
-def _optional_pairs(a: Optional, b: Value) -> Iterable[tuple[Value, Value]] | None:
+def _optional_pairs(a: Optional, b: Value) -> _Pairs:
     if type(b) is not Optional or a.present != b.present:
         return None
     return ((a.value, b.value),) if a.present else ()
 
 
-_PAIRS: dict[type, Callable[[Any, Value], Iterable[tuple[Value, Value]] | None]] = {
+_PAIRS: dict[type, Callable[[Any, Value], _Pairs]] = {
     list: _list_pairs,
     tuple: _list_pairs,
     CelMap: _map_pairs,
@@ -261,7 +278,7 @@ _PAIRS: dict[type, Callable[[Any, Value], Iterable[tuple[Value, Value]] | None]]
 }
 
 
-def _equal_deep(top: Iterable[tuple[Value, Value]] | None) -> bool:
+def _equal_deep(top: _Pairs) -> bool:
     """Equality of all pairs, and of the pairs inside them; with a stack of its own, as values may be deep."""
     if top is None:
         return False
@@ -273,7 +290,7 @@ def _equal_deep(top: Iterable[tuple[Value, Value]] | None) -> bool:
                 tick(_STRIDE)
             nested = _PAIRS.get(type(a))
             if nested is None:
-                if not equal(a, b):
+                if not _equal_or_error(a, b):
                     return False
                 continue
             pairs = nested(a, b)
@@ -284,3 +301,12 @@ def _equal_deep(top: Iterable[tuple[Value, Value]] | None) -> bool:
         else:
             stack.pop()
     return True
+
+
+def _equal_or_error(a: Value, b: Value) -> bool:
+    if b is _MISSING:
+        return False
+    try:
+        return equal(a, b)
+    except CelRuntimeError:
+        return True

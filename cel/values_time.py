@@ -37,4 +37,4 @@ class Duration:
         """A duration that fits int64 nanoseconds (292 years), or ``CelRuntimeError``."""
         if DURATION_MIN <= ns <= DURATION_MAX:
             return cls(ns)
-        raise CelRuntimeError("duration overflow")
+        raise CelRuntimeError("integer overflow")
