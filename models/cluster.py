@@ -1,18 +1,60 @@
 """The immutable index of everything that was read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
 
 from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from .core import Namespace, Node, Pod
 from .gates import FeatureGates
-from .identity import ObjectKey
-from .manifests import Manifest
+from .identity import ObjectKey, key_of
+from .manifests import ApiObject, Manifest
+from .meta import ObjectMeta
 from .pools import PoolIndex
+from .problems import Source
+from .reach import located_parts
+from .rendering import RESOURCE_API, current_manifests, is_allocated
 from .slices import ResourceSlice
 from .taints import DeviceTaintRule
 from .usage import Usage
 
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 
+_CORE_API = "v1"
+_API_VERSIONS: dict[type[ApiObject], str] = {
+    ResourceSlice: RESOURCE_API,
+    DeviceClass: RESOURCE_API,
+    ResourceClaim: RESOURCE_API,
+    ResourceClaimTemplate: RESOURCE_API,
+    DeviceTaintRule: RESOURCE_API,
+    Node: _CORE_API,
+    Pod: _CORE_API,
+    Namespace: _CORE_API,
+}
+
+
+def _name(metadata: ObjectMeta) -> str:
+    return metadata.name
+
+
+def _sorted_by_key(kind: str, key: Callable[[ObjectMeta], Any], manifests: Iterable[Manifest]) -> dict[Any, Any]:
+    found = {
+        key(manifest.object.metadata): manifest.object
+        for manifest in manifests
+        if manifest.kind == kind and manifest.object is not None
+    }
+    return dict(sorted(found.items()))
+
+
+class _Indexes:
+    """Pool indexes by the gates that matter; shared by clusters with the same slices and rules."""
+
+    def __init__(self) -> None:
+        self.pools: dict[tuple[bool, bool], PoolIndex] = {}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Cluster:
     """Objects by kind, sorted by name, and the indexes the engines read. Immutable and picklable.
 
@@ -20,44 +62,169 @@ class Cluster:
     devices; if there are none either, there is one nameless node, which sees devices for all nodes.
     """
 
-    slices: tuple[ResourceSlice, ...]
-    classes: Mapping[str, DeviceClass]
-    claims: Mapping[ObjectKey, ResourceClaim]
-    templates: Mapping[ObjectKey, ResourceClaimTemplate]
-    pods: Mapping[ObjectKey, Pod]
-    nodes: Mapping[str, Node]
-    namespaces: Mapping[str, Namespace]
-    taint_rules: tuple[DeviceTaintRule, ...]
-    # In the order read, for output.
-    manifests: tuple[Manifest, ...]
+    slices: tuple[ResourceSlice, ...] = ()
+    classes: Mapping[str, DeviceClass] = field(default_factory=dict)
+    claims: Mapping[ObjectKey, ResourceClaim] = field(default_factory=dict)
+    templates: Mapping[ObjectKey, ResourceClaimTemplate] = field(default_factory=dict)
+    pods: Mapping[ObjectKey, Pod] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    taint_rules: tuple[DeviceTaintRule, ...] = ()
+    # What was read, in that order; ``manifests`` is what remains of it.
+    read: tuple[Manifest, ...] = ()
+    _indexes: _Indexes = field(default_factory=_Indexes)
+    _usages: dict[bool, Usage] = field(default_factory=dict)
 
     @classmethod
     def build(cls, manifests: Iterable[Manifest]) -> "Cluster":
         """Index manifests; of two objects of one kind and name the later counts."""
-        raise NotImplementedError
+        read = tuple(manifests)
+        slices = tuple(_sorted_by_key("ResourceSlice", _name, read).values())
+        return cls(
+            slices=slices,
+            classes=_sorted_by_key("DeviceClass", _name, read),
+            claims=_sorted_by_key("ResourceClaim", key_of, read),
+            templates=_sorted_by_key("ResourceClaimTemplate", key_of, read),
+            pods=_sorted_by_key("Pod", key_of, read),
+            nodes=_sorted_by_key("Node", _name, read) or _inferred_nodes(slices),
+            namespaces=_sorted_by_key("Namespace", _name, read),
+            taint_rules=tuple(_sorted_by_key("DeviceTaintRule", _name, read).values()),
+            read=read,
+        )
 
-    def with_nodes(self, nodes: Iterable[Node]) -> "Cluster":
-        """With these nodes added or replaced; the slices' index is shared."""
-        raise NotImplementedError
+    @classmethod
+    def of(cls, objects: Iterable[ApiObject]) -> "Cluster":
+        """Index objects made in Python; nothing is defaulted or validated."""
+        source = Source("(objects)", 0)
+        return cls.build(
+            Manifest(type(item).__name__, _API_VERSIONS[type(item)], item, None, source) for item in objects
+        )
+
+    def with_nodes(self, nodes: Iterable[Node], slices: Iterable[ResourceSlice] = ()) -> "Cluster":
+        """With these nodes, and slices that come with them, added or replaced. Without new slices the index is shared.
+
+        Inferred nodes stay, except for the nameless one.
+        """
+        merged = {**self.nodes, **{node.metadata.name: node for node in nodes}}
+        known = {name: node for name, node in sorted(merged.items()) if name or len(merged) == 1}
+        added = {slice_.metadata.name: slice_ for slice_ in slices}
+        if not added:
+            return replace(self, nodes=known, _usages=dict(self._usages))
+        all_slices = {**{slice_.metadata.name: slice_ for slice_ in self.slices}, **added}
+        ordered = tuple(slice_ for _, slice_ in sorted(all_slices.items()))
+        return replace(self, nodes=known, slices=ordered, _usages=dict(self._usages), _indexes=_Indexes())
 
     def with_claims(self, claims: Iterable[ResourceClaim]) -> "Cluster":
         """With these claims added or replaced, e.g. by allocated or unpinned ones; the usage is derived."""
-        raise NotImplementedError
+        changed = {key_of(claim.metadata): claim for claim in claims}
+        usages = {sharing: usage.with_claims(changed.values()) for sharing, usage in self._usages.items()}
+        return replace(self, claims=dict(sorted({**self.claims, **changed}.items())), _usages=usages)
 
     def without(
         self, *, nodes: Iterable[str] = (), claims: Iterable[ObjectKey] = (), pods: Iterable[ObjectKey] = ()
     ) -> "Cluster":
         """Without these nodes, claims (what they hold is free again) and pods; unknown ones are no error."""
-        raise NotImplementedError
+        gone_claims = frozenset(claims)
+        return replace(
+            self,
+            nodes=_except(self.nodes, nodes),
+            claims=_except(self.claims, gone_claims),
+            pods=_except(self.pods, pods),
+            _usages={sharing: usage.without(gone_claims) for sharing, usage in self._usages.items()},
+        )
 
     def node(self, name: str) -> Node:
         """The node of this name; an unknown name gives a node with nothing but its name and host name label."""
-        raise NotImplementedError
+        return self.nodes.get(name) or inferred_node(name)
 
     def pools(self, gates: FeatureGates) -> PoolIndex:
         """The pools under these gates, built at the first call and kept."""
-        raise NotImplementedError
+        key = gates.partitionable_devices, bool(self.taint_rules) and gates.device_taint_rules
+        index = self._indexes.pools.get(key)
+        if index is None:
+            index = self._indexes.pools[key] = PoolIndex(self.slices, gates, self.taint_rules)
+        return index
 
     def usage(self, gates: FeatureGates) -> Usage:
         """What the claims' allocations hold under these gates, built at the first call and kept."""
-        raise NotImplementedError
+        sharing = gates.consumable_capacity
+        if sharing not in self._usages:
+            self._usages[sharing] = Usage.of(self.claims.values(), gates)
+        return self._usages[sharing]
+
+    @cached_property
+    def order(self) -> tuple[tuple[str, ObjectKey], ...]:
+        """Kind and key of the pods and claims in the order read; claims that were added come last, by name."""
+        read = (
+            (manifest.kind, key_of(manifest.object.metadata))
+            for manifest in self.read
+            if manifest.kind in ("Pod", "ResourceClaim") and manifest.object is not None
+        )
+        added = (("ResourceClaim", key) for key in self.claims)
+        there: dict[str, Mapping[ObjectKey, Any]] = {"Pod": self.pods, "ResourceClaim": self.claims}
+        return tuple(dict.fromkeys((kind, key) for kind, key in (*read, *added) if key in there[kind]))
+
+    @cached_property
+    def manifests(self) -> tuple[Manifest, ...]:
+        """What was read, as it was and in that order, less what was taken away; claims are kept current."""
+        return tuple(current_manifests(self.read, self._current))
+
+    @property
+    def _current(self) -> dict[str, Mapping[Any, Any]]:
+        nodes = {key_of(node.metadata): node for node in self.nodes.values()}
+        return {"Node": nodes, "Pod": self.pods, "ResourceClaim": self.claims}
+
+    @cached_property
+    def _manifest_index(self) -> dict[tuple[str, ObjectKey], Manifest]:
+        return {
+            (manifest.kind, key_of(manifest.object.metadata)): manifest
+            for manifest in self.manifests
+            if manifest.object is not None
+        }
+
+    def manifest(self, kind: str, key: ObjectKey) -> Manifest | None:
+        """The manifest of a namespaced object."""
+        return self._manifest_index.get((kind, key))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field_.name: getattr(self, field_.name) for field_ in fields(self) if not field_.name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _indexes=_Indexes(), _usages={})
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {what}" for what, count in self.summary().items() if count)
+        return f"Cluster({counts})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{what}</th><td>{count}</td></tr>" for what, count in self.summary().items())
+        return f"<table><caption>Cluster</caption>{rows}</table>"
+
+    def summary(self) -> dict[str, int]:
+        """How many of what there is."""
+        return {
+            "nodes": len(self.nodes),
+            "slices": len(self.slices),
+            "devices": sum(len(slice_.spec.devices or ()) for slice_ in self.slices),
+            "device classes": len(self.classes),
+            "claims": len(self.claims),
+            "allocated claims": sum(1 for claim in self.claims.values() if is_allocated(claim)),
+            "claim templates": len(self.templates),
+            "pods": len(self.pods),
+            "taint rules": len(self.taint_rules),
+        }
+
+
+def inferred_node(name: str) -> Node:
+    """A node of which nothing but the name is known; without even a name, one that has no labels."""
+    return Node(metadata=ObjectMeta(name=name, labels={HOSTNAME_LABEL: name} if name else None))
+
+
+def _inferred_nodes(slices: Iterable[ResourceSlice]) -> dict[str, Node]:
+    names = {part.node_name for slice_ in slices for part in located_parts(slice_) if part.node_name}
+    return {name: inferred_node(name) for name in sorted(names) or [""]}
+
+
+def _except(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
+    gone = frozenset(keys)
+    return {key: value for key, value in mapping.items() if key not in gone}

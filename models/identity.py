@@ -2,6 +2,8 @@
 
 from typing import TypeAlias
 
+from .meta import ObjectMeta
+
 # Driver and pool name; the name alone is not unique (CTR-5).
 PoolId: TypeAlias = tuple[str, str]
 
@@ -10,3 +12,11 @@ DeviceId: TypeAlias = tuple[str, str, str]
 
 # Namespace and name of a claim, pod or template.
 ObjectKey: TypeAlias = tuple[str, str]
+
+# What objects without a namespace belong to.
+DEFAULT_NAMESPACE = "default"
+
+
+def key_of(metadata: ObjectMeta) -> ObjectKey:
+    """Namespace and name of a namespaced object."""
+    return metadata.namespace or DEFAULT_NAMESPACE, metadata.name

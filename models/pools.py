@@ -1,13 +1,21 @@
 """Pools of devices as one node sees them (dra-semantics section 5)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from .core import Node
+from .device_taints import TaintRules
 from .gates import FeatureGates
 from .identity import DeviceId, PoolId
+from .reach import ReachIndex, per_device, reachable_devices
 from .slices import CounterSet, Device, ResourceSlice
 from .taints import DeviceTaintRule
+
+COMPLETE = "complete"
+INCOMPLETE = "incomplete"
+INVALID = "invalid"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,9 +39,61 @@ class PoolDevice:
         return self.id[1]
 
 
+class _Generation:
+    """All slices of one generation of a pool, on any node."""
+
+    def __init__(self) -> None:
+        self.positions: list[int] = []
+        self.slices: list[ResourceSlice] = []
+
+    def add(self, position: int, slice_: ResourceSlice) -> None:
+        self.positions.append(position)
+        self.slices.append(slice_)
+
+    @cached_property
+    def counter_sets(self) -> tuple[CounterSet, ...]:
+        return tuple(counters for slice_ in self.slices for counters in slice_.spec.shared_counters or ())
+
+    @cached_property
+    def counter_problem(self) -> str:
+        """What is wrong with the counters of the pool (POOL-9); empty: nothing."""
+        names = [counters.name for counters in self.counter_sets]
+        if repeated := _repeated(names):
+            return f"duplicate counter set {repeated}"
+        known = {counters.name: frozenset(counters.counters or ()) for counters in self.counter_sets}
+        consumers = (device for slice_ in self.slices for device in slice_.spec.devices or ())
+        problems = (_counter_problem(device, known) for device in consumers if device.consumes_counters)
+        return next(filter(None, problems), "")
+
+    def others(self, kept: Iterable[int]) -> Iterator[ResourceSlice]:
+        """The slices beside the kept ones."""
+        relevant = frozenset(kept)
+        pairs = zip(self.positions, self.slices, strict=True)
+        return (slice_ for position, slice_ in pairs if position not in relevant)
+
+
+def _counter_problem(device: Device, known: dict[str, frozenset[str]]) -> str:
+    for consumption in device.consumes_counters or ():
+        if consumption.counter_set not in known:
+            return f"device {device.name} consumes from unknown counter set {consumption.counter_set}"
+        for counter in consumption.counters or ():
+            if counter not in known[consumption.counter_set]:
+                return f"device {device.name} consumes unknown counter {counter} of set {consumption.counter_set}"
+    return ""
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """A pool as a node sees it. Compare by identity: nodes that see the same share one object.
+    """A pool as a node sees it. Compared by identity: nodes that see the same share one object.
 
     ``status`` is ``complete``, ``incomplete`` (POOL-6) or ``invalid`` (POOL-9); only a complete pool has devices.
     """
@@ -41,14 +101,16 @@ class Pool:
     driver: str
     name: str
     generation: int
-    status: str
-    reason: str
+    status: str = COMPLETE
+    reason: str = ""
     # The devices of node-relevant slices in POOL-11 order, also those not reachable themselves (DEV-4).
-    devices: tuple[PoolDevice, ...]
-    # Counter sets of the whole generation (POOL-8).
-    counter_sets: tuple[CounterSet, ...]
+    devices: tuple[PoolDevice, ...] = ()
+    # Counter sets of the whole generation (POOL-8); empty with PartitionableDevices off.
+    counter_sets: tuple[CounterSet, ...] = ()
     # Some node-relevant device has binding conditions, so the pool comes last (POOL-11).
-    binds: bool
+    binds: bool = False
+    _generation: _Generation | None = field(default=None, repr=False)
+    _kept: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def id(self) -> PoolId:
@@ -57,21 +119,118 @@ class Pool:
 
     @property
     def other_devices(self) -> tuple[PoolDevice, ...]:
-        """Devices of slices that are not relevant for the node: they matter for counters only (POOL-8, CTR-1)."""
-        raise NotImplementedError
+        """Devices of slices that are not relevant for the node: they matter for counters only (POOL-8, CTR-1).
+
+        None in a pool without counter sets. Made at each call: pools over many nodes would hold them many times.
+        """
+        if self._generation is None or not self.counter_sets:
+            return ()
+        others = self._generation.others(self._kept)
+        return tuple(device for slice_ in others for device in _pool_devices(slice_))
+
+
+def _pool_devices(slice_: ResourceSlice, reachable: Sequence[bool] | None = None) -> list[PoolDevice]:
+    driver, pool, devices = slice_.spec.driver, slice_.spec.pool.name, slice_.spec.devices or ()
+    if reachable is None:
+        return [PoolDevice(device, slice_, (driver, pool, device.name)) for device in devices]
+    return [
+        PoolDevice(device, slice_, (driver, pool, device.name), reached)
+        for device, reached in zip(devices, reachable, strict=True)
+    ]
+
+
+# What a pool depends on: the kept slices, and per slice the devices the node reaches.
+_View = tuple[tuple[int, ...], tuple[tuple[bool, ...] | None, ...]]
 
 
 class PoolIndex:
-    """All slices of a cluster, ready to be asked what one node sees. Built once per cluster and gates."""
+    """All slices of a cluster, ready to be asked what one node sees. Built once per cluster and gates.
+
+    Building looks at slices only. Devices become objects when a node that sees them asks, once for all nodes
+    that see the same.
+    """
 
     def __init__(
         self, slices: Iterable[ResourceSlice], gates: FeatureGates, rules: Iterable[DeviceTaintRule] = ()
     ) -> None:
-        raise NotImplementedError
+        ordered = sorted(slices, key=lambda slice_: slice_.metadata.name)
+        self._partitionable = gates.partitionable_devices
+        self._slices = ordered if self._partitionable else [slice_ for slice_ in ordered if not _partitions(slice_)]
+        self._rules = TaintRules(rules, gates)
+        self._reach = ReachIndex(self._slices)
+        self._generations: dict[PoolId, dict[int, _Generation]] = defaultdict(lambda: defaultdict(_Generation))
+        for position, slice_ in enumerate(self._slices):
+            pool = slice_.spec.pool
+            self._generations[slice_.spec.driver, pool.name][pool.generation].add(position, slice_)
+        self._pools: dict[_View, Pool] = {}
+        self._answers: dict[str, tuple[Node, tuple[Pool, ...]]] = {}
+
+    @property
+    def node_names(self) -> Iterable[str]:
+        """All names of nodes that slices or devices give."""
+        return self._reach.node_names
 
     def pools_for(self, node: Node) -> tuple[Pool, ...]:
         """The pools the node sees, in POOL-11 order (POOL-1 to POOL-14).
 
         Raises ``SelectorError`` if a slice or device has a node selector that cannot be parsed (NODE-2).
         """
-        raise NotImplementedError
+        known = self._answers.get(node.metadata.name)
+        if known and known[0] is node:
+            return known[1]
+        grouped: dict[PoolId, list[int]] = defaultdict(list)
+        for position in self._reach.positions(node):
+            spec = self._slices[position].spec
+            grouped[spec.driver, spec.pool.name].append(position)
+        seen = (self._pool(id_, positions, node) for id_, positions in grouped.items())
+        pools = tuple(sorted(filter(None, seen), key=lambda pool: (pool.binds, pool.driver, pool.name)))
+        self._answers[node.metadata.name] = (node, pools)
+        return pools
+
+    def _pool(self, id_: PoolId, relevant: list[int], node: Node) -> Pool | None:
+        """The pool made of these relevant slices; None if it is obsolete for the node (POOL-5)."""
+        generations = self._generations[id_]
+        newest = max(self._slices[position].spec.pool.generation for position in relevant)
+        kept = tuple(position for position in relevant if self._slices[position].spec.pool.generation == newest)
+        declared = self._slices[kept[0]].spec.pool.resource_slice_count
+        if len(kept) != declared:
+            if max(generations) > newest:
+                return None
+            there = len(generations[newest].slices)
+            if there != declared:
+                reason = f"generation {newest} has {there} slices and declares {declared}"
+                return Pool(*id_, newest, INCOMPLETE, reason)
+        return self._shared(id_, kept, generations[newest], node)
+
+    def _shared(self, id_: PoolId, kept: tuple[int, ...], generation: _Generation, node: Node) -> Pool:
+        view = kept, tuple(self._reachable(position, node) for position in kept)
+        pool = self._pools.get(view)
+        if pool is None:
+            pool = self._pools[view] = self._make(id_, view, generation)
+        return pool
+
+    def _reachable(self, position: int, node: Node) -> tuple[bool, ...] | None:
+        slice_ = self._slices[position]
+        return reachable_devices(slice_, node) if per_device(slice_) else None
+
+    def _make(self, id_: PoolId, view: _View, generation: _Generation) -> Pool:
+        newest = generation.slices[0].spec.pool.generation
+        kept, reachable = view
+        if problem := self._problem(kept, generation):
+            return Pool(*id_, newest, INVALID, problem)
+        devices: list[PoolDevice] = []
+        for position, reached in zip(kept, reachable, strict=True):
+            devices += _pool_devices(self._rules.apply(self._slices[position]), reached)
+        binds = any(member.device.binding_conditions is not None for member in devices)
+        return Pool(*id_, newest, COMPLETE, "", tuple(devices), generation.counter_sets, binds, generation, kept)
+
+    def _problem(self, kept: Iterable[int], generation: _Generation) -> str:
+        names = (device.name for position in kept for device in self._slices[position].spec.devices or ())
+        if repeated := _repeated(names):
+            return f"duplicate device {repeated}"
+        return generation.counter_problem if self._partitionable else ""
+
+
+def _partitions(slice_: ResourceSlice) -> bool:
+    """The slice uses what PartitionableDevices brought (POOL-2)."""
+    return bool(slice_.spec.per_device_node_selection) or bool(slice_.spec.shared_counters)

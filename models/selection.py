@@ -1,9 +1,15 @@
 """Which nodes a node selector means, and whether a pod fits a node (NODE-2)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
-from .core import Node, NodeSelector, NodeSelectorTerm, PodSpec
+from .core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
+from .labels import LabelError, Requirement
+
+NAME_FIELD = "metadata.name"
+
+_UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
 class SelectorError(ValueError):
@@ -17,9 +23,12 @@ class Misfit(NamedTuple):
     message: str
 
 
+NodeTest = Callable[[Node], bool]
+
+
 def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
     """All requirements of the term hold; an empty term matches nothing. Raises ``SelectorError``."""
-    raise NotImplementedError
+    return _term_test(term)(node)
 
 
 def node_matches(selector: NodeSelector | None, node: Node) -> bool:
@@ -27,13 +36,114 @@ def node_matches(selector: NodeSelector | None, node: Node) -> bool:
 
     Raises ``SelectorError`` if any term cannot be parsed, whether or not another one holds.
     """
-    raise NotImplementedError
+    return selector is None or selector_test(selector)(node)
+
+
+@lru_cache(maxsize=4096)
+def selector_test(selector: NodeSelector) -> NodeTest:
+    """Compile the selector, for many nodes. Raises ``SelectorError`` if any term cannot be parsed."""
+    tests = [_term_test(term) for term in selector.node_selector_terms or ()]
+    return lambda node: any(test(node) for test in tests)
+
+
+@lru_cache(maxsize=4096)
+def _term_test(term: NodeSelectorTerm) -> NodeTest:
+    labels = [_label_requirement(requirement) for requirement in term.match_expressions or ()]
+    names = [_name_requirement(requirement) for requirement in term.match_fields or ()]
+
+    def test(node: Node) -> bool:
+        values, fields = node.metadata.labels or {}, {NAME_FIELD: node.metadata.name}
+        return all(item.matches(values) for item in labels) and all(item.matches(fields) for item in names)
+
+    return test if labels or names else lambda _: False
+
+
+def _label_requirement(written: NodeSelectorRequirement) -> Requirement:
+    requirement = Requirement(written.key, written.operator, written.values or ())
+    try:
+        requirement.check()
+    except LabelError as error:
+        raise SelectorError(f"node selector: {error}") from None
+    return requirement
+
+
+def _name_requirement(written: NodeSelectorRequirement) -> Requirement:
+    if written.key != NAME_FIELD:
+        raise SelectorError(f"node selector: {written.key!r} is not a field that can be selected by")
+    if written.operator not in ("In", "NotIn") or len(written.values or ()) != 1:
+        raise SelectorError(f"node selector: field {NAME_FIELD} needs In or NotIn with exactly one value")
+    return Requirement(written.key, written.operator, written.values or ())
 
 
 def pod_fits(spec: PodSpec, node: Node) -> list[Misfit]:
-    """Every reason why the pod cannot be on the node; empty: it fits. All filters are asked, in the order of their table."""
-    raise NotImplementedError
+    """Every reason why the pod cannot be on the node; none: it fits. All of NODE_FILTERS are asked, in order."""
+    answers = ((id_, test(spec, node)) for id_, test in NODE_FILTERS)
+    return [Misfit(id_, message) for id_, message in answers if message is not None]
 
 
-# Stable ids, in this order: nodeName, nodeSelector, nodeAffinity, nodeUnschedulable, nodeTaint.
-NODE_FILTERS: tuple[tuple[str, Callable[[PodSpec, Node], str | None]], ...] = ()
+def _other_node(spec: PodSpec, node: Node) -> str | None:
+    if spec.node_name and spec.node_name != node.metadata.name:
+        return f"the pod is on node {spec.node_name}"
+    return None
+
+
+def _label_missing(spec: PodSpec, node: Node) -> str | None:
+    labels = node.metadata.labels or {}
+    missing = [f"{key}={value}" for key, value in (spec.node_selector or {}).items() if labels.get(key) != value]
+    return f"the node has no label {', '.join(missing)}" if missing else None
+
+
+def _affinity_fails(spec: PodSpec, node: Node) -> str | None:
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    if affinity is None or affinity.required is None:
+        return None
+    if any(_holds(term, node) for term in affinity.required.node_selector_terms or ()):
+        return None
+    return "the node does not match the pod's required node affinity"
+
+
+def _holds(term: NodeSelectorTerm, node: Node) -> bool:
+    """Like the scheduler on pods, where a term that cannot be parsed just does not hold."""
+    try:
+        return term_matches(term, node)
+    except SelectorError:
+        return False
+
+
+def _unschedulable(spec: PodSpec, node: Node) -> str | None:
+    if not node.spec or not node.spec.unschedulable or spec.node_name:
+        return None
+    return None if _tolerated(_UNSCHEDULABLE_TAINT, spec.tolerations or ()) else "the node is unschedulable"
+
+
+def _taint_untolerated(spec: PodSpec, node: Node) -> str | None:
+    # NoSchedule, like an unschedulable node, stops the scheduler; it does not drive away a pod that is there.
+    effects = ("NoExecute",) if spec.node_name else ("NoSchedule", "NoExecute")
+    taints = (taint for taint in (node.spec.taints if node.spec else None) or () if taint.effect in effects)
+    kept = [_taint_text(taint) for taint in taints if not _tolerated(taint, spec.tolerations or ())]
+    return f"the pod does not tolerate taint {', '.join(kept)}" if kept else None
+
+
+def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+    return any(_tolerates(toleration, taint) for toleration in tolerations)
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    same_value = toleration.operator in ("", "Equal") and toleration.value == taint.value
+    return same_value or toleration.operator == "Exists"
+
+
+def _taint_text(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+# Stable ids, in the order of their reasons.
+NODE_FILTERS: tuple[tuple[str, Callable[[PodSpec, Node], str | None]], ...] = (
+    ("nodeName", _other_node),
+    ("nodeSelector", _label_missing),
+    ("nodeAffinity", _affinity_fails),
+    ("nodeUnschedulable", _unschedulable),
+    ("nodeTaint", _taint_untolerated),
+)

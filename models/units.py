@@ -1,41 +1,18 @@
 """What is to be placed together: pods with their claims, and loose claims (SCHED-1, SCHED-2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .claims import ResourceClaim
 from .core import Pod
-from .identity import ObjectKey
+from .identity import DEFAULT_NAMESPACE, ObjectKey
+from .labels import Requirement, matches_labels, parse_label_selector
+from .pod_claims import ClaimRef, PodClaims, is_deleting
 
 if TYPE_CHECKING:
     from .cluster import Cluster
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ClaimRef:
-    """A claim of a unit: one that exists, or one made from a template."""
-
-    namespace: str
-    name: str
-    # None if it cannot be had; then ``problem`` says why (SCHED-1).
-    claim: ResourceClaim | None
-    # The entry of the pod's spec.resourceClaims; empty for a loose claim.
-    entry: str = ""
-    generated: bool = False
-    # The mapping to print: the input's, or the generated one. None: made in Python, print the object itself.
-    raw: dict[str, Any] | None = None
-    problem: str = ""
-
-    @property
-    def key(self) -> ObjectKey:
-        """Namespace and name."""
-        return self.namespace, self.name
-
-    @property
-    def allocated(self) -> bool:
-        """The claim has an allocation already: it is not allocated again but restricts the nodes (SCHED-2)."""
-        raise NotImplementedError
+_FINISHED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,12 +31,24 @@ class Unit:
     @property
     def asked(self) -> tuple[ClaimRef, ...]:
         """The claims without an allocation."""
-        raise NotImplementedError
+        return tuple(ref for ref in self.claims if ref.claim is not None and not ref.allocated)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Why the unit cannot be placed anywhere: claims or templates that do not exist or are being deleted (SCHED-1)."""
-        raise NotImplementedError
+        """Why the unit cannot be placed anywhere: claims or templates that are missing or being deleted (SCHED-1)."""
+        return tuple(ref.problem for ref in self.claims if ref.problem)
+
+    @property
+    def node_name(self) -> str | None:
+        """The node the pod is on already; its claims must be allocated there."""
+        return (self.pod.spec.node_name or None) if self.pod else None
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels a selector sees: the pod's, or the loose claim's."""
+        if self.pod:
+            return self.pod.metadata.labels or {}
+        return next((ref.claim.metadata.labels or {} for ref in self.claims if ref.claim), {})
 
 
 def units(
@@ -72,9 +61,51 @@ def units(
     Pods that have finished or are being deleted, and loose claims being deleted, are not asked.
     Raises ``ValueError``, one line, for a bad selector and for a claim that nothing asks for.
     """
-    raise NotImplementedError
+    requirements = parse_label_selector(selector)
+    wanted = None if claims is None else [_claim_key(text, namespace) for text in claims]
+    asked = [unit for unit in _all_units(cluster) if _is_asked(unit, namespace, requirements)]
+    if wanted is None:
+        return tuple(asked)
+    _check_wanted(wanted, asked, cluster)
+    return tuple(unit for unit in asked if any(ref.key in wanted for ref in unit.claims))
 
 
 def joined(units: Sequence[Unit]) -> Unit:
     """One unit of all these units' claims, in order: with ``--node``, loose claims are one pod's."""
-    raise NotImplementedError
+    claims = tuple(ref for unit in units for ref in unit.claims)
+    return Unit(None, claims, units[0].namespace, "+".join(unit.name for unit in units))
+
+
+def _claim_key(text: str, namespace: str | None) -> ObjectKey:
+    head, slash, tail = text.partition("/")
+    return (head, tail) if slash else (namespace or DEFAULT_NAMESPACE, head)
+
+
+def _is_asked(unit: Unit, namespace: str | None, requirements: Sequence[Requirement]) -> bool:
+    if namespace is not None and unit.namespace != namespace:
+        return False
+    return bool(unit.asked or unit.problems) and matches_labels(requirements, unit.labels)
+
+
+def _check_wanted(wanted: Iterable[ObjectKey], asked: Iterable[Unit], cluster: "Cluster") -> None:
+    there = {ref.key for unit in asked for ref in unit.claims}
+    for key in wanted:
+        if key not in there:
+            problem = "needs no allocation" if key in cluster.claims else "not found"
+            raise ValueError(f"ResourceClaim {key[0]}/{key[1]} {problem}")
+
+
+def _all_units(cluster: "Cluster") -> Iterator[Unit]:
+    """All pods that are to run, and all loose claims, in the order read."""
+    resolver = PodClaims(cluster)
+    claims_of = {key: resolver.claims_of(pod) for key, pod in cluster.pods.items()}
+    named = {ref.key for refs in claims_of.values() for ref in refs}
+    for kind, key in cluster.order:
+        if kind == "Pod" and not _is_over(cluster.pods[key]):
+            yield Unit(cluster.pods[key], claims_of[key], *key)
+        elif kind == "ResourceClaim" and key not in named and not is_deleting(cluster.claims[key].metadata):
+            yield Unit(None, (resolver.existing(key),), *key)
+
+
+def _is_over(pod: Pod) -> bool:
+    return is_deleting(pod.metadata) or (pod.status is not None and pod.status.phase in _FINISHED)

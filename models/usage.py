@@ -1,11 +1,14 @@
 """What is in use: the allocated state, and which claim holds which device (IN-2 to IN-4)."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from .claims import AllocationResult, ResourceClaim
+from .claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from .gates import FeatureGates
-from .identity import DeviceId, ObjectKey
+from .identity import DeviceId, ObjectKey, key_of
+from .layered import Layered
+from .quantity import Quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,54 +27,114 @@ class Usage:
     Results with admin access are not in use (IN-3). With ConsumableCapacity off every hold is a whole device.
     """
 
+    __slots__ = ("_by_claim", "_by_device", "_sharing")
+
+    def __init__(
+        self, by_device: Layered[DeviceId, Hold], by_claim: Layered[ObjectKey, DeviceId], sharing: bool
+    ) -> None:
+        self._by_device = by_device
+        self._by_claim = by_claim
+        self._sharing = sharing
+
+    @classmethod
+    def empty(cls, gates: FeatureGates) -> "Usage":
+        """Nothing in use."""
+        return cls(Layered({}), Layered({}), gates.consumable_capacity)
+
     @classmethod
     def of(cls, claims: Iterable[ResourceClaim], gates: FeatureGates) -> "Usage":
         """The state that the claims' ``status.allocation`` make (IN-3). Raises ``ValueError`` on a bad quantity."""
-        raise NotImplementedError
+        return cls.empty(gates).with_claims(claims)
+
+    def with_claims(self, claims: Iterable[ResourceClaim]) -> "Usage":
+        """With these claims holding what their status says, and nothing else of what they held before."""
+        now = {key_of(claim.metadata): claim.status.allocation if claim.status else None for claim in claims}
+        return self.without(now).plus((key, allocation) for key, allocation in now.items() if allocation)
 
     def plus(self, allocations: Iterable[tuple[ObjectKey, AllocationResult]]) -> "Usage":
         """With these claims' allocations added; what they held before is given up."""
-        raise NotImplementedError
+        added = dict(allocations)
+        return self.without(added)._added(added)  # noqa: SLF001 - the class's own
+
+    def _added(self, allocations: Mapping[ObjectKey, AllocationResult]) -> "Usage":
+        devices: dict[DeviceId, tuple[Hold, ...]] = {}
+        claims: dict[ObjectKey, tuple[DeviceId, ...]] = {}
+        for key, allocation in allocations.items():
+            held = list(self._holds_of(key, allocation))
+            for device, hold in held:
+                devices[device] = (*(devices.get(device) or self.holds(device)), hold)
+            claims[key] = tuple(device for device, _ in held)
+        return Usage(self._by_device.updated(devices), self._by_claim.updated(claims), self._sharing)
+
+    def _holds_of(self, claim: ObjectKey, allocation: AllocationResult) -> Iterator[tuple[DeviceId, Hold]]:
+        for result in allocation.devices.results or ():
+            if not result.admin_access:
+                yield (result.driver, result.pool, result.device), self._hold(claim, result)
+
+    def _hold(self, claim: ObjectKey, result: DeviceRequestAllocationResult) -> Hold:
+        if not self._sharing or result.share_id is None:
+            return Hold(claim)
+        if result.consumed_capacity is None:
+            return Hold(claim, result.share_id)
+        consumed = {name: Quantity.parse(amount).nano for name, amount in result.consumed_capacity.items()}
+        return Hold(claim, result.share_id, consumed)
 
     def without(self, claims: Iterable[ObjectKey]) -> "Usage":
         """With these claims unpinned: what they hold is free again."""
-        raise NotImplementedError
+        gone = {claim for claim in claims if self._by_claim.get(claim)}
+        if not gone:
+            return self
+        freed = {device for claim in gone for device in self._by_claim.get(claim)}
+        devices = {device: tuple(hold for hold in self.holds(device) if hold.claim not in gone) for device in freed}
+        return Usage(self._by_device.updated(devices), self._by_claim.updated(dict.fromkeys(gone, ())), self._sharing)
 
     def holds(self, device: DeviceId) -> tuple[Hold, ...]:
         """All holds on the device, in the order they were added."""
-        raise NotImplementedError
+        return self._by_device.get(device)
 
     def holder(self, device: DeviceId) -> ObjectKey | None:
         """The claim that holds the device (of a shared device: the first one)."""
-        raise NotImplementedError
+        return next((hold.claim for hold in self.holds(device)), None)
 
     def held_by(self, claim: ObjectKey) -> tuple[DeviceId, ...]:
         """The devices a claim holds, in the order of its allocation."""
-        raise NotImplementedError
+        return self._by_claim.get(claim)
 
     def in_use(self, device: DeviceId) -> bool:
         """Dedicated, or shared in any way: the device counts for counters (IN-4)."""
-        raise NotImplementedError
+        return bool(self._by_device.get(device))
 
     def is_dedicated(self, device: DeviceId) -> bool:
         """The device is in the dedicated set (IN-2, DEV-1)."""
-        raise NotImplementedError
+        return any(hold.share_id is None for hold in self._by_device.get(device))
 
     def consumed_on(self, device: DeviceId) -> Mapping[str, int]:
         """Capacity already consumed on the device, in billionths; empty if none (IN-2)."""
-        raise NotImplementedError
+        return _sum_consumed(self._by_device.get(device))
 
     @property
     def dedicated(self) -> frozenset[DeviceId]:
-        """First part of IN-2: devices that somebody holds as a whole."""
-        raise NotImplementedError
+        """First part of IN-2: devices that somebody holds as a whole. Made anew at each call, like the others."""
+        return frozenset(device for device, hold in self._all() if hold.share_id is None)
 
     @property
     def shares(self) -> frozenset[tuple[DeviceId, str]]:
         """Second part of IN-2: device and share id."""
-        raise NotImplementedError
+        return frozenset((device, hold.share_id) for device, hold in self._all() if hold.share_id is not None)
 
     @property
-    def consumed(self) -> Mapping[DeviceId, Mapping[str, int]]:
+    def consumed(self) -> dict[DeviceId, Mapping[str, int]]:
         """Third part of IN-2: capacity consumed on each device, in billionths."""
-        raise NotImplementedError
+        recorded = {device for device, hold in self._all() if hold.consumed is not None}
+        return {device: self.consumed_on(device) for device in sorted(recorded)}
+
+    def _all(self) -> Iterator[tuple[DeviceId, Hold]]:
+        return ((device, hold) for device, holds in self._by_device.items() for hold in holds)
+
+
+def _sum_consumed(holds: Iterable[Hold]) -> Mapping[str, int]:
+    total: dict[str, int] = defaultdict(int)
+    for hold in holds:
+        for name, amount in (hold.consumed or {}).items():
+            total[name] += amount
+    return dict(total)
