@@ -1,6 +1,6 @@
 """What every API model has in common."""
 
-from typing import Annotated
+from typing import Annotated, dataclass_transform
 
 import msgspec
 
@@ -18,12 +18,13 @@ _API_NAMES = {"int_value": "int", "bool_value": "bool", "share_id": "shareID"}
 
 
 def api_name(field: str) -> str:
-    """The API's spelling of a field of ours: ``binds_to_node`` is ``bindsToNode``."""
+    """Spell a field of ours as the API does: ``binds_to_node`` is ``bindsToNode``."""
     first, *rest = field.split("_")
     return _API_NAMES.get(field) or first + "".join(word.capitalize() for word in rest)
 
 
-class Model(msgspec.Struct, frozen=True, kw_only=True, rename=api_name, gc=False, omit_defaults=True):
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Model(msgspec.Struct, frozen=True, rename=api_name, gc=False, omit_defaults=True):
     """An immutable API object or a part of one.
 
     Field names are the API's in snake case. ``None`` means absent (or ``null``), which the API

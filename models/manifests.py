@@ -1,21 +1,27 @@
 """Manifests: what was read, with the typed v1 object, the mapping as read, and its place."""
 
+import gc
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
-from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
-from .core import Namespace, Node, Pod
+from .conversion import ConversionError, to_v1
+from .defaults import with_defaults
+from .documents import read_documents
+from .kinds import KINDS, ApiObject, Kind, group_of
+from .plain import plain_data
 from .problems import InputProblem, Source
+from .sharing import SharedValues
 from .slices import ResourceSlice
-from .taints import DeviceTaintRule
+from .sources import Input, InputSource, open_sources
+from .structure import to_object
+from .unreadable import Unreadable
 
-ApiObject = (
-    ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | Namespace
-)
-InputSource = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[str, Any]]
+__all__ = ["ApiObject", "InputSource", "Manifest", "read_manifests"]
+
+_LIST = "List"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +43,126 @@ class Manifest:
 def read_manifests(
     sources: Iterable[InputSource], recursive: bool = False
 ) -> tuple[list[Manifest], list[InputProblem], Counter[str]]:
-    """Everything the sources hold: manifests, problems in reading order, and a count of ignored kinds."""
-    raise NotImplementedError
+    """Read everything the sources hold: manifests, problems in reading order, and a count of ignored kinds.
+
+    Nothing in the input raises: what cannot be read is among the problems.
+    """
+    reader = _Reader()
+    with _paused_collector():
+        for read in open_sources(sources, recursive):
+            reader.read(read)
+    ignored = Counter(manifest.kind for manifest in reader.manifests if manifest.object is None)
+    return reader.manifests, reader.problems, ignored
+
+
+@contextmanager
+def _paused_collector() -> Iterator[None]:
+    """Keep the garbage collector from walking millions of new objects again and again; none is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Reader:
+    """Collects manifests and problems over all inputs."""
+
+    def __init__(self) -> None:
+        self.manifests: list[Manifest] = []
+        self.problems: list[InputProblem] = []
+        self._shared = SharedValues()
+
+    def read(self, read: Input) -> None:
+        """Read one file, or the objects of one iterable."""
+        whole = Source(read.name, 0)
+        if read.failure:
+            self._refuse(whole, "", read.failure)
+        elif read.objects is None and not read.data.strip():
+            self._refuse(whole, "", "is empty")
+        else:
+            objects = read.objects
+            documents = read_documents(read.data, read.name) if objects is None else map(plain_data, objects)
+            found = len(self.manifests) + len(self.problems)
+            for number, document in enumerate(documents, 1):
+                self._document(document, Source(read.name, number))
+            if found == len(self.manifests) + len(self.problems):
+                self.problems.append(InputProblem(whole, "", "holds no objects", "warning"))
+
+    def _refuse(self, source: Source, field: str, message: str, kind: str = "", name: str = "") -> None:
+        self.problems.append(InputProblem(source, field, message, "error", kind, name))
+
+    def _document(self, document: Any, source: Source, listed: tuple[str, str] = ("", "")) -> None:
+        """Read a document or an item of a list, which may leave its kind and version to the list."""
+        if document is None and not source.items:
+            return
+        if isinstance(document, Unreadable):
+            for field, message in document.reasons:
+                self._refuse(source, field, message)
+        elif not isinstance(document, dict):
+            self._refuse(source, "", f"must be an object, not {_TOLD.get(type(document), 'a single value')}")
+        else:
+            self._mapping(document, source, listed)
+
+    def _mapping(self, mapping: dict[str, Any], source: Source, listed: tuple[str, str]) -> None:
+        kind, api_version = mapping.get("kind") or listed[0], mapping.get("apiVersion") or listed[1]
+        for field, value in (("kind", kind), ("apiVersion", api_version)):
+            if not isinstance(value, str) or not value:
+                self._refuse(source, field, "Required value" if not value else "Invalid value: must be a string")
+                return
+        if kind.endswith(_LIST) and "items" in mapping:
+            self._list(mapping["items"], source, kind, api_version)
+        else:
+            self._object(kind, api_version, mapping, source)
+
+    def _list(self, items: Any, source: Source, kind: str, api_version: str) -> None:
+        if isinstance(items, (dict, str, int, float)):
+            self._refuse(source, "items", "Invalid value: must be a list", kind)
+            return
+        listed = (kind.removesuffix(_LIST), api_version) if kind != _LIST else ("", "")
+        if len(source.items) > _DEEPEST_LIST:
+            self._refuse(source, "items", "too many lists within lists", kind)
+            return
+        for number, item in enumerate(items or (), 1):
+            self._document(item, source.item(number), listed)
+
+    def _object(self, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
+        known = KINDS.get(kind)
+        if known is None or group_of(api_version) != known.group:
+            self.manifests.append(Manifest(kind, api_version, None, mapping, source))
+        elif api_version not in known.api_versions():
+            supported = ", ".join(f'"{version}"' for version in known.api_versions())
+            message = f'Unsupported value: "{api_version}": supported values: {supported}'
+            self._refuse(source, "apiVersion", message, kind, _name(mapping))
+        else:
+            self._known(known, kind, api_version, mapping, source)
+
+    def _known(self, known: Kind, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
+        version = api_version.rpartition("/")[2]
+        try:
+            read, found = to_object(to_v1(kind, version, mapping), known.model)
+        except ConversionError as error:
+            self._refuse(source, error.field, str(error), kind, _name(mapping))
+            return
+        for field, message in found:
+            self._refuse(source, field, message, kind, _name(mapping))
+        if isinstance(read, ResourceSlice):
+            self._shared.share(read)
+            self.manifests.append(Manifest(kind, api_version, read, None, source))
+        elif read is not None:
+            self.manifests.append(Manifest(kind, api_version, with_defaults(read, version), mapping, source))
+
+
+_DEEPEST_LIST = 4
+_TOLD: dict[type, str] = {list: "a list", str: "a string", type(None): "null"}
+
+
+def _name(mapping: dict[str, Any]) -> str:
+    """Name an object that may be malformed, as well as it can be."""
+    metadata = mapping.get("metadata")
+    if not isinstance(metadata, dict):
+        return ""
+    parts = [metadata.get("namespace"), metadata.get("name") or metadata.get("generateName")]
+    return "/".join(part for part in parts if isinstance(part, str) and part)

@@ -1,0 +1,44 @@
+"""The kinds that are read: their API groups, versions and models."""
+
+from dataclasses import dataclass
+
+from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from .core import Namespace, Node, Pod
+from .slices import ResourceSlice
+from .taints import DeviceTaintRule
+
+RESOURCE_GROUP = "resource.k8s.io"
+ApiObject = (
+    ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | Namespace
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of object: where its API stands and what it is read into."""
+
+    model: type[ApiObject]
+    group: str = RESOURCE_GROUP
+    versions: tuple[str, ...] = ("v1", "v1beta2", "v1beta1", "v1alpha3")
+    namespaced: bool = False
+
+    def api_versions(self) -> tuple[str, ...]:
+        """Give the accepted values of ``apiVersion``, newest first."""
+        return tuple(f"{self.group}/{version}".removeprefix("/") for version in self.versions)
+
+
+KINDS: dict[str, Kind] = {
+    "ResourceSlice": Kind(ResourceSlice),
+    "DeviceClass": Kind(DeviceClass),
+    "ResourceClaim": Kind(ResourceClaim, namespaced=True),
+    "ResourceClaimTemplate": Kind(ResourceClaimTemplate, namespaced=True),
+    "DeviceTaintRule": Kind(DeviceTaintRule, versions=("v1", "v1beta2", "v1alpha3")),
+    "Node": Kind(Node, group="", versions=("v1",)),
+    "Pod": Kind(Pod, group="", versions=("v1",), namespaced=True),
+    "Namespace": Kind(Namespace, group="", versions=("v1",)),
+}
+
+
+def group_of(api_version: str) -> str:
+    """Give the API group of an ``apiVersion``; the core group is empty."""
+    return api_version.rpartition("/")[0]

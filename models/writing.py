@@ -1,0 +1,115 @@
+"""Manifests out: what was read plus ``status.allocation``, and mappings as YAML or JSON text."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import orjson
+import yaml
+
+from .base import Model
+from .claims import AllocationResult
+from .kinds import KINDS
+from .manifests import Manifest
+from .yaml_scalars import ScalarError, resolve
+
+_LINE_WIDTH = 120
+
+
+def model_mapping(model: Model) -> dict[str, Any]:
+    """Give a model as the API writes it, without what is unset; only mappings, lists and scalars."""
+    mapping: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(model))
+    return mapping
+
+
+def object_mapping(kind: str, read: Model) -> dict[str, Any]:
+    """Give a typed object as a v1 manifest."""
+    return {"apiVersion": KINDS[kind].api_versions()[0], "kind": kind, **model_mapping(read)}
+
+
+def claim_manifest(manifest: Manifest, allocation: AllocationResult) -> dict[str, Any]:
+    """Give a claim as read, in its own apiVersion and with fields unknown here, plus ``status.allocation``.
+
+    An allocation has one shape in all versions (VER-1 to VER-4 change requests and devices only), so
+    it is written alike in all. Items of typed lists get the ``apiVersion`` and ``kind`` they left out.
+    """
+    raw = manifest.raw or object_mapping(manifest.kind, _read(manifest))
+    status = {**(raw.get("status") or {}), "allocation": model_mapping(allocation)}
+    written = {**raw, "status": status}
+    return {"apiVersion": manifest.api_version, "kind": manifest.kind} | written
+
+
+def _read(manifest: Manifest) -> Model:
+    if manifest.object is None:
+        raise ValueError(f"{manifest.source} was not read into an object")
+    return manifest.object
+
+
+def to_json(mappings: Sequence[Mapping[str, Any]]) -> str:
+    """Write one object, or several as a ``kind: List``; keys stay in their order."""
+    whole = mappings[0] if len(mappings) == 1 else {"apiVersion": "v1", "kind": "List", "items": mappings}
+    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def to_yaml(mappings: Iterable[Any]) -> str:
+    """Write a document for each mapping; keys stay in their order.
+
+    A string is quoted wherever YAML 1.1, YAML 1.2 or kubectl's reader would take it for something else.
+    """
+    text: str = yaml.emit(
+        _stream(mappings), Dumper=yaml.CDumper, allow_unicode=True, width=_LINE_WIDTH, line_break="\n"
+    )
+    return text
+
+
+def _stream(mappings: Iterable[Any]) -> Iterator[yaml.Event]:
+    yield yaml.StreamStartEvent()
+    for number, mapping in enumerate(mappings):
+        yield yaml.DocumentStartEvent(explicit=number > 0)
+        yield from _events(mapping)
+        yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _events(value: Any) -> Iterator[yaml.Event]:
+    if isinstance(value, Mapping):
+        yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not value)
+        for key, inner in value.items():
+            yield _text_event(key)
+            yield from _events(inner)
+        yield yaml.MappingEndEvent()
+    elif isinstance(value, (list, tuple)):
+        yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not value)
+        for inner in value:
+            yield from _events(inner)
+        yield yaml.SequenceEndEvent()
+    elif isinstance(value, str):
+        yield _text_event(value)
+    else:
+        yield yaml.ScalarEvent(None, None, (True, False), _number_text(value))
+
+
+def _number_text(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _text_event(text: str) -> yaml.ScalarEvent:
+    """Leave plain what every reader takes for this string, and write programs as blocks of lines."""
+    if _is_safe_plain(text):
+        return yaml.ScalarEvent(None, None, (True, True), text)
+    style = "|" if _BLOCK.fullmatch(text) else '"'
+    return yaml.ScalarEvent(None, None, (False, True), text, style=style)
+
+
+_BLOCK = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?\n+)+(?:[!-~](?:[ -~]*[!-~])?)?")
+_YAML_1_1 = yaml.resolver.Resolver.yaml_implicit_resolvers
+
+
+def _is_safe_plain(text: str) -> bool:
+    try:
+        resolved = resolve(text)
+    except ScalarError:
+        return False
+    patterns = _YAML_1_1.get(text[:1], [])
+    return resolved == text and not any(pattern.match(text) for _, pattern in patterns)
