@@ -1,0 +1,171 @@
+"""Checks across objects: duplicates, and names that lead nowhere in the input."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..claims import DeviceClaim, ResourceClaim
+from ..core import Pod
+from ..identity import DEFAULT_NAMESPACE, DeviceId
+from ..kinds import KINDS
+from ..manifests import Manifest
+from ..problems import InputProblem, Severity
+from .findings import LIMIT, STRUCTURE, Category, Path, quote, render
+
+ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+
+# Kind, namespace and name; the namespace is empty for kinds without.
+ObjectId = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossProblem:
+    """A problem between objects, with the category that says whether it can be lifted."""
+
+    problem: InputProblem
+    category: Category = LIMIT
+
+
+def identify(manifest: Manifest) -> ObjectId:
+    """By what an object is known; ``manifest.object`` must not be None."""
+    meta = _object(manifest).metadata
+    namespace = (meta.namespace or DEFAULT_NAMESPACE) if KINDS[manifest.kind].namespaced else ""
+    return manifest.kind, namespace, meta.name
+
+
+def input_problem(manifest: Manifest, path: str, message: str, severity: Severity = "error") -> InputProblem:
+    """Place a problem of a field in its manifest."""
+    _, namespace, name = identify(manifest)
+    shown = f"{namespace}/{name}" if namespace else name
+    return InputProblem(manifest.source, path, message, severity, manifest.kind, shown)
+
+
+def cross_checks(manifests: Iterable[Manifest], skip_limits: bool = False) -> list[InputProblem]:
+    """Everything wrong between objects, in reading order; ``skip_limits`` leaves out errors that can be lifted."""
+    typed = [manifest for manifest in manifests if manifest.object is not None]
+    known = _Known.of(typed)
+    found = [problem for manifest in typed for problem in _problems(manifest, known)]
+    return [
+        cross.problem
+        for cross in found
+        if not skip_limits or cross.problem.severity == "warning" or cross.category == STRUCTURE
+    ]
+
+
+@dataclass(slots=True)
+class _Known:
+    """What the input holds, by name."""
+
+    objects: dict[ObjectId, list[Manifest]] = field(default_factory=lambda: defaultdict(list))
+    devices: set[DeviceId] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, manifests: list[Manifest]) -> "_Known":
+        known = cls()
+        for manifest in manifests:
+            known.objects[identify(manifest)].append(manifest)
+        if any(manifest.kind == "ResourceClaim" and _results(_object(manifest)) for manifest in manifests):
+            slices = (_object(manifest) for manifest in manifests if manifest.kind == "ResourceSlice")
+            known.devices = {
+                (one.spec.driver, one.spec.pool.name, device.name)
+                for one in slices
+                for device in one.spec.devices or ()
+            }
+        return known
+
+    def has(self, kind: str, namespace: str, name: str) -> bool:
+        return (kind, namespace, name) in self.objects
+
+
+def _object(manifest: Manifest) -> Any:
+    return manifest.object
+
+
+def _results(claim: ResourceClaim) -> Iterable[Any]:
+    allocation = claim.status.allocation if claim.status else None
+    return (allocation.devices.results or ()) if allocation else ()
+
+
+def _problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    yield from _duplicates(manifest, known)
+    yield from _CHECKS.get(manifest.kind, _nothing)(manifest, known)
+
+
+def _nothing(_manifest: Manifest, _known: _Known) -> Iterator[CrossProblem]:
+    return iter(())
+
+
+def _warning(manifest: Manifest, path: Path, message: str) -> CrossProblem:
+    return CrossProblem(input_problem(manifest, render(path), message, "warning"))
+
+
+def _duplicates(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    """Report the second and later objects of one name; a generated name is not known yet."""
+    key = identify(manifest)
+    first = known.objects[key][0]
+    if first is not manifest and key[2]:
+        message = f"Duplicate value: {quote(key[2])}: the same object is in {first.source}"
+        yield CrossProblem(input_problem(manifest, "metadata.name", message), STRUCTURE)
+
+
+def _claim_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    claim = _object(manifest)
+    yield from _spec_problems(manifest, ("spec", "devices"), claim.spec.devices, known)
+    yield from _unpublished(manifest, claim, known)
+
+
+def _template_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    return _spec_problems(manifest, ("spec", "spec", "devices"), _object(manifest).spec.spec.devices, known)
+
+
+def _spec_problems(manifest: Manifest, path: Path, claim: DeviceClaim, known: _Known) -> Iterator[CrossProblem]:
+    for index, request in enumerate(claim.requests or ()):
+        where = (*path, "requests", index)
+        wishes: list[tuple[Path, Any]] = [((*where, "exactly"), request.exactly)] if request.exactly else []
+        wishes += [((*where, "firstAvailable", i), wish) for i, wish in enumerate(request.first_available or ())]
+        for place, wish in wishes:
+            if wish.device_class_name and not known.has("DeviceClass", "", wish.device_class_name):
+                message = f"device class {quote(wish.device_class_name)} is not in the input"
+                yield _warning(manifest, (*place, "deviceClassName"), message)
+        if request.exactly and request.exactly.admin_access:
+            yield from _admin_problems(manifest, (*where, "exactly", "adminAccess"), known)
+
+
+def _admin_problems(manifest: Manifest, path: Path, known: _Known) -> Iterator[CrossProblem]:
+    """CLM-5."""
+    namespace = identify(manifest)[1]
+    rule = f'admin access to devices requires the label `{ADMIN_LABEL}: "true"` on the namespace'
+    found = known.objects.get(("Namespace", "", namespace))
+    if found is None:
+        yield _warning(manifest, path, f"{rule}; namespace {quote(namespace)} is not in the input")
+    elif (_object(found[0]).metadata.labels or {}).get(ADMIN_LABEL) != "true":
+        yield CrossProblem(input_problem(manifest, render(path), f"Forbidden: {rule}"))
+
+
+def _unpublished(manifest: Manifest, claim: ResourceClaim, known: _Known) -> Iterator[CrossProblem]:
+    for index, result in enumerate(_results(claim)):
+        if (result.driver, result.pool, result.device) not in known.devices:
+            message = f"device {result.driver}/{result.pool}/{result.device} is allocated but in no ResourceSlice"
+            yield _warning(manifest, ("status", "allocation", "devices", "results", index, "device"), message)
+
+
+def _pod_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    pod: Pod = _object(manifest)
+    namespace = identify(manifest)[1]
+    for index, entry in enumerate(pod.spec.resource_claims or ()):
+        named = (
+            ("resourceClaimName", "ResourceClaim", entry.resource_claim_name),
+            ("resourceClaimTemplateName", "ResourceClaimTemplate", entry.resource_claim_template_name),
+        )
+        for name_field, kind, name in named:
+            if name and not known.has(kind, namespace, name):
+                path = ("spec", "resourceClaims", index, name_field)
+                yield _warning(manifest, path, f"{kind} {namespace}/{name} is not in the input")
+
+
+_CHECKS: dict[str, Callable[[Manifest, _Known], Iterator[CrossProblem]]] = {
+    "ResourceClaim": _claim_problems,
+    "ResourceClaimTemplate": _template_problems,
+    "Pod": _pod_problems,
+}

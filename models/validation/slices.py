@@ -1,0 +1,74 @@
+"""ResourceSlices (dra-semantics 2.1)."""
+
+from ..gates import FeatureGates
+from ..slices import Device, ResourceSlice, ResourceSliceSpec
+from .attributes import has_list
+from .checked_names import check_driver, check_fully_qualified, check_pool
+from .counters import check_counter_sets
+from .devices import check_device
+from .findings import Findings, Path
+from .metadata import check_metadata
+from .node_operations import check_node_operations
+from .node_selectors import check_slice_nodes
+
+DEVICES_MAX = 128
+COMPLEX_DEVICES_MAX = 64
+
+
+def check_slice(found: Findings, resource_slice: ResourceSlice, gates: FeatureGates) -> None:
+    """Check a ResourceSlice; neither devices nor counter sets is legal (SLC-3)."""
+    check_metadata(found, resource_slice.metadata, namespaced=False)
+    path: Path = ("spec",)
+    spec = resource_slice.spec
+    check_driver(found, (*path, "driver"), spec.driver)
+    _check_pool(found, (*path, "pool"), spec)
+    check_slice_nodes(found, path, spec)
+    if spec.devices:
+        _check_devices(found, (*path, "devices"), spec, gates.fractional_capacity_range)
+    if spec.shared_counters:
+        check_counter_sets(found, (*path, "sharedCounters"), spec.shared_counters)
+    if spec.devices and spec.shared_counters:
+        found.forbidden((*path, "sharedCounters"), "`devices` and `sharedCounters` exclude each other in one slice")
+    if spec.partition_type_attribute is not None:
+        _check_partition_type(found, (*path, "partitionTypeAttribute"), spec, spec.partition_type_attribute)
+    check_node_operations(found, (*path, "skipNodeOperations"), spec.skip_node_operations)
+
+
+def _check_pool(found: Findings, path: Path, spec: ResourceSliceSpec) -> None:
+    check_pool(found, (*path, "name"), spec.pool.name)
+    if spec.pool.generation < 0:
+        found.invalid((*path, "generation"), spec.pool.generation, "must be greater than or equal to zero")
+    if spec.pool.resource_slice_count < 1:
+        detail = "must be greater than zero"
+        found.invalid((*path, "resourceSliceCount"), spec.pool.resource_slice_count, detail)
+
+
+def _check_devices(found: Findings, path: Path, spec: ResourceSliceSpec, fractional: bool) -> None:
+    devices = spec.devices or ()
+    if len(devices) > COMPLEX_DEVICES_MAX:
+        found.at_most(path, devices, COMPLEX_DEVICES_MAX if any(map(_is_complex, devices)) else DEVICES_MAX)
+    found.unique(path, (device.name for device in devices), ("name",))
+    for index, device in enumerate(devices):
+        check_device(found, (*path, index), device, spec, fractional)
+
+
+def _is_complex(device: Device) -> bool:
+    """Whether the device halves the size of its slice (SLC-2)."""
+    return bool(device.taints or device.consumes_counters) or has_list(device.attributes)
+
+
+def _check_partition_type(found: Findings, path: Path, spec: ResourceSliceSpec, name: str) -> None:
+    check_fully_qualified(found, path, name)
+    partitions = [(index, device) for index, device in enumerate(spec.devices or ()) if device.consumes_counters]
+    if not partitions:
+        found.invalid(path, name, "some device must consume counters")
+    for index, device in partitions:
+        if not _has_string(device, name, spec.driver):
+            where = ("spec", "devices", index, "attributes")
+            found.required(where, f"devices that consume counters must have the string attribute {name}")
+
+
+def _has_string(device: Device, name: str, driver: str) -> bool:
+    attributes = device.attributes or {}
+    attribute = attributes.get(name) or attributes.get(name.removeprefix(f"{driver}/"))
+    return attribute is not None and attribute.string is not None
