@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from . import literals, macros
 from .errors import CelCompileError, Issue
@@ -18,25 +19,8 @@ MAX_BYTES = 10_240
 MAX_NESTING = 250
 
 RESERVED = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
+    {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"}
+    | {"namespace", "return", "var", "void", "while"}
 )
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _OPERANDS = (
@@ -146,7 +130,7 @@ class _Parser:
     # --- where an operand may begin
 
     def _at_operand(self, token: Token) -> None:
-        handler = _OPERAND_HANDLERS.get(token.kind)
+        handler = self._OPERAND_HANDLERS.get(token.kind)
         if handler is not None:
             handler(self, token)
         elif token.kind == self._stack[-1].closer:
@@ -213,8 +197,8 @@ class _Parser:
             bracket.close(bracket)
         elif token.kind in LEVELS:
             self._here.infix(token.kind, token.pos)
-        elif token.kind in _FOLLOWERS:
-            _FOLLOWERS[token.kind](self, token)
+        elif token.kind in self._FOLLOWERS:
+            self._FOLLOWERS[token.kind](self, token)
         else:
             raise Misplaced
 
@@ -344,24 +328,23 @@ class _Parser:
         else:
             here.step(Method(name, tuple(args), bracket.pos), bracket.depth)
 
-
-_OPERAND_HANDLERS: dict[str, Callable[[_Parser, Token], None]] = {
-    **dict.fromkeys(_CONSTANTS, _Parser._constant),
-    **dict.fromkeys(literals.PARSERS, _Parser._literal),
-    "-": _Parser._minus,
-    "!": _Parser._not,
-    ".": _Parser._leading_dot,
-    "name": _Parser._name,
-    "(": _Parser._parenthesis,
-    "[": _Parser._list,
-    "{": _Parser._map,
-    "?": _Parser._mark,
-}
-_FOLLOWERS: dict[str, Callable[[_Parser, Token], None]] = {
-    ".": _Parser._dot,
-    "[": _Parser._subscript,
-    "{": _Parser._brace,
-    "?": _Parser._question,
-    ":": _Parser._colon,
-    ",": _Parser._comma,
-}
+    _OPERAND_HANDLERS: ClassVar[dict[str, Callable[[_Parser, Token], None]]] = {
+        **dict.fromkeys(_CONSTANTS, _constant),
+        **dict.fromkeys(literals.PARSERS, _literal),
+        "-": _minus,
+        "!": _not,
+        ".": _leading_dot,
+        "name": _name,
+        "(": _parenthesis,
+        "[": _list,
+        "{": _map,
+        "?": _mark,
+    }
+    _FOLLOWERS: ClassVar[dict[str, Callable[[_Parser, Token], None]]] = {
+        ".": _dot,
+        "[": _subscript,
+        "{": _brace,
+        "?": _question,
+        ":": _colon,
+        ",": _comma,
+    }

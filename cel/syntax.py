@@ -106,7 +106,7 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A global function, e.g. ``size(x)``, or a qualified one, e.g. ``sets.contains(a, b)`` (name ``sets.contains``)."""
+    """A global function, e.g. ``size(x)``, or a qualified one, e.g. ``sets.contains(a, b)`` (``sets.contains``)."""
 
     function: str
     args: tuple[Node, ...]

@@ -2,30 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
+from weakref import WeakValueDictionary
+
+MAX_SIZE = 10_000
+"""How many names a type may be written with; types that repeat themselves double at every level."""
 
 
-@dataclass(frozen=True, slots=True)
+class TypeTooLarge(Exception):
+    """A type of more than ``MAX_SIZE`` names."""
+
+
 class Type:
     """A type: a name, and parameters for ``list``, ``map``, ``optional_type`` and ``type``.
 
     Opaque types carry their full name, e.g. ``kubernetes.Quantity``. ``param`` marks a type parameter
-    of an overload, to be bound where the overload is used.
+    of an overload, to be bound where the overload is used. Equal types are one object, so that comparing
+    and hashing deep ones costs nothing.
     """
 
+    __slots__ = ("__weakref__", "name", "param", "params", "size")
+    _known: ClassVar[WeakValueDictionary[tuple[str, tuple[Type, ...], bool], Type]] = WeakValueDictionary()
+
     name: str
-    params: tuple[Type, ...] = ()
-    param: bool = False
+    params: tuple[Type, ...]
+    param: bool
+    size: int
+
+    def __new__(cls, name: str, params: tuple[Type, ...] = (), param: bool = False) -> Type:
+        """The one type of this description."""
+        key = (name, params, param)
+        known = cls._known.get(key)
+        if known is not None:
+            return known
+        size = 1 + sum(inner.size for inner in params)
+        if size > MAX_SIZE:
+            raise TypeTooLarge
+        made = super().__new__(cls)
+        made.name, made.params, made.param, made.size = name, params, param, size
+        return cls._known.setdefault(key, made)
+
+    def __reduce__(self) -> tuple[type[Type], tuple[str, tuple[Type, ...], bool]]:
+        return Type, (self.name, self.params, self.param)
+
+    def __repr__(self) -> str:
+        return f"Type({self})"
 
     def __str__(self) -> str:
         """As cel-go writes it in messages: ``list(int)``, ``map(string, dyn)``."""
-        if not self.params:
-            return self.name
-        return f"{self.name}({', '.join(map(str, self.params))})"
+        return _text(self)
+
+
+def _text(type_: Type) -> str:
+    if not type_.params:
+        return type_.name
+    return f"{type_.name}({', '.join([_text(inner) for inner in type_.params])})"
 
 
 DYN = Type("dyn")
-ERROR = Type("*error*")
+ERROR = Type("!error!")
 NULL = Type("null")
 BOOL = Type("bool")
 INT = Type("int")

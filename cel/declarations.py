@@ -1,0 +1,78 @@
+"""What an expression may refer to: functions, variables, types by name, objects with fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from . import types
+from .library import Function, Overload
+from .types import DYN, Type, list_of, map_of, optional_of, type_of
+
+TYPE_NAMES: Mapping[str, Type] = {
+    "bool": types.BOOL,
+    "int": types.INT,
+    "uint": types.UINT,
+    "double": types.DOUBLE,
+    "string": types.STRING,
+    "bytes": types.BYTES,
+    "null_type": types.NULL,
+    "list": list_of(DYN),
+    "map": map_of(DYN, DYN),
+    "type": Type("type"),
+    "optional_type": optional_of(DYN),
+    "timestamp": types.TIMESTAMP,
+    "duration": types.DURATION,
+    "google.protobuf.Timestamp": types.TIMESTAMP,
+    "google.protobuf.Duration": types.DURATION,
+    "net.IP": types.IP,
+    "net.CIDR": types.CIDR,
+}
+"""The types that have a name in expressions; those of Kubernetes' objects (Quantity, ...) have none."""
+
+OBJECTS: Mapping[Type, Mapping[str, Type] | None] = {
+    types.DEVICE: {
+        "driver": types.STRING,
+        "attributes": map_of(types.STRING, map_of(types.STRING, DYN)),
+        "capacity": map_of(types.STRING, map_of(types.STRING, types.QUANTITY)),
+        "allowMultipleAllocations": types.BOOL,
+    },
+    types.QUANTITY: None,
+    types.SEMVER: None,
+    types.URL: None,
+    types.FORMAT: None,
+}
+"""Fields of object types; None where cel-go knows the type but not what it is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """Functions by name with all their overloads, and the types of variables."""
+
+    functions: Mapping[str, tuple[Overload, ...]]
+    variables: Mapping[str, Type]
+    fields: Mapping[Type, Mapping[str, Type] | None] = field(default_factory=lambda: OBJECTS)
+
+    @classmethod
+    def of(cls, functions: Iterable[Function], variables: Mapping[str, Type]) -> Declarations:
+        """Declarations from libraries; functions of one name add up."""
+        merged: dict[str, tuple[Overload, ...]] = {}
+        for function in functions:
+            merged[function.name] = merged.get(function.name, ()) + function.overloads
+        return cls(merged, variables)
+
+    def dotted_functions(self) -> frozenset[str]:
+        """The functions with qualified names."""
+        return frozenset(name for name in self.functions if "." in name)
+
+    def dotted_names(self) -> frozenset[str]:
+        """The variables and types with qualified names."""
+        return frozenset(name for names in (self.variables, TYPE_NAMES) for name in names if "." in name)
+
+    def ident(self, name: str) -> Type | None:
+        """The type of a variable or of the name of a type; None where there is none of the name."""
+        name = name.removeprefix(".")
+        if name in self.variables:
+            return self.variables[name]
+        named = TYPE_NAMES.get(name)
+        return None if named is None else type_of(named)
