@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+from .messages import Message
 from .records import Failure
 
 
 class FatalError(Exception):
-    """The whole attempt is aborted; no other node is tried (SCHED-6).
+    """Everything about the attempt is given up; no other node is tried (SCHED-6).
 
-    ``rule`` is the stable id of what went wrong. The message may contain ``{device}`` and ``{pool}``, which stand for
-    the names of the numbers given here.
+    ``rule`` is the stable id of what went wrong; the numbers fill the blanks of the message.
     """
 
     def __init__(
         self,
         rule: str,
-        message: str,
+        message: Message,
         *,
         claim: int | None = None,
-        demand: int | None = None,
         device: int | None = None,
         pool: int | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__("".join(part if isinstance(part, str) else part.name for part in message))
         self.rule = rule
         self.message = message
         self.claim = claim
-        self.demand = demand
         self.device = device
         self.pool = pool
 
@@ -36,5 +34,5 @@ class DeadlineExceededError(Exception):
 
 
 def trapped(failure: Failure, claim: int, device: int) -> FatalError:
-    """The fatal error of visiting a device whose evaluation goes wrong (CEL-6)."""
+    """Return the fatal error of visiting a device whose evaluation goes wrong (CEL-6)."""
     return FatalError(failure.filter, failure.error, claim=claim, device=device)

@@ -10,18 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .messages import Message
+
 Amounts = tuple[tuple[int, int], ...]
 """Pairs of a row (of capacities or of counters) and an amount."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A filter that a candidate fails. ``error`` is the text if evaluating it went wrong; ``detail`` says more."""
+    """A filter that a candidate fails: its stable id, and details, e.g. which taint.
+
+    ``error`` is not empty if evaluating the filter went wrong; it is then the text of the fatal error.
+    """
 
     filter: str
     detail: str = ""
-    error: str = ""
-    subject: str = ""
+    error: Message = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class Demand:
     """Devices needed; under ``all_devices`` the number listed."""
     all_devices: bool
     admin: bool
-    candidates: tuple[int, ...]
+    candidates: tuple[int, ...] = ()
     """Devices to visit, in order; under ``all_devices`` those that must all be taken."""
     traps: dict[int, Failure] = field(default_factory=dict)
     """Candidates whose visit is a fatal error (CEL-6, CEL-7)."""
@@ -48,6 +52,11 @@ class Demand:
     constraints: tuple[int, ...] = ()
     failures: tuple[tuple[Failure, ...], ...] = ()
     """For each device of the problem every filter that it fails."""
+
+    @property
+    def own_name(self) -> str:
+        """The request's or subrequest's own name, as messages have it."""
+        return self.subrequest or self.request
 
     @property
     def label(self) -> str:
@@ -110,7 +119,7 @@ class Groups:
 
 
 def joined_groups(state: int | None, groups: int) -> int:
-    """The state of a counter set after a device with these groups came (GRP-2); mixed company fits nobody."""
+    """Return the state of a counter set after a device with these groups came (GRP-2); mixed company fits nobody."""
     if state is None:
         return groups
     return state & groups if state and groups else max(min(state, 1), min(groups, 1))
@@ -142,7 +151,7 @@ class InUse:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One question: may these claims be allocated from these devices?"""
+    """One question: can these claims be allocated from these devices, on one node."""
 
     size: int
     """Number of devices."""
@@ -154,3 +163,7 @@ class Problem:
     capacities: Capacities = Capacities()
     counters: Counters = Counters()
     groups: Groups = Groups()
+    permutations: bool = False
+    """Each further device of a request is looked for from the start again, as the stable variant does (SRCH-2)."""
+    invalid_pools: bool = False
+    """Some pool that the node sees is invalid (POOL-13)."""

@@ -51,7 +51,7 @@ class Search:
         self._next_check = 0
 
     def run(self) -> tuple[Pick, ...] | None:
-        """The first solution in search order, or None if there is none.
+        """Return the first solution in search order, or None if there is none.
 
         Raises ``FatalError`` (CEL-7, SRCH-7, CON-12) and ``DeadlineExceededError``.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
+from ..problem.messages import Blank
 from ..problem.outcomes import FatalError, trapped
 from ..problem.records import Demand, Problem
 from .search_state import State
@@ -31,7 +32,7 @@ class Frame(Protocol):
     """A decision on the stack that can be taken back."""
 
     def resume(self, search: Search, ending: Ending) -> Ending | None:
-        """What follows failed: decide otherwise (None), or leave the stack and pass an ending on."""
+        """Decide otherwise, as what followed failed (None), or leave the stack and pass an ending on."""
         raise NotImplementedError
 
 
@@ -106,12 +107,9 @@ class Plan:
 
 
 def _unsatisfied(demand: Demand, device: int) -> FatalError:
-    return FatalError(
-        "constraint",
-        "cannot add device {device} because a claim constraint would not be satisfied",
-        demand=demand.index,
-        device=device,
-    )
+    reason = " because a claim constraint would not be satisfied"
+    message = (Blank.CLAIM, f", request {demand.own_name}: cannot add device ", Blank.DEVICE, reason)
+    return FatalError("constraints", ("claim ", *message), claim=demand.claim, device=device)
 
 
 class Choice:
@@ -130,7 +128,8 @@ class Choice:
 
     def begin(self, search: Search) -> Ending | None:
         """Try the first candidate behind the device before."""
-        self.position = self.plan.choices[self.k - 1].position if self.k else 0
+        combine = self.k and not self.plan.state.permutations
+        self.position = self.plan.choices[self.k - 1].position if combine else 0
         search.frames.append(self)
         return self._seek(search)
 
@@ -256,12 +255,12 @@ class Done:
     __slots__ = ()
 
     def start(self, search: Search) -> Ending:
-        """The search has a solution."""
+        """End: the search has a solution."""
         return SOLVED
 
 
 def program(problem: Problem, state: State) -> Node:
-    """The first point of the search, linked to all that follow."""
+    """Return the first point of the search, linked to all that follow."""
     node: Node = Done()
     for claim in reversed(problem.claims):
         node = ClaimEnd(node)

@@ -40,6 +40,7 @@ class State:
             self.held[device] = self.in_use_bit
         self.shares = [in_use.shares.get(device, 0) for device in range(problem.size)]
         self.shared = problem.shared
+        self.permutations = problem.permutations
         self.taken = [0] * len(problem.claims)
         self._problem = problem
         self._capacity = CapacityState(problem.capacities, problem.shared, in_use)
@@ -48,7 +49,7 @@ class State:
         self._constraints = [track_constraint(constraint) for constraint in problem.constraints]
 
     def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
-        """The rules that can refuse a candidate of this demand, in the order they are asked (DEV-6, 8, 11, 12)."""
+        """Return the rules that can refuse a candidate of this demand, in the order asked (DEV-6, 8, 11, 12)."""
         capacity = self._capacity_trackers(demand)
         placed = [*self._placement_trackers(demand), *self._constraint_trackers(demand)]
         return (*placed, *capacity) if demand.all_devices else (*capacity, *placed)

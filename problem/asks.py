@@ -1,0 +1,117 @@
+"""What is asked, resolved: each exact request or alternative with its class (an *ask*), and checked (section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..models.claims import DeviceClass, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+from ..models.gates import FeatureGates
+from ..models.quantity import Quantity
+from .messages import Blank, Message
+from .outcomes import FatalError
+
+EXACT_COUNT = "ExactCount"
+ALL = "All"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ask:
+    """An exact request or one alternative of a list, before it is known which devices there are."""
+
+    claim: int
+    request: str
+    subrequest: str
+    spec: ExactDeviceRequest | DeviceSubRequest
+    device_class: DeviceClass
+    capacity: Mapping[str, Quantity]
+
+    @property
+    def own_name(self) -> str:
+        """Name of the request or the alternative, whichever this is."""
+        return self.subrequest or self.request
+
+    @property
+    def admin(self) -> bool:
+        """Asks for admin access; alternatives cannot."""
+        return isinstance(self.spec, ExactDeviceRequest) and bool(self.spec.admin_access)
+
+    @property
+    def all_devices(self) -> bool:
+        """Asks for every matching device instead of a count."""
+        return self.spec.allocation_mode == ALL
+
+
+def resolve(
+    claim: int, request: DeviceRequest, classes: Mapping[str, DeviceClass], gates: FeatureGates
+) -> tuple[Ask, ...]:
+    """Check a request and look up its classes (PRE-1 to PRE-6). Raises ``FatalError``.
+
+    A generator would not do: all alternatives are checked, also those that nobody will need (PRE-6).
+    """
+    if request.exactly is not None:
+        return (_resolved(claim, request.name, "", request.exactly, classes, gates),)
+    if request.first_available is None:
+        raise _refused(claim, "request", request.name, "neither exactly nor firstAvailable is set")
+    if not gates.prioritized_list:
+        raise _refused(
+            claim, "request", request.name, "has subrequests, but the DRAPrioritizedList feature is disabled"
+        )
+    return tuple(_resolved(claim, request.name, sub.name, sub, classes, gates) for sub in request.first_available)
+
+
+def _refused(claim: int, kind: str, name: str, problem: str, rule: str = "request") -> FatalError:
+    return FatalError(rule, ("claim ", Blank.CLAIM, f", {kind} {name}: {problem}"), claim=claim)
+
+
+def _resolved(
+    claim: int,
+    request: str,
+    subrequest: str,
+    spec: ExactDeviceRequest | DeviceSubRequest,
+    classes: Mapping[str, DeviceClass],
+    gates: FeatureGates,
+) -> Ask:
+    name = subrequest or request
+    _check_features(claim, "subrequest" if subrequest else "request", name, spec, gates)
+    _check_selectors(claim, name, spec.selectors or ())
+    if isinstance(spec, ExactDeviceRequest) and spec.admin_access is not None and not gates.admin_access:
+        raise _refused(claim, "request", name, "admin access is requested, but the feature is disabled")
+    device_class = _class(claim, name, spec.device_class_name, classes)
+    return Ask(claim, request, subrequest, spec, device_class, _capacity(claim, name, spec))
+
+
+def _check_features(
+    claim: int, kind: str, name: str, spec: ExactDeviceRequest | DeviceSubRequest, gates: FeatureGates
+) -> None:
+    if spec.capacity is not None and not gates.consumable_capacity:
+        problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+        raise _refused(claim, kind, name, problem)
+    if spec.derived_attributes and not gates.derived_attributes:
+        problem = "cannot handle request with derived attributes, the feature is disabled"
+        raise _refused(claim, kind, name, problem)
+
+
+def _check_selectors(claim: int, name: str, selectors: tuple[DeviceSelector, ...]) -> None:
+    for index, selector in enumerate(selectors):
+        if selector.cel is None:
+            place = f", request {name}, selector #{index}"
+            message: Message = ("claim ", Blank.CLAIM, f"{place}: CEL expression empty (unsupported selector type?)")
+            raise FatalError("request", message, claim=claim)
+
+
+def _class(claim: int, name: str, class_name: str, classes: Mapping[str, DeviceClass]) -> DeviceClass:
+    if not class_name:
+        raise _refused(claim, "request", name, "missing device class name (unsupported request type?)")
+    if class_name not in classes:
+        missing = f'could not retrieve device class {class_name}: deviceclass.resource.k8s.io "{class_name}" not found'
+        raise _refused(claim, "request", name, missing, "deviceClass")
+    return classes[class_name]
+
+
+def _capacity(claim: int, name: str, spec: ExactDeviceRequest | DeviceSubRequest) -> dict[str, Quantity]:
+    requests = (spec.capacity.requests if spec.capacity else None) or {}
+    try:
+        return {capacity: Quantity.parse(amount) for capacity, amount in requests.items()}
+    except ValueError as error:
+        raise _refused(claim, "request", name, f"bad capacity: {error}") from None

@@ -1,0 +1,155 @@
+"""Compile a question: the claims of one unit on one shape of node (section 6 on the way)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ..models.claims import DeviceClass, ResourceClaim
+from ..models.gates import FeatureGates
+from .asks import Ask, resolve
+from .constraints import Kind, compile_constraint, kind_of
+from .demands import Bench, constrained
+from .filters import Context
+from .messages import Blank
+from .outcomes import FatalError
+from .records import Claim, Constraint, Demand, Problem, Request
+from .selectors import Expressions
+from .shapes import Shape
+
+# Most devices in one claim's result (PRE-11).
+RESULT_LIMIT = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What a unit asks for, without names. Equal ones are one object."""
+
+    index: int
+    claims: tuple[ResourceClaim, ...]
+
+
+class Compiler:
+    """Compiles questions of one cluster under one set of gates; remembers what it compiled, errors too.
+
+    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``.
+    """
+
+    def __init__(
+        self, classes: Mapping[str, DeviceClass], gates: FeatureGates, expressions: Expressions, policy: str
+    ) -> None:
+        self.gates = gates
+        self.expressions = expressions
+        self.bench = Bench(Context(gates, expressions), policy)
+        self._classes = classes
+        self._questions: dict[bytes, Question] = {}
+        self._asks: dict[tuple[int, int, int], tuple[Ask, ...]] = {}
+        self._compiled: dict[tuple[int, int], Problem | FatalError] = {}
+
+    def question(self, claims: Sequence[ResourceClaim]) -> Question:
+        """Find what these claims ask for; equal specs are one question."""
+        key = msgspec.msgpack.encode([claim.spec for claim in claims])
+        question = self._questions.get(key)
+        if question is None:
+            question = self._questions[key] = Question(len(self._questions), tuple(claims))
+        return question
+
+    def problem(self, question: Question, shape: Shape) -> Problem:
+        """Compile a question for nodes of this shape. Raises ``FatalError`` (section 6), each time anew."""
+        key = question.index, shape.index
+        if key not in self._compiled:
+            try:
+                self._compiled[key] = _Compilation(self, question, shape).run()
+            except FatalError as error:
+                self._compiled[key] = error
+        found = self._compiled[key]
+        if isinstance(found, FatalError):
+            raise found
+        return found
+
+    def asks(self, question: Question, claim: int, request: int) -> tuple[Ask, ...]:
+        """Resolve a request; the same asks for every shape. Raises ``FatalError`` (PRE-1 to PRE-6)."""
+        key = question.index, claim, request
+        if key not in self._asks:
+            entry = (question.claims[claim].spec.devices.requests or ())[request]
+            self._asks[key] = resolve(claim, entry, self._classes, self.gates)
+        return self._asks[key]
+
+
+class _Compilation:
+    """One question on one shape. Claims are checked in order, their requests first (section 6)."""
+
+    def __init__(self, compiler: Compiler, question: Question, shape: Shape) -> None:
+        self._compiler = compiler
+        self._question = question
+        self._shape = shape
+        self._demands: list[Demand] = []
+        self._asks: list[Ask] = []
+        self._kinds: list[list[Kind]] = []
+
+    def run(self) -> Problem:
+        compiler, shape = self._compiler, self._shape
+        claims = tuple(self._claim(number) for number in range(len(self._question.claims)))
+        constraints = self._constraints()
+        policy = compiler.bench.policy
+        return Problem(
+            len(shape.profiles),
+            claims,
+            tuple(constrained(demand, constraints, policy) for demand in self._demands),
+            constraints,
+            shape.shared,
+            shape.capacities,
+            shape.counters,
+            shape.groups,
+            permutations=compiler.gates.variant == "stable",
+            invalid_pools=shape.invalid,
+        )
+
+    def _claim(self, number: int) -> Claim:
+        spec = self._question.claims[number].spec.devices
+        requests: list[Request] = []
+        accounted = 0
+        for position, entry in enumerate(spec.requests or ()):
+            asks = self._compiler.asks(self._question, number, position)
+            demands = tuple(map(self._demand, asks))
+            requests.append(Request(entry.name, entry.exactly is None, demands))
+            accounted += self._needed(number, entry.name, demands, accounted)
+        entries = enumerate(spec.constraints or ())
+        self._kinds.append([kind_of(number, index, entry, self._compiler.gates) for index, entry in entries])
+        return Claim(tuple(requests))
+
+    def _demand(self, ask: Ask) -> int:
+        index = len(self._demands)
+        self._demands.append(self._compiler.bench.demand(ask, index, self._shape))
+        self._asks.append(ask)
+        return index
+
+    def _needed(self, claim: int, request: str, demands: Sequence[int], accounted: int) -> int:
+        """Count what a request needs at least. Raises ``FatalError`` if the claim cannot have that many (PRE-11)."""
+        needed = min((self._demands[demand].count for demand in demands), default=0)
+        if accounted + needed > RESULT_LIMIT:
+            problem = f"adding {needed} devices exceeds the claim limit of {RESULT_LIMIT}"
+            text = f", request {request}: {problem}, with {accounted} already accounted for"
+            raise FatalError("devicesPerClaim", ("claim ", Blank.CLAIM, text), claim=claim)
+        return needed
+
+    def _constraints(self) -> tuple[Constraint, ...]:
+        compiled = []
+        for number, claim in enumerate(self._question.claims):
+            asks = [(index, ask) for index, ask in enumerate(self._asks) if ask.claim == number]
+            entries = claim.spec.devices.constraints or ()
+            for kind, entry in zip(self._kinds[number], entries, strict=True):
+                compiled.append(
+                    compile_constraint(
+                        entry,
+                        kind,
+                        number,
+                        asks,
+                        self._shape.profiles,
+                        self._compiler.gates,
+                        self._compiler.expressions,
+                    )
+                )
+        return tuple(compiled)

@@ -1,0 +1,160 @@
+"""Constraint entries compiled to tokens: equal values are equal numbers (section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from ..models.claims import DeviceConstraint
+from ..models.gates import FeatureGates
+from ..models.slices import DeviceAttribute
+from .asks import Ask
+from .messages import Blank, Message
+from .outcomes import FatalError
+from .profiles import Profile
+from .records import Constraint, Failure
+from .selectors import ExpressionError, Expressions
+
+# In scalar mode a list or a value of no type: may come first, and then nothing else (CON-8, CON-9).
+ODD = -1
+
+Kind = Literal["matchAttribute", "distinctAttribute"]
+_Value = tuple[str, object]
+
+
+def kind_of(claim: int, index: int, entry: DeviceConstraint, gates: FeatureGates) -> Kind:
+    """Tell what an entry asks for; with both attributes it is a match (CLM-2). Raises ``FatalError`` (PRE-12)."""
+    if entry.match_attribute is not None:
+        return "matchAttribute"
+    if entry.distinct_attribute is not None and gates.variant != "stable":
+        return "distinctAttribute"
+    message = ("claim ", Blank.CLAIM, f", constraint #{index}: empty constraint (unsupported constraint type?)")
+    raise FatalError("constraints", message, claim=claim)
+
+
+def applies(entry: DeviceConstraint, request: str, subrequest: str) -> bool:
+    """CON-1: the entry names no request, the (main) request, or this very alternative."""
+    names = entry.requests
+    return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
+
+
+def published(profile: Profile, name: str) -> DeviceAttribute | None:
+    """Look an attribute up: by its full name, else by its identifier if the domain is the driver's (CON-2)."""
+    attributes = profile.device.attributes or {}
+    value = attributes.get(name)
+    if value is None:
+        domain, _, identifier = name.partition("/")
+        if domain == profile.driver:
+            value = attributes.get(identifier)
+    return value
+
+
+def scalar_of(value: DeviceAttribute) -> _Value | None:
+    """Type and value of a scalar; None for lists and for no value at all."""
+    scalars = (
+        ("int", value.int_value),
+        ("bool", value.bool_value),
+        ("string", value.string),
+        ("version", value.version),
+    )
+    return next(((type_, scalar) for type_, scalar in scalars if scalar is not None), None)
+
+
+def members_of(value: DeviceAttribute) -> Iterable[_Value]:
+    """Type and value of each element; a scalar is the only element of its set (CON-7)."""
+    scalar = scalar_of(value)
+    if scalar is not None:
+        return (scalar,)
+    lists: tuple[tuple[str, Sequence[object] | None], ...] = (
+        ("int", value.ints),
+        ("bool", value.bools),
+        ("string", value.strings),
+        ("version", value.versions),
+    )
+    type_, elements = next(((type_, elements) for type_, elements in lists if elements is not None), ("", ()))
+    return [(type_, element) for element in elements or ()]
+
+
+class Tokens:
+    """Numbers for the values of one constraint: one a value, or in set mode one bit a value."""
+
+    def __init__(self, sets: bool) -> None:
+        self._numbers: dict[_Value, int] = {}
+        self.of: Callable[[DeviceAttribute], int] = self._bits if sets else self._number
+
+    def _number(self, value: DeviceAttribute) -> int:
+        scalar = scalar_of(value)
+        return ODD if scalar is None else self._numbers.setdefault(scalar, len(self._numbers))
+
+    def _bits(self, value: DeviceAttribute) -> int:
+        return sum(1 << self._numbers.setdefault(member, len(self._numbers)) for member in set(members_of(value)))
+
+
+class Derivation:
+    """Attributes that an ask computes on its candidates, for constraints only (CON-12)."""
+
+    def __init__(self, ask: Ask, expressions: Expressions) -> None:
+        self._expressions = expressions
+        # Of two with one name the later counts.
+        self._texts = {derived.name: derived.expression for derived in ask.spec.derived_attributes or ()}
+
+    def covers(self, attribute: str) -> bool:
+        """Tell whether the ask derives this attribute; then what the device publishes does not matter."""
+        return attribute in self._texts
+
+    def value(self, attribute: str, profile: Profile) -> DeviceAttribute | Failure:
+        """Compute the attribute."""
+        result = self._expressions.derive(self._texts[attribute], profile)
+        if not isinstance(result, ExpressionError):
+            return result
+        name = f"derived attribute {attribute}"
+        message: Message = (f"evaluate {name} on device ", Blank.DEVICE, f" failed: {result.text}")
+        if result.compiling:
+            message = (f"compile {name} failed: {result.text}",)
+        return Failure("derivedAttribute", f"{name}: {result.text}", message)
+
+
+def compile_constraint(
+    entry: DeviceConstraint,
+    kind: Kind,
+    claim: int,
+    asks: Iterable[tuple[int, Ask]],
+    profiles: Sequence[Profile],
+    gates: FeatureGates,
+    expressions: Expressions,
+) -> Constraint:
+    """Give every device a token, for each numbered ask that the entry applies to."""
+    name = (entry.match_attribute if kind == "matchAttribute" else entry.distinct_attribute) or ""
+    numbers = Tokens(gates.list_attributes)
+    plain: dict[int, int] | None = None
+    tokens: dict[int, dict[int, int]] = {}
+    errors: dict[int, dict[int, Failure]] = {}
+    for index, ask in asks:
+        if not applies(entry, ask.request, ask.subrequest):
+            continue
+        derivation = Derivation(ask, expressions)
+        if derivation.covers(name):
+            tokens[index], errors[index] = _derived(name, derivation, profiles, numbers)
+        else:
+            plain = _published(name, profiles, numbers) if plain is None else plain
+            tokens[index] = plain
+    return Constraint(claim, kind, name, gates.list_attributes, tokens, errors)
+
+
+def _published(name: str, profiles: Sequence[Profile], numbers: Tokens) -> dict[int, int]:
+    values = ((device, published(profile, name)) for device, profile in enumerate(profiles))
+    return {device: numbers.of(value) for device, value in values if value is not None}
+
+
+def _derived(
+    name: str, derivation: Derivation, profiles: Sequence[Profile], numbers: Tokens
+) -> tuple[dict[int, int], dict[int, Failure]]:
+    tokens: dict[int, int] = {}
+    errors: dict[int, Failure] = {}
+    for device, profile in enumerate(profiles):
+        value = derivation.value(name, profile)
+        if isinstance(value, Failure):
+            errors[device] = value
+        else:
+            tokens[device] = numbers.of(value)
+    return tokens, errors

@@ -1,0 +1,159 @@
+"""From asks to demands: which devices are candidates, which of them are traps, and which the search must not meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..models.pools import COMPLETE, INCOMPLETE
+from .asks import ALL, EXACT_COUNT, Ask
+from .capacity import CapacityError, draw
+from .filters import CONSTRAINT_ATTRIBUTE, EXPRESSION_FILTERS, UNLISTED, Candidate, Context, failures
+from .messages import Blank
+from .outcomes import FatalError, trapped
+from .profiles import Profile
+from .records import Amounts, Constraint, Demand, Failure
+from .shapes import Shape
+
+KUBE, STRICT, SKIP = "kube", "strict", "skip"
+POLICIES = (KUBE, STRICT, SKIP)
+
+Failures = tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What filters make of a device for one ask; ``amounts`` in the order of its capacities' names."""
+
+    failures: Failures
+    amounts: tuple[int, ...]
+
+
+class Bench:
+    """Where the candidates of asks are judged, each profile once for an ask."""
+
+    def __init__(self, context: Context, policy: str) -> None:
+        self.policy = policy
+        self._context = context
+        self._judged: dict[tuple[Ask, int, bool, bool], Judged] = {}
+
+    def demand(self, ask: Ask, index: int, shape: Shape) -> Demand:
+        """Compile an ask, but for its constraints. Raises ``FatalError`` (PRE-7, PRE-8, PRE-10, CEL-6)."""
+        mode = ask.spec.allocation_mode
+        if mode not in (EXACT_COUNT, ALL):
+            raise FatalError("request", _text(ask, f"unsupported count mode {mode}"), claim=ask.claim)
+        if mode == ALL:
+            check_pools(ask, shape)
+        judged = [self._judge(ask, *device, shape) for device in zip(shape.profiles, shape.reachable, strict=True)]
+        demand = Demand(
+            index,
+            ask.claim,
+            ask.request,
+            ask.subrequest,
+            ask.spec.device_class_name,
+            ask.spec.count or 0,
+            mode == ALL,
+            ask.admin,
+            failures=tuple(device.failures for device in judged),
+        )
+        demand = self._list_all(demand) if mode == ALL else self._list_candidates(demand)
+        return replace(demand, amounts=_amounts(demand, judged, shape))
+
+    def is_fatal(self, failure: Failure) -> bool:
+        """Tell whether meeting this failure aborts everything; the policy is about expressions only."""
+        return bool(failure.error) and (self.policy == KUBE or failure.filter not in EXPRESSION_FILTERS)
+
+    def _judge(self, ask: Ask, profile: Profile, reachable: bool, shape: Shape) -> Judged:
+        key = ask, profile.index, reachable, shape.node_skips
+        judged = self._judged.get(key)
+        if judged is None:
+            candidate = Candidate(profile, reachable, shape.node_skips, ask, self._context)
+            judged = self._judged[key] = Judged(failures(candidate), self._draw(candidate))
+        return judged
+
+    def _draw(self, candidate: Candidate) -> tuple[int, ...]:
+        gates = self._context.gates
+        if not gates.consumable_capacity:
+            return ()
+        try:
+            drawn = draw(candidate.profile.device, candidate.ask.capacity, gates.fractional_capacity_range)
+        except CapacityError:
+            return ()
+        return tuple(drawn.amounts[name].nano for name in sorted(drawn.amounts))
+
+    def _list_candidates(self, demand: Demand) -> Demand:
+        """List what passes all filters, and the traps: candidates whose first failure is a fatal error (CEL-7)."""
+        traps = {
+            device: failed[0] for device, failed in enumerate(demand.failures) if failed and self.is_fatal(failed[0])
+        }
+        passing = (device for device, failed in enumerate(demand.failures) if not failed or device in traps)
+        return replace(demand, candidates=tuple(passing), traps=traps)
+
+    def _list_all(self, demand: Demand) -> Demand:
+        """List what All means: everything selectable, whether it can be taken or not (PRE-8, PRE-9)."""
+        listed: list[int] = []
+        for device, failed in enumerate(demand.failures):
+            unlisted = next((failure for failure in failed if failure.filter in UNLISTED), None)
+            if unlisted is not None and self.is_fatal(unlisted):
+                raise trapped(unlisted, demand.claim, device)
+            # A device whose test went wrong may be one that is meant, so All cannot do without it.
+            if unlisted is None or (unlisted.error and self.policy == STRICT):
+                listed.append(device)
+        barred = frozenset(device for device in listed if demand.failures[device])
+        return replace(demand, count=len(listed), candidates=tuple(listed), barred=barred)
+
+
+def check_pools(ask: Ask, shape: Shape) -> None:
+    """All needs to know every pool that the node sees (PRE-8). Raises ``FatalError`` for the first that is not."""
+    for number, pool in enumerate(shape.pools):
+        if pool.status != COMPLETE:
+            state = "being updated" if pool.status == INCOMPLETE else "invalid"
+            message = _text(ask, "asks for all devices, but resource pool ", Blank.POOL, f" is currently {state}")
+            raise FatalError("pool", message, claim=ask.claim, pool=number)
+
+
+def _text(ask: Ask, *parts: str | Blank) -> tuple[str | Blank, ...]:
+    return ("claim ", Blank.CLAIM, f", request {ask.own_name}: ", *parts)
+
+
+def _amounts(demand: Demand, judged: Sequence[Judged], shape: Shape) -> dict[int, Amounts]:
+    rows = shape.capacities.rows
+    return {
+        device: tuple(zip(rows[device], judged[device].amounts, strict=True))
+        for device in demand.candidates
+        if judged[device].amounts
+    }
+
+
+def constrained(demand: Demand, constraints: Sequence[Constraint], policy: str) -> Demand:
+    """Link a demand to the constraints that apply to it, and note candidates without a usable value (CON-3).
+
+    ``constraints`` are all of the problem. Under ``kube`` an error of a derived attribute waits for the search to
+    meet it, so that it stays where it is; otherwise the candidate is out.
+    """
+    own = tuple(number for number, constraint in enumerate(constraints) if demand.index in constraint.tokens)
+    if not own:
+        return demand
+    found = {device: _valueless(device, demand.index, constraints, own) for device in demand.candidates}
+    lacking = {device: extra for device, extra in found.items() if extra}
+    if not lacking:
+        return replace(demand, constraints=own)
+    known = enumerate(demand.failures)
+    merged = tuple((*failed, *lacking.get(device, ())) for device, failed in known)
+    linked = replace(demand, constraints=own, failures=merged)
+    if policy == KUBE and any(failure.error for extra in lacking.values() for failure in extra):
+        return linked
+    if not demand.all_devices:
+        usable = (device for device in demand.candidates if device not in lacking or device in demand.traps)
+        return replace(linked, candidates=tuple(usable))
+    failing = {device for device, extra in lacking.items() if any(failure.error for failure in extra)}
+    return replace(linked, barred=demand.barred | failing)
+
+
+def _valueless(device: int, demand: int, constraints: Sequence[Constraint], own: Iterable[int]) -> Failures:
+    """List the constraints for which the device has no value."""
+    lacking = (constraints[number] for number in own if device not in constraints[number].tokens[demand])
+    return tuple(
+        constraint.errors.get(demand, {}).get(device) or Failure(CONSTRAINT_ATTRIBUTE, f"no {constraint.attribute}")
+        for constraint in lacking
+    )

@@ -1,0 +1,104 @@
+"""The allocated state by the numbers of a node's devices and rows (IN-2, CTR-1, GRP-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..models.claims import AllocationResult
+from ..models.identity import ObjectKey, PoolId
+from ..models.pools import Pool, PoolDevice
+from ..models.quantity import Quantity
+from ..models.usage import Usage
+from .records import InUse, joined_groups
+from .shapes import NodeView, group_set
+
+
+class Ledger:
+    """The usage while units are placed one after the other, and when each pool last changed.
+
+    What is derived from it is kept until the pools concerned change.
+    """
+
+    def __init__(self, usage: Usage) -> None:
+        self.usage = usage
+        self._changes = 0
+        self._changed: dict[PoolId, int] = {}
+        self._in_use: dict[str, tuple[NodeView, int, InUse]] = {}
+        self._baselines: dict[tuple[PoolId, int], tuple[int, tuple[int, ...]]] = {}
+
+    def commit(self, allocations: Iterable[tuple[ObjectKey, AllocationResult]]) -> None:
+        """Take what was allocated out of what is free."""
+        made = list(allocations)
+        self.usage = self.usage.plus(made)
+        self._changes += 1
+        for _, allocation in made:
+            for result in allocation.devices.results or ():
+                self._changed[result.driver, result.pool] = self._changes
+
+    def stamp(self, view: NodeView) -> int:
+        """Tell when anything that the node sees last changed; equal stamps mean equal usage."""
+        return max((self._changed.get(pool.id, 0) for pool in view.pools), default=0)
+
+    def in_use(self, view: NodeView) -> InUse:
+        """Return what is in use on a node, by number."""
+        stamp = self.stamp(view)
+        known = self._in_use.get(view.node.metadata.name)
+        if known is None or known[0] is not view or known[1] != stamp:
+            known = view, stamp, self._number(view)
+            self._in_use[view.node.metadata.name] = known
+        return known[2]
+
+    def _number(self, view: NodeView) -> InUse:
+        usage = self.usage
+        used = [(number, device) for number, device in enumerate(view.devices) if usage.in_use(device.id)]
+        return InUse(
+            frozenset(number for number, device in used if usage.is_dedicated(device.id)),
+            {number: shares for number, device in used if (shares := self._shares(device))},
+            {row: amount for number, device in used for row, amount in self._consumed(view, number, device)},
+            tuple(amount for pool in view.pools for amount in self._available(pool)),
+            tuple(self._group_state(view, pool, name) for pool, name in view.shape.groups.sets),
+        )
+
+    def _shares(self, device: PoolDevice) -> int:
+        return sum(hold.share_id is not None for hold in self.usage.holds(device.id))
+
+    def _consumed(self, view: NodeView, number: int, device: PoolDevice) -> Iterable[tuple[int, int]]:
+        consumed = self.usage.consumed_on(device.id)
+        rows = view.shape.capacities.rows.get(number, ())
+        names = view.shape.capacities.names
+        return ((row, consumed[names[row]]) for row in rows if consumed.get(names[row]))
+
+    def _available(self, pool: Pool) -> tuple[int, ...]:
+        """Compute what is left of a pool's counters, the same for all nodes that see the pool (CTR-1, CTR-4)."""
+        if not pool.counter_sets:
+            return ()
+        key, changed = (pool.id, pool.generation), self._changed.get(pool.id, 0)
+        known = self._baselines.get(key)
+        if known is None or known[0] != changed:
+            known = self._baselines[key] = changed, self._remains(pool)
+        return known[1]
+
+    def _remains(self, pool: Pool) -> tuple[int, ...]:
+        left = {
+            (set_.name, name): Quantity.parse(counter.value).nano
+            for set_ in pool.counter_sets
+            for name, counter in (set_.counters or {}).items()
+        }
+        for device in self._holders(pool):
+            for consumption in device.device.consumes_counters or ():
+                for name, counter in (consumption.counters or {}).items():
+                    left[consumption.counter_set, name] -= Quantity.parse(counter.value).nano
+        return tuple(left.values())
+
+    def _holders(self, pool: Pool) -> Iterable[PoolDevice]:
+        """Find the allocated devices of a pool's generation, on any node."""
+        return (device for device in (*pool.devices, *pool.other_devices) if self.usage.in_use(device.id))
+
+    def _group_state(self, view: NodeView, pool_number: int, set_name: str) -> int | None:
+        bits = view.shape.pools[pool_number].group_bits
+        state: int | None = None
+        for device in self._holders(view.pools[pool_number]):
+            for consumption in device.device.consumes_counters or ():
+                if consumption.counter_set == set_name:
+                    state = joined_groups(state, group_set(consumption, bits))
+        return state

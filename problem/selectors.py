@@ -1,0 +1,71 @@
+"""Expressions on devices, with errors as values (CEL-5 to CEL-8).
+
+An expression is evaluated once for each profile, and what it does not read does not make it run again: that is up to
+the evaluator behind ``Expressions``. An error is remembered like a result; what it does is the caller's policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..models.claims import DeviceSelector
+from ..models.slices import DeviceAttribute
+from .messages import Blank, Message
+from .profiles import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionError:
+    """Text of an error, of compiling an expression or of running it on a device."""
+
+    text: str
+    compiling: bool
+
+
+class Expressions(Protocol):
+    """What evaluates expressions on devices."""
+
+    @property
+    def evaluations(self) -> int:
+        """How often an expression really ran."""
+        raise NotImplementedError
+
+    def test(self, expression: str, profile: Profile) -> bool | ExpressionError:
+        """Evaluate a selector."""
+        raise NotImplementedError
+
+    def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
+        """Compute a derived attribute (CON-12)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a list of selectors says: nothing (it matches), which one is false, or the error of one."""
+
+    detail: str = ""
+    error: Message = ()
+
+
+MATCH = Verdict()
+
+
+def judge(
+    selectors: Sequence[DeviceSelector], subject: tuple[str | Blank, ...], profile: Profile, expressions: Expressions
+) -> Verdict:
+    """Ask selectors in order until one is false or fails (CEL-8); ``subject`` begins the text of an error."""
+    for index, selector in enumerate(selectors):
+        result = expressions.test(selector.cel.expression if selector.cel else "", profile)
+        if isinstance(result, ExpressionError):
+            return Verdict(result.text, _message(subject, index, result))
+        if not result:
+            return Verdict(selector.cel.expression if selector.cel else "")
+    return MATCH
+
+
+def _message(subject: Message, index: int, error: ExpressionError) -> Message:
+    if error.compiling:
+        return (*subject, f": selector #{index}: CEL compile error: {error.text}")
+    return (*subject, f": selector #{index} on device ", Blank.DEVICE, f": CEL runtime error: {error.text}")

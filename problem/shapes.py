@@ -1,0 +1,230 @@
+"""What one node can see, without names: equal nodes have one shape, and every question about it is compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ..models.core import Node
+from ..models.gates import FeatureGates
+from ..models.identity import PoolId
+from ..models.pools import COMPLETE, INVALID, Pool, PoolDevice, PoolIndex
+from ..models.quantity import Quantity
+from ..models.slices import DeviceCounterConsumption
+from .profiles import Profile, Profiles
+from .records import Amounts, Capacities, Counters, Groups
+
+OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+
+# Bit 0 of a group set says that there are groups at all.
+GROUPED = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolShape:
+    """A pool without names. Equal ones are one object."""
+
+    index: int
+    status: str
+    profiles: tuple[Profile, ...]
+    reachable: tuple[bool, ...]
+    # Counter set and counter of each row, in the pool's order.
+    rows: tuple[tuple[str, str], ...]
+    # Bit of each group, by counter set; a set is missing if no device of the pool declares groups.
+    group_bits: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """All pools of a node together, devices numbered in visiting order (POOL-11). Equal ones are one object."""
+
+    index: int
+    pools: tuple[PoolShape, ...]
+    node_skips: bool
+    """The node can do without the operations that a slice says to skip (DEV-9)."""
+    profiles: tuple[Profile, ...]
+    reachable: tuple[bool, ...]
+    shared: frozenset[int]
+    capacities: Capacities
+    counters: Counters
+    groups: Groups
+
+    @property
+    def invalid(self) -> bool:
+        """Some pool is invalid (POOL-13)."""
+        return any(pool.status == INVALID for pool in self.pools)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeView:
+    """A node, its shape, and the devices by number."""
+
+    node: Node
+    pools: tuple[Pool, ...]
+    shape: Shape
+    devices: tuple[PoolDevice, ...]
+
+
+class Views:
+    """Views of nodes, made when first asked for; knows all shapes met so far."""
+
+    def __init__(self, pools: PoolIndex, gates: FeatureGates) -> None:
+        self.profiles = Profiles(gates)
+        self._pools = pools
+        self._operations = gates.optional_node_operations
+        self._views: dict[str, NodeView] = {}
+        self._pool_shapes: dict[Any, PoolShape] = {}
+        self._of_pool: dict[Pool, PoolShape] = {}
+        self._shapes: dict[Any, Shape] = {}
+        self._group_bits: dict[tuple[PoolId, int], dict[str, int]] = {}
+
+    def of(self, node: Node) -> NodeView:
+        """Find what the node sees. Raises ``SelectorError`` (NODE-2)."""
+        name = node.metadata.name
+        view = self._views.get(name)
+        if view is None or view.node is not node:
+            pools = self._pools.pools_for(node)
+            devices = tuple(device for pool in pools for device in pool.devices)
+            view = self._views[name] = NodeView(node, pools, self._shape(node, pools), devices)
+        return view
+
+    def _shape(self, node: Node, pools: Iterable[Pool]) -> Shape:
+        declared = (node.status.declared_features if node.status else None) or ()
+        skips = self._operations and OPTIONAL_NODE_OPERATIONS in declared
+        parts = tuple(self._pool_shape(pool) for pool in pools)
+        key = (skips, *(part.index for part in parts))
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = _assemble(len(self._shapes), parts, skips)
+        return shape
+
+    def _pool_shape(self, pool: Pool) -> PoolShape:
+        known = self._of_pool.get(pool)
+        if known is not None:
+            return known
+        profiles = tuple(map(self.profiles.of, pool.devices))
+        reachable = tuple(device.reachable for device in pool.devices)
+        bits = self._bits(pool)
+        key = (
+            pool.status,
+            tuple(profile.index for profile in profiles),
+            reachable,
+            msgspec.msgpack.encode(pool.counter_sets),
+            tuple(bits.items()),
+        )
+        shape = self._pool_shapes.get(key)
+        if shape is None:
+            shape = PoolShape(len(self._pool_shapes), pool.status, profiles, reachable, counter_rows(pool), bits)
+            self._pool_shapes[key] = shape
+        self._of_pool[pool] = shape
+        return shape
+
+    def _bits(self, pool: Pool) -> dict[str, int]:
+        """Give numbers to the compatibility groups of the whole generation, also of devices elsewhere (GRP-2)."""
+        if not pool.counter_sets:
+            return {}
+        key = pool.id, pool.generation
+        bits = self._group_bits.get(key)
+        if bits is None:
+            bits = self._group_bits[key] = {}
+            for device in (*pool.devices, *pool.other_devices):
+                for consumption in device.device.consumes_counters or ():
+                    for group in consumption.compatibility_groups or ():
+                        bits.setdefault(group, len(bits) + 1)
+        return bits
+
+
+def counter_rows(pool: Pool) -> tuple[tuple[str, str], ...]:
+    """List counter set and counter of each row of a pool."""
+    return tuple((set_.name, counter) for set_ in pool.counter_sets for counter in set_.counters or ())
+
+
+def group_set(consumption: DeviceCounterConsumption, bits: dict[str, int]) -> int:
+    """Write the groups of a device in one counter set as bits; 0 without groups."""
+    groups = consumption.compatibility_groups
+    return sum(1 << bits[group] for group in set(groups)) | GROUPED if groups else 0
+
+
+def consumed_amounts(profile: Profile, row_of: dict[tuple[str, str], int]) -> Amounts:
+    """List what a device draws from each counter row (CTR-2)."""
+    return tuple(
+        (row_of[consumption.counter_set, name], Quantity.parse(counter.value).nano)
+        for consumption in profile.device.consumes_counters or ()
+        for name, counter in (consumption.counters or {}).items()
+    )
+
+
+def _assemble(index: int, pools: tuple[PoolShape, ...], node_skips: bool) -> Shape:
+    profiles = tuple(profile for pool in pools for profile in pool.profiles)
+    return Shape(
+        index,
+        pools,
+        node_skips,
+        profiles,
+        tuple(reachable for pool in pools for reachable in pool.reachable),
+        frozenset(number for number, profile in enumerate(profiles) if profile.shared),
+        _capacities(profiles),
+        _counters(pools),
+        _groups(pools),
+    )
+
+
+def _capacities(profiles: Sequence[Profile]) -> Capacities:
+    names: list[str] = []
+    totals: list[int] = []
+    rows: dict[int, tuple[int, ...]] = {}
+    for number, profile in enumerate(profiles):
+        capacity = profile.device.capacity
+        if capacity:
+            rows[number] = tuple(range(len(names), len(names) + len(capacity)))
+            names += sorted(capacity)
+            totals += [Quantity.parse(capacity[name].value).nano for name in sorted(capacity)]
+    return Capacities(tuple(names), tuple(totals), rows)
+
+
+def _numbered(pools: Iterable[PoolShape]) -> Iterator[tuple[int, int, PoolShape, Profile]]:
+    """Yield each complete pool's devices: pool number, device number, pool, profile."""
+    number = 0
+    for pool_number, pool in enumerate(pools):
+        for profile in pool.profiles:
+            if pool.status == COMPLETE:
+                yield pool_number, number, pool, profile
+            number += 1
+
+
+def _counters(pools: Sequence[PoolShape]) -> Counters:
+    names = tuple(row for pool in pools for row in pool.rows)
+    if not names:
+        return Counters()
+    pool_of_row = tuple(number for number, pool in enumerate(pools) for _ in pool.rows)
+    row_of: list[dict[tuple[str, str], int]] = [{} for _ in pools]
+    for row, (pool_number, name) in enumerate(zip(pool_of_row, names, strict=True)):
+        row_of[pool_number][name] = row
+    consumption = {
+        number: amounts
+        for pool_number, number, _, profile in _numbered(pools)
+        if (amounts := consumed_amounts(profile, row_of[pool_number]))
+    }
+    return Counters(names, pool_of_row, consumption)
+
+
+def _groups(pools: Sequence[PoolShape]) -> Groups:
+    sets = tuple(
+        (number, name)
+        for number, pool in enumerate(pools)
+        if pool.group_bits
+        for name in dict.fromkeys(set_ for set_, _ in pool.rows)
+    )
+    place = {key: position for position, key in enumerate(sets)}
+    membership = {
+        number: tuple(
+            (place[pool_number, consumption.counter_set], group_set(consumption, pool.group_bits))
+            for consumption in profile.device.consumes_counters
+        )
+        for pool_number, number, pool, profile in _numbered(pools)
+        if pool.group_bits and profile.device.consumes_counters
+    }
+    return Groups(sets, membership)
