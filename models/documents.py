@@ -1,6 +1,7 @@
 """Bytes to plain documents: JSON or YAML, one or many, told apart by how they begin."""
 
 import codecs
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 from .json_documents import json_documents, split_documents
 from .unreadable import Unreadable, position, unreadable
 from .yaml_documents import yaml_documents
+
+_JSON_START = re.compile(rb"\s*[\[{]")
 
 
 def read_documents(data: bytes, name: str = "") -> Iterator[Any]:
@@ -20,7 +23,7 @@ def read_documents(data: bytes, name: str = "") -> Iterator[Any]:
     if isinstance(text, Unreadable):
         return iter([text])
     extension = _extension(name)
-    if extension != ".json" and not text[:4096].lstrip().startswith((b"{", b"[")):
+    if extension != ".json" and not _JSON_START.match(text):
         return yaml_documents(text)
     parts = split_documents(text)
     if isinstance(parts, Unreadable):

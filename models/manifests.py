@@ -80,7 +80,7 @@ class _Reader:
         whole = Source(read.name, 0)
         if read.failure:
             self._refuse(whole, "", read.failure)
-        elif read.objects is None and not read.data.strip():
+        elif read.objects is None and (not read.data or read.data.isspace()):
             self._refuse(whole, "", "is empty")
         else:
             objects = read.objects

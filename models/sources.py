@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 STDIN = "-"
 # The most a file may hold, after unpacking.
@@ -33,9 +33,10 @@ class Input:
     failure: str = ""
 
 
-def open_sources(sources: Iterable[InputSource], recursive: bool = False) -> Iterator[Input]:
-    """Yield the inputs of all sources in order, each read when it is asked for."""
-    for source in sources:
+def open_sources(sources: InputSource | Iterable[InputSource], recursive: bool = False) -> Iterator[Input]:
+    """Yield the inputs of all sources (or of the one) in order, each read when it is asked for."""
+    alone = isinstance(sources, (str, PathLike, Mapping))
+    for source in cast("Iterable[InputSource]", [sources] if alone else sources):
         if isinstance(source, (str, PathLike)):
             yield from _paths(fspath(source), recursive)
         elif isinstance(source, Mapping):

@@ -1,7 +1,7 @@
 """Manifests out: what was read plus ``status.allocation``, and mappings as YAML or JSON text."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -53,7 +53,7 @@ def to_json(mappings: Sequence[Mapping[str, Any]]) -> str:
 
 
 def to_yaml(mappings: Iterable[Any]) -> str:
-    """Write a document for each mapping; keys stay in their order.
+    """Write a document for each mapping, of plain data as JSON has it; keys stay in their order.
 
     A string is quoted wherever YAML 1.1, YAML 1.2 or kubectl's reader would take it for something else.
     """
@@ -73,25 +73,42 @@ def _stream(mappings: Iterable[Any]) -> Iterator[yaml.Event]:
 
 
 def _events(value: Any) -> Iterator[yaml.Event]:
-    if isinstance(value, Mapping):
-        yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not value)
-        for key, inner in value.items():
-            yield _text_event(key)
-            yield from _events(inner)
-        yield yaml.MappingEndEvent()
-    elif isinstance(value, (list, tuple)):
-        yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not value)
-        for inner in value:
-            yield from _events(inner)
-        yield yaml.SequenceEndEvent()
-    elif isinstance(value, str):
-        yield _text_event(value)
-    else:
-        yield yaml.ScalarEvent(None, None, (True, False), _number_text(value))
+    return _WRITERS[type(value)](value)
 
 
-def _number_text(value: Any) -> str:
-    return orjson.dumps(value).decode()
+def _mapping_events(mapping: dict[str, Any]) -> Iterator[yaml.Event]:
+    yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not mapping)
+    for key, value in mapping.items():
+        yield _text_event(key)
+        yield from _events(value)
+    yield yaml.MappingEndEvent()
+
+
+def _list_events(values: Sequence[Any]) -> Iterator[yaml.Event]:
+    yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not values)
+    for value in values:
+        yield from _events(value)
+    yield yaml.SequenceEndEvent()
+
+
+def _text_events(text: str) -> Iterator[yaml.Event]:
+    yield _text_event(text)
+
+
+def _json_events(value: Any) -> Iterator[yaml.Event]:
+    yield yaml.ScalarEvent(None, None, (True, False), orjson.dumps(value).decode())
+
+
+_WRITERS: dict[type, Callable[[Any], Iterator[yaml.Event]]] = {
+    dict: _mapping_events,
+    list: _list_events,
+    tuple: _list_events,
+    str: _text_events,
+    int: _json_events,
+    float: _json_events,
+    bool: _json_events,
+    type(None): _json_events,
+}
 
 
 def _text_event(text: str) -> yaml.ScalarEvent:
