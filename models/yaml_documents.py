@@ -93,9 +93,7 @@ class _Builder:
                     value = self._node(self._next_event())
                     yield Unreadable(tuple(self._duplicates)) if self._duplicates else value
         except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            reason = ", ".join(filter(None, [error.context, error.problem]))
-            raise self._refused(f"invalid YAML: {reason}", mark) from None
+            raise self._refused(f"invalid YAML: {self._told(error)}", error.problem_mark) from None
         except yaml.reader.ReaderError as error:
             raise self._bad_character(error) from None
         except RecursionError:
@@ -109,6 +107,11 @@ class _Builder:
         if mark is None:
             return _Refused(reason, len(self._text))
         return _Refused(f"{reason} at line {self._line(mark)} column {mark.column + 1}", mark.index)
+
+    def _told(self, error: yaml.MarkedYAMLError) -> str:
+        """Word a syntax error, with the line of the construct that it breaks."""
+        broken = f"{error.context} of line {self._line(error.context_mark)}" if error.context_mark else error.context
+        return ", ".join(filter(None, [broken, error.problem]))
 
     def _bad_character(self, error: yaml.reader.ReaderError) -> _Refused:
         line = self._first_line + self._text.count(b"\n", 0, error.position) + 1

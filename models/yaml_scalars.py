@@ -123,11 +123,11 @@ def key_text(value: Any) -> str:
 def _float_key(value: float) -> str:
     """Write a float as go-yaml's users see it: the fewest digits that single precision needs."""
     try:
-        single = struct.pack("f", value)
+        single = struct.pack("<f", value)
     except OverflowError:
         raise ScalarError(NUMBER_TOO_LARGE) from None
     texts = (f"{value:.{digits}e}" for digits in range(17))
-    shortest = next(text for text in texts if struct.pack("f", float(text)) == single)
+    shortest = next(text for text in texts if struct.pack("<f", float(text)) == single)
     mantissa, _, exponent = shortest.partition("e")
     if not -4 <= int(exponent) < 6:
         return shortest
