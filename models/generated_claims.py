@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-import msgspec
-
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .core import Pod
 from .identity import ObjectKey, key_of
 from .meta import ObjectMeta, OwnerReference
+from .rendering import as_mapping
 
 # Names the entry of the pod's spec.resourceClaims that a claim was made for.
 POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
@@ -56,7 +55,7 @@ def printable(claim: ResourceClaim, api_version: str, spec: Any) -> dict[str, An
     return {
         "apiVersion": api_version,
         "kind": "ResourceClaim",
-        "metadata": msgspec.to_builtins(claim.metadata),
+        "metadata": as_mapping(claim.metadata),
         "spec": spec,
     }
 

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from . import generated_claims
 from .claims import ResourceClaim
 from .core import Pod, PodResourceClaim
 from .generated_claims import POD_CLAIM_ANNOTATION
 from .identity import ObjectKey, key_of
 from .meta import ObjectMeta
-from .rendering import RESOURCE_API, is_allocated
+from .rendering import RESOURCE_API, as_mapping, is_allocated
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -126,5 +124,5 @@ class PodClaims:
     def _printable(self, template: ObjectKey, claim: ResourceClaim) -> dict[str, Any]:
         manifest = self._cluster.manifest("ResourceClaimTemplate", template)
         if manifest is None or manifest.raw is None:
-            return generated_claims.printable(claim, RESOURCE_API, msgspec.to_builtins(claim.spec))
+            return generated_claims.printable(claim, RESOURCE_API, as_mapping(claim.spec))
         return generated_claims.printable(claim, manifest.api_version, manifest.raw["spec"].get("spec") or {})

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from .base import Model
 from .claims import ResourceClaim
 from .identity import ObjectKey, key_of
 from .manifests import Manifest
@@ -27,9 +28,10 @@ def current_manifests(read: Iterable[Manifest], current: Mapping[str, Mapping[Ob
     manifests = tuple(read)
     latest = {_key(manifest): manifest for manifest in manifests}
     for manifest in manifests:
-        if manifest.object is None or manifest.kind not in current:
+        kind, key = _key(manifest)
+        if manifest.object is None:
             yield manifest
-        elif latest[_key(manifest)] is manifest and (now := current[manifest.kind].get(_key(manifest)[1])) is not None:
+        elif latest[kind, key] is manifest and (now := current.get(kind, {key: manifest.object}).get(key)) is not None:
             yield manifest if now is manifest.object else _updated(manifest, now)
     for key, claim in current["ResourceClaim"].items():
         if ("ResourceClaim", key) not in latest:
@@ -47,15 +49,16 @@ def _updated(manifest: Manifest, now: Any) -> Manifest:
         return replace(manifest, object=now)
     if now.spec != before.spec:
         return replace(manifest, object=now, api_version=RESOURCE_API, raw=_rendered(now))
-    status = {**(manifest.raw.get("status") or {}), **_builtins(now.status)}
+    status = {**(manifest.raw.get("status") or {}), **as_mapping(now.status)}
     if not is_allocated(now):
         status.pop("allocation", None)
     return replace(manifest, object=now, raw={**manifest.raw, "status": status})
 
 
 def _rendered(claim: ResourceClaim) -> dict[str, Any]:
-    return {"apiVersion": RESOURCE_API, "kind": "ResourceClaim", **_builtins(claim)}
+    return {"apiVersion": RESOURCE_API, "kind": "ResourceClaim", "metadata": {}, "spec": {}, **as_mapping(claim)}
 
 
-def _builtins(part: msgspec.Struct | None) -> dict[str, Any]:
-    return {} if part is None else msgspec.to_builtins(part)
+def as_mapping(part: Model | None) -> dict[str, Any]:
+    """The part of a manifest that an object stands for, in plain dictionaries and lists; empty for None."""
+    return {} if part is None else msgspec.json.decode(msgspec.json.encode(part), type=dict[str, Any])
