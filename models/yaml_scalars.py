@@ -2,7 +2,7 @@
 
 That is YAML 1.1 with corrections: yes, no, on, off, y and n are booleans, numbers may hold
 underscores, timestamps and sexagesimal numbers stay strings. Stricter here: infinities, NaN,
-numbers beyond float and unknown tags are refused.
+integers beyond float and unknown tags are refused.
 """
 
 import base64
@@ -24,6 +24,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _NUMBER_STARTS = frozenset("0123456789+-.")
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_NO_FRACTION = re.compile(r"\._.*|\..*_")  # oddities of go-yaml's
 _DIGITS = re.compile(r"[-+]?[0-9]+")
 _LONGEST_INTEGER = 70  # a sign, 0b and 64 digits, with some room
 _BASES = {"x": 16, "o": 8, "b": 2}
@@ -44,12 +45,12 @@ def _number(text: str) -> Any:
     """Read a number, or give back the text if it is none."""
     if _NOT_FINITE.fullmatch(text):
         raise ScalarError(f"{text} is not a finite number")
-    plain = text if text[0] == "." else text.replace("_", "")
+    plain = text if _NO_FRACTION.fullmatch(text) else text.replace("_", "")
     if len(plain) <= _LONGEST_INTEGER and _INTEGER.fullmatch(plain):
         value = _integer(plain)
         if -(2**63) <= value < 2**64:
             return value
-    return _float(plain) if _FLOAT.fullmatch(plain) else text
+    return _float(plain, text) if _FLOAT.fullmatch(plain) else text
 
 
 def _integer(plain: str) -> int:
@@ -61,12 +62,15 @@ def _integer(plain: str) -> int:
     return -value if plain[0] == "-" else value
 
 
-def _float(plain: str) -> int | float:
+def _float(plain: str, text: str) -> str | int | float:
     value = float(plain)
+    digits = _DIGITS.fullmatch(plain)
     if math.isinf(value):
-        raise ScalarError(f"{NUMBER_TOO_LARGE}: {plain[:20]}...")
+        if digits:
+            raise ScalarError(f"{NUMBER_TOO_LARGE}: {plain[:20]}...")
+        return text  # more likely a part of a hash than a number
     # Digits that are no integer above are like 08, or have more than 64 bits.
-    return int(value) if _DIGITS.fullmatch(plain) and abs(value) < 2**53 else value
+    return int(value) if digits and abs(value) < 2**53 else value
 
 
 def _typed(*types: type) -> Callable[[str], Any]:

@@ -74,6 +74,7 @@ def test_integers(text, value):
         ("+12e03", 12000.0),
         ("1_0.5", 10.5),
         ("-.1_0", -0.1),
+        (".8_7", 0.87),
         ("1e-400", 0.0),
         ("18446744073709551616", 18446744073709551616.0),
         ("-9223372036854775809", -9223372036854775808.0),
@@ -88,33 +89,35 @@ def test_floats(text, value):
 @pytest.mark.parametrize(
     "text",
     [
-        *[
-            "yEs",
-            "tRUE",
-            "nULL",
-            "nan",
-            "NaN",
-            "inf",
-            "Infinity",
-            "=",
-            "<<",
-            ".",
-            "..",
-            "-.",
-            "+.",
-            "+",
-            "++1",
-            "_1",
-            "._1",
-            "1e",
-            "0x",
-            "0b",
-            "0o",
-            "0b2",
-            "0o8",
-            "1,000",
-            "0x1p3",
-        ],
+        "yEs",
+        "tRUE",
+        "nULL",
+        "nan",
+        "NaN",
+        "inf",
+        "Infinity",
+        "=",
+        "<<",
+        ".",
+        "..",
+        "-.",
+        "+.",
+        "+",
+        "++1",
+        "_1",
+        "._1",
+        "1e",
+        "0x",
+        "0b",
+        "0o",
+        "0b2",
+        "0o8",
+        "1,000",
+        "0x1p3",
+        "77e864",
+        "1e400",
+        "-1e999",
+        ".5_",
         "2001-01-01",
         "2001-01-01T00:00:00Z",
         "2001-01-01 10:00:00",
@@ -133,9 +136,7 @@ def test_strings(text):
     assert resolve(text) == text
 
 
-@pytest.mark.parametrize(
-    "text", [".inf", "-.inf", "+.Inf", ".INF", ".nan", ".NaN", ".NAN", "1e400", "1" * 400, "-1e999"]
-)
+@pytest.mark.parametrize("text", [".inf", "-.inf", "+.Inf", ".INF", ".nan", ".NaN", ".NAN", "1" * 400, "-" + "9" * 400])
 def test_numbers_that_are_not_finite_are_refused(text):
     with pytest.raises(ScalarError):
         resolve(text)
