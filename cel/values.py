@@ -37,6 +37,7 @@ from .values_time import NANOS, Duration, Timestamp
 __all__ = [
     "INT_MAX", "INT_MIN", "NANOS", "NONE", "UINT_MAX", "CelMap", "Duration", "Optional", "Timestamp", "TypeValue",
     "UInt", "Value", "comparable", "compare", "equal", "register", "runtime_type", "stored_key",
+    "type_name", "type_spelling",
 ]  # fmt: skip
 
 Value: TypeAlias = Any
@@ -169,6 +170,19 @@ _RUNTIME_TYPES: dict[type, Type] = {
 def register(python: type, type_: Type) -> None:
     """Make instances of a Python class values of an opaque type; they are compared by ``==``."""
     _RUNTIME_TYPES[python] = type_
+
+
+_SPELLINGS = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
+
+
+def type_spelling(type_: Type) -> str:
+    """The name of a type as expressions and messages show it, without parameters."""
+    return _SPELLINGS.get(type_.name, type_.name)
+
+
+def type_name(value: Value) -> str:
+    """The name of a value's type, e.g. ``google.protobuf.Duration`` or ``list``."""
+    return type_spelling(runtime_type(type(value)))
 
 
 def runtime_type(python: type) -> Type:

@@ -1,0 +1,177 @@
+"""Macros over lists and maps.
+
+As in cel-go, an error in one iteration does not end the macro: what follows may still decide ``all`` and ``exists``,
+and costs. The first error is the one raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from .closures_base import Closure, Frame
+from .closures_literals import put
+from .closures_select import go_name
+from .compile_dispatch import refusal
+from .errors import CelCostError, CelRuntimeError
+from .values import CelMap, Value, stored_key
+
+Iterate: TypeAlias = Callable[[Frame], Iterator[None]]
+"""Starts the iteration of a macro; each step has set the variables."""
+
+
+def over_elements(source: Closure, slot: int) -> Iterate:
+    """Iteration over the elements of a list or the keys of a map."""
+
+    def iterate(frame: Frame) -> Iterator[None]:
+        return _set_each(frame, slot, _elements(source(frame)))
+
+    return iterate
+
+
+def over_pairs(source: Closure, first: int, second: int) -> Iterate:
+    """Iteration over indexes and elements of a list, or keys and values of a map."""
+
+    def iterate(frame: Frame) -> Iterator[None]:
+        return _set_both(frame, first, second, _pairs(source(frame)))
+
+    return iterate
+
+
+def _set_each(frame: Frame, slot: int, values: Iterable[Value]) -> Iterator[None]:
+    for frame[slot] in values:
+        yield
+
+
+def _set_both(frame: Frame, first: int, second: int, pairs: Iterable[tuple[Value, Value]]) -> Iterator[None]:
+    for frame[first], frame[second] in pairs:
+        yield
+
+
+def _elements(value: Value) -> Iterable[Value]:
+    if type(value) in (list, tuple, CelMap):
+        return value  # type: ignore[no-any-return]
+    raise CelRuntimeError(f"got '{go_name(value)}', expected iterable type")
+
+
+def _pairs(value: Value) -> Iterable[tuple[Value, Value]]:
+    if type(value) is CelMap:
+        return value.items()
+    if type(value) in (list, tuple):
+        return enumerate(value)
+    raise CelRuntimeError(f"unsupported comprehension range type: {go_name(value)}")
+
+
+class _Errors:
+    """The first of the errors met."""
+
+    __slots__ = ("first",)
+
+    def __init__(self) -> None:
+        self.first: CelRuntimeError | None = None
+
+    def holds(self, predicate: Closure, frame: Frame) -> bool | None:
+        """The predicate's verdict; None for an error, which is kept."""
+        try:
+            verdict = predicate(frame)
+        except CelCostError:
+            raise
+        except CelRuntimeError as error:
+            self.first = self.first or error
+            return None
+        if type(verdict) is bool:
+            return verdict
+        self.first = self.first or CelRuntimeError("no such overload")
+        return None
+
+    def check(self) -> None:
+        """Raise what was kept."""
+        if self.first is not None:
+            raise self.first
+
+
+def quantifier(iterate: Iterate, predicate: Closure, decisive: bool) -> Closure:
+    """``all`` (False decides) and ``exists`` (True decides)."""
+
+    def run(frame: Frame) -> bool:
+        errors = _Errors()
+        items = iterate(frame)
+        for _ in items:
+            if errors.holds(predicate, frame) is decisive:
+                # The condition of the loop is looked at once more where elements are left; that has a cost.
+                next(items, None)
+                return decisive
+        errors.check()
+        return not decisive
+
+    return run
+
+
+def exists_one(iterate: Iterate, predicate: Closure) -> Closure:
+    """Whether the predicate holds exactly once."""
+
+    def run(frame: Frame) -> bool:
+        errors = _Errors()
+        hits = sum(errors.holds(predicate, frame) is True for _ in iterate(frame))
+        errors.check()
+        return hits == 1
+
+    return run
+
+
+def _collect(iterate: Iterate, condition: Closure | None, add: Callable[[Frame], None], frame: Frame) -> None:
+    """Run ``add`` for each step where the condition holds."""
+    errors = _Errors()
+    for _ in iterate(frame):
+        if condition is not None and errors.holds(condition, frame) is not True:
+            continue
+        try:
+            add(frame)
+        except CelCostError:
+            raise
+        except CelRuntimeError as error:
+            errors.first = errors.first or error
+    errors.check()
+
+
+def to_list(iterate: Iterate, condition: Closure | None, body: Closure) -> Closure:
+    """``map``, ``filter`` and ``transformList``."""
+
+    def run(frame: Frame) -> Value:
+        made: list[Value] = []
+        _collect(iterate, condition, lambda frame: made.append(body(frame)), frame)
+        return made
+
+    return run
+
+
+def to_map(iterate: Iterate, condition: Closure | None, key: Closure, body: Closure) -> Closure:
+    """``transformMap``."""
+
+    def run(frame: Frame) -> Value:
+        made: dict[object, Value] = {}
+        _collect(iterate, condition, lambda frame: put(made, key(frame), body(frame)), frame)
+        return CelMap.of(made)
+
+    return run
+
+
+def to_entries(iterate: Iterate, condition: Closure | None, body: Closure) -> Closure:
+    """``transformMapEntry``: the body gives a map whose entries are added; no key may come twice."""
+
+    def run(frame: Frame) -> Value:
+        made: dict[object, Value] = {}
+
+        def add(frame: Frame) -> None:
+            entries = body(frame)
+            if type(entries) is not CelMap:
+                raise refusal("cel.@mapInsert", (CelMap.of(made), entries))
+            for key, value in entries.items():
+                if stored_key(key) in made:
+                    raise CelRuntimeError(f"insert failed: key {key} already exists")
+                put(made, key, value)
+
+        _collect(iterate, condition, add, frame)
+        return CelMap.of(made)
+
+    return run

@@ -1,0 +1,78 @@
+"""Choosing among the overloads of a function by the types that values turn out to have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .errors import CelRuntimeError
+from .library import Overload
+from .types import Type
+from .values import Value, runtime_type, type_name
+
+_Apply = Callable[..., Value]
+
+# What a type can do decides how cel-go words a refusal: types with the operator's trait, or with
+# methods of their own, say just "no such overload".
+_RECEIVERS = frozenset({"string", "timestamp", "duration"})
+_SCALARS = frozenset({"int", "uint", "double"})
+_TRAITS: dict[str, frozenset[str]] = {
+    "_+_": _SCALARS | _RECEIVERS | {"bytes", "list"},
+    "_-_": _SCALARS | _RECEIVERS,
+    "_*_": _SCALARS | _RECEIVERS,
+    "_/_": _SCALARS | _RECEIVERS,
+    "_%_": frozenset({"int", "uint"}) | _RECEIVERS,
+    "-_": frozenset({"int", "double", "bool"}) | _RECEIVERS,
+    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _SCALARS | _RECEIVERS | {"bool", "bytes"}),
+    **dict.fromkeys(("size", "@sortByAssociatedKeys"), frozenset()),
+}
+_PLAIN = frozenset({"!_", "@in", "_==_", "_!=_", "startsWith", "endsWith", "contains", "matches", "find", "findAll"})
+
+
+def refusal(name: str, args: Sequence[Value]) -> CelRuntimeError:
+    """The error of a function that has no overload for the arguments, worded as cel-go does."""
+    able = _TRAITS.get(name)
+    if name in _PLAIN or (able is not None and runtime_type(type(args[0])).name in able):
+        return CelRuntimeError("no such overload")
+    if able is not None:
+        return CelRuntimeError(f"no such overload: {name}")
+    return CelRuntimeError(f"no such overload: {name}({', '.join(type_name(arg) for arg in args)})")
+
+
+class Dispatcher:
+    """The overloads of a function that take so many arguments, by the Python types of those."""
+
+    __slots__ = ("_found", "name", "overloads")
+
+    def __init__(self, name: str, overloads: Sequence[Overload], arity: int, *, member: bool) -> None:
+        self.name = name
+        fitting = [o for o in overloads if len(o.args) == arity and o.member == member]
+        self.overloads = tuple(fitting)
+        self._found: dict[tuple[type, ...], Overload | None] = {}
+
+    def overload(self, args: Sequence[Value]) -> Overload:
+        """The overload for the arguments; ``CelRuntimeError`` (no such overload) when there is none."""
+        types = tuple(map(type, args))
+        try:
+            found = self._found[types]
+        except KeyError:
+            found = self._found[types] = self._search(types)
+        if found is None:
+            raise refusal(self.name, args)
+        return found
+
+    def binary(self, a: Value, b: Value) -> Value:
+        """The function of two arguments."""
+        found = self._found.get((type(a), type(b))) or self.overload((a, b))
+        return found.apply(a, b)
+
+    def apply(self, args: Sequence[Value]) -> Value:
+        """The function of any number of arguments."""
+        return self.overload(args).apply(*args)
+
+    def _search(self, types: tuple[type, ...]) -> Overload | None:
+        values = [runtime_type(one) for one in types]
+        return next((overload for overload in self.overloads if all(map(_fits, overload.args, values))), None)
+
+
+def _fits(wanted: Type, value: Type) -> bool:
+    return wanted.param or wanted.name == "dyn" or wanted.name == value.name

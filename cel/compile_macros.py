@@ -1,0 +1,139 @@
+"""Macros, and what their parts cost.
+
+cel-go expands a macro to a loop over an accumulator; the costs here are those of that expansion: reading the
+accumulator 1, a call 1, a list literal 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, TypeAlias
+
+from . import closures_folds as folds
+from .closures_base import Closure
+from .closures_folds import Iterate
+from .compile_code import Code, bounded, plain
+from .syntax import Macro, Node
+from .walk import Walk
+
+if TYPE_CHECKING:
+    from .compile_tree import Compiler
+
+_APPEND = 1 + 10 + 1
+_Variables: TypeAlias = tuple[tuple[str, int, bool], ...]
+_Handler: TypeAlias = "Callable[[Compiler, Macro, Code], Walk[Code]]"
+
+
+class _Loop:
+    """The iteration of a macro over a source, and the variables it sets."""
+
+    def __init__(self, compiler: Compiler, names: tuple[str, ...], source: Code, step: int = 0, end: int = 1) -> None:
+        self.variables: _Variables = tuple((name, compiler.scope.reserve(), False) for name in names)
+        slots = [slot for _, slot, _ in self.variables]
+        over = folds.over_elements if len(slots) == 1 else folds.over_pairs
+        self.iterate: Iterate = compiler.emit.iterate(over(source.run, *slots), step, end)
+
+    def variable(self, compiler: Compiler, number: int) -> Code:
+        """The code that reads one of the variables."""
+        return compiler.variable(*self.variables[number])
+
+
+def _visit(compiler: Compiler, variables: _Variables, node: Node | None) -> Generator[Node, Code, Code]:
+    """The code of a part of a macro that there must be, with the variables in scope."""
+    assert node is not None
+    with compiler.scope.bound(*variables):
+        return (yield node)
+
+
+def _visit_condition(
+    compiler: Compiler, loop: _Loop, macro: Macro
+) -> Generator[Node, Code, tuple[Closure | None, tuple[Code, ...]]]:
+    """The filter of a macro, if it has one; as a closure, and as a part."""
+    if macro.condition is None:
+        return None, ()
+    code = yield from _visit(compiler, loop.variables, macro.condition)
+    return code.run, (code,)
+
+
+def _quantifier(decisive: bool, condition_cost: int) -> _Handler:
+    def handle(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+        loop = _Loop(compiler, macro.variables, source, condition_cost)
+        predicate = yield from _visit(compiler, loop.variables, macro.condition)
+        # One unit for reading the accumulator beside the predicate.
+        run = folds.quantifier(loop.iterate, compiler.emit.part(predicate.run, 1), decisive)
+        return bounded(plain(run, source, predicate))
+
+    return handle
+
+
+def _exists_one(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _Loop(compiler, macro.variables, source, end=2)
+    predicate = yield from _visit(compiler, loop.variables, macro.condition)
+    return bounded(plain(folds.exists_one(loop.iterate, compiler.emit.hit(predicate.run, 2)), source, predicate))
+
+
+def _to_list(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _Loop(compiler, macro.variables, source)
+    condition, parts = yield from _visit_condition(compiler, loop, macro)
+    if macro.body is None:
+        body = loop.variable(compiler, 0)
+    else:
+        body = yield from _visit(compiler, loop.variables, macro.body)
+    run = folds.to_list(loop.iterate, condition, compiler.emit.part(body.run, _APPEND))
+    return bounded(plain(run, source, body, *parts))
+
+
+def _to_map(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _Loop(compiler, macro.variables, source)
+    condition, parts = yield from _visit_condition(compiler, loop, macro)
+    body = yield from _visit(compiler, loop.variables, macro.body)
+    key = loop.variable(compiler, 0)
+    run = folds.to_map(loop.iterate, condition, compiler.emit.part(key.run, 2), body.run)
+    return bounded(plain(run, source, body, *parts))
+
+
+def _to_entries(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _Loop(compiler, macro.variables, source)
+    condition, parts = yield from _visit_condition(compiler, loop, macro)
+    body = yield from _visit(compiler, loop.variables, macro.body)
+    run = folds.to_entries(loop.iterate, condition, compiler.emit.part(body.run, 2))
+    return bounded(plain(run, source, body, *parts))
+
+
+def _optional(wrap: bool) -> _Handler:
+    """``optMap`` (``wrap``) and ``optFlatMap``: the target is evaluated for its presence, and for its value."""
+
+    def handle(compiler: Compiler, macro: Macro, target: Code) -> Walk[Code]:
+        slot = compiler.scope.reserve()
+        body = yield from _visit(compiler, ((macro.variables[0], slot, True),), macro.body)
+        bound = compiler.bind(slot, compiler.function("value", [target], member=True), body)
+        present = compiler.function("hasValue", [target], member=True)
+        result = compiler.function("optional.of", [bound]) if wrap else bound
+        return compiler.conditional([(present, result)], compiler.function("optional.none", []))
+
+    return handle
+
+
+def _sort_by(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+    """Elements sorted by keys that a ``map`` computes; the source is bound, as it is read twice."""
+    slot = compiler.scope.reserve()
+    elements = compiler.variable("", slot, True)
+    loop = _Loop(compiler, macro.variables, elements)
+    body = yield from _visit(compiler, loop.variables, macro.body)
+    keys = plain(folds.to_list(loop.iterate, None, compiler.emit.part(body.run, _APPEND)), elements, body)
+    return compiler.bind(slot, source, compiler.function("@sortByAssociatedKeys", [elements, keys], member=True))
+
+
+MACROS: dict[str, _Handler] = {
+    "all": _quantifier(False, 2),
+    "exists": _quantifier(True, 3),
+    "exists_one": _exists_one,
+    "map": _to_list,
+    "filter": _to_list,
+    "transformList": _to_list,
+    "transformMap": _to_map,
+    "transformMapEntry": _to_entries,
+    "sortBy": _sort_by,
+    "optMap": _optional(True),
+    "optFlatMap": _optional(False),
+}
