@@ -19,12 +19,10 @@ func withRules(slices []*resourceapi.ResourceSlice, rules []*resourceapi.DeviceT
 	return tainted
 }
 
+// apply follows the scheduler's slice tracker: a rule without a selector taints nothing, an empty selector everything.
 func apply(rule *resourceapi.DeviceTaintRule, slice *resourceapi.ResourceSlice) {
 	selector := rule.Spec.DeviceSelector
-	if selector == nil {
-		selector = &resourceapi.DeviceTaintSelector{}
-	}
-	if !admits(selector.Driver, slice.Spec.Driver) || !admits(selector.Pool, slice.Spec.Pool.Name) {
+	if selector == nil || !admits(selector.Driver, slice.Spec.Driver) || !admits(selector.Pool, slice.Spec.Pool.Name) {
 		return
 	}
 	for i := range slice.Spec.Devices {

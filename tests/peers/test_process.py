@@ -115,7 +115,7 @@ def test_an_answer_to_half_a_question_is_refused(fake):
 
 
 def test_endless_output_is_cut_off(fake):
-    code = "hello()\nwhile True: sys.stdout.write('x' * 65536)"
+    code = "hello()\nsys.stdin.readline()\nwhile True: sys.stdout.write('x' * 65536)"
     assert failure_of(fake(code), answer=1_000_000) == "peer fake wrote more than 1000000 bytes in one answer"
 
 
