@@ -32,7 +32,7 @@ def to_object(mapping: Any, model: type[T]) -> tuple[T | None, list[FieldProblem
         return msgspec.convert(mapping, model), []
     except msgspec.ValidationError:
         problems: list[FieldProblem] = []
-        cleaned = _checker(inspect.type_info(model)).check(mapping, "", problems)
+        cleaned = _model_checker(model).check(mapping, "", problems)
         return (None, problems) if problems else (msgspec.convert(cleaned, model), [])
 
 
@@ -44,26 +44,28 @@ class _Checker(NamedTuple):
 
     check: _Check
     zero: Any = None
-    optional: bool = False
 
 
 @cache
+def _model_checker(model: type[Model]) -> _Checker:
+    """Derive the test of a model from its declaration."""
+    return _checker(inspect.type_info(model))
+
+
 def _checker(declared: inspect.Type) -> _Checker:
-    """Derive the test from the type's declaration."""
     return _MAKERS[type(declared)](declared)
 
 
 def _struct(declared: inspect.StructType) -> _Checker:
-    fields = {field.encode_name: field.type for field in declared.fields}
+    fields = {field.encode_name: _checker(field.type) for field in declared.fields}
 
     def check(value: Any, path: str, problems: list[FieldProblem]) -> Any:
         if not isinstance(value, dict):
             return _refuse(value, path, problems, "an object")
-        known = [(key, fields[key]) for key in value if key in fields]
         return {
-            key: _checker(kind).check(value[key], child_path(path, key), problems)
-            for key, kind in known
-            if value[key] is not None
+            key: fields[key].check(inner, child_path(path, key), problems)
+            for key, inner in value.items()
+            if key in fields and inner is not None
         }
 
     return _Checker(check, zero={})
