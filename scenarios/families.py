@@ -1,0 +1,99 @@
+"""Families of random small clusters for tests that compare engines.
+
+A member of a family is made by its name and an integer, the same in every run, and is API-valid. About half of the
+members can be allocated; the devices that come first are often in the way of later requests, so that a search must
+go back.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from .claim_features import administer, alternatives, configure, derive, distinct, everything, lists, match
+from .cluster_features import disturb, occupy, place
+from .device_features import bind, fail_selectors, group, network, partition, select, share, skip_operations, taint
+from .drafts import Draft, plain_draft
+from .objects import Mapped
+
+Feature = Callable[[Draft], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What the members of a family have, and how large they are (see ``plain_draft``)."""
+
+    features: tuple[Feature, ...]
+    nodes: int = 2
+    devices: tuple[int, int] = (3, 6)
+    claims: int = 2
+    requests: int = 2
+    most: int = 2
+    # With which probability a member has a feature.
+    chance: float = 1.0
+
+
+# Features that a mixed member may have, in the order they are applied: what shapes devices comes first.
+_MIXTURE = (
+    partition,
+    network,
+    share,
+    select,
+    alternatives,
+    everything,
+    match,
+    distinct,
+    lists,
+    derive,
+    taint,
+    administer,
+    configure,
+    bind,
+    skip_operations,
+    disturb,
+    place,
+    occupy,
+)
+
+FAMILIES: dict[str, Family] = {
+    "selectors": Family((select,)),
+    "selector-errors": Family((fail_selectors,)),
+    "match": Family((match,)),
+    "distinct": Family((distinct,)),
+    "lists": Family((lists,)),
+    "counters": Family((partition,)),
+    "groups": Family((partition, group)),
+    "capacity": Family((share,)),
+    "alternatives": Family((select, alternatives)),
+    "all": Family((everything,)),
+    "taints": Family((taint,)),
+    "admin": Family((select, administer, occupy)),
+    "pools": Family((disturb,)),
+    "nodes": Family((place,)),
+    "in-use": Family((select, occupy)),
+    "shares-in-use": Family((share, occupy)),
+    "counters-in-use": Family((partition, occupy)),
+    "configs": Family((select, alternatives, configure)),
+    "binding": Family((network, bind)),
+    "derived": Family((derive,)),
+    "operations": Family((network, skip_operations)),
+    "drivers": Family((network, match)),
+    "mixed": Family(_MIXTURE, chance=0.25),
+}
+
+
+def member(family: str, seed: int) -> list[Mapped]:
+    """The cluster of a family (a key of FAMILIES) that belongs to the seed, as v1 objects."""
+    kind = FAMILIES[family]
+    rng = Random(f"{family}/{seed}")
+    draft = plain_draft(
+        rng,
+        nodes=kind.nodes,
+        devices=kind.devices,
+        claims=kind.claims,
+        requests=kind.requests,
+        most=kind.most,
+    )
+    for feature in kind.features:
+        if draft.chance(kind.chance):
+            feature(draft)
+    return draft.objects()
