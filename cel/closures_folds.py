@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from .closures_base import Closure, Frame
-from .closures_literals import put
 from .closures_select import go_name
 from .compile_dispatch import refusal
 from .errors import CelCostError, CelRuntimeError
-from .values import CelMap, Value, stored_key
+from .values import CelMap, Value, put_key, stored_key
 
 Iterate: TypeAlias = Callable[[Frame], Iterator[None]]
 """Starts the iteration of a macro; each step has set the variables."""
@@ -150,7 +149,7 @@ def to_map(iterate: Iterate, condition: Closure | None, key: Closure, body: Clos
 
     def run(frame: Frame) -> Value:
         made: dict[object, Value] = {}
-        _collect(iterate, condition, lambda frame: put(made, key(frame), body(frame)), frame)
+        _collect(iterate, condition, lambda frame: put_key(made, key(frame), body(frame)), frame)
         return CelMap.of(made)
 
     return run
@@ -169,7 +168,7 @@ def to_entries(iterate: Iterate, condition: Closure | None, body: Closure) -> Cl
             for key, value in entries.items():
                 if stored_key(key) in made:
                     raise CelRuntimeError(f"insert failed: key {key} already exists")
-                put(made, key, value)
+                put_key(made, key, value)
 
         _collect(iterate, condition, add, frame)
         return CelMap.of(made)

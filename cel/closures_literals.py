@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .closures_base import Closure, Frame
 from .closures_select import go_name
 from .errors import CelRuntimeError
-from .values import CelMap, Optional, Value, stored_key
+from .values import CelMap, Optional, Value, put_key
 
 
 def _optional(value: Value, place: str) -> Optional:
@@ -45,15 +45,7 @@ def map_closure(entries: Sequence[tuple[Closure, Closure]], optional: frozenset[
                 if not _optional(found, f"entry '{name}'").present:
                     continue
                 found = found.value
-            put(made, name, found)
+            put_key(made, name, found)
         return CelMap.of(made)
 
     return run
-
-
-def put(entries: dict[object, Value], key: Value, value: Value) -> None:
-    """Set an entry of a map that is being made; ``CelRuntimeError`` for what can be no key."""
-    try:
-        entries[stored_key(key)] = value
-    except TypeError:
-        raise CelRuntimeError("unsupported key type") from None

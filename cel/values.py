@@ -36,7 +36,7 @@ from .values_time import NANOS, Duration, Timestamp
 
 __all__ = [
     "INT_MAX", "INT_MIN", "NANOS", "NONE", "UINT_MAX", "CelMap", "Duration", "Optional", "Timestamp", "TypeValue",
-    "UInt", "Value", "comparable", "compare", "equal", "register", "runtime_type", "stored_key",
+    "UInt", "Value", "comparable", "compare", "equal", "put_key", "register", "runtime_type", "stored_key",
     "type_name", "type_spelling",
 ]  # fmt: skip
 
@@ -103,6 +103,14 @@ def stored_key(key: Value) -> Any:
     if key is True:
         return _TRUE
     return _FALSE if key is False else key
+
+
+def put_key(entries: dict[Any, Value], key: Value, value: Value) -> None:
+    """Set an entry of the dict of a map that is being made; ``CelRuntimeError`` for what can be no key."""
+    try:
+        entries[stored_key(key)] = value
+    except TypeError:
+        raise CelRuntimeError("unsupported key type") from None
 
 
 class CelMap(Mapping[Value, Value]):
