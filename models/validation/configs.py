@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-import msgspec
-
 from ..claims import OpaqueDeviceConfiguration
 from .checked_names import check_driver
-from .findings import Findings, Path
+from .findings import Findings, Path, byte_length, compact_json
 
 CONFIG_MAX = 32
 PARAMETERS_MAX = 10240
@@ -40,5 +38,5 @@ def _check_opaque(found: Findings, path: Path, opaque: OpaqueDeviceConfiguration
     if not isinstance(opaque.parameters, dict):
         found.invalid(path, opaque.parameters, "must be a valid JSON object")
     # Measured as compact JSON, in which clients send it.
-    if len(msgspec.json.encode(opaque.parameters, enc_hook=str)) > PARAMETERS_MAX:
+    if byte_length(compact_json(opaque.parameters)) > PARAMETERS_MAX:
         found.too_long(path, PARAMETERS_MAX)

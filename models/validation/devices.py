@@ -1,13 +1,14 @@
 """Devices of a slice."""
 
-from ..slices import Device, ResourceSliceSpec
+from ..slices import Device, DeviceCapacity, ResourceSliceSpec
 from . import names
-from .attributes import ENTRIES_PER_DEVICE, check_attributes
-from .capacities import check_capacities
+from .amounts import check_quantity, nano
+from .attributes import ENTRIES_PER_DEVICE, check_attributes, check_names
 from .checked_names import check_label
 from .counters import check_consumption
 from .findings import Findings, Key, Path
 from .node_selectors import check_device_nodes
+from .policies import check_policy
 from .taints import check_taints
 
 CONDITIONS_MAX = 4
@@ -25,7 +26,7 @@ def check_device(found: Findings, path: Path, device: Device, spec: ResourceSlic
         check_attributes(found, (*path, "attributes"), attributes, spec.driver)
     if capacity:
         shared = bool(device.allow_multiple_allocations)
-        check_capacities(found, (*path, "capacity"), capacity, spec.driver, shared, fractional)
+        _check_capacities(found, (*path, "capacity"), capacity, spec.driver, shared, fractional)
     entries = len(attributes or ()) + len(capacity or ())
     if entries > ENTRIES_PER_DEVICE:
         detail = f"the total number of attributes and capacities must not exceed {ENTRIES_PER_DEVICE}"
@@ -64,3 +65,19 @@ def _check_binding(found: Findings, path: Path, device: Device) -> None:
         if condition in both:
             detail = "must not be listed in both `bindingConditions` and `bindingFailureConditions`"
             found.invalid((*path, "bindingFailureConditions", index), condition, detail)
+
+
+def _check_capacities(
+    found: Findings, path: Path, capacities: dict[str, DeviceCapacity], driver: str, shared: bool, fractional: bool
+) -> None:
+    """All capacities of a device; policies need a device that may be ``shared`` (POL-1)."""
+    check_names(found, path, tuple(capacities), driver)
+    for name, capacity in capacities.items():
+        if nano(capacity.value) is None:
+            check_quantity(found, (*path, Key(name), "value"), capacity.value)
+        if capacity.request_policy is None:
+            continue
+        where = (*path, Key(name), "requestPolicy")
+        if not shared:
+            found.forbidden(where, "may only be set when `allowMultipleAllocations` is true")
+        check_policy(found, where, capacity.request_policy, capacity.value, fractional)

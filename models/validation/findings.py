@@ -47,11 +47,20 @@ def _printable(text: str) -> str:
     return shown if shown.isprintable() else json.dumps(shown)[1:-1]
 
 
+def _plain(value: Any) -> Any:
+    return msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else str(value)
+
+
+def compact_json(value: Any) -> str:
+    """Write a value as JSON without blanks; endures what JSON cannot hold, such as lone surrogates."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain, skipkeys=True)
+
+
 def quote(value: Any) -> str:
     """Show a value as error messages do: strings in quotes, objects as JSON, all cut to 200 characters."""
     if isinstance(value, str):
         return json.dumps(_printable(value), ensure_ascii=False) if value.isprintable() else f'"{_printable(value)}"'
-    return _printable(msgspec.json.encode(value, enc_hook=str).decode())
+    return _printable(compact_json(value))
 
 
 def render(path: Path) -> str:
