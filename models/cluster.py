@@ -51,7 +51,7 @@ class _Indexes:
     """Pool indexes by the gates that matter; shared by clusters with the same slices and rules."""
 
     def __init__(self) -> None:
-        self.pools: dict[tuple[bool, bool], PoolIndex] = {}
+        self.pools: dict[tuple[bool, bool, bool], PoolIndex] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -139,7 +139,8 @@ class Cluster:
 
     def pools(self, gates: FeatureGates) -> PoolIndex:
         """The pools under these gates, built at the first call and kept."""
-        key = gates.partitionable_devices, bool(self.taint_rules) and gates.device_taint_rules
+        rules = bool(self.taint_rules) and gates.device_taint_rules
+        key = gates.partitionable_devices, gates.compatibility_groups, rules
         index = self._indexes.pools.get(key)
         if index is None:
             index = self._indexes.pools[key] = PoolIndex(self.slices, gates, self.taint_rules)

@@ -45,6 +45,12 @@ class _Generation:
     def __init__(self) -> None:
         self.positions: list[int] = []
         self.slices: list[ResourceSlice] = []
+        # Slices that are ignored for their features, but count where the whole pool is counted (POOL-6).
+        self.ignored = 0
+
+    @property
+    def published(self) -> int:
+        return len(self.slices) + self.ignored
 
     def add(self, position: int, slice_: ResourceSlice) -> None:
         self.positions.append(position)
@@ -155,15 +161,22 @@ class PoolIndex:
     ) -> None:
         ordered = sorted(slices, key=lambda slice_: slice_.metadata.name)
         self._partitionable = gates.partitionable_devices
-        self._slices = ordered if self._partitionable else [slice_ for slice_ in ordered if not _partitions(slice_)]
+        self._slices: list[ResourceSlice] = []
         self._rules = TaintRules(rules, gates)
-        self._reach = ReachIndex(self._slices)
         self._generations: dict[PoolId, dict[int, _Generation]] = defaultdict(lambda: defaultdict(_Generation))
-        for position, slice_ in enumerate(self._slices):
-            pool = slice_.spec.pool
-            self._generations[slice_.spec.driver, pool.name][pool.generation].add(position, slice_)
+        for slice_ in ordered:
+            if _is_understood(slice_, gates):
+                self._generation(slice_).add(len(self._slices), slice_)
+                self._slices.append(slice_)
+            else:
+                self._generation(slice_).ignored += _partitions(slice_) and not self._partitionable
+        self._reach = ReachIndex(self._slices)
         self._pools: dict[_View, Pool] = {}
         self._answers: dict[str, tuple[Node, tuple[Pool, ...]]] = {}
+
+    def _generation(self, slice_: ResourceSlice) -> _Generation:
+        pool = slice_.spec.pool
+        return self._generations[slice_.spec.driver, pool.name][pool.generation]
 
     @property
     def node_names(self) -> Iterable[str]:
@@ -196,7 +209,7 @@ class PoolIndex:
         if len(kept) != declared:
             if max(generations) > newest:
                 return None
-            there = len(generations[newest].slices)
+            there = generations[newest].published
             if there != declared:
                 reason = f"generation {newest} has {there} slices and declares {declared}"
                 return Pool(*id_, newest, INCOMPLETE, reason)
@@ -229,6 +242,21 @@ class PoolIndex:
         if repeated := _repeated(names):
             return f"duplicate device {repeated}"
         return generation.counter_problem if self._partitionable else ""
+
+
+def _is_understood(slice_: ResourceSlice, gates: FeatureGates) -> bool:
+    """Slices with features that are off are ignored, but for their generation and (POOL-2) their number in POOL-6.
+
+    Upstream, with DRADeviceCompatibilityGroups off, a single device that declares groups is enough (GRP-5).
+    """
+    if not gates.partitionable_devices and _partitions(slice_):
+        return False
+    return gates.compatibility_groups or not _declares_groups(slice_)
+
+
+def _declares_groups(slice_: ResourceSlice) -> bool:
+    consumers = (device.consumes_counters for device in slice_.spec.devices or ())
+    return any(consumption.compatibility_groups for consumed in consumers for consumption in consumed or ())
 
 
 def _partitions(slice_: ResourceSlice) -> bool:
