@@ -88,7 +88,8 @@ def decode_handshake(name: str, line: bytes, protocol: int) -> Handshake:
 def decode_answer(name: str, line: bytes, kind: type[Answer], number: int) -> Answer:
     """Check the answer to request ``number``. Raises ``PeerError`` for failures, nonsense and other numbers."""
     if b'"failure"' in line[:200]:
-        raise PeerError(f"peer {name} failed: {_parse(name, line, Failure).failure}")
+        causes = _parse(name, line, Failure).failure.splitlines()
+        raise PeerError(f"peer {name} failed: {'; '.join(causes)}")
     answer = _parse(name, line, kind)
     if answer.id != number:
         raise PeerError(f"peer {name} answered request {answer.id} instead of {number}")

@@ -86,3 +86,8 @@ def test_the_answer_to_another_question_is_refused():
 def test_a_failure_is_an_error_with_its_text(number):
     with pytest.raises(PeerError, match=r"^peer p failed: panic: nil map$"):
         answer({"id": number, "failure": "panic: nil map", "stack": "goroutine 1\nmain"})
+
+
+def test_a_failure_with_several_causes_is_still_one_line():
+    with pytest.raises(PeerError, match=r"^peer p failed: unknown field a; unknown field b$"):
+        answer({"id": 7, "failure": "unknown field a\nunknown field b"})

@@ -1,5 +1,6 @@
 import os
 import stat
+import tomllib
 from importlib import metadata
 from pathlib import Path, PurePosixPath
 
@@ -179,3 +180,12 @@ def test_the_sources_pin_the_allocator_and_its_checksums():
     assert module in (building.SOURCES / "go.mod").read_text()
     assert module in (building.SOURCES / "go.sum").read_text()
     assert (building.SOURCES / "main.go").is_file()
+
+
+def test_the_wheel_carries_every_source():
+    """The patterns are for setuptools; a Go file in a folder of its own would need another one."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    patterns = project["tool"]["setuptools"]["package-data"]["drasat.peers"]
+    package = building.SOURCES.parent
+    packed = {path for pattern in patterns for path in package.glob(pattern)}
+    assert packed == {path for path in building.SOURCES.rglob("*") if path.is_file()}
