@@ -124,6 +124,8 @@ _YAML_1_1 = yaml.resolver.Resolver.yaml_implicit_resolvers
 
 
 def _is_safe_plain(text: str) -> bool:
+    if "\n" in text:
+        return False
     try:
         resolved = resolve(text)
     except ScalarError:

@@ -1,0 +1,206 @@
+"""Manifests out: nothing of the input is lost, and every reader reads the same."""
+
+import json
+
+import pytest
+import yaml
+from drasat.models.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+)
+from drasat.models.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from drasat.models.manifests import Manifest, read_manifests
+from drasat.models.meta import ObjectMeta
+from drasat.models.problems import Source
+from drasat.models.writing import claim_manifest, model_mapping, object_mapping, to_json, to_yaml
+from drasat.models.yaml_documents import yaml_documents
+from hypothesis import given
+from hypothesis import strategies as st
+
+ALLOCATION = AllocationResult(
+    devices=DeviceAllocationResult(
+        results=(DeviceRequestAllocationResult(request="r", driver="d", pool="p", device="gpu-0", share_id="s-1"),)
+    ),
+    node_selector=NodeSelector(
+        node_selector_terms=(
+            NodeSelectorTerm(
+                match_fields=(NodeSelectorRequirement(key="metadata.name", operator="In", values=("n",)),)
+            ),
+        )
+    ),
+)
+WRITTEN = {
+    "devices": {"results": [{"request": "r", "driver": "d", "pool": "p", "device": "gpu-0", "shareID": "s-1"}]},
+    "nodeSelector": {
+        "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}]
+    },
+}
+
+
+def read(mapping: dict) -> Manifest:
+    (manifest,), problems, _ = read_manifests([mapping])
+    assert problems == []
+    return manifest
+
+
+def claim(version: str = "v1", **fields) -> dict:
+    return {"apiVersion": f"resource.k8s.io/{version}", "kind": "ResourceClaim", "metadata": {"name": "c"}, **fields}
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1", "v1alpha3"])
+def test_allocation_is_added_to_what_was_read(version):
+    """VER-6: own apiVersion, own shape, unknown fields."""
+    given = claim(
+        version, spec={"controller": "x", "devices": {"requests": [{"name": "r", "deviceClassName": "g"}]}}, own=1
+    )
+    assert claim_manifest(read(given), ALLOCATION) == {**given, "status": {"allocation": WRITTEN}}
+
+
+def test_the_rest_of_the_status_is_kept_and_an_old_allocation_replaced():
+    given = claim(status={"reservedFor": [{"name": "p"}], "unknown": 1, "allocation": {"devices": {}}})
+    assert claim_manifest(read(given), ALLOCATION)["status"] == {
+        "reservedFor": [{"name": "p"}],
+        "unknown": 1,
+        "allocation": WRITTEN,
+    }
+
+
+def test_the_input_is_not_changed():
+    given = claim(status={"reservedFor": []})
+    manifest = read(given)
+    claim_manifest(manifest, ALLOCATION)
+    assert manifest.raw == claim(status={"reservedFor": []})
+
+
+@pytest.mark.parametrize("status", [None, {}], ids=["null", "empty"])
+def test_a_status_without_content(status):
+    assert claim_manifest(read(claim(status=status)), ALLOCATION)["status"] == {"allocation": WRITTEN}
+
+
+def test_items_of_typed_lists_become_whole_manifests():
+    listed = {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "ResourceClaimList",
+        "items": [{"metadata": {"name": "c"}}],
+    }
+    written = claim_manifest(read(listed), ALLOCATION)
+    assert list(written) == ["apiVersion", "kind", "metadata", "status"]
+    assert (written["apiVersion"], written["kind"]) == ("resource.k8s.io/v1beta2", "ResourceClaim")
+
+
+def test_a_claim_without_a_mapping_is_written_from_its_object():
+    made = ResourceClaim(metadata=ObjectMeta(name="c", namespace="ml"))
+    manifest = Manifest("ResourceClaim", "resource.k8s.io/v1", made, None, Source("made", 1))
+    assert claim_manifest(manifest, ALLOCATION) == claim(
+        metadata={"name": "c", "namespace": "ml"}, status={"allocation": WRITTEN}
+    )
+
+
+def test_a_manifest_of_an_ignored_kind_is_no_claim():
+    manifest = Manifest("Deployment", "apps/v1", None, None, Source("f", 1))
+    with pytest.raises(ValueError, match="was not read into an object"):
+        claim_manifest(manifest, ALLOCATION)
+
+
+def test_models_are_written_with_the_names_of_the_api_and_without_defaults():
+    assert model_mapping(ALLOCATION) == WRITTEN
+    assert model_mapping(AllocationResult()) == {}
+
+
+def test_objects_are_written_as_v1():
+    made = ResourceClaim(metadata=ObjectMeta(name="c"))
+    assert object_mapping("ResourceClaim", made) == claim()
+
+
+def test_json_of_one_and_of_several():
+    assert json.loads(to_json([{"b": 1, "a": 2}])) == {"b": 1, "a": 2}
+    assert to_json([{"b": 1, "a": 2}]).index('"b"') < to_json([{"b": 1, "a": 2}]).index('"a"')
+    assert json.loads(to_json([{"a": 1}, {"b": 2}])) == {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [{"a": 1}, {"b": 2}],
+    }
+    assert json.loads(to_json([]))["items"] == []
+
+
+def test_yaml_documents_are_separated_and_keys_stay_in_order():
+    assert to_yaml([{"b": [1, {}], "a": []}, {"c": None}]) == "b:\n- 1\n- {}\na: []\n---\nc: null\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", " ", "~", "null", "yes", "No", "y", "off", "true", "1", "-1", "0x10", "017", "0o17", "1_000", "1e3"),
+        *(".5", "1.0", ".inf", ".nan", "2001-01-01", "2001-01-01T00:00:00Z", "1:30", "190:20:30", "=", "<<", "1" * 400),
+        *("- a", "a: b", "a #b", "#a", "[a]", "{a}", "*a", "&a", "!a", "|", ">", "@a", "`a", "%a", "?", "-", "'", '"'),
+        *(
+            " a",
+            "a ",
+            "a\n",
+            "\na",
+            "a\n\nb",
+            "a\n b",
+            "\ta",
+            "a\tb",
+            "\x07",
+            "\x85",
+            "\u2028",
+            "\ufeff",
+            "ä",
+            "\U0001f600",
+        ),
+        *(
+            "---",
+            "...",
+            "a\r\nb",
+            "a\n\n",
+            "x" * 300,
+            "x y " * 100,
+            "a:",
+            ":a",
+            "a,b",
+            "device.driver == 'x' &&\n  y\n",
+        ),
+    ],
+)
+def test_strings_stay_strings_for_every_reader(text):
+    written = to_yaml([{text: text, "list": [text]}])
+    expected = {text: text, "list": [text]}
+    assert yaml.safe_load(written) == expected
+    assert list(yaml_documents(written.encode())) == [expected]
+
+
+def test_programs_are_written_as_blocks():
+    assert to_yaml([{"expression": "a &&\nb"}]) == "expression: |-\n  a &&\n  b\n"
+
+
+def test_plain_words_are_not_quoted():
+    mapping = {"name": "gpu-0", "model": "A100 40GB", "memory": "40Gi", "version": "1.2.3", "resource.k8s.io/x": "a/b"}
+    assert to_yaml([mapping]) == "".join(f"{key}: {value}\n" for key, value in mapping.items())
+
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+)
+TEXTS = st.text(max_size=12) | st.text("01_.-+eExX:yno~# \n", max_size=8)
+DATA = st.recursive(
+    SCALARS | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.dictionaries(TEXTS, DATA, max_size=3), max_size=3))
+def test_what_is_written_is_read_again(mappings):
+    assert list(yaml_documents(to_yaml(mappings).encode())) == mappings
+    if len(mappings) == 1:
+        assert json.loads(to_json(mappings)) == mappings[0]
+
+
+def test_deep_documents_can_be_written():
+    deep: dict = {}
+    for _ in range(245):
+        deep = {"a": deep}
+    assert list(yaml_documents(to_yaml([deep]).encode())) == [deep]
