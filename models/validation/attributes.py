@@ -114,21 +114,12 @@ def _fits(values: tuple[Any, ...]) -> bool:
 
 
 def has_list(attributes: Attributes | None) -> bool:
-    """Whether some attribute is list-typed (SLC-2)."""
-    return any(
-        value.strings is not None or value.ints is not None or value.versions is not None or value.bools is not None
-        for value in (attributes or {}).values()
-    )
+    """Whether some attribute is list-typed."""
+    return any(_lists(attribute) for attribute in (attributes or {}).values())
 
 
 def _lists(attribute: DeviceAttribute) -> list[Sequence[Any]]:
     return [items for items in astuple(attribute)[4:] if items is not None]
-
-
-def count_values(attribute: DeviceAttribute) -> int:
-    """How many values an attribute counts for: its length, or 1 for a scalar."""
-    lists = _lists(attribute)
-    return sum(map(len, lists)) if lists else 1
 
 
 @lru_cache(maxsize=4096)
@@ -148,23 +139,23 @@ def check_names(found: Findings, path: Path, names: tuple[str, ...], driver: str
         found.nested(path, problems)
 
 
-def check_attributes(found: Findings, path: Path, attributes: Attributes, driver: str) -> None:
-    """All attributes of a device of ``driver``."""
+def check_attributes(found: Findings, path: Path, attributes: Attributes, driver: str) -> bool:
+    """Check all attributes of a device of ``driver``; says whether some value is a list (SLC-2)."""
     check_names(found, path, tuple(attributes), driver)
-    total = len(attributes)
-    if not _PLAIN.issuperset(attributes.values()):
-        total += _check_values(found, path, attributes)
+    lists = [] if _PLAIN.issuperset(attributes.values()) else _check_values(found, path, attributes)
+    total = len(attributes) + sum(map(len, lists)) - len(lists)
     if total > VALUES_PER_DEVICE:
         detail = f"the total number of attribute values must not exceed {VALUES_PER_DEVICE}"
         found.invalid(path, total, detail)
+    return bool(lists)
 
 
-def _check_values(found: Findings, path: Path, attributes: Attributes) -> int:
-    """Check the values one by one; returns how many values there are beyond one for each attribute."""
-    surplus = 0
+def _check_values(found: Findings, path: Path, attributes: Attributes) -> list[Sequence[Any]]:
+    """Check the values one by one; returns those that are lists."""
+    lists = []
     for name, attribute in attributes.items():
         if attribute in _PLAIN or _is_plain(attribute):
             continue
         check_attribute(found, (*path, Key(name)), attribute)
-        surplus += count_values(attribute) - 1
-    return surplus
+        lists += _lists(attribute)
+    return lists

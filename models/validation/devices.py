@@ -14,16 +14,17 @@ from .taints import check_taints
 CONDITIONS_MAX = 4
 
 
-def check_device(found: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool) -> None:
-    """Check one device; ``fractional`` as in ``check_policy``.
+def check_device(found: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool) -> bool:
+    """Check one device; ``fractional`` as in ``check_policy``. Says whether it halves the size of its slice (SLC-2).
 
     Runs for every device of a cluster, so paths are extended only where something is looked at.
     """
     if not device.name or names.label(device.name):
         check_label(found, (*path, "name"), device.name)
     attributes, capacity = device.attributes, device.capacity
+    lists = False
     if attributes:
-        check_attributes(found, (*path, "attributes"), attributes, spec.driver)
+        lists = check_attributes(found, (*path, "attributes"), attributes, spec.driver)
     if capacity:
         shared = bool(device.allow_multiple_allocations)
         _check_capacities(found, (*path, "capacity"), capacity, spec.driver, shared, fractional)
@@ -42,6 +43,7 @@ def check_device(found: Findings, path: Path, device: Device, spec: ResourceSlic
     for resource in device.node_allocatable_resources or ():
         where = (*path, "nodeAllocatableResources", Key(resource))
         found.each_invalid(where, resource, names.label_key(resource))
+    return lists or bool(device.taints or device.consumes_counters)
 
 
 def _names_nodes(device: Device) -> bool:

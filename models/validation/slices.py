@@ -2,7 +2,6 @@
 
 from ..gates import FeatureGates
 from ..slices import Device, ResourceSlice, ResourceSliceSpec
-from .attributes import has_list
 from .checked_names import check_driver, check_fully_qualified, check_pool
 from .counters import check_counter_sets
 from .devices import check_device
@@ -45,16 +44,10 @@ def _check_pool(found: Findings, path: Path, spec: ResourceSliceSpec) -> None:
 
 def _check_devices(found: Findings, path: Path, spec: ResourceSliceSpec, fractional: bool) -> None:
     devices = spec.devices or ()
-    if len(devices) > COMPLEX_DEVICES_MAX:
-        found.at_most(path, devices, COMPLEX_DEVICES_MAX if any(map(_is_complex, devices)) else DEVICES_MAX)
     found.unique(path, (device.name for device in devices), ("name",))
-    for index, device in enumerate(devices):
-        check_device(found, (*path, index), device, spec, fractional)
-
-
-def _is_complex(device: Device) -> bool:
-    """Whether the device halves the size of its slice (SLC-2)."""
-    return bool(device.taints or device.consumes_counters) or has_list(device.attributes)
+    # A list, for every device must be looked at.
+    halved = [check_device(found, (*path, index), device, spec, fractional) for index, device in enumerate(devices)]
+    found.at_most(path, devices, COMPLEX_DEVICES_MAX if any(halved) else DEVICES_MAX)
 
 
 def _check_partition_type(found: Findings, path: Path, spec: ResourceSliceSpec, name: str) -> None:
