@@ -1,0 +1,58 @@
+"""The entry point: ``drasat`` and ``kubectl drasat``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from . import allocate, validate
+from .exits import Exit, run
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("allocate")(allocate.command)
+app.command("validate")(validate.command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"drasat {version('drasat')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    """Allocate Kubernetes DRA devices: does an allocation exist, which one, and why not.
+
+    Exit codes: 0 all allocated; 1 a definite no; 2 bad input or usage; 3 undecided within the limit; 130 interrupted.
+    """
+
+
+def program_name() -> str:
+    """How the user called us: ``kubectl drasat`` for the plug-in's file name."""
+    return "kubectl drasat" if Path(sys.argv[0]).name.startswith("kubectl") else "drasat"
+
+
+def main() -> NoReturn:
+    """Run the command line and exit."""
+    run(_invoke)
+
+
+def _invoke() -> int:
+    # typer ends every normal path with SystemExit; its code is ours.
+    try:
+        app(prog_name=program_name())
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else Exit.DONE
+    return Exit.DONE

@@ -1,0 +1,78 @@
+"""An allocation as rows of a table, and the reasons as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ..documents import AllocationDocument, ClaimAnswer, UnitAnswer
+from ..models.claims import DeviceRequestAllocationResult
+
+HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")
+WIDE_HEADERS = (*HEADERS[:-1], "driver", "pool", "device", "share", "consumed", "flags")
+_NOTHING = "<none>"
+
+
+def rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
+    """One row a request, under ``HEADERS``; a claim without devices has one row that says its outcome."""
+    for unit in document.units:
+        for claim in unit.claims:
+            place = _place(unit, claim)
+            requests = _by_request(claim)
+            for request, results in requests.items():
+                yield (*place, request, ", ".join(result.device for result in results))
+            if not requests:
+                yield (*place, _NOTHING, _told(unit, claim))
+
+
+def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
+    """One row a device, under ``WIDE_HEADERS``."""
+    for unit in document.units:
+        for claim in unit.claims:
+            for result in _results(claim):
+                yield (*_place(unit, claim), result.request, *_device(result))
+            if not _results(claim):
+                yield (*_place(unit, claim), _NOTHING, "", "", _told(unit, claim), "", "", "")
+
+
+def reasons(document: AllocationDocument) -> Iterator[str]:
+    """Why units were not allocated: a line a unit, then one for each reason, indented."""
+    for unit in document.units:
+        if unit.outcome != "Allocated":
+            yield f"{_title(unit)}: {unit.outcome}"
+            yield from (f"  {_about(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
+
+
+def _title(unit: UnitAnswer) -> str:
+    return f"pod {unit.pod}" if unit.pod else "claim " + ", ".join(f"{c.namespace}/{c.name}" for c in unit.claims)
+
+
+def _about(claim: str, unit: UnitAnswer) -> str:
+    """Name the claim where the unit has several."""
+    return f"claim {claim}: " if claim and len(unit.claims) > 1 else ""
+
+
+def _place(unit: UnitAnswer, claim: ClaimAnswer) -> tuple[str, str, str, str]:
+    pod = unit.pod.split("/")[-1] if unit.pod else _NOTHING
+    return claim.namespace, pod, claim.name, _NOTHING if unit.node is None else unit.node or "<any>"
+
+
+def _results(claim: ClaimAnswer) -> tuple[DeviceRequestAllocationResult, ...]:
+    return (claim.allocation.devices.results or ()) if claim.allocation else ()
+
+
+def _by_request(claim: ClaimAnswer) -> Mapping[str, list[DeviceRequestAllocationResult]]:
+    found: dict[str, list[DeviceRequestAllocationResult]] = {}
+    for result in _results(claim):
+        found.setdefault(result.request, []).append(result)
+    return found
+
+
+def _told(unit: UnitAnswer, claim: ClaimAnswer) -> str:
+    return "no devices asked for" if claim.allocation else unit.outcome
+
+
+def _device(result: DeviceRequestAllocationResult) -> tuple[str, ...]:
+    consumed = ", ".join(f"{name}={amount}" for name, amount in (result.consumed_capacity or {}).items())
+    flags = {"admin": result.admin_access, "binding": result.binding_conditions}
+    told = ",".join(name for name, present in flags.items() if present)
+    return result.driver, result.pool, result.device, result.share_id or "", consumed, told

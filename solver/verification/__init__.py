@@ -1,0 +1,9 @@
+"""An independent second reading of the rules: is this allocation one the API and the scheduler would accept?
+
+Nothing here is shared with the search but the models and the CEL evaluator. Rules are checked on the finished
+allocation, in the order of its results, so that what the search does step by step is here a replay.
+"""
+
+from .verifier import Placement, Violation, verify
+
+__all__ = ["Placement", "Violation", "verify"]
