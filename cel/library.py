@@ -21,11 +21,15 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What the estimator knows of an operand: its static type, its size, and the node it came from."""
+    """What the estimator knows of an operand: its static type, its size, and the node it came from.
+
+    ``element`` is the size of the elements of a list, where its declaration or type tells.
+    """
 
     type: Type
     size: Range
     node: object = None
+    element: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,223 @@
+"""Static cost estimate: the least and the most that evaluating an expression may cost (CLM-6, cel.md 1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+
+from .checker import Checked
+from .estimate_macros import MACROS, LoopEstimator
+from .estimate_operators import estimate_call
+from .estimate_sizes import (
+    FREE, ITEMS, ONE, VALUES, SizeOf, Subject, below, both, either, fixed, plus, size_at,
+)  # fmt: skip
+from .library import Operand, Range
+from .syntax import (
+    Bind, Call, Chain, Conditional, Has, Ident, Index, ListLiteral, Literal, Logical, Macro, MapLiteral, Method, Node,
+    Postfix, Select, Struct, Unary,
+)  # fmt: skip
+from .types import Type
+from .walk import Walk, walk
+
+COST_LIMIT = 1_000_000
+"""What evaluating a selector may cost (CLM-6)."""
+
+LIST_COST, MAP_COST, STRUCT_COST = fixed(10), fixed(30), fixed(40)
+_FIELDS = frozenset({"map", "kubernetes.DRADevice"})
+
+
+def estimate(checked: Checked, sizes: SizeOf) -> Range:
+    """The estimated cost of a checked expression; ``sizes`` are those declared for its variables."""
+    return walk(_Estimator(checked, sizes).handlers, checked.tree).cost
+
+
+class _Estimator(LoopEstimator):
+    def __init__(self, checked: Checked, sizes: SizeOf) -> None:
+        self._checked = checked
+        self._sizes = sizes
+        self._scopes: list[dict[str, Subject]] = []
+        self.handlers: dict[type, Callable[..., Walk[Subject] | Subject]] = {
+            Literal: self._literal, Ident: self._ident, ListLiteral: self._list, MapLiteral: self._map,
+            Struct: self._struct, Unary: self._unary, Chain: self._chain, Logical: self._logical,
+            Conditional: self._conditional, Call: self._call, Has: self._has, Bind: self._bind,
+            Postfix: self._postfix,
+        }  # fmt: skip
+        self._steps = {Select: self._select, Index: self._index, Method: self._method, Macro: self._macro}
+
+    # --- what the macros need too
+
+    def size(self, subject: Subject) -> Range:
+        """How large a value may be."""
+        return subject.size if subject.size is not None else size_at(subject.path, subject.type, self._sizes)
+
+    def result_type(self, pos: int) -> Type:
+        """The type of the operation at a place."""
+        return self._checked.types[pos]
+
+    @contextmanager
+    def scope(self, names: dict[str, Subject]) -> Iterator[None]:
+        """The names that a macro binds; reading them costs 1."""
+        self._scopes.append(names)
+        yield
+        self._scopes.pop()
+
+    # --- leaves and literals
+
+    def _literal(self, node: Literal) -> Subject:
+        value = node.value
+        size = fixed(len(value)) if isinstance(value, (str, bytes)) else None
+        return Subject(FREE, self.result_type(node.pos), size)
+
+    def _ident(self, node: Ident) -> Subject:
+        type_ = self.result_type(node.pos)
+        for scope in reversed(self._scopes):
+            if node.name in scope:
+                bound = scope[node.name]
+                return Subject(ONE, type_, bound.size, bound.path, bound.key, bound.item)
+        return Subject(ONE, type_, path=(node.name.removeprefix("."),))
+
+    def _list(self, node: ListLiteral) -> Walk[Subject]:
+        cost, item = LIST_COST, None
+        for number, element in enumerate(node.elements):
+            subject = yield element
+            cost = plus(cost, subject.cost)
+            item = self.size(subject) if number == 0 else both(item, self.size(subject))
+        count = fixed(len(node.elements))
+        return Subject(cost, self.result_type(node.pos), count, item=item or FREE)
+
+    def _map(self, node: MapLiteral) -> Walk[Subject]:
+        cost, keys, values = MAP_COST, [], []
+        for key, value in node.entries:
+            key_subject = yield key
+            value_subject = yield value
+            cost = plus(cost, key_subject.cost, value_subject.cost)
+            keys.append(self.size(key_subject))
+            values.append(self.size(value_subject))
+        count = fixed(len(node.entries))
+        return Subject(cost, self.result_type(node.pos), count, None, _union(keys), _union(values))
+
+    def _struct(self, node: Struct) -> Walk[Subject]:
+        cost = STRUCT_COST
+        for _, value in node.entries:
+            subject = yield value
+            cost = plus(cost, subject.cost)
+        return Subject(cost, self.result_type(node.pos))
+
+    # --- operators
+
+    def _unary(self, node: Unary) -> Walk[Subject]:
+        operand = yield node.operand
+        return self._apply(node.pos, [operand])
+
+    def _chain(self, node: Chain) -> Walk[Subject]:
+        left = yield node.first
+        for _, operand, pos in node.rest:
+            right = yield operand
+            entries = both(left.item, right.item) if left.type.name == "list" else None
+            joined = self._apply(pos, [left, right])
+            left = Subject(joined.cost, joined.type, joined.size, item=entries)
+        return left
+
+    def _logical(self, node: Logical) -> Walk[Subject]:
+        """At least the first operand is evaluated, at most all."""
+        costs = []
+        for operand in node.operands:
+            subject = yield operand
+            costs.append(subject.cost)
+        return Subject(Range(costs[0].min, plus(*costs).max), self.result_type(node.pos))
+
+    def _conditional(self, node: Conditional) -> Walk[Subject]:
+        branches = []
+        for condition, value in node.branches:
+            condition_subject = yield condition
+            value_subject = yield value
+            branches.append((condition_subject, value_subject))
+        result = yield node.otherwise
+        for (condition_subject, value_subject), pos in zip(reversed(branches), reversed(node.positions), strict=True):
+            result = self.choose(pos, condition_subject.cost, value_subject, result)
+        return result
+
+    def choose(self, pos: int, condition: Range, value: Subject, otherwise: Subject) -> Subject:
+        """One of two values after a condition."""
+        cost = plus(condition, either(value.cost, otherwise.cost))
+        size = either(self.size(value), self.size(otherwise))
+        key, item = both(value.key, otherwise.key), both(value.item, otherwise.item)
+        return Subject(cost, self.result_type(pos), size, None, key, item)
+
+    # --- functions
+
+    def _operand(self, subject: Subject) -> Operand:
+        element = None
+        if subject.type.name == "list":
+            element = size_at(below(subject.path, ITEMS), subject.type.params[0], self._sizes)
+        return Operand(subject.type, self.size(subject), subject, element)
+
+    def _apply(self, pos: int, args: list[Subject]) -> Subject:
+        """A function on arguments: the union of the overloads it may turn out to be."""
+        operands = tuple(self._operand(arg) for arg in args)
+        found = [estimate_call(overload, operands) for overload in self._checked.overloads[pos]]
+        own = reduce(either, [one.cost for one in found])
+        sizes = [one.result_size for one in found if one.result_size is not None]
+        size = _union(sizes) if sizes else None
+        return Subject(plus(own, *(arg.cost for arg in args)), self.result_type(pos), size)
+
+    def _call(self, node: Call) -> Walk[Subject]:
+        args = []
+        for arg in node.args:
+            subject = yield arg
+            args.append(subject)
+        return self._apply(node.pos, args)
+
+    def _bind(self, node: Bind) -> Walk[Subject]:
+        """A loop over an empty list, as cel-go expands it."""
+        init = yield node.init
+        with self.scope({node.variable: init}):
+            body = yield node.body
+        cost = plus(init.cost, LIST_COST, body.cost)
+        if type(node.body) is Ident and node.body.name == node.variable and init.path is None:
+            return Subject(cost, body.type)
+        return Subject(cost, body.type, self.size(body), None, body.key, body.item)
+
+    # --- postfix steps
+
+    def _postfix(self, node: Postfix) -> Walk[Subject]:
+        subject = yield node.operand
+        for step in node.steps:
+            subject = yield from self._steps[type(step)](step, subject)
+        return subject
+
+    def _select(self, step: Select, target: Subject) -> Walk[Subject]:
+        type_ = self.result_type(step.pos)
+        if step.optional:
+            return Subject(plus(target.cost, ONE), type_)
+        cost = ONE if target.type.name in _FIELDS else FREE
+        return Subject(plus(target.cost, cost), type_, path=below(target.path, step.field))
+        yield
+
+    def _has(self, node: Has) -> Walk[Subject]:
+        """Presence costs nothing beyond its operand: Kubernetes has it so."""
+        target = yield node.operand
+        return Subject(target.cost, self.result_type(node.pos))
+
+    def _index(self, step: Index, target: Subject) -> Walk[Subject]:
+        key = yield step.key
+        found = self._apply(step.pos, [target, key])
+        if step.optional:
+            return found
+        path = below(target.path, VALUES if target.type.name == "map" else ITEMS)
+        return Subject(found.cost, found.type, target.item, path)
+
+    def _method(self, step: Method, target: Subject) -> Walk[Subject]:
+        args = [target]
+        for arg in step.args:
+            subject = yield arg
+            args.append(subject)
+        return self._apply(step.pos, args)
+
+    def _macro(self, step: Macro, target: Subject) -> Walk[Subject]:
+        return (yield from MACROS[step.name](self, step, target))
+
+
+def _union(sizes: list[Range]) -> Range:
+    return reduce(either, sizes) if sizes else FREE

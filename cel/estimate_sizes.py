@@ -1,0 +1,104 @@
+"""What the static cost estimate knows of a value: its cost, its size, where it comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import types
+from .library import UNBOUNDED, Range
+from .types import Type
+
+Path = tuple[str, ...]
+SizeOf = Callable[[Path], Range | None]
+"""Declared sizes: of a variable, a field, and of ``@items``, ``@keys``, ``@values`` below it."""
+
+ITEMS, KEYS, VALUES = "@items", "@keys", "@values"
+FREE = Range(0, 0)
+ONE = Range(1, 1)
+UNKNOWN = Range(0, UNBOUNDED)
+_SCALARS = frozenset(
+    {types.BOOL, types.INT, types.UINT, types.DOUBLE, types.NULL, types.DURATION, types.TIMESTAMP}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is known of the value of a node.
+
+    ``size`` is known of itself, else it follows from ``path`` or type. ``key`` and ``item`` are the sizes of what
+    a literal list or map holds, one level deep as cel-go has it.
+    """
+
+    cost: Range
+    type: Type
+    size: Range | None = None
+    path: Path | None = None
+    key: Range | None = None
+    item: Range | None = None
+
+
+def fixed(amount: int) -> Range:
+    """A range of one number."""
+    return Range(amount, amount)
+
+
+def plus(*ranges: Range) -> Range:
+    """The sum; beyond 64 bits it stays there."""
+    low, high = 0, 0
+    for one in ranges:
+        low, high = low + one.min, high + one.max
+    return Range(min(low, UNBOUNDED), min(high, UNBOUNDED))
+
+
+def times(one: Range, other: Range) -> Range:
+    """The product; beyond 64 bits it stays there."""
+    return Range(min(one.min * other.min, UNBOUNDED), min(one.max * other.max, UNBOUNDED))
+
+
+def scaled(one: Range, factor: float) -> Range:
+    """A part of each end, rounded up; in floating point, as cel-go has it."""
+    return Range(min(math.ceil(one.min * factor), UNBOUNDED), min(math.ceil(one.max * factor), UNBOUNDED))
+
+
+def either(one: Range, other: Range) -> Range:
+    """From the lesser minimum to the greater maximum."""
+    return Range(min(one.min, other.min), max(one.max, other.max))
+
+
+def both(one: Range | None, other: Range | None) -> Range | None:
+    """``either`` where both are known."""
+    return either(one, other) if one is not None and other is not None else None
+
+
+def size_at(path: Path | None, type_: Type, declared: SizeOf) -> Range:
+    """The size of what stands at a path, from its declaration or its type."""
+    found = declared(path) if path else None
+    if found is not None:
+        return found
+    return ONE if type_ in _SCALARS else UNKNOWN
+
+
+def below(path: Path | None, name: str) -> Path | None:
+    """A path one step longer."""
+    return (*path, name) if path is not None else None
+
+
+_DEVICE: dict[Path, int] = {
+    (): 0, ("driver",): 63, ("attributes",): 32, ("capacity",): 32, ("allowMultipleAllocations",): 1,
+}  # fmt: skip
+_DOMAINS: dict[Path, int] = {(KEYS,): 63, (VALUES,): 32, (VALUES, KEYS): 32}
+_ENTRY = {"attributes": 64, "capacity": 0}
+
+
+def device_sizes(path: Path) -> Range | None:
+    """The sizes of the variable ``device`` (cel.md 1.1): 32 domains of 63, 32 names of 32, attribute values of 64."""
+    if path[0] != "device":
+        return None
+    limit = _DEVICE.get(path[1:])
+    if limit is None and len(path) > 2 and path[1] in _ENTRY:
+        limit = _DOMAINS.get(path[2:])
+        if limit is None and len(path) == 4 and path[2] == VALUES:
+            limit = _ENTRY[path[1]]
+    return None if limit is None else Range(0, limit)
