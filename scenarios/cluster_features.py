@@ -119,12 +119,9 @@ def _node_choice(rng: Random) -> Mapped:
 
 def occupy(draft: Draft) -> None:
     """Devices that allocated claims hold, as a whole or in shares (IN-3)."""
-    number = 0
     for pool in draft.pools:
-        for device in pool.devices:
-            if draft.chance(0.3):
-                draft.others.append(_held(draft, pool, device, f"held-{number}"))
-                number += 1
+        for device in draft.rng.sample(pool.devices, min(len(pool.devices), draft.rng.randint(0, 2))):
+            draft.others.append(_held(draft, pool, device, f"held-{len(draft.others)}"))
 
 
 def _held(draft: Draft, pool: DraftPool, device: Mapped, name: str) -> Mapped:

@@ -37,7 +37,7 @@ def fail_selectors(draft: Draft) -> None:
         if draft.chance(0.75):
             gpu["attributes"]["rare"] = objects.attribute(draft.rng.randint(0, 1))
     for body in draft.bodies():
-        if draft.chance(0.5):
+        if draft.chance(0.4):
             guard = draft.rng.choice([f'{GPU}.model == "a" || ', f"{GPU}.index < 2 || ", ""])
             body["selectors"] = objects.selectors(f"{guard}{GPU}.rare == 1")
 
@@ -78,7 +78,7 @@ def group(draft: Draft) -> None:
     for gpu in draft.gpus():
         for consumed in gpu.get("consumesCounters", ()):
             if draft.chance(0.8):
-                groups = draft.rng.sample(["x", "y", "z"], draft.rng.randint(1, 2))
+                groups = draft.rng.sample(["x", "y", "z"], draft.rng.randint(1, 3))
                 consumed["compatibilityGroups"] = sorted(groups)
 
 
@@ -112,7 +112,7 @@ def share(draft: Draft) -> None:
 
 
 def _amount(draft: Draft, name: str) -> str:
-    return draft.rng.choice(["1Gi", "12Gi", "20Gi"] if name == "memory" else ["1", "3", "5", "700m", "8"])
+    return draft.rng.choice(["1Gi", "12Gi", "20Gi"] if name == "memory" else ["1", "3", "5", "700m", "6", "8"])
 
 
 def taint(draft: Draft) -> None:

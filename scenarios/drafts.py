@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from . import objects
-from .objects import Mapped
+from .objects import AttributeValue, Mapped
 
 DRIVER = "gpu.example.com"
 NAMESPACE = "default"
@@ -138,38 +138,52 @@ class Draft:
         return [objects.template(claim.name, claim.spec(), self.namespace), pod]
 
 
-def plain_draft(rng: Random, *, nodes: int, devices: tuple[int, int], claims: int, requests: int, most: int) -> Draft:
-    """Up to so many nodes with GPUs (least and most on a node) of two models, and claims that ask for some of them.
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Least and most of what a member of a family has."""
 
-    ``requests`` is the most a claim has, ``most`` the most devices a request asks for.
-    """
+    nodes: tuple[int, int] = (1, 2)
+    # On a node.
+    devices: tuple[int, int] = (4, 6)
+    claims: tuple[int, int] = (1, 2)
+    # In a claim.
+    requests: tuple[int, int] = (1, 3)
+    # Devices for a request.
+    count: tuple[int, int] = (1, 2)
+
+
+def plain_draft(rng: Random, size: Size) -> Draft:
+    """Nodes with GPUs of two models, and claims that ask for some of them."""
     draft = Draft(rng)
     draft.classes = {
         "any": objects.device_class("any"),
         "gpu": objects.device_class("gpu", f'device.driver == "{DRIVER}"'),
         "model-a": objects.device_class("model-a", f'device.driver == "{DRIVER}"', f'{GPU}.model == "a"'),
+        "first": objects.device_class("first", f'device.driver == "{DRIVER}"', f"{GPU}.index <= 1"),
     }
-    for number in range(rng.randint(1, nodes)):
+    for number in range(rng.randint(*size.nodes)):
         name = f"node-{number}"
         draft.nodes.append(objects.node(name))
-        members = [_plain_device(rng, index) for index in range(rng.randint(*devices))]
+        members = [_plain_device(rng, index) for index in range(rng.randint(*size.devices))]
         draft.pools.append(DraftPool(DRIVER, name, objects.on_node(name), members, parts=rng.choice([1, 1, 2])))
-    for number in range(rng.randint(1, claims)):
-        asked = [_plain_request(rng, f"r{index}", most) for index in range(rng.randint(1, requests))]
+    claims, first = rng.randint(*size.claims), True
+    for number in range(claims):
+        asked = []
+        for index in range(rng.randint(*size.requests)):
+            asked.append(_plain_request(rng, f"r{index}", size.count, narrow=not first))
+            first = False
         draft.claims.append(DraftClaim(f"claim-{number}", asked))
     return draft
 
 
 def _plain_device(rng: Random, index: int) -> Mapped:
-    attributes = {
-        "model": rng.choice("ab"),
-        "index": index,
-        "driverVersion": objects.version(f"{rng.randint(0, 2)}.1.0"),
-    }
+    version = objects.version(f"{rng.randint(0, 2)}.1.0")
+    attributes: dict[str, AttributeValue] = {"model": rng.choice("ab"), "index": index, "driverVersion": version}
     return objects.device(f"gpu-{index}", attributes, {"memory": rng.choice(["20Gi", "40Gi", "80Gi"])})
 
 
-def _plain_request(rng: Random, name: str, most: int) -> Mapped:
-    # Generous classes before narrow ones: what is taken first is often in the way of what comes later.
-    class_name = rng.choices(["gpu", "any", "model-a"], [5, 2, 3])[0]
-    return objects.exactly(name, objects.wanted(class_name, count=rng.randint(1, most)))
+def _plain_request(rng: Random, name: str, count: tuple[int, int], *, narrow: bool) -> Mapped:
+    # Narrow classes come late: what was taken first is then often in their way.
+    weights = [3, 1, 3, 2] if narrow else [6, 3, 1, 0]
+    class_name = rng.choices(["gpu", "any", "model-a", "first"], weights)[0]
+    return objects.exactly(name, objects.wanted(class_name, count=rng.randint(*count)))

@@ -12,23 +12,26 @@ from random import Random
 from .claim_features import administer, alternatives, configure, derive, distinct, everything, lists, match
 from .cluster_features import disturb, occupy, place
 from .device_features import bind, fail_selectors, group, network, partition, select, share, skip_operations, taint
-from .drafts import Draft, plain_draft
+from .drafts import Draft, Size, plain_draft
 from .objects import Mapped
 
 Feature = Callable[[Draft], None]
 
+# Sizes by which about half of a family's members can be allocated.
+_USUAL = Size()
+_SMALL = Size(requests=(1, 2))
+_HUNGRY = Size(requests=(2, 3), count=(1, 3))
+_LONG = Size(requests=(2, 3))
+_SCATTERED = Size(devices=(2, 4), requests=(1, 2))
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What the members of a family have, and how large they are (see ``plain_draft``)."""
+    """What the members of a family have, and how large they are."""
 
     features: tuple[Feature, ...]
-    nodes: int = 2
-    devices: tuple[int, int] = (3, 6)
-    claims: int = 2
-    requests: int = 2
-    most: int = 2
-    # With which probability a member has a feature.
+    size: Size = _USUAL
+    # With which probability a member has each feature.
     chance: float = 1.0
 
 
@@ -61,23 +64,23 @@ FAMILIES: dict[str, Family] = {
     "distinct": Family((distinct,)),
     "lists": Family((lists,)),
     "counters": Family((partition,)),
-    "groups": Family((partition, group)),
-    "capacity": Family((share,)),
+    "groups": Family((partition, group), _SMALL),
+    "capacity": Family((share,), _HUNGRY),
     "alternatives": Family((select, alternatives)),
     "all": Family((everything,)),
     "taints": Family((taint,)),
     "admin": Family((select, administer, occupy)),
     "pools": Family((disturb,)),
-    "nodes": Family((place,)),
-    "in-use": Family((select, occupy)),
-    "shares-in-use": Family((share, occupy)),
-    "counters-in-use": Family((partition, occupy)),
+    "nodes": Family((place,), _SCATTERED),
+    "in-use": Family((select, occupy), _SMALL),
+    "shares-in-use": Family((share, occupy), _LONG),
+    "counters-in-use": Family((partition, occupy), _SMALL),
     "configs": Family((select, alternatives, configure)),
-    "binding": Family((network, bind)),
+    "binding": Family((network, bind), _LONG),
     "derived": Family((derive,)),
     "operations": Family((network, skip_operations)),
-    "drivers": Family((network, match)),
-    "mixed": Family(_MIXTURE, chance=0.25),
+    "drivers": Family((network, lists)),
+    "mixed": Family(_MIXTURE, _SMALL, chance=0.25),
 }
 
 
@@ -85,14 +88,7 @@ def member(family: str, seed: int) -> list[Mapped]:
     """The cluster of a family (a key of FAMILIES) that belongs to the seed, as v1 objects."""
     kind = FAMILIES[family]
     rng = Random(f"{family}/{seed}")
-    draft = plain_draft(
-        rng,
-        nodes=kind.nodes,
-        devices=kind.devices,
-        claims=kind.claims,
-        requests=kind.requests,
-        most=kind.most,
-    )
+    draft = plain_draft(rng, kind.size)
     for feature in kind.features:
         if draft.chance(kind.chance):
             feature(draft)
