@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 STDIN = "-"
 # The most a file may hold, after unpacking.
 MAX_BYTES = 512 * 2**20
 SUFFIXES = (".yaml", ".yml", ".json")
+_PIECE = 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 
 InputSource = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[str, Any]]
@@ -79,16 +80,24 @@ def _is_manifest(path: Path) -> bool:
 def _content(file: str) -> bytes:
     """Read a file, packed or not, but never more than the bound and one byte."""
     if file == STDIN:
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
+        return _bounded(sys.stdin.buffer)
     with Path(file).open("rb") as stream:
-        return stream.read(MAX_BYTES + 1)
+        return _bounded(stream)
+
+
+def _bounded(stream: BinaryIO | gzip.GzipFile) -> bytes:
+    """Read until the end or the bound; piece by piece, as one large read takes its memory at once."""
+    held = io.BytesIO()
+    while piece := stream.read(min(_PIECE, MAX_BYTES + 1 - held.tell())):
+        held.write(piece)
+    return held.getvalue()
 
 
 def _unpacked(data: bytes) -> bytes:
     """Unpack gzip, known by its magic bytes. Raises SourceError if it is damaged or too much comes out."""
     if data.startswith(_GZIP_MAGIC):
         try:
-            data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MAX_BYTES + 1)
+            data = _bounded(gzip.GzipFile(fileobj=io.BytesIO(data)))
         except (OSError, EOFError, zlib.error) as error:
             raise SourceError(f"damaged gzip: {error}") from None
     if len(data) > MAX_BYTES:
