@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 
 from .cost_meter import tick
-from .errors import CelRuntimeError
+from .errors import CelCostError, CelRuntimeError
 from .values import INT_MAX, INT_MIN, UINT_MAX, CelMap, Duration, Timestamp, UInt, Value, equal, stored_key
 
-# Lists and strings may not outgrow this; a chain of concatenations doubles its result at every step.
-_MOST_ELEMENTS = 10_000_000
+# A chain of concatenations doubles its result at every step; what outgrows this costs more than any budget to look at.
+_MOST_CHARACTERS, _MOST_ELEMENTS = 10_000_000, 1_000_000
 
 
 def checked_int(number: int) -> int:
@@ -83,21 +83,21 @@ def negate_int(a: int) -> int:
     return checked_int(-a)
 
 
-def _check_size(size: int) -> None:
-    if size > _MOST_ELEMENTS:
-        raise CelRuntimeError(f"result of {size} elements is too large")
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise CelCostError("operation cancelled: actual cost limit exceeded")
 
 
 def concatenate(a: Value, b: Value) -> Value:
     """Two strings, or two bytes, one after the other."""
-    _check_size(len(a) + len(b))
+    _check_size(len(a) + len(b), _MOST_CHARACTERS)
     return a + b
 
 
 def join_lists(a: Value, b: Value) -> Value:
     """The elements of two lists."""
     size = len(a) + len(b)
-    _check_size(size)
+    _check_size(size, _MOST_ELEMENTS)
     tick(size)
     return [*a, *b]
 

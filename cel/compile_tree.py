@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .closures import Emitter, Step
-from .closures_base import Closure
+from .closures_base import Closure, Frame
 from .closures_select import check_key
 from .compile_code import UNKNOWN, Code, Scope, bounded, depth_over, plain
 from .compile_dispatch import Dispatcher
 from .compile_macros import MACROS
+from .cost_meter import Meter
 from .declarations import TYPE_NAMES
 from .errors import CelCompileError, CelRuntimeError
 from .library import Overload
@@ -53,6 +54,10 @@ class Compiled:
 
     run: Closure
     frame_size: int
+
+    def frame(self, meter: Meter | None, values: Sequence[Value]) -> Frame:
+        """A frame for an evaluation; ``values`` are those of the variables, in their order."""
+        return [meter, *values, *[None] * (self.frame_size - 1 - len(values))]
 
 
 def compile_tree(

@@ -20,11 +20,14 @@ class Meter:
     __slots__ = ("checkpoint", "cost", "deadline", "limit", "steps")
 
     def __init__(self, limit: int = COST_LIMIT, deadline: float | None = None) -> None:
-        self.cost = 0
         self.limit = limit
         self.deadline = deadline
-        self.steps = 0
-        self.checkpoint = limit if deadline is None else min(limit, _STRIDE)
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what was spent."""
+        self.cost = self.steps = 0
+        self.checkpoint = self.limit if self.deadline is None else min(self.limit, _STRIDE)
 
     def check(self) -> None:
         """Raise ``CelCostError`` or ``CelDeadlineError`` when the limit or the deadline is passed; else move on."""

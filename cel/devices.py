@@ -1,8 +1,8 @@
 """Devices as expressions see them (CEL-1 to CEL-4).
 
 A cluster holds very many devices of few kinds. What devices of a kind have in common, the names and types of
-what they publish, is their *shape*; a prepared device is its shape and a tuple of plain values. The maps that expressions
-read are made from both when an expression is really evaluated.
+what they publish, is their *shape*; a prepared device is its shape and a tuple of plain values. The maps that
+expressions read are made from both when an expression is really evaluated.
 """
 
 from __future__ import annotations

@@ -2,55 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from .syntax import Has, Ident, Index, Literal, Node, Postfix, Select
+from .syntax import Has, Ident, Index, Literal, Node, Postfix, Select, Step
+from .walk import children
 
 Path: TypeAlias = tuple[str, ...]
 """Constant selections from the device: ``("attributes", "gpu.example.com", "model")``; ``()`` is all of it."""
 
-WHOLE: frozenset[Path] = frozenset({()})
+_LONGEST = 3
 
 
 def projection(tree: Node, variable: str = "device") -> frozenset[Path]:
-    """The paths of a device that the value of an expression can depend on; those with a shorter one are left out.
-
-    A name that ``cel.bind`` gives to a path of the device counts as that path.
-    """
+    """The paths of a device that an expression can depend on; those that begin with another are left out."""
     found: set[Path] = set()
-    aliases: dict[str, Path] = {variable: ()}
-    pending: list[Any] = [tree]
+    pending = [tree]
     while pending:
         node = pending.pop()
-        if isinstance(node, tuple):
-            pending.extend(node)
-        elif is_dataclass(node):
-            path, rest = _path(node, aliases)
-            if path is not None:
-                found.add(path)
-            pending.extend(rest)
+        path = _path(node, variable)
+        if path is None:
+            pending.extend(children(node))
+        else:
+            found.add(path[:_LONGEST])
+            pending.extend(_keys(node))
     return frozenset(path for path in found if not any(path[:length] in found for length in range(len(path))))
 
 
-def _path(node: Any, aliases: dict[str, Path]) -> tuple[Path | None, list[Any]]:
-    """The path that a node begins with, and the parts of it that are still to be searched."""
-    if isinstance(node, Ident):
-        return aliases.get(node.name.removeprefix(".")), []
-    if isinstance(node, Has):
-        return _path(Postfix(node.operand, (Select(node.field, False, node.pos),), node.pos), aliases)
-    if isinstance(node, Postfix):
-        path, rest = _path(node.operand, aliases)
-        if path is None:
-            return None, [*rest, *node.steps]
-        constants = _constants(node)
-        return (path + constants)[:3], [*rest, *node.steps[len(constants) :]]
-    return None, [getattr(node, field.name) for field in fields(node)]
+def _path(node: Node, variable: str) -> Path | None:
+    """The constant selections from the device that a node begins with; None where it is not about the device."""
+    selected: list[Path] = []
+    while True:
+        if isinstance(node, Has):
+            selected.append((node.field,))
+            node = node.operand
+        elif isinstance(node, Postfix):
+            names = _constants(node.steps)
+            if len(names) < len(node.steps):
+                # What follows selects from something computed.
+                selected.clear()
+            selected.append(names)
+            node = node.operand
+        else:
+            break
+    if not isinstance(node, Ident) or node.name.removeprefix(".") != variable:
+        return None
+    return tuple(name for names in reversed(selected) for name in names)
 
 
-def _constants(node: Postfix) -> Path:
+def _constants(steps: tuple[Step, ...]) -> Path:
+    """The constant selections that a chain of steps begins with."""
     names: list[str] = []
-    for step in node.steps:
+    for step in steps:
         if isinstance(step, Select):
             names.append(step.field)
         elif isinstance(step, Index) and isinstance(step.key, Literal) and type(step.key.value) is str:
@@ -58,3 +60,13 @@ def _constants(node: Postfix) -> Path:
         else:
             break
     return tuple(names)
+
+
+def _keys(node: Node) -> list[Node]:
+    """What is computed along a path: keys, and all that follows the constant selections."""
+    keys: list[Node] = []
+    while isinstance(node, (Has, Postfix)):
+        if isinstance(node, Postfix):
+            keys.extend(part for step in node.steps for part in children(step))
+        node = node.operand
+    return keys

@@ -6,6 +6,7 @@ carry them out. Overload ids are cel-go's.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from . import arithmetic
@@ -28,7 +29,8 @@ def size_of(value: Value) -> int:
 
 
 def _tenth(size: int) -> int:
-    return -(-size // 10)
+    # In doubles, as cel-go reckons: a tenth of 70 is a little more than 7.
+    return math.ceil(size * 0.1)
 
 
 def _traverse_both(args: tuple[Value, ...], _result: Value) -> int:

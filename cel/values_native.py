@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .errors import CelRuntimeError
 from .values import INT_MAX, INT_MIN, NANOS, UINT_MAX, CelMap, Duration, Timestamp, UInt, Value, put_key, runtime_type
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_NESTING = 100
 
 
 def from_native(value: Any) -> Value:
     """The value of a Python object.
 
-    Taken as they are: ``None``, ``bool``, ``int`` in int64, ``UInt``, ``float``, ``str``, ``bytes`` and all other values of
-    ``drasat.cel.values``. Lists, tuples and mappings are copied. ``datetime`` (naive ones count as UTC) becomes a timestamp,
-    ``timedelta`` a duration. Raises ``CelRuntimeError`` for anything else, and for numbers out of range.
+    Taken as they are: ``None``, ``bool``, ``int`` in int64, ``UInt``, ``float``, ``str``, ``bytes`` and all other
+    values of ``drasat.cel.values``. Lists, tuples and mappings are copied. ``datetime`` (naive ones count as UTC)
+    becomes a timestamp, ``timedelta`` a duration. Raises ``CelRuntimeError`` for anything else, and for numbers out
+    of range.
     """
     return _convert(value, 0)
 
@@ -68,7 +69,7 @@ def _map(value: Mapping[Any, Any], depth: int) -> CelMap:
 
 
 def _datetime(value: datetime, _depth: int) -> Timestamp:
-    moment = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
     return Timestamp.checked(_nanoseconds(moment - _EPOCH))
 
 

@@ -1,0 +1,56 @@
+"""Compiled expressions, remembered by their text: parsing costs far more than evaluating."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeVar
+
+from .errors import CelCompileError
+from .program import Program
+from .selector import Selector
+from .types import Type
+from .types_text import parse_type
+
+T = TypeVar("T")
+
+_MOST_REMEMBERED = 1024
+
+
+def compile(text: str, variables: Mapping[str, Type | str] | None = None, *, check: bool = True) -> Program:  # noqa: A001
+    """The program of an expression over variables of the given types (``{"x": "list(int)"}``).
+
+    With ``check=False`` it is parsed but not type-checked, so that types may also mix where Kubernetes forbids it.
+    Raises ``CelCompileError``.
+    """
+    declared = {
+        name: parse_type(type_) if isinstance(type_, str) else type_ for name, type_ in (variables or {}).items()
+    }
+    return _or_raise(_program(text, tuple(declared.items()), check))
+
+
+def compile_selector(text: str) -> Selector:
+    """The selector of a text; ``CelCompileError`` (CEL-5, CEL-6)."""
+    return _or_raise(_selector(text))
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _program(text: str, variables: tuple[tuple[str, Type], ...], check: bool) -> Program | CelCompileError:
+    try:
+        return Program(text, dict(variables), check=check)
+    except CelCompileError as error:
+        return error
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _selector(text: str) -> Selector | CelCompileError:
+    try:
+        return Selector(text)
+    except CelCompileError as error:
+        return error
+
+
+def _or_raise(compiled: T | CelCompileError) -> T:
+    if isinstance(compiled, CelCompileError):
+        raise compiled.with_traceback(None)
+    return compiled

@@ -1,0 +1,125 @@
+"""Compiled expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .checker import Checked
+from .closures import Emitter
+from .closures_base import ABSENT
+from .closures_metered import MeteredEmitter
+from .compile_stack import on_fresh_stack
+from .compile_tree import Compiled, compile_tree
+from .cost_meter import COST_LIMIT, Meter, current
+from .environment import Environment, environment
+from .errors import CelError, CelRuntimeError
+from .library import Range
+from .types import Type
+from .values import Value
+from .values_native import from_native
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an evaluation: a value or an error, and what it cost, in cel-go's units (cel.md 1.5)."""
+
+    value: Value
+    error: CelError | None
+    cost: int
+
+
+class Program:
+    """An expression that has been checked and can be evaluated, any number of times and from any thread.
+
+    Pickled, it is its text and the declarations of its variables.
+    """
+
+    def __init__(self, text: str, variables: Mapping[str, Type], *, check: bool = True) -> None:
+        self.text = text
+        self.variables = dict(variables)
+        self._check = check
+        self._environment: Environment = environment(self.variables)
+        self.checked: Checked = self._environment.check(text) if check else self._environment.parse(text)
+        self._names = tuple(self.variables)
+        self._plain: Compiled = self._compile(Emitter())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.text, self.variables, self._check)
+
+    def __repr__(self) -> str:
+        return f"Program({self.text!r})"
+
+    @property
+    def type(self) -> Type:
+        """The type of the result, as far as it is known beforehand."""
+        return self.checked.type
+
+    @cached_property
+    def estimate(self) -> Range:
+        """The least and the most that an evaluation may cost, inputs being as large as declared (CLM-6)."""
+        return self._environment.estimate(self.checked)
+
+    @cached_property
+    def _metered(self) -> Compiled:
+        return self._compile(MeteredEmitter())
+
+    def _compile(self, emitter: Emitter) -> Compiled:
+        functions = self._environment.declarations.functions
+        return compile_tree(self.checked.tree, self._names, functions, self.checked.overloads, emitter)
+
+    def evaluate(self, inputs: Mapping[str, Any] | None = None, *, deadline: float | None = None) -> Value:
+        """The value of the expression; ``deadline`` is a time of ``time.monotonic``.
+
+        Raises ``CelRuntimeError``, ``CelCostError`` beyond 1,000,000 units (CLM-6) and ``CelDeadlineError``, which
+        comes within a tenth of a second.
+        """
+        outcome = self.measure(inputs, deadline=deadline)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value
+
+    def measure(
+        self, inputs: Mapping[str, Any] | None = None, *, limit: int = COST_LIMIT, deadline: float | None = None
+    ) -> Outcome:
+        """Evaluate, and say what it cost; never raises."""
+        meter = Meter(limit, deadline)
+        try:
+            value = _on_any_stack(lambda: self._counted(meter, self._values(inputs or {})))
+        except CelError as error:
+            return Outcome(None, error, meter.cost)
+        return Outcome(value, None, meter.cost)
+
+    def _counted(self, meter: Meter, values: list[Value]) -> Value:
+        compiled = self._metered
+        meter.restart()
+        outer, current.meter = current.meter, meter
+        try:
+            return compiled.run(compiled.frame(meter, values))
+        finally:
+            current.meter = outer
+
+    def evaluate_quickly(self, values: list[Value]) -> Value:
+        """Evaluate without counting: only for values as small as declared, where ``estimate`` is within the limit."""
+        compiled = self._plain
+        return _on_any_stack(lambda: compiled.run(compiled.frame(None, values)))
+
+    def _values(self, inputs: Mapping[str, Any]) -> list[Value]:
+        unknown = inputs.keys() - self.variables.keys()
+        if unknown:
+            raise CelRuntimeError(f"undeclared variables: {', '.join(sorted(map(str, unknown)))}")
+        return [from_native(inputs[name]) if name in inputs else ABSENT for name in self._names]
+
+
+def _on_any_stack(run: Callable[[], Value]) -> Value:
+    """Run, and where the caller has used up the stack, once more upon a fresh one."""
+    try:
+        return run()
+    except RecursionError:
+        return on_fresh_stack(run)
+
+
+def _rebuild(text: str, variables: Mapping[str, Type], check: bool) -> Program:
+    return Program(text, variables, check=check)

@@ -1,0 +1,138 @@
+"""Selectors of devices: boolean expressions over ``device`` (CEL-1 to CEL-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from .devices import PreparedDevice, Shape
+from .devices_projection import projection
+from .environment import DEVICE_VARIABLES
+from .errors import CelCompileError, CelError, CelRuntimeError
+from .program import Program
+from .types import BOOL, DYN
+from .values import Optional, Value, type_name
+
+COST_LIMIT = 1_000_000
+# A selector that may cost no more is done long before a deadline could matter.
+_QUICK = 10_000
+
+HINT = (
+    "consider using CEL optional chaining (.? followed by orValue()) "
+    "or guarding the check with has() for optional fields"
+)
+
+_Key: TypeAlias = Callable[[tuple[Any, ...]], Any]
+_Memo: TypeAlias = tuple[_Key, dict[Any, "bool | CelError"]]
+
+
+class Selector:
+    """A compiled selector.
+
+    Results are remembered by what the expression can see of a device (its ``projection``): devices that agree in that
+    are evaluated once. Pickled, it is its text.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.program = Program(text, DEVICE_VARIABLES)
+        if self.program.type not in (BOOL, DYN):
+            raise CelCompileError(f"must evaluate to bool or the unknown type, not {self.program.type}")
+        self.projection = projection(self.program.checked.tree)
+        self._quick = self.program.estimate.max <= _QUICK
+        self._memos: WeakKeyDictionary[Shape, _Memo] = WeakKeyDictionary()
+
+    @classmethod
+    def compile(cls, text: str) -> Selector:
+        """The selector of a text; ``CelCompileError`` (CEL-5, CEL-6)."""
+        return cls(text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Selector, (self.text,)
+
+    def __repr__(self) -> str:
+        return f"Selector({self.text!r})"
+
+    def matches(self, device: PreparedDevice, *, deadline: float | None = None) -> bool:
+        """Whether the selector takes the device; raises what CEL-6 makes fatal, or ``CelDeadlineError``."""
+        result = self.result(device, deadline=deadline)
+        if result is True or result is False:
+            return result
+        raise result.with_traceback(None)
+
+    def result(self, device: PreparedDevice, *, deadline: float | None = None) -> bool | CelError:
+        """As ``matches``, but the error is a value; ``CelDeadlineError`` is raised."""
+        if device.error is not None:
+            return CelRuntimeError(device.error)
+        key, results = self._memos.get(device.shape) or self._memo(device.shape)
+        seen = key(device.values)
+        found = results.get(seen)
+        if found is None:
+            found = results[seen] = self.evaluate(device, deadline=deadline)
+        return found
+
+    def matches_all(self, devices: Iterable[PreparedDevice], *, deadline: float | None = None) -> list[bool | CelError]:
+        """The result for each device, an error where ``matches`` would raise it."""
+        shape: Shape | None = None
+        results: dict[Any, bool | CelError] = {}
+        key: _Key = _nothing
+        found = []
+        for device in devices:
+            if device.shape is not shape:
+                shape = device.shape
+                key, results = self._memos.get(shape) or self._memo(shape)
+            result = results.get(key(device.values)) if device.error is None else None
+            found.append(self.result(device, deadline=deadline) if result is None else result)
+        return found
+
+    def evaluate(self, device: PreparedDevice, *, deadline: float | None = None) -> bool | CelError:
+        """Evaluate on a device, remembering nothing; an error is returned, ``CelDeadlineError`` raised."""
+        try:
+            value = device.cel_value
+            if self._quick and not device.oversized:
+                return _verdict(self.program.evaluate_quickly([value]))
+            return _verdict(self.program.evaluate({"device": value}, deadline=deadline))
+        except CelRuntimeError as error:
+            return _hinted(error)
+
+    def _memo(self, shape: Shape) -> _Memo:
+        positions = sorted({position for path in self.projection for position in shape.positions(path)})
+        memo = self._memos[shape] = (itemgetter(*positions) if positions else _nothing, {})
+        return memo
+
+
+def _nothing(_values: tuple[Any, ...]) -> None:
+    return None
+
+
+def _verdict(value: Value) -> bool:
+    if value is True or value is False:
+        return value
+    kind, reason = type_name(value), _refusal(value)
+    raise CelRuntimeError(f"CEL result of type {kind} could not be converted to bool: {reason}")
+
+
+def _refusal(value: Value) -> str:
+    """Why a value is no bool, as cel-go words it for its type."""
+    while type(value) is Optional and value.present:
+        value = value.value
+    kind = type_name(value)
+    if kind in ("int", "uint"):
+        return f"unsupported type conversion from '{kind}' to bool"
+    if kind == "string":
+        return "unsupported native conversion from string to 'bool'"
+    if kind == "type":
+        return "type conversion not supported for 'type'"
+    return f"type conversion error from {_SOURCES.get(kind) or repr(kind.rpartition('.')[2])} to 'bool'"
+
+
+_SOURCES = {"list": "list", "map": "map", "double": "Double", "bytes": "Bytes"}
+
+
+def _hinted(error: CelRuntimeError) -> CelRuntimeError:
+    text = str(error)
+    if "no such key" not in text:
+        return error
+    return type(error)(f"{text}. {HINT}")
