@@ -15,6 +15,17 @@ EXACT_COUNT = "ExactCount"
 ALL = "All"
 
 
+Spec = ExactDeviceRequest | DeviceSubRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """An alternative of a list request, or (without a name) an exact request."""
+
+    name: str
+    spec: Spec
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ask:
     """An exact request or one alternative of a list, before it is known which devices there are."""
@@ -22,7 +33,7 @@ class Ask:
     claim: int
     request: str
     subrequest: str
-    spec: ExactDeviceRequest | DeviceSubRequest
+    spec: Spec
     device_class: DeviceClass
     capacity: Mapping[str, Quantity]
 
@@ -42,53 +53,45 @@ class Ask:
         return self.spec.allocation_mode == ALL
 
 
-def resolve(
-    claim: int, request: DeviceRequest, classes: Mapping[str, DeviceClass], gates: FeatureGates
-) -> tuple[Ask, ...]:
-    """Check a request and look up its classes (PRE-1 to PRE-6). Raises ``FatalError``.
-
-    A generator would not do: all alternatives are checked, also those that nobody will need (PRE-6).
-    """
+def alternatives(claim: int, request: DeviceRequest, gates: FeatureGates) -> tuple[Alternative, ...]:
+    """List what a request consists of: itself, or its alternatives. Raises ``FatalError`` (PRE-1, PRE-2)."""
     if request.exactly is not None:
-        return (_resolved(claim, request.name, "", request.exactly, classes, gates),)
+        _check_capacity(claim, "request", request.name, request.exactly, gates)
+        return (Alternative("", request.exactly),)
     if request.first_available is None:
         raise _refused(claim, "request", request.name, "neither exactly nor firstAvailable is set")
     if not gates.prioritized_list:
-        raise _refused(
-            claim, "request", request.name, "has subrequests, but the DRAPrioritizedList feature is disabled"
-        )
-    return tuple(_resolved(claim, request.name, sub.name, sub, classes, gates) for sub in request.first_available)
+        problem = "has subrequests, but the DRAPrioritizedList feature is disabled"
+        raise _refused(claim, "request", request.name, problem)
+    for sub in request.first_available:
+        _check_capacity(claim, "subrequest", sub.name, sub, gates)
+    return tuple(Alternative(sub.name, sub) for sub in request.first_available)
+
+
+def resolve(
+    claim: int, request: str, alternative: Alternative, classes: Mapping[str, DeviceClass], gates: FeatureGates
+) -> Ask:
+    """Check an exact request or alternative and look up its class. Raises ``FatalError`` (PRE-3 to PRE-6)."""
+    spec = alternative.spec
+    name = alternative.name or request
+    if spec.derived_attributes and not gates.derived_attributes:
+        problem = "cannot handle request with derived attributes, the feature is disabled"
+        raise _refused(claim, "request", name, problem)
+    _check_selectors(claim, name, spec.selectors or ())
+    if isinstance(spec, ExactDeviceRequest) and spec.admin_access is not None and not gates.admin_access:
+        raise _refused(claim, "request", name, "admin access is requested, but the feature is disabled")
+    device_class = _class(claim, name, spec.device_class_name, classes)
+    return Ask(claim, request, alternative.name, spec, device_class, _capacity(claim, name, spec))
 
 
 def _refused(claim: int, kind: str, name: str, problem: str, rule: str = "request") -> FatalError:
     return FatalError(rule, ("claim ", Blank.CLAIM, f", {kind} {name}: {problem}"), claim=claim)
 
 
-def _resolved(
-    claim: int,
-    request: str,
-    subrequest: str,
-    spec: ExactDeviceRequest | DeviceSubRequest,
-    classes: Mapping[str, DeviceClass],
-    gates: FeatureGates,
-) -> Ask:
-    name = subrequest or request
-    _check_features(claim, "subrequest" if subrequest else "request", name, spec, gates)
-    _check_selectors(claim, name, spec.selectors or ())
-    if isinstance(spec, ExactDeviceRequest) and spec.admin_access is not None and not gates.admin_access:
-        raise _refused(claim, "request", name, "admin access is requested, but the feature is disabled")
-    device_class = _class(claim, name, spec.device_class_name, classes)
-    return Ask(claim, request, subrequest, spec, device_class, _capacity(claim, name, spec))
-
-
-def _check_features(
-    claim: int, kind: str, name: str, spec: ExactDeviceRequest | DeviceSubRequest, gates: FeatureGates
-) -> None:
-    if spec.capacity is not None and not gates.consumable_capacity:
+def _check_capacity(claim: int, kind: str, name: str, spec: Spec, gates: FeatureGates) -> None:
+    """PRE-2; the stable variant has never heard of capacity requests and does not mind them."""
+    if spec.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
         problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
-        raise _refused(claim, kind, name, problem)
-    if spec.derived_attributes and not gates.derived_attributes:
-        problem = "cannot handle request with derived attributes, the feature is disabled"
         raise _refused(claim, kind, name, problem)
 
 
@@ -109,7 +112,7 @@ def _class(claim: int, name: str, class_name: str, classes: Mapping[str, DeviceC
     return classes[class_name]
 
 
-def _capacity(claim: int, name: str, spec: ExactDeviceRequest | DeviceSubRequest) -> dict[str, Quantity]:
+def _capacity(claim: int, name: str, spec: Spec) -> dict[str, Quantity]:
     requests = (spec.capacity.requests if spec.capacity else None) or {}
     try:
         return {capacity: Quantity.parse(amount) for capacity, amount in requests.items()}

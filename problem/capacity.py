@@ -115,7 +115,8 @@ def _rounded_in_range(bounds: CapacityRange, requested: Quantity, fractional: bo
 def _arithmetic(bounds: CapacityRange, fractional: bool) -> _Arithmetic:
     """Choose thousandths if the gate is on and all bounds can be written in them (CAP-4)."""
     parts = [Quantity.parse(part) for part in (bounds.min, bounds.max, bounds.step) if part is not None]
-    return _MILLI if fractional and all(map(_MILLI.holds, parts)) else _WHOLE
+    forwards = Quantity.parse(bounds.step or 0).nano > 0
+    return _MILLI if fractional and forwards and all(map(_MILLI.holds, parts)) else _WHOLE
 
 
 def _violation(policy: CapacityRequestPolicy, amount: Quantity, fractional: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import msgspec
 
 from ..models.claims import DeviceClass, ResourceClaim
 from ..models.gates import FeatureGates
-from .asks import Ask, resolve
+from .asks import Alternative, Ask, alternatives, resolve
 from .constraints import Kind, compile_constraint, kind_of
 from .demands import Bench, constrained
 from .filters import Context
@@ -45,7 +46,7 @@ class Compiler:
         self.bench = Bench(Context(gates, expressions), policy)
         self._classes = classes
         self._questions: dict[bytes, Question] = {}
-        self._asks: dict[tuple[int, int, int], tuple[Ask, ...]] = {}
+        self._asks: dict[int, list[Ask]] = defaultdict(list)
         self._compiled: dict[tuple[int, int], Problem | FatalError] = {}
 
     def question(self, claims: Sequence[ResourceClaim]) -> Question:
@@ -69,13 +70,16 @@ class Compiler:
             raise found
         return found
 
-    def asks(self, question: Question, claim: int, request: int) -> tuple[Ask, ...]:
-        """Resolve a request; the same asks for every shape. Raises ``FatalError`` (PRE-1 to PRE-6)."""
-        key = question.index, claim, request
-        if key not in self._asks:
-            entry = (question.claims[claim].spec.devices.requests or ())[request]
-            self._asks[key] = resolve(claim, entry, self._classes, self.gates)
-        return self._asks[key]
+    def asks(self, question: Question) -> Sequence[Ask]:
+        """List the asks of a question that was compiled, numbered like the demands of its problems."""
+        return self._asks[question.index]
+
+    def ask(self, question: Question, number: int, claim: int, request: str, alternative: Alternative) -> Ask:
+        """Resolve the ask of this number; one object for all shapes. Raises ``FatalError`` (PRE-3 to PRE-6)."""
+        known = self._asks[question.index]
+        if number == len(known):
+            known.append(resolve(claim, request, alternative, self._classes, self.gates))
+        return known[number]
 
 
 class _Compilation:
@@ -111,17 +115,18 @@ class _Compilation:
         spec = self._question.claims[number].spec.devices
         requests: list[Request] = []
         accounted = 0
-        for position, entry in enumerate(spec.requests or ()):
-            asks = self._compiler.asks(self._question, number, position)
-            demands = tuple(map(self._demand, asks))
+        for entry in spec.requests or ():
+            parts = alternatives(number, entry, self._compiler.gates)
+            demands = tuple(self._demand(number, entry.name, part) for part in parts)
             requests.append(Request(entry.name, entry.exactly is None, demands))
             accounted += self._needed(number, entry.name, demands, accounted)
         entries = enumerate(spec.constraints or ())
         self._kinds.append([kind_of(number, index, entry, self._compiler.gates) for index, entry in entries])
         return Claim(tuple(requests))
 
-    def _demand(self, ask: Ask) -> int:
+    def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
         index = len(self._demands)
+        ask = self._compiler.ask(self._question, index, claim, request, alternative)
         self._demands.append(self._compiler.bench.demand(ask, index, self._shape))
         self._asks.append(ask)
         return index

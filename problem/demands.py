@@ -42,8 +42,6 @@ class Bench:
         mode = ask.spec.allocation_mode
         if mode not in (EXACT_COUNT, ALL):
             raise FatalError("request", _text(ask, f"unsupported count mode {mode}"), claim=ask.claim)
-        if mode == ALL:
-            check_pools(ask, shape)
         judged = [self._judge(ask, *device, shape) for device in zip(shape.profiles, shape.reachable, strict=True)]
         demand = Demand(
             index,
@@ -56,7 +54,7 @@ class Bench:
             ask.admin,
             failures=tuple(device.failures for device in judged),
         )
-        demand = self._list_all(demand) if mode == ALL else self._list_candidates(demand)
+        demand = self._list_all(demand, ask, shape) if mode == ALL else self._list_candidates(demand)
         return replace(demand, amounts=_amounts(demand, judged, shape))
 
     def is_fatal(self, failure: Failure) -> bool:
@@ -89,27 +87,33 @@ class Bench:
         passing = (device for device, failed in enumerate(demand.failures) if not failed or device in traps)
         return replace(demand, candidates=tuple(passing), traps=traps)
 
-    def _list_all(self, demand: Demand) -> Demand:
-        """List what All means: everything selectable, whether it can be taken or not (PRE-8, PRE-9)."""
+    def _list_all(self, demand: Demand, ask: Ask, shape: Shape) -> Demand:
+        """List what All means: everything selectable, whether it can be taken or not (PRE-8, PRE-9).
+
+        Pools are walked in order, and the first that is not complete is an error.
+        """
         listed: list[int] = []
-        for device, failed in enumerate(demand.failures):
-            unlisted = next((failure for failure in failed if failure.filter in UNLISTED), None)
-            if unlisted is not None and self.is_fatal(unlisted):
-                raise trapped(unlisted, demand.claim, device)
-            # A device whose test went wrong may be one that is meant, so All cannot do without it.
-            if unlisted is None or (unlisted.error and self.policy == STRICT):
-                listed.append(device)
+        first = 0
+        for number, pool in enumerate(shape.pools):
+            if pool.status != COMPLETE:
+                state = "being updated" if pool.status == INCOMPLETE else "invalid"
+                message = _text(ask, "asks for all devices, but resource pool ", Blank.POOL, f" is currently {state}")
+                raise FatalError("pool", message, claim=ask.claim, pool=number)
+            devices = range(first, first + len(pool.profiles))
+            listed += [device for device in devices if self._is_listed(demand, device)]
+            first = devices.stop
         barred = frozenset(device for device in listed if demand.failures[device])
         return replace(demand, count=len(listed), candidates=tuple(listed), barred=barred)
 
-
-def check_pools(ask: Ask, shape: Shape) -> None:
-    """All needs to know every pool that the node sees (PRE-8). Raises ``FatalError`` for the first that is not."""
-    for number, pool in enumerate(shape.pools):
-        if pool.status != COMPLETE:
-            state = "being updated" if pool.status == INCOMPLETE else "invalid"
-            message = _text(ask, "asks for all devices, but resource pool ", Blank.POOL, f" is currently {state}")
-            raise FatalError("pool", message, claim=ask.claim, pool=number)
+    def _is_listed(self, demand: Demand, device: int) -> bool:
+        failed = demand.failures[device]
+        unlisted = next((failure for failure in failed if failure.filter in UNLISTED), None)
+        if unlisted is None:
+            return True
+        if self.is_fatal(unlisted):
+            raise trapped(unlisted, demand.claim, device)
+        # A device whose test went wrong may be one that is meant, so All cannot do without it.
+        return bool(unlisted.error) and self.policy == STRICT
 
 
 def _text(ask: Ask, *parts: str | Blank) -> tuple[str | Blank, ...]:

@@ -106,7 +106,9 @@ def _groups_feature(candidate: Candidate) -> str | None:
 
 
 def _node_operations(candidate: Candidate) -> str | None:
-    if not candidate.profile.skips_node_operations or candidate.node_skips:
+    # Only the experimental variant knows this rule.
+    known = candidate.context.gates.variant == "experimental"
+    if not known or not candidate.profile.skips_node_operations or candidate.node_skips:
         return None
     return "needs DRAOptionalNodeOperations, declared by the node"
 

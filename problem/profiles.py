@@ -33,6 +33,8 @@ class Profiles:
 
     def __init__(self, gates: FeatureGates) -> None:
         self._sharing = gates.consumable_capacity
+        # The stable variant hides from expressions that devices can be shared.
+        self._hides_sharing = gates.variant == "stable"
         self._by_content: dict[tuple[str, bool, bytes], Profile] = {}
 
     def __len__(self) -> int:
@@ -41,6 +43,8 @@ class Profiles:
     def of(self, entry: PoolDevice) -> Profile:
         """Find the profile of a device of a pool."""
         device = entry.device
+        if self._hides_sharing and device.allow_multiple_allocations:
+            device = msgspec.structs.replace(device, allow_multiple_allocations=None)
         skips = bool(entry.slice.spec.skip_node_operations)
         key = (entry.driver, skips, _content(device))
         profile = self._by_content.get(key)

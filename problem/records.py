@@ -7,6 +7,7 @@ Amounts are exact integers in units of 10^-9.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -147,6 +148,11 @@ class InUse:
     consumed: dict[int, int] = field(default_factory=dict)
     available: tuple[int, ...] = ()
     groups: tuple[int | None, ...] = ()
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for equal states."""
+        return self.dedicated, tuple(self.shares.items()), tuple(self.consumed.items()), self.available, self.groups
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""One attempt: the claims of a unit on one node, and how it ends, whatever engine makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from ..models.claims import AllocationResult, ResourceClaim
+from ..models.cluster import Cluster
+from ..models.core import Node
+from ..models.gates import FeatureGates
+from ..problem.in_use import Ledger
+from .tables import DemandTable
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What all attempts of one call have in common.
+
+    ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``.
+    """
+
+    cluster: Cluster
+    gates: FeatureGates
+    policy: str
+    seed: int
+
+
+class Ending(Enum):
+    """How an attempt ends (section 16)."""
+
+    ALLOCATED = "allocated"
+    # No solution on this node; another may have one.
+    NONE = "none"
+    # The attempt for the unit is aborted, no other node is tried (SCHED-6).
+    FATAL = "fatal"
+    # The deadline passed.
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An ending with what belongs to it.
+
+    ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
+    an error of an expression that may be why nothing fits (policy ``strict``); ``tables`` say how many devices fell
+    where.
+    """
+
+    ending: Ending
+    allocations: tuple[AllocationResult, ...] = ()
+    rule: str = ""
+    message: str = ""
+    claim: int | None = None
+    error: str = ""
+    tables: tuple[DemandTable, ...] = ()
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an engine did so far; engines leave at 0 what they cannot tell."""
+
+    steps: int = 0
+    cel_evaluations: int = 0
+    devices: int = 0
+    classes: int = 0
+
+
+class Engine(Protocol):
+    """Makes attempts. ``deadline`` is a reading of ``time.monotonic``; None: no limit."""
+
+    @property
+    def counts(self) -> Counts:
+        """Work done so far."""
+        raise NotImplementedError
+
+    def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
+        """Allocate the claims on the node beside what the ledger says is in use."""
+        raise NotImplementedError
