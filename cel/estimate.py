@@ -67,7 +67,7 @@ class _Estimator(LoopEstimator):
     def _literal(self, node: Literal) -> Subject:
         value = node.value
         size = fixed(len(value)) if isinstance(value, (str, bytes)) else None
-        return Subject(FREE, self.result_type(node.pos), size)
+        return Subject(FREE, self.result_type(node.pos), size, literal=node)
 
     def _ident(self, node: Ident) -> Subject:
         type_ = self.result_type(node.pos)
@@ -151,7 +151,7 @@ class _Estimator(LoopEstimator):
         element = None
         if subject.type.name == "list":
             element = size_at(below(subject.path, ITEMS), subject.type.params[0], self._sizes)
-        return Operand(subject.type, self.size(subject), subject, element)
+        return Operand(subject.type, self.size(subject), subject.literal, element)
 
     def _apply(self, pos: int, args: list[Subject]) -> Subject:
         """A function on arguments: the union of the overloads it may turn out to be."""

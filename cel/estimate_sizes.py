@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from . import types
 from .library import UNBOUNDED, Range
+from .syntax import Literal
 from .types import Type
 
 Path = tuple[str, ...]
@@ -28,7 +29,7 @@ class Subject:
     """What is known of the value of a node.
 
     ``size`` is known of itself, else it follows from ``path`` or type. ``key`` and ``item`` are the sizes of what
-    a literal list or map holds, one level deep as cel-go has it.
+    a literal list or map holds, one level deep as cel-go has it. ``literal`` is the node of a constant.
     """
 
     cost: Range
@@ -37,6 +38,7 @@ class Subject:
     path: Path | None = None
     key: Range | None = None
     item: Range | None = None
+    literal: Literal | None = None
 
 
 def fixed(amount: int) -> Range:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .errors import CelCompileError, Issue
+from .errors import Issue
 
 # Possessive quantifiers: an unterminated string fails where it started instead of trying every way to split it.
 _ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
@@ -44,6 +44,15 @@ _TOKENS = re.compile(
     )
 )
 
+# What a token could have begun with, and the character that it broke at.
+_PARTIAL_ESCAPE = r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?"
+_BROKEN = re.compile(
+    "|".join(
+        rf"{quote}(?:[^{quote}\\\n\r]|{_ESCAPE})*+(?:{_PARTIAL_ESCAPE})?[\s\S]?" for quote in ('"', "'")
+    )  # fmt: skip
+    + r"|`[A-Za-z0-9_.\-/ ]*+[\s\S]?|[&|=][\s\S]?|[\s\S]"
+)
+
 KEYWORDS = frozenset({"in", "true", "false", "null"})
 
 
@@ -55,18 +64,23 @@ class Token(NamedTuple):
     pos: int
 
 
-def tokenize(text: str) -> list[Token]:
-    """The tokens of an expression, white space and comments dropped; CelCompileError where nothing fits."""
+def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
+    """The tokens of an expression, white space and comments dropped, and complaints about text that is no token."""
     tokens: list[Token] = []
+    issues: list[Issue] = []
     pos = 0
     while pos < len(text):
         match = _TOKENS.match(text, pos)
         if match is None:
-            raise CelCompileError.at(text, [Issue(pos, f"Syntax error: token recognition error at: '{text[pos]}'")])
+            broken = _BROKEN.match(text, pos)
+            assert broken is not None
+            issues.append(Issue(pos, f"Syntax error: token recognition error at: '{broken.group()}'"))
+            pos = broken.end()
+            continue
         kind = str(match.lastgroup)
         if kind != "space":
             written = match.group()
             tokens.append(Token(written if kind == "mark" or written in KEYWORDS else kind, written, pos))
         pos = match.end()
     tokens.append(Token("end", "<EOF>", len(text)))
-    return tokens
+    return tokens, issues

@@ -21,9 +21,9 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """What the estimator knows of an operand: its static type, its size, and the node it came from.
+    """What the estimator knows of an operand: its static type and its size.
 
-    ``element`` is the size of the elements of a list, where its declaration or type tells.
+    ``node`` is the ``syntax.Literal`` where the operand is one, else None. ``element`` is the size of the elements of a list, where its declaration or type tells.
     """
 
     type: Type

@@ -52,9 +52,19 @@ class Expression:
         return self._operand is not None
 
     @property
+    def begun(self) -> bool:
+        """Whether anything has been read."""
+        return bool(self._prefixes or self._branches or self._condition or any(self._pending)) or self.complete
+
+    @property
     def minus_pending(self) -> bool:
         """Whether a minus has been read and its operand not."""
         return bool(self._prefixes) and self._prefixes[0][0] == "-"
+
+    @property
+    def not_pending(self) -> bool:
+        """Whether an exclamation mark has been read and its operand not."""
+        return bool(self._prefixes) and self._prefixes[0][0] == "!"
 
     @property
     def awaits_colon(self) -> bool:
