@@ -1,0 +1,70 @@
+"""Everything that can be wrong with manifests: the API server's rules, references, and expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..cel.cache import compile as compile_expression
+from ..cel.cache import compile_selector
+from ..cel.environment import DEVICE_VARIABLES
+from ..cel.errors import CelCompileError
+from ..cel.program import Program
+from ..cel.selector import COST_LIMIT
+from ..models.gates import FeatureGates
+from ..models.manifests import InputSource, Manifest, read_manifests
+from ..models.problems import InputProblem
+from ..models.validation import Purpose, expressions
+from ..models.validation.findings import quote
+from ..models.validation.inputs import validate_manifests
+from ..models.validation.references import input_problem
+
+
+def validate(
+    sources: Sequence[InputSource],
+    gates: FeatureGates,
+    *,
+    recursive: bool = False,
+    skip_validation: bool = False,
+) -> list[InputProblem]:
+    """Read the sources and report every problem, in reading order; nothing in the input raises."""
+    manifests, found, _ = read_manifests(sources, recursive)
+    return found + problems_of(manifests, gates, skip_validation=skip_validation)
+
+
+def problems_of(
+    manifests: Sequence[Manifest], gates: FeatureGates, *, skip_validation: bool = False
+) -> list[InputProblem]:
+    """Problems of objects that were read; ``skip_validation`` lifts names and limits, and leaves expressions to the search.
+
+    There an expression that does not compile is fatal for who asks for it, and for nobody else (CEL-6).
+    """
+    found = validate_manifests(manifests, gates, skip_validation)
+    if not skip_validation:
+        found.extend(_expression_problems(manifests))
+    return found
+
+
+def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem]:
+    """CLM-6, CEL-5: what admission says of expressions."""
+    for manifest in manifests:
+        for field, text, purpose in expressions(manifest.kind, manifest.object):
+            message = _refusal(text, purpose)
+            if message is not None:
+                yield input_problem(manifest, field, message)
+
+
+def _refusal(text: str, purpose: Purpose) -> str | None:
+    try:
+        program = _program(text, purpose)
+    except CelCompileError as error:
+        told = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
+        return f"Invalid value: {quote(text)}: {told}"
+    if program.estimate.max > COST_LIMIT:
+        return "Forbidden: too complex, exceeds cost limit"
+    return None
+
+
+def _program(text: str, purpose: Purpose) -> Program:
+    if purpose == "selector":
+        return compile_selector(text).program
+    return compile_expression(text, DEVICE_VARIABLES)
