@@ -9,8 +9,8 @@ from typing import TypeVar
 from .errors import CelCompileError
 from .program import Program
 from .selector import Selector
+from .type_text import parse_type
 from .types import Type
-from .types_text import parse_type
 
 T = TypeVar("T")
 

@@ -29,14 +29,21 @@ class Emitter:
         """A value known beforehand."""
         return lambda frame: value
 
+    def unknown(self, name: str) -> Closure:
+        """A name that nothing declares."""
+
+        def run(frame: Frame) -> Value:
+            raise CelRuntimeError(f"no such attribute(s): {name}")
+
+        return run
+
     def read(self, slot: int, name: str) -> Closure:
         """A variable, not yet observed."""
+        unknown = self.unknown(name)
 
         def run(frame: Frame) -> Value:
             value = frame[slot]
-            if value is ABSENT:
-                raise CelRuntimeError(f"no such attribute(s): {name}")
-            return value
+            return unknown(frame) if value is ABSENT else value
 
         return run
 

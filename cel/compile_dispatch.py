@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from .errors import CelRuntimeError
 from .library import Overload
-from .types import Type
-from .values import Value, runtime_type, type_name
+from .types import DURATION, Type
+from .values import Duration, Value, runtime_type, type_name
 
 _Apply = Callable[..., Value]
 
@@ -28,6 +28,10 @@ _TRAITS: dict[str, frozenset[str]] = {
 _PLAIN = frozenset({"!_", "@in", "_==_", "_!=_", "startsWith", "endsWith", "contains", "matches", "find", "findAll"})
 
 
+# What cel-go can do, but declares to no type checker.
+_UNDECLARED = {"-_": (Overload("negate_duration", (DURATION,), DURATION, lambda span: Duration.checked(-span.ns)),)}
+
+
 def refusal(name: str, args: Sequence[Value]) -> CelRuntimeError:
     """The error of a function that has no overload for the arguments, worded as cel-go does."""
     able = _TRAITS.get(name)
@@ -45,8 +49,8 @@ class Dispatcher:
 
     def __init__(self, name: str, overloads: Sequence[Overload], arity: int, *, member: bool) -> None:
         self.name = name
-        fitting = [o for o in overloads if len(o.args) == arity and o.member == member]
-        self.overloads = tuple(fitting)
+        declared = (*overloads, *_UNDECLARED.get(name, ()))
+        self.overloads = tuple(o for o in declared if len(o.args) == arity and o.member == member)
         self._found: dict[tuple[type, ...], Overload | None] = {}
 
     def overload(self, args: Sequence[Value]) -> Overload:

@@ -161,7 +161,8 @@ class Compiler:
             return self.variable(name, *found)
         if name in TYPE_NAMES:
             return self.constant(TypeValue(type_spelling(TYPE_NAMES[name])))
-        raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
+        # Only where nothing has been type-checked.
+        return plain(self.emit.unknown(name))
 
     def _list(self, node: ListLiteral) -> Walk[Code]:
         codes = yield from _visit_all(node.elements)
@@ -192,7 +193,7 @@ class Compiler:
         pending: list[tuple[Dispatcher, Code, Overload | None]] = []
         for operator, operand, pos in node.rest:
             right = yield operand
-            if operator == "in" and _primitives(right.constant):
+            if operator == "in" and isinstance(operand, ListLiteral) and _primitives(right.constant):
                 left, pending = self._member(self._joined(left, pending), right.constant), []
             else:
                 pending.append((self._dispatcher(NAMES[operator], 2, False), right, self._static(pos)))

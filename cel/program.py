@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from .checker import Checked
@@ -14,10 +14,11 @@ from .closures_metered import MeteredEmitter
 from .compile_stack import on_fresh_stack
 from .compile_tree import Compiled, compile_tree
 from .cost_meter import COST_LIMIT, Meter, current
-from .environment import Environment, environment
-from .errors import CelError, CelRuntimeError
+from .environment import Environment, dra_environment, generic_environment
+from .errors import CelError
 from .library import Range
-from .types import Type
+from .parser import parse
+from .types import DYN, Type
 from .values import Value
 from .values_native import from_native
 
@@ -37,13 +38,14 @@ class Program:
     Pickled, it is its text and the declarations of its variables.
     """
 
-    def __init__(self, text: str, variables: Mapping[str, Type], *, check: bool = True) -> None:
+    def __init__(self, text: str, variables: Mapping[str, Type] | None = None, *, check: bool = True) -> None:
+        """Compile; without ``variables`` in the environment of device selectors. Raises ``CelCompileError``."""
         self.text = text
-        self.variables = dict(variables)
+        self.variables = None if variables is None else dict(variables)
         self._check = check
-        self._environment: Environment = environment(self.variables)
-        self.checked: Checked = self._environment.check(text) if check else self._environment.parse(text)
-        self._names = tuple(self.variables)
+        environment = self._environment = _environment(variables)
+        self.checked: Checked = environment.compile(text) if check else _unchecked(text, environment)
+        self._names = tuple(environment.declarations.variables)
         self._plain: Compiled = self._compile(Emitter())
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -72,6 +74,9 @@ class Program:
 
     def evaluate(self, inputs: Mapping[str, Any] | None = None, *, deadline: float | None = None) -> Value:
         """The value of the expression; ``deadline`` is a time of ``time.monotonic``.
+
+        ``inputs`` are Python objects as the package documents them; a variable without one is an error where it is
+        read.
 
         Raises ``CelRuntimeError``, ``CelCostError`` beyond 1,000,000 units (CLM-6) and ``CelDeadlineError``, which
         comes within a tenth of a second.
@@ -107,9 +112,6 @@ class Program:
         return _on_any_stack(lambda: compiled.run(compiled.frame(None, values)))
 
     def _values(self, inputs: Mapping[str, Any]) -> list[Value]:
-        unknown = inputs.keys() - self.variables.keys()
-        if unknown:
-            raise CelRuntimeError(f"undeclared variables: {', '.join(sorted(map(str, unknown)))}")
         return [from_native(inputs[name]) if name in inputs else ABSENT for name in self._names]
 
 
@@ -121,5 +123,19 @@ def _on_any_stack(run: Callable[[], Value]) -> Value:
         return on_fresh_stack(run)
 
 
-def _rebuild(text: str, variables: Mapping[str, Type], check: bool) -> Program:
+def _unchecked(text: str, environment: Environment) -> Checked:
+    declared = environment.declarations
+    return Checked(text, parse(text, declared.dotted_functions, declared.dotted_names), DYN, {}, {})
+
+
+def _environment(variables: Mapping[str, Type] | None) -> Environment:
+    return dra_environment() if variables is None else _generic_environment(tuple(variables.items()))
+
+
+@lru_cache(maxsize=64)
+def _generic_environment(variables: tuple[tuple[str, Type], ...]) -> Environment:
+    return generic_environment(dict(variables))
+
+
+def _rebuild(text: str, variables: Mapping[str, Type] | None, check: bool) -> Program:
     return Program(text, variables, check=check)

@@ -9,10 +9,8 @@ from weakref import WeakKeyDictionary
 
 from .devices import PreparedDevice, Shape
 from .devices_projection import projection
-from .environment import DEVICE_VARIABLES
-from .errors import CelCompileError, CelError, CelRuntimeError
+from .errors import CelError, CelRuntimeError
 from .program import Program
-from .types import BOOL, DYN
 from .values import Optional, Value, type_name
 
 COST_LIMIT = 1_000_000
@@ -37,9 +35,7 @@ class Selector:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.program = Program(text, DEVICE_VARIABLES)
-        if self.program.type not in (BOOL, DYN):
-            raise CelCompileError(f"must evaluate to bool or the unknown type, not {self.program.type}")
+        self.program = Program(text)
         self.projection = projection(self.program.checked.tree)
         self._quick = self.program.estimate.max <= _QUICK
         self._memos: WeakKeyDictionary[Shape, _Memo] = WeakKeyDictionary()

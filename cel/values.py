@@ -175,9 +175,17 @@ _RUNTIME_TYPES: dict[type, Type] = {
 }
 
 
-def register(python: type, type_: Type) -> None:
-    """Make instances of a Python class values of an opaque type; they are compared by ``==``."""
+_BY_REFERENCE: set[type] = set()
+
+
+def register(python: type, type_: Type, *, by_reference: bool = False) -> None:
+    """Make instances of a Python class values of an opaque type; they are compared by ``==``.
+
+    A value ``by_reference`` stands for a Go pointer, which no value equals, nor compares with at all.
+    """
     _RUNTIME_TYPES[python] = type_
+    if by_reference:
+        _BY_REFERENCE.add(python)
 
 
 _SPELLINGS = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
@@ -257,10 +265,10 @@ def _equal_same_type(a: Value, b: Value) -> bool:
 
 
 def _equal_opaque(a: Value, b: Value) -> bool:
-    if type(a) is type(b):
-        return bool(a == b)
     if b is None:
         return False
+    if runtime_type(type(a)) is runtime_type(type(b)) and type(b) not in _BY_REFERENCE:
+        return bool(a == b)
     raise CelRuntimeError("no such overload")
 
 
