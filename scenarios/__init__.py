@@ -1,1 +1,36 @@
-"""Made-up clusters of real shapes, seeded."""
+"""Made-up clusters of real shapes, seeded.
+
+Generators return v1 objects as plain mappings, ready for ``drasat.load``; ``combine`` puts together what several
+generators return. The same arguments give the same objects, and a cluster of more nodes begins with those of a
+smaller one.
+
+- Nodes: ``gpu_nodes``, ``mig_nodes``, ``nic_nodes``, ``cpu_nodes``, ``channel_nodes``, ``multi_host_nodes``, and
+  ``mixed_nodes`` for several shapes. ``fullness`` (0 to 1) is how much claims hold already.
+- Taints and taint rules on any of them: ``with_taints``.
+- Pods and claims: ``requests``.
+- Random small clusters for tests that compare engines: ``families.member``.
+"""
+
+from .asking import requests
+from .channels import channel_nodes
+from .cpus import cpu_nodes
+from .gpus import gpu_nodes
+from .hosts import multi_host_nodes
+from .mig import mig_nodes
+from .mixture import mixed_nodes
+from .nics import nic_nodes
+from .shapes import combine
+from .tainting import with_taints
+
+__all__ = [
+    "channel_nodes",
+    "combine",
+    "cpu_nodes",
+    "gpu_nodes",
+    "mig_nodes",
+    "mixed_nodes",
+    "multi_host_nodes",
+    "nic_nodes",
+    "requests",
+    "with_taints",
+]
