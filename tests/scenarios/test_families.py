@@ -1,0 +1,96 @@
+"""Families of random clusters: valid, reproducible, and with what their names promise."""
+
+import json
+
+import kubernetes_validate
+import pytest
+from drasat.models.units import units
+from drasat.scenarios.families import FAMILIES, member
+
+SEEDS = range(25)
+EVERY = pytest.mark.parametrize("family", FAMILIES)
+
+
+@EVERY
+def test_members_are_valid(family, problems):
+    assert [found for seed in SEEDS for found in problems(member(family, seed))] == []
+
+
+@EVERY
+def test_members_have_the_shape_of_the_published_schema(family):
+    for item in member(family, 7):
+        kubernetes_validate.validate(item, "1.37", strict=True)
+
+
+@EVERY
+def test_a_seed_always_gives_the_same_member(family):
+    assert json.dumps(member(family, 11)) == json.dumps(member(family, 11))
+    assert len({json.dumps(member(family, seed)) for seed in SEEDS}) == len(SEEDS)
+
+
+@EVERY
+def test_members_ask_for_something(family, load):
+    for seed in SEEDS:
+        asked = units(load(member(family, seed)))
+        assert asked
+        assert not [unit.problems for unit in asked if unit.problems]
+
+
+@EVERY
+def test_members_are_small(family, load):
+    for seed in SEEDS:
+        cluster = load(member(family, seed))
+        assert len(cluster.nodes) <= 3
+        assert cluster.summary()["devices"] <= 60
+        assert sum(len(unit.claims) for unit in units(cluster)) <= 3
+
+
+@pytest.mark.parametrize(
+    ("family", "marks"),
+    [
+        ("selectors", ["isGreaterThan", "cel.bind", "quantity(", ".exists("]),
+        ("selector-errors", [".rare == 1"]),
+        ("match", ["matchAttribute", '"numa": {"string"']),
+        ("distinct", ["distinctAttribute"]),
+        ("lists", ["matchAttribute", "distinctAttribute", '"strings": ["root-', '"string": "root-']),
+        ("counters", ["sharedCounters", '"board"', '"chip-0"']),
+        ("groups", ["compatibilityGroups"]),
+        (
+            "capacity",
+            ["allowMultipleAllocations", "validValues", '"step": "250m"', '"max": "5"', '"capacity": {"requests"'],
+        ),
+        ("alternatives", ["firstAvailable"]),
+        ("all", ['"allocationMode": "All"']),
+        ("taints", ["DeviceTaintRule", "NoExecute", '"effect": "None"', "tolerations"]),
+        ("admin", ['"adminAccess": true', '"adminAccess": false']),
+        ("pools", ["far-away", "-old", "-twice"]),
+        ("nodes", ["perDeviceNodeSelection", '"allNodes": true', "unschedulable", "nodeAffinity"]),
+        ("in-use", ['"status": {"allocation"']),
+        ("shares-in-use", ["shareID", "consumedCapacity"]),
+        ("counters-in-use", ["sharedCounters", '"status": {"allocation"']),
+        ("configs", ['"opaque"', '"parameters"', "r0/s"]),
+        ("binding", ["bindingFailureConditions", "bindsToNode"]),
+        ("derived", ["derivedAttributes"]),
+        ("operations", ["skipNodeOperations", "declaredFeatures"]),
+        ("drivers", ["nic.example.com", "matchAttribute"]),
+        ("mixed", ["sharedCounters", "firstAvailable", "matchAttribute", "shareID", "skipNodeOperations"]),
+    ],
+)
+def test_families_have_what_they_are_about(family, marks):
+    text = "\n".join(json.dumps(item) for seed in range(60) for item in member(family, seed))
+    assert [mark for mark in marks if mark not in text] == []
+
+
+def test_every_family_is_described_here():
+    described = test_families_have_what_they_are_about.pytestmark[0].args[1]
+    assert [family for family, _ in described] == list(FAMILIES)
+
+
+@EVERY
+def test_all_forms_of_asking_occur(family, load):
+    forms = set()
+    for seed in range(40):
+        for unit in units(load(member(family, seed))):
+            forms.add("loose" if unit.pod is None else "template" if unit.claims[0].generated else "pod")
+    assert "pod" in forms
+    assert family == "nodes" or forms == {"loose", "template", "pod"}
