@@ -20,26 +20,26 @@ _WORDS = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, 
 class Kind:
     """A kind of bracket.
 
-    ``close`` names what the parser does at the closing bracket. ``separated``: commas may stand inside;
+    ``separated``: commas may stand inside;
     ``trailing``: one may be last; ``marks``: items may begin with a question mark; ``keyed``: items are pairs.
     """
 
+    name: str
     closer: str
-    close: str
     separated: bool = False
     trailing: bool = False
     marks: bool = False
     keyed: bool = False
 
 
-ROOT = Kind("end", "root")
-PARENTHESIS = Kind(")", "parenthesis")
-CALL = Kind(")", "call", separated=True)
-METHOD = Kind(")", "method", separated=True)
-INDEX = Kind("]", "index", marks=True)
-LIST = Kind("]", "list", separated=True, trailing=True, marks=True)
-MAP = Kind("}", "map", separated=True, trailing=True, marks=True, keyed=True)
-STRUCT = Kind("}", "struct", separated=True, trailing=True)
+ROOT = Kind("root", "end")
+PARENTHESIS = Kind("parenthesis", ")")
+CALL = Kind("call", ")", separated=True)
+METHOD = Kind("method", ")", separated=True)
+INDEX = Kind("index", "]", marks=True)
+LIST = Kind("list", "]", separated=True, trailing=True, marks=True)
+MAP = Kind("map", "}", separated=True, trailing=True, marks=True, keyed=True)
+STRUCT = Kind("struct", "}", separated=True, trailing=True)
 
 
 @dataclass(slots=True)

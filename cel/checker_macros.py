@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator
 
 from . import types
-from .syntax import Macro, position
+from .checker_base import CheckerBase
+from .syntax import Macro, Node, position
 from .types import BOOL, DYN, ERROR, INT, Type, list_of, map_of, optional_of, parameter
-from .unify import Substitution
 from .walk import Walk
 
 _A, _K, _V = parameter("A"), parameter("K"), parameter("V")
@@ -22,32 +20,7 @@ _HAS_VALUE = [((optional_of(_A),), BOOL)]
 _VALUE = [((optional_of(_A),), _A)]
 
 
-class MacroChecker(ABC):
-    """What the typing of macros needs of the checker."""
-
-    known: Substitution
-
-    @abstractmethod
-    def report(self, pos: int, message: str) -> Type:
-        """See ``checker``; so the others."""
-
-    @abstractmethod
-    def expect(self, pos: int, wanted: Type, found: Type) -> None: ...  # noqa: D102
-
-    @abstractmethod
-    def scope(self, names: dict[str, Type]) -> AbstractContextManager[None]: ...  # noqa: D102
-
-    @abstractmethod
-    def choose(self, pos: int, condition: Type, value: Type, otherwise: Type) -> Type: ...  # noqa: D102
-
-    @abstractmethod
-    def apply(  # noqa: D102
-        self, name: str, pos: int, args: Sequence[Type], signatures: Sequence[tuple[tuple[Type, ...], Type]], *,
-        member: bool = False,
-    ) -> tuple[Type, list[int]]: ...  # fmt: skip
-
-
-def _loop(checker: MacroChecker, step: Macro, target: Type, place: int) -> tuple[Type, Type]:
+def _loop(checker: CheckerBase, step: Macro, target: Type, place: int) -> tuple[Type, Type]:
     """The types of what a loop over ``target`` binds: key or index, and value."""
     target = checker.known.resolve(target)
     if target.param:
@@ -56,7 +29,8 @@ def _loop(checker: MacroChecker, step: Macro, target: Type, place: int) -> tuple
     if target.name == "list":
         return INT, target.params[0]
     if target.name == "map":
-        return target.params
+        key, value = target.params
+        return key, value
     if target not in (DYN, ERROR):
         shown = checker.known.resolve(target, DYN)
         message = f"expression of type '{shown}' cannot be range of a comprehension (must be list, map, or dynamic)"
@@ -64,14 +38,14 @@ def _loop(checker: MacroChecker, step: Macro, target: Type, place: int) -> tuple
     return target, target
 
 
-def _names(checker: MacroChecker, step: Macro, target: Type, place: int) -> dict[str, Type]:
+def _names(checker: CheckerBase, step: Macro, target: Type, place: int) -> dict[str, Type]:
     key, value = _loop(checker, step, target, place)
     if len(step.variables) == 2:
         return dict(zip(step.variables, (key, value), strict=True))
     return {step.variables[0]: key if checker.known.resolve(target).name == "map" else value}
 
 
-def _predicate(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[Type]:
+def _predicate(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
     assert step.condition is not None
     with checker.scope(_names(checker, step, target, place)):
         found = yield step.condition
@@ -79,7 +53,7 @@ def _predicate(checker: MacroChecker, step: Macro, target: Type, place: int) -> 
     return BOOL
 
 
-def _exists_one(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[Type]:
+def _exists_one(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
     assert step.condition is not None
     with checker.scope(_names(checker, step, target, place)):
         found = yield step.condition
@@ -87,38 +61,40 @@ def _exists_one(checker: MacroChecker, step: Macro, target: Type, place: int) ->
     return BOOL
 
 
-def _collected(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[tuple[Type, Type, Type]]:
+def _collected(
+    checker: CheckerBase, step: Macro, target: Type, place: int
+) -> Generator[Node, Type, tuple[Type, Type, Type]]:
     """The types of the condition and body of a macro that collects, and of its first variable."""
     names = _names(checker, step, target, place)
     condition: Type = BOOL
     body: Type = DYN
     with checker.scope(names):
         if step.condition is not None:
-            condition = yield step.condition  # type: ignore[misc, assignment]
+            condition = yield step.condition
         if step.body is not None:
-            body = yield step.body  # type: ignore[misc, assignment]
+            body = yield step.body
     return condition, body, names[step.variables[0]]
 
 
-def _gather(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[Type]:
+def _gather(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
     """``map``, ``filter`` and ``transformList``: a list of the body, or of the variable itself."""
-    condition, body, variable = yield from _collected(checker, step, target, place)  # type: ignore[misc]
+    condition, body, variable = yield from _collected(checker, step, target, place)
     result = list_of(variable if step.body is None else body)
     if step.condition is not None:
         checker.choose(step.pos, condition, result, result)
     return result
 
 
-def _transform_map(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[Type]:
-    condition, body, key = yield from _collected(checker, step, target, place)  # type: ignore[misc]
+def _transform_map(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    condition, body, key = yield from _collected(checker, step, target, place)
     result = map_of(key, body)
     if step.condition is not None:
         checker.choose(step.pos, condition, result, result)
     return result
 
 
-def _transform_entries(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[Type]:
-    condition, body, _ = yield from _collected(checker, step, target, place)  # type: ignore[misc]
+def _transform_entries(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    condition, body, _ = yield from _collected(checker, step, target, place)
     entries = map_of(checker.known.fresh(), checker.known.fresh())
     result, _ = checker.apply("cel.@mapInsert", step.pos, [entries, body], _INSERT)
     if step.condition is not None:
@@ -126,13 +102,13 @@ def _transform_entries(checker: MacroChecker, step: Macro, target: Type, place: 
     return result
 
 
-def _sort_by(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[Type]:
-    _, key, _ = yield from _collected(checker, step, target, step.pos)  # type: ignore[misc]
+def _sort_by(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    _, key, _ = yield from _collected(checker, step, target, step.pos)
     result, _ = checker.apply("@sortByAssociatedKeys", step.pos, [target, list_of(key)], _SORT, member=True)
     return result
 
 
-def _optional(checker: MacroChecker, step: Macro, target: Type, place: int) -> Walk[Type]:
+def _optional(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
     """``optMap`` and ``optFlatMap``: the body on the value of an optional, as an optional."""
     assert step.body is not None
     checker.apply("hasValue", step.pos, [target], _HAS_VALUE, member=True)
@@ -143,7 +119,7 @@ def _optional(checker: MacroChecker, step: Macro, target: Type, place: int) -> W
     return checker.choose(step.pos, BOOL, optional_of(body) if step.name == "optMap" else body, nothing)
 
 
-MACROS: dict[str, Callable[[MacroChecker, Macro, Type, int], Walk[Type]]] = {
+MACROS: dict[str, Callable[[CheckerBase, Macro, Type, int], Walk[Type]]] = {
     "all": _predicate,
     "exists": _predicate,
     "exists_one": _exists_one,

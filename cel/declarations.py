@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from . import types
 from .library import Function, Overload
@@ -47,27 +47,28 @@ OBJECTS: Mapping[Type, Mapping[str, Type] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """Functions by name with all their overloads, and the types of variables."""
+    """Functions by name with all their overloads, the types of variables, the fields of objects."""
 
     functions: Mapping[str, tuple[Overload, ...]]
     variables: Mapping[str, Type]
-    fields: Mapping[Type, Mapping[str, Type] | None] = field(default_factory=lambda: OBJECTS)
+    fields: Mapping[Type, Mapping[str, Type] | None]
+    dotted_functions: frozenset[str]
+    """The functions with qualified names, and ``dotted_names`` the variables and types with such."""
+    dotted_names: frozenset[str]
 
     @classmethod
-    def of(cls, functions: Iterable[Function], variables: Mapping[str, Type]) -> Declarations:
+    def of(
+        cls,
+        functions: Iterable[Function],
+        variables: Mapping[str, Type],
+        fields: Mapping[Type, Mapping[str, Type] | None] = OBJECTS,
+    ) -> Declarations:
         """Declarations from libraries; functions of one name add up."""
         merged: dict[str, tuple[Overload, ...]] = {}
         for function in functions:
             merged[function.name] = merged.get(function.name, ()) + function.overloads
-        return cls(merged, variables)
-
-    def dotted_functions(self) -> frozenset[str]:
-        """The functions with qualified names."""
-        return frozenset(name for name in self.functions if "." in name)
-
-    def dotted_names(self) -> frozenset[str]:
-        """The variables and types with qualified names."""
-        return frozenset(name for names in (self.variables, TYPE_NAMES) for name in names if "." in name)
+        names = frozenset(name for named in (variables, TYPE_NAMES) for name in named if "." in name)
+        return cls(merged, variables, fields, frozenset(name for name in merged if "." in name), names)
 
     def ident(self, name: str) -> Type | None:
         """The type of a variable or of the name of a type; None where there is none of the name."""

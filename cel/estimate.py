@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
+from . import syntax
 from .checker import Checked
-from .estimate_macros import MACROS, LoopEstimator
+from .estimate_base import EstimatorBase
+from .estimate_macros import MACROS
 from .estimate_operators import estimate_call
-from .estimate_sizes import (
-    FREE, ITEMS, ONE, VALUES, SizeOf, Subject, below, both, either, fixed, plus, size_at,
-)  # fmt: skip
+from .estimate_sizes import FREE, ITEMS, ONE, VALUES, SizeOf, Subject, below, both, either, fixed, plus, size_at
 from .library import Operand, Range
-from .syntax import (
-    Bind, Call, Chain, Conditional, Has, Ident, Index, ListLiteral, Literal, Logical, Macro, MapLiteral, Method, Node,
-    Postfix, Select, Struct, Unary,
-)  # fmt: skip
-from .types import Type
+from .syntax import Postfix, Select
 from .walk import Walk, walk
 
 COST_LIMIT = 1_000_000
@@ -32,52 +28,47 @@ def estimate(checked: Checked, sizes: SizeOf) -> Range:
     return walk(_Estimator(checked, sizes).handlers, checked.tree).cost
 
 
-class _Estimator(LoopEstimator):
+class _Estimator(EstimatorBase):
     def __init__(self, checked: Checked, sizes: SizeOf) -> None:
-        self._checked = checked
-        self._sizes = sizes
-        self._scopes: list[dict[str, Subject]] = []
-        self.handlers: dict[type, Callable[..., Walk[Subject] | Subject]] = {
-            Literal: self._literal, Ident: self._ident, ListLiteral: self._list, MapLiteral: self._map,
-            Struct: self._struct, Unary: self._unary, Chain: self._chain, Logical: self._logical,
-            Conditional: self._conditional, Call: self._call, Has: self._has, Bind: self._bind,
+        super().__init__(checked, sizes)
+        self.handlers: dict[type, Callable[[Any], Walk[Subject] | Subject]] = {
+            syntax.Literal: self._literal,
+            syntax.Ident: self._ident,
+            syntax.ListLiteral: self._list,
+            syntax.MapLiteral: self._map,
+            syntax.Struct: self._struct,
+            syntax.Unary: self._unary,
+            syntax.Chain: self._chain,
+            syntax.Logical: self._logical,
+            syntax.Conditional: self._conditional,
+            syntax.Call: self._call,
+            syntax.Has: self._has,
+            syntax.Bind: self._bind,
             Postfix: self._postfix,
-        }  # fmt: skip
-        self._steps = {Select: self._select, Index: self._index, Method: self._method, Macro: self._macro}
-
-    # --- what the macros need too
-
-    def size(self, subject: Subject) -> Range:
-        """How large a value may be."""
-        return subject.size if subject.size is not None else size_at(subject.path, subject.type, self._sizes)
-
-    def result_type(self, pos: int) -> Type:
-        """The type of the operation at a place."""
-        return self._checked.types[pos]
-
-    @contextmanager
-    def scope(self, names: dict[str, Subject]) -> Iterator[None]:
-        """The names that a macro binds; reading them costs 1."""
-        self._scopes.append(names)
-        yield
-        self._scopes.pop()
+        }
+        self._steps: dict[type, Callable[[Any, Subject], Walk[Subject]]] = {
+            Select: self._select,
+            syntax.Index: self._index,
+            syntax.Method: self._method,
+            syntax.Macro: self._macro,
+        }
 
     # --- leaves and literals
 
-    def _literal(self, node: Literal) -> Subject:
+    def _literal(self, node: syntax.Literal) -> Subject:
         value = node.value
         size = fixed(len(value)) if isinstance(value, (str, bytes)) else None
         return Subject(FREE, self.result_type(node.pos), size, literal=node)
 
-    def _ident(self, node: Ident) -> Subject:
+    def _ident(self, node: syntax.Ident) -> Subject:
         type_ = self.result_type(node.pos)
-        for scope in reversed(self._scopes):
+        for scope in reversed(self.scopes):
             if node.name in scope:
                 bound = scope[node.name]
                 return Subject(ONE, type_, bound.size, bound.path, bound.key, bound.item)
         return Subject(ONE, type_, path=(node.name.removeprefix("."),))
 
-    def _list(self, node: ListLiteral) -> Walk[Subject]:
+    def _list(self, node: syntax.ListLiteral) -> Walk[Subject]:
         cost, item = LIST_COST, None
         for number, element in enumerate(node.elements):
             subject = yield element
@@ -86,7 +77,7 @@ class _Estimator(LoopEstimator):
         count = fixed(len(node.elements))
         return Subject(cost, self.result_type(node.pos), count, item=item or FREE)
 
-    def _map(self, node: MapLiteral) -> Walk[Subject]:
+    def _map(self, node: syntax.MapLiteral) -> Walk[Subject]:
         cost, keys, values = MAP_COST, [], []
         for key, value in node.entries:
             key_subject = yield key
@@ -97,7 +88,7 @@ class _Estimator(LoopEstimator):
         count = fixed(len(node.entries))
         return Subject(cost, self.result_type(node.pos), count, None, _union(keys), _union(values))
 
-    def _struct(self, node: Struct) -> Walk[Subject]:
+    def _struct(self, node: syntax.Struct) -> Walk[Subject]:
         cost = STRUCT_COST
         for _, value in node.entries:
             subject = yield value
@@ -106,11 +97,11 @@ class _Estimator(LoopEstimator):
 
     # --- operators
 
-    def _unary(self, node: Unary) -> Walk[Subject]:
+    def _unary(self, node: syntax.Unary) -> Walk[Subject]:
         operand = yield node.operand
         return self._apply(node.pos, [operand])
 
-    def _chain(self, node: Chain) -> Walk[Subject]:
+    def _chain(self, node: syntax.Chain) -> Walk[Subject]:
         left = yield node.first
         for _, operand, pos in node.rest:
             right = yield operand
@@ -119,7 +110,7 @@ class _Estimator(LoopEstimator):
             left = Subject(joined.cost, joined.type, joined.size, item=entries)
         return left
 
-    def _logical(self, node: Logical) -> Walk[Subject]:
+    def _logical(self, node: syntax.Logical) -> Walk[Subject]:
         """At least the first operand is evaluated, at most all."""
         costs = []
         for operand in node.operands:
@@ -127,7 +118,7 @@ class _Estimator(LoopEstimator):
             costs.append(subject.cost)
         return Subject(Range(costs[0].min, plus(*costs).max), self.result_type(node.pos))
 
-    def _conditional(self, node: Conditional) -> Walk[Subject]:
+    def _conditional(self, node: syntax.Conditional) -> Walk[Subject]:
         branches = []
         for condition, value in node.branches:
             condition_subject = yield condition
@@ -138,44 +129,37 @@ class _Estimator(LoopEstimator):
             result = self.choose(pos, condition_subject.cost, value_subject, result)
         return result
 
-    def choose(self, pos: int, condition: Range, value: Subject, otherwise: Subject) -> Subject:
-        """One of two values after a condition."""
-        cost = plus(condition, either(value.cost, otherwise.cost))
-        size = either(self.size(value), self.size(otherwise))
-        key, item = both(value.key, otherwise.key), both(value.item, otherwise.item)
-        return Subject(cost, self.result_type(pos), size, None, key, item)
-
     # --- functions
 
     def _operand(self, subject: Subject) -> Operand:
         element = None
         if subject.type.name == "list":
-            element = size_at(below(subject.path, ITEMS), subject.type.params[0], self._sizes)
+            element = size_at(below(subject.path, ITEMS), subject.type.params[0], self.sizes)
         return Operand(subject.type, self.size(subject), subject.literal, element)
 
     def _apply(self, pos: int, args: list[Subject]) -> Subject:
         """A function on arguments: the union of the overloads it may turn out to be."""
         operands = tuple(self._operand(arg) for arg in args)
-        found = [estimate_call(overload, operands) for overload in self._checked.overloads[pos]]
+        found = [estimate_call(overload, operands) for overload in self.checked.overloads[pos]]
         own = reduce(either, [one.cost for one in found])
         sizes = [one.result_size for one in found if one.result_size is not None]
         size = _union(sizes) if sizes else None
         return Subject(plus(own, *(arg.cost for arg in args)), self.result_type(pos), size)
 
-    def _call(self, node: Call) -> Walk[Subject]:
+    def _call(self, node: syntax.Call) -> Walk[Subject]:
         args = []
         for arg in node.args:
             subject = yield arg
             args.append(subject)
         return self._apply(node.pos, args)
 
-    def _bind(self, node: Bind) -> Walk[Subject]:
+    def _bind(self, node: syntax.Bind) -> Walk[Subject]:
         """A loop over an empty list, as cel-go expands it."""
         init = yield node.init
         with self.scope({node.variable: init}):
             body = yield node.body
         cost = plus(init.cost, LIST_COST, body.cost)
-        if type(node.body) is Ident and node.body.name == node.variable and init.path is None:
+        if type(node.body) is syntax.Ident and node.body.name == node.variable and init.path is None:
             return Subject(cost, body.type)
         return Subject(cost, body.type, self.size(body), None, body.key, body.item)
 
@@ -195,12 +179,12 @@ class _Estimator(LoopEstimator):
         return Subject(plus(target.cost, cost), type_, path=below(target.path, step.field))
         yield
 
-    def _has(self, node: Has) -> Walk[Subject]:
+    def _has(self, node: syntax.Has) -> Walk[Subject]:
         """Presence costs nothing beyond its operand: Kubernetes has it so."""
         target = yield node.operand
         return Subject(target.cost, self.result_type(node.pos))
 
-    def _index(self, step: Index, target: Subject) -> Walk[Subject]:
+    def _index(self, step: syntax.Index, target: Subject) -> Walk[Subject]:
         key = yield step.key
         found = self._apply(step.pos, [target, key])
         if step.optional:
@@ -208,14 +192,14 @@ class _Estimator(LoopEstimator):
         path = below(target.path, VALUES if target.type.name == "map" else ITEMS)
         return Subject(found.cost, found.type, target.item, path)
 
-    def _method(self, step: Method, target: Subject) -> Walk[Subject]:
+    def _method(self, step: syntax.Method, target: Subject) -> Walk[Subject]:
         args = [target]
         for arg in step.args:
             subject = yield arg
             args.append(subject)
         return self._apply(step.pos, args)
 
-    def _macro(self, step: Macro, target: Subject) -> Walk[Subject]:
+    def _macro(self, step: syntax.Macro, target: Subject) -> Walk[Subject]:
         return (yield from MACROS[step.name](self, step, target))
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
 from . import types
-from .estimate_sizes import (
-    FREE, ITEMS, KEYS, ONE, VALUES, Path, Subject, below, either, fixed, plus, scaled, times,
-)  # fmt: skip
+from .estimate_base import EstimatorBase
+from .estimate_sizes import FREE, ITEMS, KEYS, ONE, VALUES, Path, Subject, below, either, fixed, plus, scaled, times
 from .library import Range
 from .syntax import Macro
 from .types import DYN, Type
@@ -20,23 +17,6 @@ _LIST, _MAP = fixed(10), fixed(30)
 # Appending to a list: the accumulator, a list of one, and the addition.
 _APPEND = fixed(12)
 _WITH_LENGTH = frozenset({types.STRING, types.BYTES, DYN})
-
-
-class LoopEstimator(ABC):
-    """What the estimates of macros need of the estimator."""
-
-    @abstractmethod
-    def size(self, subject: Subject) -> Range:
-        """See ``estimate``; so the others."""
-
-    @abstractmethod
-    def result_type(self, pos: int) -> Type: ...  # noqa: D102
-
-    @abstractmethod
-    def scope(self, names: dict[str, Subject]) -> AbstractContextManager[None]: ...  # noqa: D102
-
-    @abstractmethod
-    def choose(self, pos: int, condition: Range, value: Subject, otherwise: Subject) -> Subject: ...  # noqa: D102
 
 
 def _names(step: Macro, target: Subject) -> dict[str, Subject]:
@@ -64,10 +44,10 @@ def _shares_end(path: Path | None) -> bool:
     return path is not None and len(path) not in (1, 2, 4, 8)
 
 
-def _predicate(test: Range) -> Callable[[LoopEstimator, Macro, Subject], Walk[Subject]]:
+def _predicate(test: Range) -> Callable[[EstimatorBase, Macro, Subject], Walk[Subject]]:
     """``all`` and ``exists``: ``test`` is the cost of asking whether to go on, before each step."""
 
-    def estimate(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Subject]:
+    def estimate(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Subject]:
         assert step.condition is not None
         with estimator.scope(_names(step, target)):
             condition = yield step.condition
@@ -78,7 +58,7 @@ def _predicate(test: Range) -> Callable[[LoopEstimator, Macro, Subject], Walk[Su
     return estimate
 
 
-def _exists_one(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Subject]:
+def _exists_one(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Subject]:
     assert step.condition is not None
     with estimator.scope(_names(step, target)):
         condition = yield step.condition
@@ -87,7 +67,7 @@ def _exists_one(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[
     return Subject(cost, estimator.result_type(step.pos))
 
 
-def _collect(estimator: LoopEstimator, step: Macro, target: Subject, start: Range, insert: Range) -> Walk[Subject]:
+def _collect(estimator: EstimatorBase, step: Macro, target: Subject, start: Range, insert: Range) -> Walk[Subject]:
     """A macro that fills a list or map: its body, then ``insert``; where a condition fails, only the look at it."""
     names = _names(step, target)
     body = names[step.variables[-1]]
@@ -105,19 +85,19 @@ def _collect(estimator: LoopEstimator, step: Macro, target: Subject, start: Rang
     return Subject(cost, estimator.result_type(step.pos), estimator.size(target), item=item)
 
 
-def _to_list(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Subject]:
+def _to_list(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Subject]:
     return _collect(estimator, step, target, _LIST, _APPEND)
 
 
-def _to_map(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Subject]:
+def _to_map(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Subject]:
     return _collect(estimator, step, target, _MAP, _THREE)
 
 
-def _to_entries(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Subject]:
+def _to_entries(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Subject]:
     return _collect(estimator, step, target, _MAP, _TWO)
 
 
-def _sort_by(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Subject]:
+def _sort_by(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Subject]:
     """The list bound to a name, mapped to its keys, then sorted by them."""
     bound = Subject(ONE, target.type, target.size, target.path, target.key, target.item)
     with estimator.scope(_names(step, bound)):
@@ -132,10 +112,10 @@ def _sort_by(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Sub
     return Subject(cost, estimator.result_type(step.pos), times(count, count))
 
 
-def _optional(wrap: Range) -> Callable[[LoopEstimator, Macro, Subject], Walk[Subject]]:
+def _optional(wrap: Range) -> Callable[[EstimatorBase, Macro, Subject], Walk[Subject]]:
     """``optMap`` and ``optFlatMap``: ``wrap`` is the cost of making the result an optional."""
 
-    def estimate(estimator: LoopEstimator, step: Macro, target: Subject) -> Walk[Subject]:
+    def estimate(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Subject]:
         present = plus(target.cost, ONE)
         with estimator.scope({step.variables[0]: Subject(ONE, _content(target.type))}):
             assert step.body is not None
@@ -151,7 +131,7 @@ def _content(type_: Type) -> Type:
     return type_.params[0] if type_.name == "optional_type" else DYN
 
 
-MACROS: dict[str, Callable[[LoopEstimator, Macro, Subject], Walk[Subject]]] = {
+MACROS: dict[str, Callable[[EstimatorBase, Macro, Subject], Walk[Subject]]] = {
     "all": _predicate(_TWO),
     "exists": _predicate(_THREE),
     "exists_one": _exists_one,

@@ -10,6 +10,7 @@ from .library import Estimate, Operand, Overload, Range
 
 _OPAQUE = frozenset({types.QUANTITY, types.SEMVER, types.URL, types.IP, types.CIDR})
 _SIZED = ("string", "bytes")
+_ORDERS = ("less", "less_equals", "greater", "greater_equals")
 
 
 def estimate_call(overload: Overload, operands: tuple[Operand, ...]) -> Estimate:
@@ -47,5 +48,7 @@ _OPERATORS: dict[str, Callable[[tuple[Operand, ...]], Estimate]] = {
     "in_list": _search,
     "add_list": _concatenate_lists,
     **{f"add_{name}": _concatenate for name in _SIZED},
-    **{f"{order}_{name}": _compare for order in ("less", "less_equals", "greater", "greater_equals") for name in _SIZED},
+    **{
+        f"{order}_{name}": _compare for order in ("less", "less_equals", "greater", "greater_equals") for name in _SIZED
+    },
 }

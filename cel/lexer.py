@@ -47,9 +47,7 @@ _TOKENS = re.compile(
 # What a token could have begun with, and the character that it broke at.
 _PARTIAL_ESCAPE = r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?"
 _BROKEN = re.compile(
-    "|".join(
-        rf"{quote}(?:[^{quote}\\\n\r]|{_ESCAPE})*+(?:{_PARTIAL_ESCAPE})?[\s\S]?" for quote in ('"', "'")
-    )  # fmt: skip
+    "|".join(rf"{quote}(?:[^{quote}\\\n\r]|{_ESCAPE})*+(?:{_PARTIAL_ESCAPE})?[\s\S]?" for quote in ('"', "'"))
     + r"|`[A-Za-z0-9_.\-/ ]*+[\s\S]?|[&|=][\s\S]?|[\s\S]"
 )
 

@@ -185,8 +185,22 @@ class Macro:
     pos: int
 
 
-Node: TypeAlias = "Literal | Ident | ListLiteral | MapLiteral | Struct | Unary | Chain | Logical | Conditional | Call | Has | Bind | Postfix"
-Step: TypeAlias = "Select | Index | Method | Macro"
+Node: TypeAlias = (
+    Literal
+    | Ident
+    | ListLiteral
+    | MapLiteral
+    | Struct
+    | Unary
+    | Chain
+    | Logical
+    | Conditional
+    | Call
+    | Has
+    | Bind
+    | Postfix
+)
+Step: TypeAlias = Select | Index | Method | Macro
 
 
 def position(node: Node) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 from weakref import WeakValueDictionary
 
@@ -29,7 +30,7 @@ class Type:
     param: bool
     size: int
 
-    def __new__(cls, name: str, params: tuple[Type, ...] = (), param: bool = False) -> Type:
+    def __new__(cls, name: str, params: tuple[Type, ...] = (), param: bool = False) -> Type:  # noqa: PYI034
         """The one type of this description."""
         key = (name, params, param)
         known = cls._known.get(key)
@@ -50,16 +51,32 @@ class Type:
 
     def __str__(self) -> str:
         """As cel-go writes it in messages: ``list(int)``, ``map(string, dyn)``."""
-        return _text(self)
+        return _text(self, {})
 
 
-def _text(type_: Type) -> str:
+_FULL_NAMES = {
+    "null": "null_type",
+    "any": "google.protobuf.Any",
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+}
+
+
+def full_name(type_: Type) -> str:
+    """As Kubernetes writes it where it complains of a result: ``google.protobuf.Duration``."""
+    return _text(type_, _FULL_NAMES)
+
+
+def _text(type_: Type, names: Mapping[str, str]) -> str:
+    name = names.get(type_.name, type_.name)
     if not type_.params:
-        return type_.name
-    return f"{type_.name}({', '.join([_text(inner) for inner in type_.params])})"
+        return name
+    return f"{name}({', '.join([_text(inner, names) for inner in type_.params])})"
 
 
 DYN = Type("dyn")
+ANY = Type("any")
+"""As dyn, but no loop goes over it: attributes without the feature of lists (cel.md 1.1)."""
 ERROR = Type("!error!")
 NULL = Type("null")
 BOOL = Type("bool")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from .types import BOOL, BYTES, DOUBLE, DYN, ERROR, INT, NULL, STRING, UINT, Type
+from .types import ANY, BOOL, BYTES, DOUBLE, DYN, ERROR, INT, NULL, STRING, UINT, Type
 
-_WILD = frozenset({DYN, ERROR})
+_WILD = frozenset({DYN, ANY, ERROR})
+_DYNAMIC = frozenset({DYN, ANY})
 _NOT_NULLABLE = frozenset({BOOL.name, INT.name, UINT.name, DOUBLE.name, STRING.name, BYTES.name, "list", "map", "type"})
 
 
@@ -47,7 +48,7 @@ class Substitution:
         if len(targets) != len(sources):
             return False
         self._trail.clear()
-        if all([self._fits(target, source) for target, source in zip(targets, sources, strict=True)]):
+        if all(map(self._fits, targets, sources)):
             return True
         for parameter, before in reversed(self._trail):
             if before is None:
@@ -114,9 +115,9 @@ def more_general(one: Type, other: Type) -> Type:
 
 
 def _at_most_as_specific(one: Type, other: Type) -> bool:
-    if one is other or one is DYN or one.param:
+    if one is other or one in _DYNAMIC or one.param:
         return True
-    if other is DYN or other.param or one.name != other.name or len(one.params) != len(other.params):
+    if other in _DYNAMIC or other.param or one.name != other.name or len(one.params) != len(other.params):
         return False
     if one.name == "type":
         return True

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from .checker import Checked
 from .errors import Issue
 from .syntax import ListLiteral, Literal, MapLiteral, Method, Node, position
-from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, NULL, STRING, TIMESTAMP, UINT, Type
+from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, NULL, STRING, TIMESTAMP, UINT, Type, full_name
+from .walk import children
 
-_RUNTIME_NAMES = {NULL: "null_type", TIMESTAMP: "google.protobuf.Timestamp", DURATION: "google.protobuf.Duration"}
+_NO_DIGITS = 'strconv.Atoi: parsing "": invalid syntax'
 _PRECISION = re.compile(r"\.([0-9]*)")
 
 _Clause = tuple[frozenset[str], str]
@@ -57,7 +58,9 @@ def format_issues(checked: Checked, receiver: Node, call: Method) -> Iterator[Is
                 return
             used += 1
         if used < len(args.elements):
-            raise ValueError(f"too many arguments supplied to string.format (expected {used}, got {len(args.elements)})")
+            raise ValueError(
+                f"too many arguments supplied to string.format (expected {used}, got {len(args.elements)})"
+            )
     except ValueError as error:
         yield Issue(call.pos, str(error))
 
@@ -87,7 +90,9 @@ def _skip_precision(text: str, start: int) -> int:
     if match.end() == len(text):
         raise ValueError(f"{prefix}could not find end of precision specifier")
     if not match.group(1):
-        raise ValueError(f'{prefix}error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax')
+        raise ValueError(
+            f'{prefix}error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+        )
     return match.end()
 
 
@@ -99,22 +104,8 @@ def _misfit(checked: Checked, arg: Node, clause: _Clause) -> Issue | None:
         node = pending.pop()
         found = checked.type_of(node)
         if found.name not in allowed:
-            name = _RUNTIME_NAMES.get(found, found.name)
+            name = full_name(Type(found.name))
             return Issue(position(node), f"error during formatting: {complaint}, was given {name}")
-        pending.extend(reversed(_PARTS.get(type(node), _no_parts)(node)))
+        if type(node) in (ListLiteral, MapLiteral):
+            pending.extend(reversed(list(children(node))))
     return None
-
-
-def _no_parts(node: Node) -> list[Node]:
-    return []
-
-
-def _list_parts(node: ListLiteral) -> list[Node]:
-    return list(node.elements)
-
-
-def _map_parts(node: MapLiteral) -> list[Node]:
-    return [part for entry in node.entries for part in entry]
-
-
-_PARTS = {ListLiteral: _list_parts, MapLiteral: _map_parts}

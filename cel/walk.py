@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from types import GeneratorType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
-from .syntax import (
-    Bind, Call, Chain, Conditional, Has, Index, ListLiteral, Logical, Macro, MapLiteral, Method, Node, Postfix, Step,
-    Struct, Unary,
-)  # fmt: skip
+from . import syntax
+from .syntax import Node, Step
 
 R = TypeVar("R")
 Walk: TypeAlias = Generator[Node, R, R]
@@ -24,13 +22,13 @@ def walk(handlers: Mapping[type, Callable[[Any], Walk[R] | R]], root: Node) -> R
     stack: list[Walk[R]] = []
     visited: Any = handlers[type(root)](root)
     while True:
+        sent: Any = None
         if type(visited) is GeneratorType:
             stack.append(visited)
-            sent = None
-        else:
-            if not stack:
-                return visited
+        elif stack:
             sent = visited
+        else:
+            return cast("R", visited)
         try:
             node = stack[-1].send(sent)
         except StopIteration as stop:
@@ -46,36 +44,36 @@ def children(node: Node | Step) -> Iterator[Node]:
     return below(node) if below else iter(())
 
 
-def _of_postfix(node: Postfix) -> Iterator[Node]:
+def _of_postfix(node: syntax.Postfix) -> Iterator[Node]:
     yield node.operand
     for step in node.steps:
         yield from children(step)
 
 
-def _of_conditional(node: Conditional) -> Iterator[Node]:
+def _of_conditional(node: syntax.Conditional) -> Iterator[Node]:
     for branch in node.branches:
         yield from branch
     yield node.otherwise
 
 
-def _of_chain(node: Chain) -> Iterator[Node]:
+def _of_chain(node: syntax.Chain) -> Iterator[Node]:
     yield node.first
     yield from (operand for _, operand, _ in node.rest)
 
 
 _CHILDREN: dict[type, Callable[[Any], Iterator[Node]]] = {
-    ListLiteral: lambda node: iter(node.elements),
-    MapLiteral: lambda node: (part for entry in node.entries for part in entry),
-    Struct: lambda node: (value for _, value in node.entries),
-    Unary: lambda node: iter((node.operand,)),
-    Chain: _of_chain,
-    Logical: lambda node: iter(node.operands),
-    Conditional: _of_conditional,
-    Call: lambda node: iter(node.args),
-    Has: lambda node: iter((node.operand,)),
-    Bind: lambda node: iter((node.init, node.body)),
-    Postfix: _of_postfix,
-    Index: lambda node: iter((node.key,)),
-    Method: lambda node: iter(node.args),
-    Macro: lambda node: (part for part in (node.condition, node.body) if part is not None),
+    syntax.ListLiteral: lambda node: iter(node.elements),
+    syntax.MapLiteral: lambda node: (part for entry in node.entries for part in entry),
+    syntax.Struct: lambda node: (value for _, value in node.entries),
+    syntax.Unary: lambda node: iter((node.operand,)),
+    syntax.Chain: _of_chain,
+    syntax.Logical: lambda node: iter(node.operands),
+    syntax.Conditional: _of_conditional,
+    syntax.Call: lambda node: iter(node.args),
+    syntax.Has: lambda node: iter((node.operand,)),
+    syntax.Bind: lambda node: iter((node.init, node.body)),
+    syntax.Postfix: _of_postfix,
+    syntax.Index: lambda node: iter((node.key,)),
+    syntax.Method: lambda node: iter(node.args),
+    syntax.Macro: lambda node: (part for part in (node.condition, node.body) if part is not None),
 }

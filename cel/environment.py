@@ -1,0 +1,101 @@
+"""Where an expression is compiled: what it may refer to, how large that may be, what it must give (cel.md 1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from . import types
+from .checker import Checked, check
+from .declarations import OBJECTS, Declarations
+from .errors import CelCompileError
+from .estimate import COST_LIMIT, estimate
+from .estimate_sizes import Path, SizeOf, device_sizes
+from .libraries import FUNCTIONS
+from .library import Function, Range
+from .operators import OPERATORS
+from .parser import parse
+from .type_text import parse_type
+from .types import ANY, BOOL, DEVICE, DYN, Type, full_name
+from .validators import validate
+
+TOO_COSTLY = "too complex, exceeds cost limit"
+
+
+def no_sizes(path: Path) -> Range | None:
+    """For variables of which nothing is known."""
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Declarations, declared sizes, and the types an expression may result in (None: any)."""
+
+    declarations: Declarations
+    sizes: SizeOf = no_sizes
+    results: frozenset[Type] | None = None
+
+    def compile(self, text: str) -> Checked:
+        """Parse, check and validate an expression.
+
+        Raises CelCompileError with all complaints, cel-go's texts (cel.md 1.3). What it may cost is not looked at:
+        the scheduler itself refuses only what exceeds the limit as it runs; see ``estimate`` and ``require_cost``.
+        """
+        declared = self.declarations
+        tree = parse(text, declared.dotted_functions, declared.dotted_names)
+        checked = check(text, tree, declared)
+        issues = validate(checked)
+        if issues:
+            raise CelCompileError.at(text, issues)
+        self._require_result(checked)
+        return checked
+
+    def estimate(self, checked: Checked) -> Range:
+        """The least and the most that evaluating may cost; ``UNBOUNDED`` where a size is not limited."""
+        return estimate(checked, self.sizes)
+
+    def require_cost(self, checked: Checked, limit: int = COST_LIMIT) -> None:
+        """What the API server asks of new expressions (CLM-6): CelCompileError where the estimate is over the limit."""
+        if self.estimate(checked).max > limit:
+            raise CelCompileError(TOO_COSTLY)
+
+    def _require_result(self, checked: Checked) -> None:
+        if self.results is not None and checked.type not in self.results:
+            raise CelCompileError(f"must evaluate to bool or the unknown type, not {full_name(checked.type)}")
+
+
+@lru_cache
+def dra_environment(
+    *, includes: bool = True, list_attributes: bool = True, allow_multiple_allocations: bool = True
+) -> Environment:
+    """The environment of device selectors (CEL-1).
+
+    With everything on it is that of stored expressions, which the scheduler uses whatever the feature gates say; what
+    is off is refused in new expressions (CEL-4). Without ``list_attributes``, attributes cannot be looped over.
+    """
+    value = DYN if list_attributes else ANY
+    fields = dict(OBJECTS[DEVICE] or {})
+    fields["attributes"] = types.map_of(types.STRING, types.map_of(types.STRING, value))
+    if not allow_multiple_allocations:
+        del fields["allowMultipleAllocations"]
+    functions = [function for function in FUNCTIONS if includes or function.name != "includes"]
+    declarations = Declarations.of([*OPERATORS, *functions], {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
+    return Environment(declarations, device_sizes, frozenset({BOOL, value}))
+
+
+def generic_environment(
+    variables: Mapping[str, Type | str] | None = None,
+    *,
+    functions: Iterable[Function] = (),
+    sizes: SizeOf = no_sizes,
+) -> Environment:
+    """Standard CEL with all libraries of Kubernetes, for expressions over ``variables`` of any result.
+
+    A type is a ``Type`` or the text of one, e.g. ``map(string, list(int))``, ``dyn``, ``kubernetes.Quantity``;
+    CelCompileError for a text that is none. ``functions`` come on top of those of the libraries.
+    """
+    declared = {
+        name: parse_type(type_) if isinstance(type_, str) else type_ for name, type_ in (variables or {}).items()
+    }
+    return Environment(Declarations.of([*OPERATORS, *FUNCTIONS, *functions], declared), sizes)
