@@ -16,7 +16,7 @@ _ATTRIBUTE_FIELDS: dict[type, str] = {bool: "bool", int: "int", str: "string"}
 
 def present(**fields: Any) -> Mapped:
     """The fields that are given at all."""
-    return {name: value for name, value in fields.items() if value not in (None, (), [], {})}
+    return {name: value for name, value in fields.items() if value not in (None, "", (), [], {})}
 
 
 def attribute(value: AttributeValue) -> Mapped:
