@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from ..models.claims import AllocationResult
 from ..models.identity import ObjectKey, PoolId
@@ -21,7 +21,7 @@ class Ledger:
 
     def __init__(self, usage: Usage) -> None:
         self.usage = usage
-        self._changes = 0
+        self._log: list[PoolId] = []
         self._changed: dict[PoolId, int] = {}
         self._in_use: dict[str, tuple[NodeView, int, InUse]] = {}
         self._baselines: dict[tuple[PoolId, int], tuple[int, tuple[int, ...]]] = {}
@@ -30,10 +30,18 @@ class Ledger:
         """Take what was allocated out of what is free."""
         made = list(allocations)
         self.usage = self.usage.plus(made)
-        self._changes += 1
-        for _, allocation in made:
-            for result in allocation.devices.results or ():
-                self._changed[result.driver, result.pool] = self._changes
+        pools = {(result.driver, result.pool) for _, made_ in made for result in made_.devices.results or ()}
+        self._log += sorted(pools)
+        self._changed.update(dict.fromkeys(pools, len(self._log)))
+
+    @property
+    def changes(self) -> int:
+        """Count the changes of pools so far."""
+        return len(self._log)
+
+    def changed_since(self, changes: int) -> Set[PoolId]:
+        """Find the pools that changed after so many changes."""
+        return set(self._log[changes:])
 
     def stamp(self, view: NodeView) -> int:
         """Tell when anything that the node sees last changed; equal stamps mean equal usage."""

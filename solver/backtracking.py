@@ -11,7 +11,7 @@ from ..models.identity import key_of
 from ..models.selection import SelectorError
 from ..problem.compile import Compiler
 from ..problem.demands import STRICT
-from ..problem.expressions import expressions_for
+from ..problem.expressions import CelExpressions
 from ..problem.filters import EXPRESSION_FILTERS
 from ..problem.in_use import Ledger
 from ..problem.messages import Names
@@ -39,7 +39,7 @@ class Backtracking:
     def __init__(self, session: Session) -> None:
         self.counts = Counts()
         self._session = session
-        self._expressions = expressions_for(session.gates)
+        self._expressions = CelExpressions()
         self._views = Views(session.cluster.pools(session.gates), session.gates)
         self._compiler = Compiler(session.cluster.classes, session.gates, self._expressions, session.policy)
         self._builder = ResultBuilder(session.gates, session.seed)
@@ -47,6 +47,7 @@ class Backtracking:
 
     def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
         """Search the node for a first solution."""
+        self._expressions.deadline = deadline
         try:
             view = self._views.of(node)
             return self._attempt(claims, view, ledger.in_use(view), deadline)

@@ -54,9 +54,12 @@ class ResultBuilder:
             for ask in asks
             if ask.claim == number and (ask in chosen or not ask.subrequest)
         ]
+        # The stable variant has never heard of devices that bind to a node.
+        binding = self._gates.variant != "stable"
+        devices = [device.device for device in taken]
         return AllocationResult(
             devices=DeviceAllocationResult(results=results or None, config=configuration(claim, selected) or None),
-            node_selector=node_selector(number, [device.device for device in taken], view.node.metadata.name),
+            node_selector=node_selector(number, devices, view.node.metadata.name, binding),
         )
 
     def _result(self, claim: ResourceClaim, position: int, taken: Taken) -> DeviceRequestAllocationResult:

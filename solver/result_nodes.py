@@ -11,17 +11,17 @@ from ..problem.messages import Blank
 from ..problem.outcomes import FatalError
 
 
-def node_selector(claim: int, devices: Sequence[PoolDevice], node_name: str) -> NodeSelector | None:
+def node_selector(claim: int, devices: Sequence[PoolDevice], node_name: str, binding: bool) -> NodeSelector | None:
     """Combine the devices' node selections in one term; None: usable everywhere.
 
-    A single device that belongs to a node ties the whole allocation to it.
+    A single device that belongs to a node, or (unless not ``binding``) binds to it, ties the whole allocation to it.
     Raises ``FatalError`` for a selector with several terms, which cannot be combined.
     """
     expressions: list[NodeSelectorRequirement] = []
     fields: list[NodeSelectorRequirement] = []
     for device in devices:
         located = _located(device)
-        if located.node_name or device.device.binds_to_node:
+        if located.node_name or (binding and device.device.binds_to_node):
             return _this_node(node_name)
         if located.node_selector is None or located.all_nodes:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,19 +26,35 @@ class DemandTable:
 
     claim: int
     request: str
+    subrequest: str
     needed: int
     devices: int
     fitting: int
     fallen: tuple[Fallen, ...]
 
+    @property
+    def label(self) -> str:
+        """The name in results: ``request`` or ``request/subrequest``."""
+        return f"{self.request}/{self.subrequest}" if self.subrequest else self.request
+
+    @property
+    def is_short(self) -> bool:
+        """Fewer devices fit than are needed, so that no search is needed to say no."""
+        return self.fitting < self.needed
+
     def __str__(self) -> str:
-        """One line, as in "64 devices: 40 classSelector, 20 inUse, 4 taint dedicated=ml:NoSchedule"."""
-        parts = (" ".join(filter(None, (str(row.devices), row.filter, row.detail))) for row in self.fallen)
+        """One line, as in "64 devices: 40 class selector, 20 in use, 4 taint dedicated=ml:NoSchedule"."""
+        parts = (" ".join(filter(None, (str(row.devices), words(row.filter), row.detail))) for row in self.fallen)
         return f"{self.devices} devices: " + (", ".join(parts) or f"{self.fitting} fit")
 
 
-# Filters whose details differ from device to device without telling more than the name.
-_SHORT = frozenset({"classSelector", "requestSelector"})
+def words(filter_id: str) -> str:
+    """Write a filter's id as words: ``classSelector`` is "class selector"."""
+    return re.sub("[A-Z]", lambda letter: " " + letter[0].lower(), filter_id)
+
+
+# Filters that say which devices are meant; their details differ without telling more than the name.
+SELECTING = frozenset({"classSelector", "requestSelector"})
 
 
 def demand_tables(problem: Problem, in_use: InUse) -> tuple[DemandTable, ...]:
@@ -51,7 +68,9 @@ def _table(demand: Demand, problem: Problem, checks: _Checks) -> DemandTable:
     fitting = firsts.pop(None, 0)
     rows = sorted(((count, *key) for key, count in firsts.items() if key), key=lambda row: (-row[0], row[1:]))
     fallen = tuple(Fallen(filter_, detail, count) for count, filter_, detail in rows)
-    return DemandTable(demand.claim, demand.label, demand.count, problem.size, fitting, fallen)
+    # All is never content with nothing (SRCH-6).
+    needed = max(demand.count, 1) if demand.all_devices else demand.count
+    return DemandTable(demand.claim, demand.request, demand.subrequest, needed, problem.size, fitting, fallen)
 
 
 class _Checks:
@@ -75,7 +94,7 @@ class _Checks:
     def first(self, demand: Demand, device: int) -> tuple[str, str] | None:
         """Find the first test that the device fails: who may have it, who has it, and then the rest."""
         failed = demand.failures[device]
-        selecting = [failure for failure in failed if failure.filter in _SHORT]
+        selecting = [failure for failure in failed if failure.filter in SELECTING]
         if selecting:
             return selecting[0].filter, "error" if selecting[0].error else ""
         if self._is_held(demand, device):

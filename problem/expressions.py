@@ -1,0 +1,102 @@
+"""Expressions over devices, each run once for what it can see of a device (CEL-4 to CEL-9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..cel.devices import DeviceShapes, PreparedDevice
+from ..cel.environment import DEVICE_VARIABLES
+from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
+from ..cel.program import Program
+from ..cel.selector import Selector
+from ..models.slices import DeviceAttribute
+from .derived import check_type, to_attribute
+from .outcomes import DeadlineExceededError
+from .profiles import Profile
+from .selectors import ExpressionError
+
+
+class CelExpressions:
+    """Compiles each text once and remembers results and errors alike.
+
+    ``deadline`` is a reading of ``time.monotonic`` or None; passing it raises ``DeadlineExceededError`` (CEL-11).
+    """
+
+    def __init__(self) -> None:
+        self.evaluations = 0
+        self.deadline: float | None = None
+        self._shapes = DeviceShapes()
+        self._prepared: dict[int, PreparedDevice] = {}
+        self._selectors: dict[str, Selector | ExpressionError] = {}
+        self._derivations: dict[str, Program | ExpressionError] = {}
+        self._derived: dict[tuple[str, int], DeviceAttribute | ExpressionError] = {}
+
+    def test(self, expression: str, profile: Profile) -> bool | ExpressionError:
+        """Evaluate a selector on devices of this profile."""
+        selector = _remembered(self._selectors, expression, self._selector)
+        if isinstance(selector, ExpressionError):
+            return selector
+        try:
+            result = selector.result(self._device(profile), deadline=self.deadline)
+        except CelDeadlineError as error:
+            raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+        return ExpressionError(str(result), False) if isinstance(result, CelError) else result
+
+    def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
+        """Compute a derived attribute of devices of this profile (CON-12)."""
+        program = _remembered(self._derivations, expression, _derivation)
+        if isinstance(program, ExpressionError):
+            return program
+        key = expression, profile.index
+        if key not in self._derived:
+            self._derived[key] = self._derive(program, profile)
+        return self._derived[key]
+
+    def _selector(self, expression: str) -> Selector:
+        return _CountedSelector(expression, self)
+
+    def _derive(self, program: Program, profile: Profile) -> DeviceAttribute | ExpressionError:
+        self.evaluations += 1
+        try:
+            value = program.evaluate({"device": self._device(profile).cel_value}, deadline=self.deadline)
+            return to_attribute(value)
+        except CelDeadlineError as error:
+            raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+        except CelRuntimeError as error:
+            return ExpressionError(str(error), False)
+
+    def _device(self, profile: Profile) -> PreparedDevice:
+        prepared = self._prepared.get(profile.index)
+        if prepared is None:
+            prepared = self._prepared[profile.index] = self._shapes.prepare(profile.device, profile.driver)
+        return prepared
+
+
+class _CountedSelector(Selector):
+    """Counts how often it really runs."""
+
+    def __init__(self, text: str, owner: CelExpressions) -> None:
+        super().__init__(text)
+        self._owner = owner
+
+    def evaluate(self, device: PreparedDevice, *, deadline: float | None = None) -> bool | CelError:
+        """Evaluate on a device, remembering nothing."""
+        self._owner.evaluations += 1
+        return super().evaluate(device, deadline=deadline)
+
+
+def _remembered(known: dict[str, Any], expression: str, compile_: Callable[[str], Any]) -> Any:
+    """Compile a text the first time; its error is remembered too."""
+    if expression not in known:
+        try:
+            known[expression] = compile_(expression)
+        except CelCompileError as error:
+            known[expression] = ExpressionError(str(error), True)
+    return known[expression]
+
+
+def _derivation(expression: str) -> Program:
+    program = Program(expression, DEVICE_VARIABLES)
+    check_type(program.type)
+    return program

@@ -1,0 +1,121 @@
+"""The question ``allocate``: which devices do these claims get, on which nodes?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+
+from ..models.cluster import Cluster
+from ..models.gates import FeatureGates
+from ..models.units import Unit, joined, units
+from ..problem.demands import POLICIES
+from ..problem.in_use import Ledger
+from .attempts import Engine, Session
+from .checked import check
+from .engines import ENGINES, resolve_engine
+from .outcome import AllocationOutcome, Statistics, UnitOutcome
+from .placement import Placer
+
+TIME_LIMIT = 60.0
+
+Progress = Callable[[int, int], None]
+
+
+def allocate(
+    cluster: Cluster,
+    *,
+    node: str | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+    claims: Sequence[str] | None = None,
+    engine: str = "auto",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "strict",
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> AllocationOutcome:
+    """Allocate the claims of pods, and loose claims.
+
+    Units are taken in the order read, each sees what earlier ones took. Each goes to the first node by name that
+    fits it, and gets the devices that the scheduler would choose there.
+
+    Parameters
+    ----------
+    cluster
+        What there is, and what is asked for.
+    node
+        Only this node; all loose claims are then one pod's claims.
+    namespace, selector, claims
+        What to ask for, as in ``models.units.units``.
+    engine
+        ``auto`` or a name of ``solver.engines.ENGINES``.
+    feature_gates
+        A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
+    cel_errors
+        What a run-time error of an expression on a candidate does: ``kube``, ``strict`` or ``skip``.
+    time_limit
+        Seconds for everything; None: no limit.
+    seed
+        Decides the share ids.
+    progress
+        Called with the number of units done and of all units.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown engine, policy, gate or claim, or a bad selector.
+    VerificationError
+        If the answer does not pass the independent check; that is a defect of drasat.
+
+    """
+    if cel_errors not in POLICIES:
+        raise ValueError(f"unknown policy {cel_errors!r} for CEL errors, known are: {', '.join(POLICIES)}")
+    name = resolve_engine(engine)
+    gates = _gates(feature_gates)
+    started = monotonic()
+    asked = _asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
+    session = Session(cluster, gates, cel_errors, seed)
+    worker = ENGINES[name](session)
+    nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
+    deadline = None if time_limit is None else started + time_limit
+    placer = Placer(session, worker, Ledger(cluster.usage(gates)), nodes, deadline)
+    outcomes = _place(placer, asked, progress)
+    searched = monotonic()
+    check(cluster, outcomes, gates)
+    seconds = {"search": searched - started, "verify": monotonic() - searched}
+    return AllocationOutcome(name, outcomes, gates, cel_errors, True, _statistics(cluster, worker), seconds)
+
+
+def _gates(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
+    if isinstance(given, FeatureGates):
+        return given
+    return FeatureGates.all_on().with_(given or {})
+
+
+def _asked_units(found: Sequence[Unit], node: str | None) -> list[Unit]:
+    """With a node, loose claims are one unit, in the place of the first."""
+    loose = [unit for unit in found if unit.pod is None]
+    if node is None or len(loose) < 2:
+        return list(found)
+    whole = joined(loose)
+    return [whole if unit is loose[0] else unit for unit in found if unit.pod is not None or unit is loose[0]]
+
+
+def _place(placer: Placer, asked: Sequence[Unit], progress: Progress | None) -> tuple[UnitOutcome, ...]:
+    outcomes = []
+    for done, unit in enumerate(asked, 1):
+        outcomes.append(placer.place(unit))
+        if progress:
+            progress(done, len(asked))
+    return tuple(outcomes)
+
+
+def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
+    counts = engine.counts
+    return Statistics(
+        steps=counts.steps,
+        cel_evaluations=counts.cel_evaluations,
+        devices=cluster.summary()["devices"],
+        classes=counts.classes,
+    )

@@ -1,0 +1,43 @@
+"""The one place where every answer is checked before anybody sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ..models.claims import ResourceClaim, ResourceClaimStatus
+from ..models.cluster import Cluster
+from ..models.gates import FeatureGates
+from .outcome import ALLOCATED, UnitOutcome
+from .verification.verifier import Placement, Violation, verify
+
+
+class VerificationError(Exception):
+    """An answer that breaks a rule: a defect of drasat, never of the input."""
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        super().__init__("the answer does not pass verification: " + "; ".join(map(str, violations)))
+        self.violations = tuple(violations)
+
+
+def check(cluster: Cluster, outcomes: Sequence[UnitOutcome], gates: FeatureGates) -> None:
+    """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``."""
+    violations = verify(cluster, list(_placements(cluster, outcomes)), gates)
+    if violations:
+        raise VerificationError(violations)
+
+
+def _placements(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Placement]:
+    made: dict[tuple[str, str], ResourceClaim] = {}
+    for outcome in outcomes:
+        if outcome.outcome != ALLOCATED:
+            continue
+        pairs = tuple((ref.claim, allocation) for ref, allocation in outcome.allocations if ref.claim is not None)
+        new = {ref.key for ref, _ in outcome.allocations}
+        earlier = (made.get(ref.key, ref.claim) for ref in outcome.unit.claims if ref.key not in new)
+        earlier_claims = tuple(claim for claim in earlier if claim is not None)
+        yield Placement(cluster.node(outcome.node or ""), pairs, outcome.unit.pod, earlier_claims)
+        for ref, allocation in outcome.allocations:
+            if ref.claim is not None:
+                made[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))

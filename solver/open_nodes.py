@@ -1,0 +1,42 @@
+"""Which nodes are still worth a try for equal units, placed one after the other."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..models.identity import PoolId
+from ..problem.in_use import Ledger
+from .attempts import Attempt
+
+
+class OpenNodes:
+    """Nodes in order, less those where an equal unit failed and no pool that the node sees has changed since."""
+
+    def __init__(self, positions: Sequence[int], ledger: Ledger) -> None:
+        self.failed: dict[int, Attempt] = {}
+        self._ledger = ledger
+        self._open = list(positions)
+        self._watchers: dict[PoolId, set[int]] = defaultdict(set)
+        self._seen = ledger.changes
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the nodes to try; ``fail`` may be called meanwhile."""
+        self._reopen()
+        yield from tuple(self._open)
+
+    def fail(self, positions: Iterable[tuple[int, Attempt, Iterable[PoolId]]]) -> None:
+        """Leave nodes out until one of their pools changes."""
+        for position, attempt, pools in positions:
+            self.failed[position] = attempt
+            for pool in pools:
+                self._watchers[pool].add(position)
+        self._open = [position for position in self._open if position not in self.failed]
+
+    def _reopen(self) -> None:
+        for pool in self._ledger.changed_since(self._seen):
+            for position in self._watchers.pop(pool, ()):
+                if self.failed.pop(position, None) is not None:
+                    insort(self._open, position)
+        self._seen = self._ledger.changes

@@ -1,0 +1,195 @@
+"""Place units one after the other: the first node by name that fits, each unit beside what earlier ones took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from ..models.claims import AllocationResult, ResourceClaim
+from ..models.core import Node, PodSpec
+from ..models.identity import ObjectKey
+from ..models.pod_claims import ClaimRef
+from ..models.selection import Misfit, SelectorError, node_matches, pod_fits
+from ..models.units import Unit
+from ..problem.in_use import Ledger
+from ..problem.messages import claim_text
+from .attempts import Attempt, Ending, Engine, Session
+from .open_nodes import OpenNodes
+from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
+from .reasons import device_reasons, misfit_reasons, node_classes
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """Nodes for units that are alike: those still open, and why others do not even suit the pod."""
+
+    open: OpenNodes
+    misfits: tuple[Misfit, ...]
+    report: tuple[int, tuple[NodeClassFailure, ...]] | None = None
+
+
+class Placer:
+    """Places units on ``nodes`` in their order; ``deadline`` is a reading of ``time.monotonic``."""
+
+    def __init__(
+        self, session: Session, engine: Engine, ledger: Ledger, nodes: Sequence[Node], deadline: float | None
+    ) -> None:
+        self._session = session
+        self._engine = engine
+        self._ledger = ledger
+        self._nodes = nodes
+        self._deadline = deadline
+        self._timed_out = False
+        self._made: dict[ObjectKey, AllocationResult] = {}
+        self._candidates: dict[bytes, _Candidates] = {}
+
+    def place(self, unit: Unit) -> UnitOutcome:
+        """Find a node and devices for a unit, and commit them."""
+        if self._timed_out:
+            return _unplaced(unit, UNKNOWN, [Reason("timeLimit", "", "the time limit passed before this was tried")])
+        reasons = [Reason("claim", "", problem) for problem in unit.problems] or list(self._missing_classes(unit))
+        if reasons:
+            return _unplaced(unit, UNALLOCATABLE, reasons)
+        asked = [ref for ref in unit.asked if ref.key not in self._made]
+        try:
+            candidates = self._candidates_for(unit, asked)
+        except SelectorError as error:
+            return _unplaced(unit, ERROR, [Reason("nodeSelector", "", str(error))])
+        return self._first_fit(unit, asked, candidates)
+
+    def _first_fit(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
+        claims = _claims(asked)
+        failed: list[tuple[int, Attempt]] = []
+        answer: UnitOutcome | None = None
+        for position in candidates.open:
+            node = self._nodes[position]
+            attempt = self._engine.attempt(node, claims, self._ledger, self._deadline)
+            if attempt.ending is not Ending.NONE:
+                answer = self._ended(unit, asked, node, attempt)
+                break
+            failed.append((position, attempt))
+        # What failed before this unit's own allocation is known to fail until something changes.
+        candidates.open.fail((position, attempt, self._pools(position)) for position, attempt in failed)
+        if answer is None:
+            return self._nowhere(unit, asked, candidates)
+        if answer.outcome == ALLOCATED:
+            self._commit(answer)
+        return answer
+
+    def _ended(self, unit: Unit, asked: Sequence[ClaimRef], node: Node, attempt: Attempt) -> UnitOutcome:
+        """Turn an attempt that decides about the unit into its outcome."""
+        if attempt.ending is Ending.ALLOCATED:
+            pairs = tuple(zip(asked, attempt.allocations, strict=True))
+            return UnitOutcome(unit, ALLOCATED, node.metadata.name, allocations=pairs)
+        claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
+        reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
+        self._timed_out = attempt.ending is Ending.TIMEOUT
+        return _unplaced(unit, UNKNOWN if self._timed_out else ERROR, [reason])
+
+    def _commit(self, answer: UnitOutcome) -> None:
+        made = [(ref.key, allocation) for ref, allocation in answer.allocations]
+        self._made.update(made)
+        self._ledger.commit(made)
+
+    def _nowhere(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
+        failed = candidates.open.failed
+        error = self._decisive_error(asked, failed)
+        if error is not None:
+            return _unplaced(unit, ERROR, [error], self._report(candidates))
+        report = self._report(candidates)
+        names = [claim_text(ref.key) for ref in asked]
+        reasons = [*device_reasons(report, names), *misfit_reasons(candidates.misfits, len(self._nodes))]
+        return _unplaced(unit, UNALLOCATABLE, reasons or [Reason("nodes", "", "there are no nodes")], report)
+
+    def _decisive_error(self, asked: Sequence[ClaimRef], failed: dict[int, Attempt]) -> Reason | None:
+        """Word the error that may be why nothing fits (policy ``strict``), for this unit's own claims."""
+        position = min((position for position, attempt in failed.items() if attempt.error), default=None)
+        if position is None:
+            return None
+        node = self._nodes[position]
+        again = self._engine.attempt(node, _claims(asked), self._ledger, self._deadline)
+        return Reason("expression", "", f"node {node.metadata.name}: {again.error or failed[position].error}")
+
+    def _report(self, candidates: _Candidates) -> tuple[NodeClassFailure, ...]:
+        """Put the failures together; equal units share the report while nothing changes."""
+        if candidates.report is None or candidates.report[0] != self._ledger.changes:
+            failed = sorted(candidates.open.failed.items())
+            classes = node_classes((self._nodes[position].metadata.name, attempt) for position, attempt in failed)
+            candidates.report = self._ledger.changes, classes
+        return candidates.report[1]
+
+    def _pools(self, position: int) -> Iterable[tuple[str, str]]:
+        pools = self._session.cluster.pools(self._session.gates).pools_for(self._nodes[position])
+        return (pool.id for pool in pools)
+
+    def _missing_classes(self, unit: Unit) -> Iterable[Reason]:
+        """SCHED-3: an unknown class, even of an alternative nobody would need, keeps the unit waiting."""
+        classes = self._session.cluster.classes
+        for ref in unit.asked:
+            for name in _class_names(ref.claim):
+                if name and name not in classes:
+                    yield Reason("deviceClass", claim_text(ref.key), f"device class {name} does not exist")
+
+    def _candidates_for(self, unit: Unit, asked: Sequence[ClaimRef]) -> _Candidates:
+        """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2)."""
+        earlier = [*self._earlier(unit)]
+        spec = unit.pod.spec if unit.pod else None
+        key = msgspec.msgpack.encode(
+            (
+                spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations),
+                [allocation.node_selector for allocation in earlier],
+                [claim.spec for claim in _claims(asked)],
+            )
+        )
+        if key not in self._candidates:
+            positions, misfits = self._suitable(spec, earlier)
+            self._candidates[key] = _Candidates(OpenNodes(positions, self._ledger), misfits)
+        return self._candidates[key]
+
+    def _earlier(self, unit: Unit) -> Iterable[AllocationResult]:
+        for ref in unit.claims:
+            status = ref.claim.status if ref.claim else None
+            made = self._made.get(ref.key) or (status.allocation if status else None)
+            if made is not None:
+                yield made
+
+    def _suitable(
+        self, spec: PodSpec | None, earlier: Sequence[AllocationResult]
+    ) -> tuple[list[int], tuple[Misfit, ...]]:
+        positions: list[int] = []
+        misfits: list[Misfit] = []
+        for position, node in enumerate(self._nodes):
+            misfit = _misfit(spec, earlier, node)
+            if misfit is None:
+                positions.append(position)
+            else:
+                misfits.append(misfit)
+        return positions, tuple(misfits)
+
+
+def _misfit(spec: PodSpec | None, earlier: Sequence[AllocationResult], node: Node) -> Misfit | None:
+    """Find the first reason why a node does not suit."""
+    found = pod_fits(spec, node) if spec else []
+    if found:
+        return found[0]
+    if all(node_matches(allocation.node_selector, node) for allocation in earlier):
+        return None
+    return Misfit("allocatedClaim", "a claim of the pod is allocated for other nodes")
+
+
+def _claims(refs: Sequence[ClaimRef]) -> list[ResourceClaim]:
+    return [ref.claim for ref in refs if ref.claim is not None]
+
+
+def _class_names(claim: ResourceClaim | None) -> Iterable[str]:
+    for request in (claim.spec.devices.requests if claim else None) or ():
+        specs = (request.exactly,) if request.exactly else request.first_available or ()
+        yield from (spec.device_class_name for spec in specs)
+
+
+def _unplaced(
+    unit: Unit, outcome: str, reasons: Sequence[Reason], failures: tuple[NodeClassFailure, ...] = ()
+) -> UnitOutcome:
+    return UnitOutcome(unit, outcome, reasons=tuple(reasons), failures=failures)

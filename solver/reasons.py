@@ -1,0 +1,55 @@
+"""Reasons in words: from attempts and misfits to what a user reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from ..models.selection import Misfit
+from .attempts import Attempt
+from .outcome import NodeClassFailure, Reason
+from .tables import SELECTING, DemandTable
+
+
+def node_classes(failed: Iterable[tuple[str, Attempt]]) -> tuple[NodeClassFailure, ...]:
+    """Put nodes together that fail alike, the largest class first, equal ones by node name."""
+    classes: dict[tuple[str, tuple[DemandTable, ...]], list[str]] = {}
+    for node, attempt in failed:
+        classes.setdefault((attempt.message, attempt.tables), []).append(node)
+    found = (NodeClassFailure(tuple(nodes), *key) for key, nodes in classes.items())
+    return tuple(sorted(found, key=lambda failure: (-len(failure.nodes), failure.nodes)))
+
+
+def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) -> tuple[Reason, ...]:
+    """Say for the largest class of nodes which requests find too few devices; ``claims`` are the names by number."""
+    if not failures:
+        return ()
+    worst = failures[0]
+    where = f"{len(worst.nodes)} of {sum(len(failure.nodes) for failure in failures)} nodes"
+    if worst.message.startswith("invalid resource pools"):
+        return (Reason("pool", "", f"{where}: {worst.message}"),)
+    groups = groupby(worst.tables, key=lambda table: (table.claim, table.request))
+    requests = [(key, list(tables)) for key, tables in groups]
+    short = [(claim, tables) for (claim, _), tables in requests if all(table.is_short for table in tables)]
+    reasons = (_shortage(claims[claim], table, where) for claim, tables in short for table in tables)
+    together = "each request finds enough devices alone, but not all of them together"
+    return tuple(reasons) or (Reason("combination", "", f"{where}: {together}"),)
+
+
+def _shortage(claim: str, table: DemandTable, where: str) -> Reason:
+    """Name the filter at which most devices fall, of those that are meant if there are any."""
+    meant = [row.filter for row in table.fallen if row.filter not in SELECTING]
+    main = next(iter(meant or [row.filter for row in table.fallen]), "devices")
+    needs = f"request {table.label} needs {table.needed}, {table.fitting} fit"
+    return Reason(main, claim, f"{where}: {needs} of {table}")
+
+
+def misfit_reasons(misfits: Sequence[Misfit], nodes: int) -> tuple[Reason, ...]:
+    """Say how many nodes the pod itself does not fit, by the first test that each fails."""
+    counts = Counter(misfit.id for misfit in misfits)
+    examples = {misfit.id: misfit.message for misfit in reversed(misfits)}
+    return tuple(
+        Reason(id_, "", f"{count} of {nodes} nodes: {examples[id_]}")
+        for id_, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
