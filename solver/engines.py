@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from .attempts import Engine, Session
 from .backtracking import Backtracking
+from .kube_scheduler import NAME, KubeSchedulerEngine
 
 ENGINES: dict[str, Callable[[Session], Engine]] = {
     "backtracking": Backtracking,
+    NAME: KubeSchedulerEngine,
 }
 
 # What ``auto`` means until there is more than one way.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..models.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from ..models.gates import FeatureGates
-from ..models.identity import key_of
+from ..models.identity import DeviceId, key_of
 from ..models.pools import PoolDevice
 from ..problem.asks import Ask
 from ..problem.capacity import draw
@@ -76,7 +76,7 @@ class ResultBuilder:
             tolerations=ask.spec.tolerations or None,
             binding_conditions=(device.binding_conditions or None) if binding else None,
             binding_failure_conditions=(device.binding_failure_conditions or None) if binding else None,
-            share_id=self._share_id(claim, position, taken.device) if shared else None,
+            share_id=share_id(self._seed, claim, position, taken.device.id) if shared else None,
             consumed_capacity=(self._consumed(taken) or None) if shared else None,
             skip_node_operations=self._skipped(taken.device),
         )
@@ -90,8 +90,9 @@ class ResultBuilder:
         drawn = draw(taken.device.device, taken.ask.capacity, self._gates.fractional_capacity_range)
         return {name: str(amount) for name, amount in drawn.amounts.items()}
 
-    def _share_id(self, claim: ResourceClaim, position: int, device: PoolDevice) -> str:
-        """Make a UUID that is the same for the same seed, claim and device."""
-        parts = (str(self._seed), *key_of(claim.metadata), str(position), *device.id)
-        digest = hashlib.sha256("\0".join(parts).encode()).digest()
-        return str(uuid.UUID(bytes=digest[:16], version=4))
+
+def share_id(seed: int, claim: ResourceClaim, position: int, device: DeviceId) -> str:
+    """Make a UUID that is the same for the same seed, claim, position in its results, and device."""
+    parts = (str(seed), *key_of(claim.metadata), str(position), *device)
+    digest = hashlib.sha256("\0".join(parts).encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))

@@ -1,0 +1,200 @@
+"""The engine ``kube-scheduler``: the scheduler's own allocator, in a process beside ours."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from time import monotonic
+
+from msgspec.structs import replace
+
+from ..models.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceClass,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceClaimStatus,
+)
+from ..models.cluster import Cluster
+from ..models.core import Node
+from ..models.identity import DeviceId, ObjectKey, PoolId
+from ..models.meta import ObjectMeta
+from ..models.quantity import Quantity
+from ..models.reach import ReachIndex
+from ..models.selection import SelectorError
+from ..models.slices import ResourceSlice
+from ..models.usage import Usage
+from ..peers.answers import Verdict
+from ..peers.errors import PeerError
+from ..peers.kube_scheduler import KubeScheduler
+from ..peers.requests import AllocateRequest, features
+from ..problem.demands import KUBE
+from ..problem.in_use import Ledger
+from .attempts import Attempt, Counts, Ending, Session
+from .result import share_id
+
+NAME = "kube-scheduler"
+
+_NO_SOLUTION = "cannot allocate all claims"
+_TIME_OVER = "the time limit passed"
+_INVALID_POOLS = "invalid resource pools"
+
+
+class KubeSchedulerEngine:
+    """Asks the real allocator about one node at a time.
+
+    Raises ``PeerError``, here and at each attempt, if the peer is not built or cannot be trusted; that never turns
+    into an answer. ``ValueError`` for a policy that it does not have: errors of expressions are always fatal to it.
+    """
+
+    def __init__(self, session: Session, peer: KubeScheduler | None = None) -> None:
+        check_policy(session.policy)
+        self.counts = Counts()
+        self._session = session
+        self._peer = peer or KubeScheduler()
+        self._supply = NodeSupply(session.cluster)
+        self._features = features(session.gates)
+
+    def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
+        """Ask for the claims on the node."""
+        left = None if deadline is None else deadline - monotonic()
+        if left is not None and left <= 0:
+            return Attempt(Ending.TIMEOUT, rule="timeLimit", message=_TIME_OVER)
+        slices = self._supply.slices(node)
+        cluster = self._session.cluster
+        answer = self._peer.allocate(
+            AllocateRequest(
+                node=node,
+                classes=named_classes(claims, cluster),
+                slices=slices,
+                taint_rules=cluster.taint_rules,
+                allocated=claims_in_use(ledger.usage, slices),
+                claims=claims,
+                features=self._features,
+                time_limit_seconds=left or 0.0,
+            )
+        )
+        self.counts.steps += answer.steps or 0
+        return attempt_of(answer, claims, self._session.seed)
+
+
+def check_policy(policy: str) -> None:
+    """Raise ``ValueError`` unless errors of expressions are to do what they do in the scheduler (CEL-6)."""
+    if policy != KUBE:
+        raise ValueError(f"engine {NAME} cannot handle CEL errors as {policy!r}, only as {KUBE!r}")
+
+
+class NodeSupply:
+    """The slices that decide about a node: all those of each pool of which it sees a slice (POOL-5, POOL-6, POOL-8)."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._slices = cluster.slices
+        self._reach = ReachIndex(cluster.slices)
+        self._pools: dict[PoolId, list[int]] = defaultdict(list)
+        for position, slice_ in enumerate(cluster.slices):
+            self._pools[_pool_id(slice_)].append(position)
+        self._known: dict[str, tuple[Node, tuple[ResourceSlice, ...]]] = {}
+
+    def slices(self, node: Node) -> tuple[ResourceSlice, ...]:
+        """Find the slices, in name order; all of them if one has a selector that cannot be parsed (NODE-2)."""
+        known = self._known.get(node.metadata.name)
+        if known is None or known[0] is not node:
+            known = self._known[node.metadata.name] = node, self._find(node)
+        return known[1]
+
+    def _find(self, node: Node) -> tuple[ResourceSlice, ...]:
+        try:
+            seen = self._reach.positions(node)
+        except SelectorError:
+            return self._slices
+        pools = {_pool_id(self._slices[position]) for position in seen}
+        return tuple(self._slices[position] for position in sorted(p for pool in pools for p in self._pools[pool]))
+
+
+def _pool_id(slice_: ResourceSlice) -> PoolId:
+    return slice_.spec.driver, slice_.spec.pool.name
+
+
+def named_classes(claims: Iterable[ResourceClaim], cluster: Cluster) -> tuple[DeviceClass, ...]:
+    """Find the classes that the claims name and that exist, in name order."""
+    names = {name for claim in claims for name in _class_names(claim)}
+    return tuple(cluster.classes[name] for name in sorted(names) if name in cluster.classes)
+
+
+def _class_names(claim: ResourceClaim) -> Iterator[str]:
+    for request in claim.spec.devices.requests or ():
+        asked = (*filter(None, [request.exactly]), *(request.first_available or ()))
+        yield from (part.device_class_name for part in asked)
+
+
+def claims_in_use(usage: Usage, slices: Iterable[ResourceSlice]) -> tuple[ResourceClaim, ...]:
+    """Write down as claims what is held of the devices of these slices (IN-2, IN-3)."""
+    held: dict[ObjectKey, list[DeviceRequestAllocationResult]] = defaultdict(list)
+    for device in dict.fromkeys(_device_ids(slices)):
+        for hold in usage.holds(device):
+            consumed = hold.consumed and {name: str(Quantity.from_nano(nano)) for name, nano in hold.consumed.items()}
+            driver, pool, name = device
+            held[hold.claim].append(
+                DeviceRequestAllocationResult(
+                    driver=driver, pool=pool, device=name, share_id=hold.share_id, consumed_capacity=consumed
+                )
+            )
+    return tuple(_claim(key, results) for key, results in held.items())
+
+
+def _device_ids(slices: Iterable[ResourceSlice]) -> Iterator[DeviceId]:
+    for slice_ in slices:
+        for device in slice_.spec.devices or ():
+            yield (*_pool_id(slice_), device.name)
+
+
+def _claim(key: ObjectKey, results: Iterable[DeviceRequestAllocationResult]) -> ResourceClaim:
+    allocation = AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
+    metadata = ObjectMeta(namespace=key[0], name=key[1])
+    return ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation))
+
+
+def attempt_of(verdict: Verdict, claims: Sequence[ResourceClaim], seed: int) -> Attempt:
+    """Turn a verdict into an attempt. Raises ``PeerError`` if it does not have an allocation for each claim."""
+    return _ENDINGS[verdict.outcome](verdict, claims, seed)
+
+
+def _allocated(verdict: Verdict, claims: Sequence[ResourceClaim], seed: int) -> Attempt:
+    made = verdict.allocations or ()
+    if len(made) != len(claims):
+        raise PeerError(f"peer {NAME} answered nonsense: {len(made)} allocations for {len(claims)} claims")
+    named = (repeatable(allocation, claim, seed) for allocation, claim in zip(made, claims, strict=True))
+    return Attempt(Ending.ALLOCATED, tuple(named))
+
+
+def repeatable(allocation: AllocationResult, claim: ResourceClaim, seed: int) -> AllocationResult:
+    """Replace what differs from run to run, the random share ids, by what the seed decides."""
+    results = tuple(
+        replace(result, share_id=share_id(seed, claim, position, (result.driver, result.pool, result.device)))
+        if result.share_id
+        else result
+        for position, result in enumerate(allocation.devices.results or ())
+    )
+    return replace(allocation, devices=replace(allocation.devices, results=results or None))
+
+
+def _unallocatable(verdict: Verdict, _claims: Sequence[ResourceClaim], _seed: int) -> Attempt:
+    rule = "pool" if verdict.error.startswith(_INVALID_POOLS) else ""
+    return Attempt(Ending.NONE, rule=rule, message=verdict.error or _NO_SOLUTION)
+
+
+def _fatal(verdict: Verdict, _claims: Sequence[ResourceClaim], _seed: int) -> Attempt:
+    return Attempt(Ending.FATAL, rule="error", message=verdict.error)
+
+
+def _timeout(verdict: Verdict, _claims: Sequence[ResourceClaim], _seed: int) -> Attempt:
+    return Attempt(Ending.TIMEOUT, rule="timeLimit", message=verdict.error or _TIME_OVER)
+
+
+_ENDINGS: dict[str, Callable[[Verdict, Sequence[ResourceClaim], int], Attempt]] = {
+    "allocated": _allocated,
+    "unallocatable": _unallocatable,
+    "error": _fatal,
+    "timeout": _timeout,
+}
