@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from .closures_base import Closure, Frame
-from .closures_select import go_name
+from .closures_select import go_name, spelled
 from .compile_dispatch import refusal
 from .errors import CelCostError, CelRuntimeError
 from .values import CelMap, Value, put_key, stored_key
@@ -62,12 +62,17 @@ def _pairs(value: Value) -> Iterable[tuple[Value, Value]]:
 
 
 class _Errors:
-    """The first of the errors met."""
+    """The error that the accumulator of a macro holds.
 
-    __slots__ = ("first",)
+    A quantifier keeps the first, as ``&&`` and ``||`` do. Where the predicate is the condition of a ``?:``, its error
+    takes the place of what was accumulated, an older error too.
+    """
 
-    def __init__(self) -> None:
-        self.first: CelRuntimeError | None = None
+    __slots__ = ("_latest", "kept")
+
+    def __init__(self, *, latest: bool) -> None:
+        self._latest = latest
+        self.kept: CelRuntimeError | None = None
 
     def holds(self, predicate: Closure, frame: Frame) -> bool | None:
         """The predicate's verdict; None for an error, which is kept."""
@@ -76,24 +81,24 @@ class _Errors:
         except CelCostError:
             raise
         except CelRuntimeError as error:
-            self.first = self.first or error
-            return None
-        if type(verdict) is bool:
-            return verdict
-        self.first = self.first or CelRuntimeError("no such overload")
-        return None
+            return self._keep(error)
+        return verdict if type(verdict) is bool else self._keep(CelRuntimeError("no such overload"))
 
     def check(self) -> None:
         """Raise what was kept."""
-        if self.first is not None:
-            raise self.first
+        if self.kept is not None:
+            raise self.kept
+
+    def _keep(self, error: CelRuntimeError) -> None:
+        if self._latest or self.kept is None:
+            self.kept = error
 
 
 def quantifier(iterate: Iterate, predicate: Closure, decisive: bool) -> Closure:
     """``all`` (False decides) and ``exists`` (True decides)."""
 
     def run(frame: Frame) -> bool:
-        errors = _Errors()
+        errors = _Errors(latest=False)
         items = iterate(frame)
         for _ in items:
             if errors.holds(predicate, frame) is decisive:
@@ -110,7 +115,7 @@ def exists_one(iterate: Iterate, predicate: Closure) -> Closure:
     """Whether the predicate holds exactly once."""
 
     def run(frame: Frame) -> bool:
-        errors = _Errors()
+        errors = _Errors(latest=True)
         hits = sum(errors.holds(predicate, frame) is True for _ in iterate(frame))
         errors.check()
         return hits == 1
@@ -118,18 +123,22 @@ def exists_one(iterate: Iterate, predicate: Closure) -> Closure:
     return run
 
 
-def _collect(iterate: Iterate, condition: Closure | None, add: Callable[[Frame], None], frame: Frame) -> None:
+_Add: TypeAlias = Callable[[Frame, bool], None]
+"""Adds to what is accumulated; told whether that is an error already."""
+
+
+def _collect(iterate: Iterate, condition: Closure | None, add: _Add, frame: Frame) -> None:
     """Run ``add`` for each step where the condition holds."""
-    errors = _Errors()
+    errors = _Errors(latest=True)
     for _ in iterate(frame):
         if condition is not None and errors.holds(condition, frame) is not True:
             continue
         try:
-            add(frame)
+            add(frame, errors.kept is not None)
         except CelCostError:
             raise
         except CelRuntimeError as error:
-            errors.first = errors.first or error
+            errors.kept = errors.kept or error
     errors.check()
 
 
@@ -138,18 +147,24 @@ def to_list(iterate: Iterate, condition: Closure | None, body: Closure) -> Closu
 
     def run(frame: Frame) -> Value:
         made: list[Value] = []
-        _collect(iterate, condition, lambda frame: made.append(body(frame)), frame)
+        _collect(iterate, condition, lambda frame, _failed: made.append(body(frame)), frame)
         return made
 
     return run
 
 
-def to_map(iterate: Iterate, condition: Closure | None, key: Closure, body: Closure) -> Closure:
-    """``transformMap``."""
+def to_map(iterate: Iterate, condition: Closure | None, accumulator: Closure, key: Closure, body: Closure) -> Closure:
+    """``transformMap``; ``accumulator`` is what reading the accumulator costs, all that is done after an error."""
 
     def run(frame: Frame) -> Value:
         made: dict[object, Value] = {}
-        _collect(iterate, condition, lambda frame: put_key(made, key(frame), body(frame)), frame)
+
+        def add(frame: Frame, failed: bool) -> None:
+            accumulator(frame)
+            if not failed:
+                put_key(made, key(frame), body(frame))
+
+        _collect(iterate, condition, add, frame)
         return CelMap.of(made)
 
     return run
@@ -161,13 +176,13 @@ def to_entries(iterate: Iterate, condition: Closure | None, body: Closure) -> Cl
     def run(frame: Frame) -> Value:
         made: dict[object, Value] = {}
 
-        def add(frame: Frame) -> None:
+        def add(frame: Frame, _failed: bool) -> None:
             entries = body(frame)
             if type(entries) is not CelMap:
                 raise refusal("cel.@mapInsert", (CelMap.of(made), entries))
             for key, value in entries.items():
                 if stored_key(key) in made:
-                    raise CelRuntimeError(f"insert failed: key {key} already exists")
+                    raise CelRuntimeError(f"insert failed: key {spelled(key)} already exists")
                 put_key(made, key, value)
 
         _collect(iterate, condition, add, frame)

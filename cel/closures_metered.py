@@ -73,8 +73,9 @@ class MeteredEmitter(Emitter):
     def call(self, function: Dispatcher, operands: Sequence[Closure], static: Overload | None) -> Closure:
         """See ``Emitter``."""
         last = len(operands) - 1
-        # Functions of three and more give up at the first failure, and then cost nothing.
-        lenient = len(operands) <= 2
+        # Functions of three and more give up at the first failure, and then cost nothing; as do those whose
+        # pattern is compiled beforehand.
+        lenient = len(operands) <= 2 and not function.prepared
 
         def run(frame: Frame) -> Value:
             args: list[Value] = []

@@ -23,9 +23,9 @@ _TRAITS: dict[str, frozenset[str]] = {
     "_%_": frozenset({"int", "uint"}) | _RECEIVERS,
     "-_": frozenset({"int", "double", "bool"}) | _RECEIVERS,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _SCALARS | _RECEIVERS | {"bool", "bytes"}),
-    **dict.fromkeys(("size", "@sortByAssociatedKeys"), frozenset()),
+    **dict.fromkeys(("size", "matches", "@sortByAssociatedKeys"), frozenset()),
 }
-_PLAIN = frozenset({"!_", "@in", "_==_", "_!=_", "startsWith", "endsWith", "contains", "matches", "find", "findAll"})
+_PLAIN = frozenset({"!_", "@in", "_==_", "_!=_", "startsWith", "endsWith", "contains"})
 
 
 # What cel-go can do, but declares to no type checker.
@@ -45,10 +45,12 @@ def refusal(name: str, args: Sequence[Value]) -> CelRuntimeError:
 class Dispatcher:
     """The overloads of a function that take so many arguments, by the Python types of those."""
 
-    __slots__ = ("_found", "name", "overloads")
+    __slots__ = ("_found", "name", "overloads", "prepared")
 
-    def __init__(self, name: str, overloads: Sequence[Overload], arity: int, *, member: bool) -> None:
+    def __init__(self, name: str, overloads: Sequence[Overload], arity: int, *, member: bool, prepared: bool) -> None:
         self.name = name
+        self.prepared = prepared
+        """Whether cel-go compiles a constant argument, a pattern, beforehand; it then calls in another way."""
         declared = (*overloads, *_UNDECLARED.get(name, ()))
         self.overloads = tuple(o for o in declared if len(o.args) == arity and o.member == member)
         self._found: dict[tuple[type, ...], Overload | None] = {}
@@ -61,7 +63,7 @@ class Dispatcher:
         except KeyError:
             found = self._found[types] = self._search(types)
         if found is None:
-            raise refusal(self.name, args)
+            raise CelRuntimeError("no such overload") if self.prepared else refusal(self.name, args)
         return found
 
     def binary(self, a: Value, b: Value) -> Value:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from . import closures_folds as folds
 from .closures_base import Closure
 from .closures_folds import Iterate
-from .compile_code import Code, bounded, plain
+from .compile_code import UNKNOWN, Code, bounded, plain
 from .syntax import Macro, Node
 from .walk import Walk
 
 if TYPE_CHECKING:
     from .compile_tree import Compiler
 
-_APPEND = 1 + 10 + 1
+_APPEND, _LIST = 1 + 1, 10
 _Variables: TypeAlias = tuple[tuple[str, int, bool], ...]
 _Handler: TypeAlias = "Callable[[Compiler, Macro, Code], Walk[Code]]"
 
@@ -79,16 +79,22 @@ def _to_list(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
         body = loop.variable(compiler, 0)
     else:
         body = yield from _visit(compiler, loop.variables, macro.body)
-    run = folds.to_list(loop.iterate, condition, compiler.emit.part(body.run, _APPEND))
-    return bounded(plain(run, source, body, *parts))
+    return bounded(plain(folds.to_list(loop.iterate, condition, _appended(compiler, body)), source, body, *parts))
+
+
+def _appended(compiler: Compiler, body: Code) -> Closure:
+    """What a ``map`` collects: appended to the accumulator in a list of its own, which costs unless it is constant."""
+    return compiler.emit.part(body.run, _APPEND + (_LIST if body.constant is UNKNOWN else 0))
 
 
 def _to_map(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
     loop = _Loop(compiler, macro.variables, source)
     condition, parts = yield from _visit_condition(compiler, loop, macro)
     body = yield from _visit(compiler, loop.variables, macro.body)
-    key = loop.variable(compiler, 0)
-    run = folds.to_map(loop.iterate, condition, compiler.emit.part(key.run, 2), body.run)
+    # Reading the accumulator 1, and the call 1.
+    accumulator = compiler.emit.part(compiler.emit.constant(None), 1)
+    key = compiler.emit.part(loop.variable(compiler, 0).run, 1)
+    run = folds.to_map(loop.iterate, condition, accumulator, key, body.run)
     return bounded(plain(run, source, body, *parts))
 
 
@@ -120,7 +126,7 @@ def _sort_by(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
     elements = compiler.variable("", slot, True)
     loop = _Loop(compiler, macro.variables, elements)
     body = yield from _visit(compiler, loop.variables, macro.body)
-    keys = plain(folds.to_list(loop.iterate, None, compiler.emit.part(body.run, _APPEND)), elements, body)
+    keys = plain(folds.to_list(loop.iterate, None, _appended(compiler, body)), elements, body)
     return compiler.bind(slot, source, compiler.function("@sortByAssociatedKeys", [elements, keys], member=True))
 
 

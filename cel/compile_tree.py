@@ -45,6 +45,8 @@ from .walk import Walk, walk
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )  # fmt: skip
+# Their second argument is a regular expression.
+_PATTERNS = frozenset({"find", "findAll", "matches"})
 _PRIMITIVES = frozenset({bool, int, UInt, float, str, bytes})
 
 
@@ -92,7 +94,7 @@ class Compiler:
         self.emit = emitter
         self._functions = functions
         self._overloads = overloads
-        self._dispatchers: dict[tuple[str, int, bool], Dispatcher] = {}
+        self._dispatchers: dict[tuple[str, int, bool, bool], Dispatcher] = {}
         self.handlers: dict[type, Callable[[Any], Walk[Code] | Code]] = {
             Literal: self._literal, Ident: self._ident, ListLiteral: self._list, MapLiteral: self._map,
             Struct: self._struct, Unary: self._unary, Chain: self._chain, Logical: self._logical,
@@ -120,7 +122,8 @@ class Compiler:
 
     def function(self, name: str, args: Sequence[Code], *, member: bool = False, pos: int = -1) -> Code:
         """A call of a strict function."""
-        dispatcher = self._dispatcher(name, len(args), member)
+        prepared = name in _PATTERNS and len(args) > 1 and args[1].constant is not UNKNOWN
+        dispatcher = self._dispatcher(name, len(args), member=member, prepared=prepared)
         code = plain(self.emit.call(dispatcher, [arg.run for arg in args], self._static(pos)), *args)
         if name in _CONVERSIONS and len(args) == 1 and args[0].constant is not UNKNOWN:
             return self.constant(_folded(lambda: dispatcher.apply([args[0].constant])))
@@ -136,12 +139,13 @@ class Compiler:
         """A variable computed when first read."""
         return bounded(plain(self.emit.bind(slot, init.run, body.run), init, body))
 
-    def _dispatcher(self, name: str, arity: int, member: bool) -> Dispatcher:
-        key = (name.removeprefix("."), arity, member)
+    def _dispatcher(self, name: str, arity: int, *, member: bool = False, prepared: bool = False) -> Dispatcher:
+        plain_name = name.removeprefix(".")
+        key = (plain_name, arity, member, prepared)
         found = self._dispatchers.get(key)
         if found is None:
-            overloads = self._functions.get(key[0], ())
-            found = self._dispatchers[key] = Dispatcher(key[0], overloads, arity, member=member)
+            overloads = self._functions.get(plain_name, ())
+            found = self._dispatchers[key] = Dispatcher(plain_name, overloads, arity, member=member, prepared=prepared)
         return found
 
     def _static(self, pos: int) -> Overload | None:
@@ -196,7 +200,7 @@ class Compiler:
             if operator == "in" and isinstance(operand, ListLiteral) and _primitives(right.constant):
                 left, pending = self._member(self._joined(left, pending), right.constant), []
             else:
-                pending.append((self._dispatcher(NAMES[operator], 2, False), right, self._static(pos)))
+                pending.append((self._dispatcher(NAMES[operator], 2), right, self._static(pos)))
         return self._joined(left, pending)
 
     def _joined(self, left: Code, rest: Sequence[tuple[Dispatcher, Code, Overload | None]]) -> Code:

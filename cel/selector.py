@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from .devices import PreparedDevice, Shape
 from .devices_projection import projection
-from .errors import CelError, CelRuntimeError
+from .errors import CelCompileError, CelError, CelRuntimeError
 from .program import Program
 from .values import Optional, Value, type_name
 
@@ -35,7 +35,10 @@ class Selector:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.program = Program(text)
+        try:
+            self.program = Program(text)
+        except CelCompileError as error:
+            raise _prefixed(error) from None
         self.projection = projection(self.program.checked.tree)
         self._quick = self.program.estimate.max <= _QUICK
         self._memos: WeakKeyDictionary[Shape, _Memo] = WeakKeyDictionary()
@@ -97,6 +100,15 @@ class Selector:
         positions = sorted({position for path in self.projection for position in shape.positions(path)})
         memo = self._memos[shape] = (itemgetter(*positions) if positions else _nothing, {})
         return memo
+
+
+def _prefixed(error: CelCompileError) -> CelCompileError:
+    """What upstream says of an expression that does not parse or type-check."""
+    if not error.issues:
+        return error
+    prefixed = CelCompileError(f"compilation failed: {error}")
+    prefixed.issues = error.issues
+    return prefixed
 
 
 def _nothing(_values: tuple[Any, ...]) -> None:
