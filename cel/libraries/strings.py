@@ -1,0 +1,214 @@
+"""Functions on strings: those of the language, and the extended ones; positions are code points."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..errors import CelRuntimeError
+from ..library import Estimate, Function, Operand, Range
+from ..types import BOOL, INT, STRING, list_of
+from .costs import (
+    REPLACE_FACTOR,
+    STRING_FACTOR,
+    UNBOUNDED,
+    UNKNOWN,
+    Rule,
+    of_size,
+    part,
+    per_length,
+    scaled,
+    search,
+    size,
+    traversal,
+    up_to_size,
+)
+from .declare import check_elements, check_length, function, method, no_overload, only
+
+# What Go's unicode.IsSpace knows; Python's own list is longer.
+_SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
+_QUOTED = re.compile(r"[\a\b\f\n\r\t\v\\\"]|[\ud800-\udfff]")
+_ESCAPES = {
+    "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\"",
+}  # fmt: skip
+
+
+def _check_index(index: int, length: int) -> None:
+    if not 0 <= index <= length:
+        raise CelRuntimeError(f"index out of range: {index}")
+
+
+def _char_at(text: str, index: int) -> str:
+    _check_index(index, len(text))
+    return text[index : index + 1]
+
+
+def _index_of(text: str, part: str, start: int = 0) -> int:
+    if start < 0:
+        raise CelRuntimeError(f"index out of range: {start}")
+    return text.find(part, min(start, len(text)))
+
+
+def _last_index_of(text: str, part: str, start: int | None = None) -> int:
+    if start is None:
+        return text.rfind(part)
+    if start < 0:
+        raise CelRuntimeError(f"index out of range: {start}")
+    if start >= len(text):
+        return len(text) if not part else -1
+    return text.rfind(part, 0, start + len(part))
+
+
+def _lower(text: str) -> str:
+    return text.lower() if text.isascii() else text.translate(_LOWER)
+
+
+def _upper(text: str) -> str:
+    return text.upper() if text.isascii() else text.translate(_UPPER)
+
+
+def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    if len(new) > len(old):
+        places = text.count(old)
+        check_length(len(text) + (places if limit < 0 else min(places, limit)) * (len(new) - len(old)))
+    return text.replace(old, new, limit if limit >= 0 else -1)
+
+
+def _split(text: str, separator: str, limit: int = -1) -> list[str]:
+    if limit == 0 or not (text or separator):
+        return []
+    check_elements(text.count(separator) if limit < 0 else min(limit, text.count(separator)))
+    if separator:
+        return text.split(separator, limit - 1 if limit > 0 else -1)
+    if limit < 0 or limit >= len(text):
+        return list(text)
+    return [*text[: limit - 1], text[limit - 1 :]]
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    end = len(text) if end is None else end
+    if start > end and 0 <= start <= len(text) and end <= len(text):
+        raise CelRuntimeError(f"invalid substring range. start: {start}, end: {end}")
+    _check_index(start, len(text))
+    _check_index(end, len(text))
+    return text[start:end]
+
+
+def _trim(text: str) -> str:
+    return text.strip(_SPACES)
+
+
+def _join(texts: Sequence[str], separator: str = "") -> str:
+    if any(type(text) is not str for text in texts):
+        raise no_overload("join", "list")
+    check_length(sum(map(len, texts)) + max(0, len(texts) - 1) * len(separator))
+    return separator.join(texts)
+
+
+def quote(text: str) -> str:
+    """A string in double quotes, with escapes where they are needed."""
+    return '"' + _QUOTED.sub(lambda match: _ESCAPES.get(match[0], "\ufffd"), text) + '"'
+
+
+def _joined_size(operands: tuple[Operand, ...]) -> Range:
+    """The elements, and a separator between each two."""
+    count, each = operands[0].size, operands[0].element or UNKNOWN
+    between = operands[1].size if len(operands) > 1 else Range(0, 0)
+    return Range(
+        _clip(count.min * each.min + max(0, count.min - 1) * between.min),
+        _clip(count.max * each.max + max(0, count.max - 1) * between.max),
+    )
+
+
+def _clip(number: int) -> int:
+    return min(number, UNBOUNDED)
+
+
+def _join_rule() -> Rule:
+    def estimate(operands: tuple[Operand, ...]) -> Estimate:
+        result = _joined_size(operands)
+        return Estimate(scaled(result, STRING_FACTOR), result)
+
+    return {"cost": lambda args, result: part(size(result), REPLACE_FACTOR), "estimate": estimate}
+
+
+def _replaced_size(operands: tuple[Operand, ...]) -> Range:
+    """From the most that replacing can shorten to the most that it can lengthen."""
+    text, old, new = (operand.size for operand in operands[:3])
+    return Range(
+        min(text.min, _all_replaced(text.min, old.max, new.min)) if old.max else _all_replaced(text.min, 0, new.min),
+        max(text.max, _all_replaced(text.max, old.min, new.max)),
+    )
+
+
+def _all_replaced(text: int, old: int, new: int) -> int:
+    """The length when every part is an occurrence; an empty one is found around every character."""
+    return _clip(-(-text * new // old) if old else text + (text + 1) * new)
+
+
+def _quoted_size(operands: tuple[Operand, ...]) -> Range:
+    """Two quotes, and at most two characters for one."""
+    length = operands[0].size
+    return Range(_clip(length.min + 2), _clip(length.max * 2 + 2))
+
+
+_TWO = (STRING, STRING)
+_STRINGS = list_of(STRING)
+_SAME_SIZE = per_length(result=of_size(0))
+_REPLACE = per_length(REPLACE_FACTOR, result=_replaced_size)
+_SPLIT = per_length(REPLACE_FACTOR, result=up_to_size(0))
+
+FUNCTIONS: tuple[Function, ...] = (
+    only("contains", method("contains_string", _TWO, BOOL, lambda text, part: part in text, **search())),
+    only("startsWith", method("starts_with_string", _TWO, BOOL, str.startswith, **per_length(index=1))),
+    only("endsWith", method("ends_with_string", _TWO, BOOL, str.endswith, **per_length(index=1))),
+    only("charAt", method("string_char_at_int", (STRING, INT), STRING, _char_at)),
+    Function(
+        "indexOf",
+        (
+            method("string_index_of_string", _TWO, INT, _index_of, **traversal()),
+            method("string_index_of_string_int", (*_TWO, INT), INT, _index_of, **traversal()),
+        ),
+    ),
+    Function(
+        "lastIndexOf",
+        (
+            method("string_last_index_of_string", _TWO, INT, _last_index_of, **traversal()),
+            method("string_last_index_of_string_int", (*_TWO, INT), INT, _last_index_of, **traversal()),
+        ),
+    ),
+    only("lowerAscii", method("string_lower_ascii", (STRING,), STRING, _lower, **_SAME_SIZE)),
+    only("upperAscii", method("string_upper_ascii", (STRING,), STRING, _upper, **_SAME_SIZE)),
+    Function(
+        "replace",
+        (
+            method("string_replace_string_string", (*_TWO, STRING), STRING, _replace, **_REPLACE),
+            method("string_replace_string_string_int", (*_TWO, STRING, INT), STRING, _replace, **_REPLACE),
+        ),
+    ),
+    Function(
+        "split",
+        (
+            method("string_split_string", _TWO, _STRINGS, _split, **_SPLIT),
+            method("string_split_string_int", (*_TWO, INT), _STRINGS, _split, **_SPLIT),
+        ),
+    ),
+    Function(
+        "substring",
+        (
+            method("string_substring_int", (STRING, INT), STRING, _substring, **_SAME_SIZE),
+            method("string_substring_int_int", (STRING, INT, INT), STRING, _substring, **_SAME_SIZE),
+        ),
+    ),
+    only("trim", method("string_trim", (STRING,), STRING, _trim, **_SAME_SIZE)),
+    Function(
+        "join",
+        (
+            method("list_join", (_STRINGS,), STRING, _join, **_join_rule()),
+            method("list_join_string", (_STRINGS, STRING), STRING, _join, **_join_rule()),
+        ),
+    ),
+    only("strings.quote", function("strings_quote", (STRING,), STRING, quote, **per_length(result=_quoted_size))),
+)
