@@ -22,6 +22,7 @@ from .usage import Usage
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 _CORE_API = "v1"
+_NAMESPACED = ("Pod", "ResourceClaim", "ResourceClaimTemplate")
 _API_VERSIONS: dict[type[ApiObject], str] = {
     ResourceSlice: RESOURCE_API,
     DeviceClass: RESOURCE_API,
@@ -180,11 +181,11 @@ class Cluster:
         return {
             (manifest.kind, key_of(manifest.object.metadata)): manifest
             for manifest in self.manifests
-            if manifest.object is not None
+            if manifest.object is not None and manifest.kind in _NAMESPACED
         }
 
     def manifest(self, kind: str, key: ObjectKey) -> Manifest | None:
-        """The manifest of a namespaced object."""
+        """The manifest of a pod, claim or claim template."""
         return self._manifest_index.get((kind, key))
 
     def __getstate__(self) -> dict[str, Any]:

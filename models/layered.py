@@ -33,7 +33,11 @@ class Layered(Generic[K, V]):
         recent = {**self._recent, **changes}
         if len(recent) <= max(_SMALL, int(len(self._base) ** 0.5)):
             return Layered(self._base, recent)
-        return Layered({key: values for key, values in {**self._base, **recent}.items() if values})
+        merged = {**self._base, **recent}
+        for key, values in recent.items():
+            if not values:
+                del merged[key]
+        return Layered(merged)
 
     def items(self) -> Iterator[tuple[K, tuple[V, ...]]]:
         """All keys that are there, with their tuples."""

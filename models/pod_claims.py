@@ -11,6 +11,7 @@ from .claims import ResourceClaim
 from .core import Pod, PodResourceClaim
 from .generated_claims import POD_CLAIM_ANNOTATION
 from .identity import ObjectKey, key_of
+from .manifests import Manifest
 from .meta import ObjectMeta
 from .rendering import RESOURCE_API, as_mapping, is_allocated
 
@@ -29,14 +30,24 @@ class ClaimRef:
     # The entry of the pod's spec.resourceClaims; empty for a loose claim.
     entry: str = ""
     generated: bool = False
-    # The mapping to print: the input's, or the generated one. None: made in Python, print the object itself.
-    raw: Mapping[str, Any] | None = None
+    # The claim's own as read, or that of the template it is made from.
+    manifest: Manifest | None = None
     problem: str = ""
 
     @property
     def key(self) -> ObjectKey:
         """Namespace and name."""
         return self.namespace, self.name
+
+    @property
+    def raw(self) -> Mapping[str, Any] | None:
+        """The mapping to print: the input's, or a generated one. None: made in Python, print the object itself."""
+        if not self.generated or self.claim is None:
+            return self.manifest.raw if self.manifest else None
+        if self.manifest is None or self.manifest.raw is None:
+            return generated_claims.printable(self.claim, RESOURCE_API, as_mapping(self.claim.spec))
+        spec = self.manifest.raw["spec"].get("spec") or {}
+        return generated_claims.printable(self.claim, self.manifest.api_version, spec)
 
     @property
     def allocated(self) -> bool:
@@ -77,8 +88,7 @@ class PodClaims:
         if claim is None:
             return ClaimRef(*key, None, entry, problem=f"ResourceClaim {key[0]}/{key[1]} not found")
         problem = f"ResourceClaim {key[0]}/{key[1]} is being deleted" if is_deleting(claim.metadata) else ""
-        manifest = self._cluster.manifest("ResourceClaim", key)
-        return ClaimRef(*key, claim, entry, raw=manifest.raw if manifest else None, problem=problem)
+        return ClaimRef(*key, claim, entry, manifest=self._cluster.manifest("ResourceClaim", key), problem=problem)
 
     def _by_spec(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
         namespace = key_of(pod.metadata)[0]
@@ -119,10 +129,5 @@ class PodClaims:
             return ClaimRef(namespace, name, None, entry.name, True, problem=problem)
         taken.add(name)
         claim = generated_claims.generate(template, pod, entry.name, name)
-        return ClaimRef(namespace, name, claim, entry.name, True, raw=self._printable(key, claim))
-
-    def _printable(self, template: ObjectKey, claim: ResourceClaim) -> dict[str, Any]:
-        manifest = self._cluster.manifest("ResourceClaimTemplate", template)
-        if manifest is None or manifest.raw is None:
-            return generated_claims.printable(claim, RESOURCE_API, as_mapping(claim.spec))
-        return generated_claims.printable(claim, manifest.api_version, manifest.raw["spec"].get("spec") or {})
+        manifest = self._cluster.manifest("ResourceClaimTemplate", key)
+        return ClaimRef(namespace, name, claim, entry.name, True, manifest)

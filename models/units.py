@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .claims import ResourceClaim
 from .core import Pod
 from .identity import DEFAULT_NAMESPACE, ObjectKey
 from .labels import Requirement, matches_labels, parse_label_selector
 from .pod_claims import ClaimRef, PodClaims, is_deleting
+from .rendering import is_allocated
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -103,8 +105,12 @@ def _all_units(cluster: "Cluster") -> Iterator[Unit]:
     for kind, key in cluster.order:
         if kind == "Pod" and not _is_over(cluster.pods[key]):
             yield Unit(cluster.pods[key], claims_of[key], *key)
-        elif kind == "ResourceClaim" and key not in named and not is_deleting(cluster.claims[key].metadata):
+        elif kind == "ResourceClaim" and key not in named and _is_open(cluster.claims[key]):
             yield Unit(None, (resolver.existing(key),), *key)
+
+
+def _is_open(claim: ResourceClaim) -> bool:
+    return not is_allocated(claim) and not is_deleting(claim.metadata)
 
 
 def _is_over(pod: Pod) -> bool:
