@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...models.claims import DeviceClass, ExactDeviceRequest
+from ...models.claims import DeviceClass
 from ...models.core import Node
 from ...models.device_taints import untolerated
 from ...models.gates import FeatureGates
-from .capacity import PolicyError, amounts
+from .capacity import CapacityRefusedError, amounts
 from .expressions import Expressions
-from .published import Published, reachable
-from .results import Asked
+from .findings import Finding
+from .places import reaches
+from .published import Published
+from .requests import Asked
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
@@ -24,58 +26,58 @@ class DeviceRules:
         self._gates = gates
         self._expressions = expressions
 
-    def selectable(self, entry: Published, asked: Asked, node: Node) -> Iterator[str]:
-        """DEV-2 to DEV-4 and static capacity: what decides whether All must include the device (PRE-8, PRE-9)."""
-        gates = self._gates
-        if entry.device.binding_conditions is not None and not gates.binding_conditions:
-            yield "DEV-2: the device has binding conditions, and that feature is off"
-        yield from self._selectors(entry, asked)
-        if entry.slice.spec.per_device_node_selection and not reachable(entry.device, node):
-            yield f"DEV-4: the device cannot be reached from node {node.metadata.name}"
-        if gates.consumable_capacity:
-            yield from self._capacity(entry, asked)
+    def unselected(self, entry: Published, asked: Asked, node: Node) -> Finding | None:
+        """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
+        if entry.device.binding_conditions and not self._gates.binding_conditions:
+            return Finding("DEV-2", "the device has binding conditions, and that feature is off")
+        return self._deselected(entry, asked) or self._unreachable(entry, node) or self._too_small(entry, asked)
 
-    def _selectors(self, entry: Published, asked: Asked) -> Iterator[str]:
+    def _deselected(self, entry: Published, asked: Asked) -> Finding | None:
+        """DEV-3: the first selector that does not hold, those of the class before the others."""
         known = self._classes.get(asked.device_class_name)
-        if known is None:
-            yield f"PRE-6: there is no device class {asked.device_class_name}"
         for selector in (*((known.spec.selectors if known else None) or ()), *(asked.selectors or ())):
             if selector.cel is None:
-                yield "PRE-4: a selector without CEL"
-                continue
-            trouble = self._expressions.refuses(selector.cel.expression, entry)
-            if trouble is not None:
-                yield f"DEV-3: {trouble}"
-                return
+                return Finding("PRE-4", "a selector without expression", fatal=True)
+            refusal = self._expressions.refuses(selector.cel.expression, entry)
+            if refusal is not None:
+                return refusal
+        return None
 
-    def _capacity(self, entry: Published, asked: Asked) -> Iterator[str]:
-        wanted = asked.capacity.requests if asked.capacity else None
-        limits = entry.device.capacity or {}
+    @staticmethod
+    def _unreachable(entry: Published, node: Node) -> Finding | None:
+        """DEV-4; where the slice chooses the nodes, its pool is not seen from others."""
+        if reaches(entry.place, node):
+            return None
+        return Finding("DEV-4", f"the device is not for node {node.metadata.name}")
+
+    def _too_small(self, entry: Published, asked: Asked) -> Finding | None:
+        """DEV-6, as far as others do not matter."""
+        taken = self.amounts(entry, asked)
+        return taken if isinstance(taken, Finding) else None
+
+    def amounts(self, entry: Published, asked: Asked) -> dict[str, int] | Finding:
+        """Compute what is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
+        if not self._gates.consumable_capacity:
+            return {}
+        wanted = (asked.capacity.requests if asked.capacity else None) or {}
         try:
-            taken = amounts(entry.device, wanted or {}, self._gates)
-        except PolicyError as problem:
-            yield str(problem)
-            return
-        for name, amount in taken.items():
-            if not 0 <= amount <= self._expressions.nano(limits[name].value):
-                yield f"CAP-6: the request takes more {name} than the device has"
+            return amounts(entry.device, wanted, fractional=self._gates.fractional_capacity_range)
+        except CapacityRefusedError as refused:
+            return refused.finding
 
-    def usable(self, entry: Published, asked: Asked, node: Node) -> Iterator[str]:
-        """DEV-7, DEV-9, DEV-10: what fails an All request instead of leaving the device out."""
-        gates = self._gates
-        if entry.device.consumes_counters and not gates.partitionable_devices:
-            yield "DEV-7: the device consumes counters, and partitionable devices are off"
-        if entry.slice.spec.skip_node_operations and not self._node_skips(node):
-            yield "DEV-9: the slice skips node operations, and the node does not declare that it can"
-        if gates.device_taints:
-            for taint in untolerated(entry.device.taints or (), asked.tolerations or ()):
-                yield f"DEV-10: taint {taint.key}={taint.value}:{taint.effect} is not tolerated"
+    def unusable(self, entry: Published, asked: Asked, node: Node) -> Iterator[Finding]:
+        """DEV-7, DEV-9, DEV-10: what fails a request for all devices instead of leaving the device out."""
+        if entry.device.consumes_counters and not self._gates.partitionable_devices:
+            yield Finding("DEV-7", "the device consumes counters, and that feature is off")
+        if entry.slice.spec.skip_node_operations and not self._may_skip(node):
+            yield Finding("DEV-9", "the slice skips node operations, and the node does not declare that it can")
+        if self._gates.device_taints:
+            for taint in untolerated(entry.device.taints, asked.tolerations):
+                yield Finding("DEV-10", f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated")
 
-    def _node_skips(self, node: Node) -> bool:
+    def _may_skip(self, node: Node) -> bool:
+        """DEV-9; the other variants of the allocator do not look at it."""
+        if self._gates.variant != "experimental":
+            return True
         declared = (node.status.declared_features if node.status else None) or ()
         return self._gates.optional_node_operations and OPTIONAL_NODE_OPERATIONS in declared
-
-
-def is_admin(asked: Asked) -> bool:
-    """Whether the request is for admin access (DEV-1, DEV-15)."""
-    return isinstance(asked, ExactDeviceRequest) and bool(asked.admin_access)

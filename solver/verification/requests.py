@@ -1,79 +1,101 @@
-"""Which request a result answers, and how many results each request must have (sections 6 and 14, read anew)."""
+"""What a claim asks for, and whether the results answer it one for one (sections 6 and 14, read anew)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from ...models.claims import DeviceRequestAllocationResult, ExactDeviceRequest, ResourceClaim
+from ...models.claims import (
+    DeviceClass,
+    DeviceRequestAllocationResult,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
 from ...models.gates import FeatureGates
-from .results import Asked
+from .findings import Finding
+from .ledger import device_id
 
+Asked: TypeAlias = ExactDeviceRequest | DeviceSubRequest
+Results: TypeAlias = Sequence[DeviceRequestAllocationResult]
+
+EXACT_COUNT, ALL = "ExactCount", "All"
 MAX_RESULTS = 32
 
 
-def selected(claim: ResourceClaim, results: Sequence[DeviceRequestAllocationResult]) -> dict[str, Asked]:
-    """The requests and chosen alternatives by the name that results use, in the order of the claim.
+def is_admin(asked: Asked) -> bool:
+    """Whether admin access is asked for; alternatives cannot."""
+    return isinstance(asked, ExactDeviceRequest) and bool(asked.admin_access)
 
-    A list request without any result stands under its first alternative that may take no device: All over an
-    empty pool fails (SRCH-6) and counts are positive, so such a request is an error found by ``shape``.
-    """
-    used = {result.request for result in results}
-    found: dict[str, Asked] = {}
+
+def everything_asked(claim: ResourceClaim) -> Iterator[tuple[str, Asked]]:
+    """All exact requests and alternatives, by the name that results would use."""
     for request in claim.spec.devices.requests or ():
         if request.exactly is not None:
-            found[request.name] = request.exactly
+            yield request.name, request.exactly
         for alternative in request.first_available or ():
-            if f"{request.name}/{alternative.name}" in used:
-                found[f"{request.name}/{alternative.name}"] = alternative
-    return found
+            yield f"{request.name}/{alternative.name}", alternative
 
 
-def shape(
-    claim: ResourceClaim, results: Sequence[DeviceRequestAllocationResult], chosen: dict[str, Asked]
-) -> Iterator[str]:
-    """Whether the results answer the requests one for one, in order, and not too many of them."""
+def selected(claim: ResourceClaim, results: Results) -> dict[str, Asked]:
+    """Pick the exact requests, and the alternatives that have results, by name in the order of the claim."""
+    used = {result.request for result in results}
+    return {
+        name: asked for name, asked in everything_asked(claim) if isinstance(asked, ExactDeviceRequest) or name in used
+    }
+
+
+def shape(claim: ResourceClaim, results: Results, chosen: Mapping[str, Asked]) -> Iterator[Finding]:
+    """Whether the results answer the requests one for one, in order, and are not too many."""
     if len(results) > MAX_RESULTS:
-        yield f"PRE-11: {len(results)} results exceed the limit of {MAX_RESULTS}"
-    for name in {result.request for result in results} - chosen.keys():
-        yield f"RES-1: result for {name}, which the claim does not ask for"
+        yield Finding("PRE-11", f"{len(results)} results exceed the limit of {MAX_RESULTS}")
+    for name in sorted({result.request for result in results} - chosen.keys()):
+        yield Finding("RES-1", f"results for request {name}, which the claim does not have")
     order = {name: place for place, name in enumerate(chosen)}
     places = [order[result.request] for result in results if result.request in order]
     if places != sorted(places):
-        yield "RES-1: the results are not in the order of the requests"
+        yield Finding("RES-1", "the results are not in the order of the requests")
     for request in claim.spec.devices.requests or ():
-        alternatives = [name for name in chosen if name.split("/")[0] == request.name]
-        if len(alternatives) != 1:
-            yield f"SRCH-4: request {request.name} is answered by {len(alternatives)} alternatives"
+        answers = [name for name in chosen if name.partition("/")[0] == request.name]
+        if len(answers) != 1:
+            yield Finding("SRCH-4", f"request {request.name} is answered by {len(answers)} alternatives")
     for name, asked in chosen.items():
-        yield from _count(name, asked, [result for result in results if result.request == name])
+        yield from _number(name, asked, [result for result in results if result.request == name])
 
 
-def _count(name: str, asked: Asked, results: Sequence[DeviceRequestAllocationResult]) -> Iterator[str]:
-    devices = {(result.driver, result.pool, result.device) for result in results}
-    if len(devices) != len(results):
-        yield f"DEV-13: request {name} holds a device twice"
-    if asked.allocation_mode == "ExactCount" and len(results) != (asked.count or 0):
-        yield f"PRE-7: request {name} has {len(results)} devices, not {asked.count}"
-    if asked.allocation_mode not in ("ExactCount", "All"):
-        yield f"PRE-10: unsupported count mode {asked.allocation_mode!r}"
-    if asked.allocation_mode == "All" and not results:
-        yield f"SRCH-6: request {name} asks for all devices and has none"
+def _number(name: str, asked: Asked, results: Results) -> Iterator[Finding]:
+    if len(set(map(device_id, results))) != len(results):
+        yield Finding("DEV-13", f"request {name} has a device twice")
+    if asked.allocation_mode == EXACT_COUNT and len(results) != (asked.count or 0):
+        yield Finding("PRE-7", f"request {name} has {len(results)} devices, not {asked.count or 0}")
+    if asked.allocation_mode == ALL and not results:
+        yield Finding("SRCH-6", f"request {name} asks for all devices and has none")
 
 
-def switched_off(claim: ResourceClaim, gates: FeatureGates) -> Iterator[str]:
-    """PRE-1 to PRE-5: what the claim uses while its feature is off."""
+def unsupported(claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> Iterator[Finding]:
+    """PRE-1 to PRE-6, PRE-10, PRE-12: what no allocator takes, also in alternatives that were not chosen."""
     for request in claim.spec.devices.requests or ():
         if request.first_available and not gates.prioritized_list:
-            yield f"PRE-1: request {request.name} has subrequests, but the DRAPrioritizedList feature is disabled"
-        for asked in (request.exactly, *(request.first_available or ())):
-            if asked is not None:
-                yield from _asked_switched_off(request.name, asked, gates)
+            yield Finding("PRE-1", f"request {request.name} has alternatives, and that feature is off")
+    for name, asked in everything_asked(claim):
+        for rule, problem in _problems(asked, classes, gates):
+            yield Finding(rule, f"request {name}: {problem}")
+    for constraint in claim.spec.devices.constraints or ():
+        unknown = constraint.distinct_attribute is None or gates.variant == "stable"
+        if constraint.match_attribute is None and unknown:
+            yield Finding("PRE-12", "a constraint has no type that is known")
 
 
-def _asked_switched_off(name: str, asked: Asked, gates: FeatureGates) -> Iterator[str]:
+def _problems(asked: Asked, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> Iterator[tuple[str, str]]:
     if asked.capacity is not None and not gates.consumable_capacity:
-        yield f"PRE-2: request {name} has capacity requests, but the DRAConsumableCapacity feature is disabled"
+        yield "PRE-2", "capacity is requested, and that feature is off"
     if asked.derived_attributes and not gates.derived_attributes:
-        yield f"PRE-3: request {name} has derived attributes, but the feature is disabled"
+        yield "PRE-3", "attributes are derived, and that feature is off"
+    if any(selector.cel is None or not selector.cel.expression for selector in asked.selectors or ()):
+        yield "PRE-4", "a selector has no expression"
     if isinstance(asked, ExactDeviceRequest) and asked.admin_access is not None and not gates.admin_access:
-        yield f"PRE-5: admin access is requested by {name}, but the feature is disabled"
+        yield "PRE-5", "admin access is requested, and that feature is off"
+    if asked.device_class_name not in classes:
+        yield "PRE-6", f"there is no device class {asked.device_class_name!r}"
+    if asked.allocation_mode not in (EXACT_COUNT, ALL):
+        yield "PRE-10", f"there is no allocation mode {asked.allocation_mode!r}"

@@ -1,0 +1,89 @@
+"""One claim's allocation, replayed result by result on top of what its unit has taken already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...models.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
+from ...models.core import Node
+from ...models.identity import DeviceId
+from .constraints import ConstraintRules, covers
+from .findings import Finding
+from .inventory import PoolView
+from .ledger import device_id
+from .requests import ALL, Asked, everything_asked, selected, shape, unsupported
+from .result_nodes import node_selector
+from .results import configs
+from .scene import Scene, Seat
+from .taking import Taking, TakingRules
+
+
+class ClaimRules:
+    """Everything that one claim's allocation must be."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._devices = scene.devices
+        self._taking = TakingRules(scene)
+        self._constraints = ConstraintRules(scene.gates, scene.expressions)
+
+    def broken(self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat) -> Iterator[Finding]:
+        """Every rule the allocation breaks; its devices then count as taken by the attempt."""
+        results = allocation.devices.results or ()
+        chosen = selected(claim, results)
+        yield from unsupported(claim, self._scene.classes, self._scene.gates)
+        yield from shape(claim, results, chosen)
+        found: list[Taking] = []
+        for result in results:
+            if result.request in chosen:
+                yield from self._result(result, chosen[result.request], seat, found)
+        yield from self._all_requests(claim, chosen, results, seat.node)
+        yield from self._constrained(claim, found)
+        yield from configs(claim, chosen, self._scene.classes, allocation)
+        if len(found) == len(results):
+            yield from node_selector([taking.entry for taking in found], seat.node, allocation.node_selector)
+
+    def _result(
+        self, result: DeviceRequestAllocationResult, asked: Asked, seat: Seat, found: list[Taking]
+    ) -> Iterator[Finding]:
+        """One result, with its device added to ``found``."""
+        name = f"request {result.request}, device {'/'.join(device_id(result))}"
+        there = self._scene.inventory.find(device_id(result), seat.node)
+        if isinstance(there, Finding):
+            yield Finding(there.rule, f"{name}: {there.message}")
+            return
+        found.append(Taking(result, *there, asked))
+        for rule, message, _ in self._taking.broken(found[-1], seat):
+            yield Finding(rule, f"{name}: {message}")
+
+    def _all_requests(
+        self,
+        claim: ResourceClaim,
+        chosen: Mapping[str, Asked],
+        results: Sequence[DeviceRequestAllocationResult],
+        node: Node,
+    ) -> Iterator[Finding]:
+        """PRE-8: whoever asks for all devices, if only as an alternative, sees no pool in trouble."""
+        for name, asked in everything_asked(claim):
+            if asked.allocation_mode != ALL:
+                continue
+            held = {device_id(result) for result in results if result.request == name}
+            for view in self._scene.inventory.views(node):
+                if view.stops_all and view.trouble is not None:
+                    yield Finding("PRE-8", f"request {name} asks for all devices, but {view.trouble.message}")
+                elif name in chosen:
+                    yield from self._left_out(view, asked, held, node)
+
+    def _left_out(self, view: PoolView, asked: Asked, held: set[DeviceId], node: Node) -> Iterator[Finding]:
+        """PRE-8: a request for all devices has every one that it selects."""
+        for entry in view.devices.values():
+            reason = None if entry.id in held else self._devices.unselected(entry, asked, node)
+            if entry.id not in held and reason is None:
+                yield Finding("PRE-8", f"device {'/'.join(entry.id)} is left out by a request for all devices")
+            elif reason is not None and reason.fatal and not self._scene.errors_left_out:
+                yield Finding(reason.rule, f"device {'/'.join(entry.id)} cannot be left out: {reason.message}")
+
+    def _constrained(self, claim: ResourceClaim, found: Sequence[Taking]) -> Iterator[Finding]:
+        for constraint in claim.spec.devices.constraints or ():
+            members = [taking for taking in found if covers(constraint, taking.result.request)]
+            yield from self._constraints.broken(constraint, [(taking.entry, taking.asked) for taking in members])

@@ -1,0 +1,103 @@
+"""Expressions evaluated on published devices, nothing taken for granted (section 8, CON-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias, TypeVar
+
+from ...cel.devices import DeviceShapes, PreparedDevice
+from ...cel.environment import DEVICE_VARIABLES
+from ...cel.errors import CelCompileError, CelError
+from ...cel.program import Program
+from ...cel.selector import Selector
+from ...cel.values import Optional, Value
+from ...models.slices import DeviceAttribute
+from ...models.versions import Version
+from .findings import Finding
+from .published import Published
+
+Scalar: TypeAlias = bool | int | str
+Typed: TypeAlias = tuple[str, tuple[Scalar, ...], bool]
+"""An attribute's base type (empty: it has no value), its elements, and whether it is a list."""
+
+_Compiled = TypeVar("_Compiled")
+
+_SCALARS = {"int_value": "int", "bool_value": "bool", "string": "string", "version": "version"}
+_LISTS = {"ints": "int", "bools": "bool", "strings": "string", "versions": "version"}
+_KINDS = {int: "int", bool: "bool", str: "string", Version: "version"}
+
+
+def typed(attribute: DeviceAttribute) -> Typed:
+    """Read the value of a published attribute."""
+    for field, kind in _SCALARS.items():
+        value = getattr(attribute, field)
+        if value is not None:
+            return kind, (value,), False
+    for field, kind in _LISTS.items():
+        values = getattr(attribute, field)
+        if values is not None:
+            return kind, tuple(values), True
+    return "", (), False
+
+
+class Expressions:
+    """Compiles every text once, and evaluates it once on every device it is asked about."""
+
+    def __init__(self) -> None:
+        self._shapes = DeviceShapes()
+        self._devices: dict[int, PreparedDevice] = {}
+        self._selectors: dict[str, Selector | CelError] = {}
+        self._derivations: dict[str, Program | CelError] = {}
+        self._answers: dict[tuple[str, int], Finding | None] = {}
+
+    def refuses(self, expression: str, entry: Published) -> Finding | None:
+        """Why a selector refuses the device, if it does: it is false (DEV-3) or an error (CEL-6)."""
+        key = expression, id(entry.device)
+        if key not in self._answers:
+            self._answers[key] = self._refuses(expression, entry)
+        return self._answers[key]
+
+    def _refuses(self, expression: str, entry: Published) -> Finding | None:
+        selector = _compiled(self._selectors, expression, Selector.compile)
+        result = selector if isinstance(selector, CelError) else selector.evaluate(self._device(entry))
+        if isinstance(result, CelError):
+            return Finding("CEL-6", f"{expression}: {result}", fatal=True)
+        return None if result else Finding("DEV-3", f"{expression} is false")
+
+    def derived(self, expression: str, entry: Published) -> Typed | Finding:
+        """Compute the value that an expression gives an attribute of the device, or the error (CON-12)."""
+        program = _compiled(self._derivations, expression, lambda text: Program(text, DEVICE_VARIABLES))
+        try:
+            if isinstance(program, CelError):
+                raise program
+            return _typed_value(program.evaluate({"device": self._device(entry).cel_value}))
+        except CelError as error:
+            return Finding("CON-12", f"{expression}: {error}")
+
+    def _device(self, entry: Published) -> PreparedDevice:
+        key = id(entry.device)
+        if key not in self._devices:
+            self._devices[key] = self._shapes.prepare(entry.device, entry.driver)
+        return self._devices[key]
+
+
+def _compiled(
+    known: dict[str, _Compiled | CelError], text: str, compile_: Callable[[str], _Compiled]
+) -> _Compiled | CelError:
+    if text not in known:
+        try:
+            known[text] = compile_(text)
+        except CelCompileError as error:
+            known[text] = error
+    return known[text]
+
+
+def _typed_value(value: Value) -> Typed | Finding:
+    if isinstance(value, Optional):
+        value = value.value
+    elements = value if isinstance(value, list) else [value]
+    kinds = {_KINDS.get(type(element), "") for element in elements}
+    if "" in kinds or len(kinds) > 1:
+        return Finding("CON-12", "the value is neither a scalar nor a list of scalars of one type")
+    scalars = tuple(element.text if isinstance(element, Version) else element for element in elements)
+    return next(iter(kinds), ""), scalars, isinstance(value, list)

@@ -1,0 +1,43 @@
+"""What all checks of one verification look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...models.claims import DeviceClass
+from ...models.core import Node
+from ...models.gates import FeatureGates
+from .devices import DeviceRules
+from .expressions import Expressions
+from .inventory import Inventory
+from .ledger import Attempt, Ledger
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """The cluster as the rules see it; the ledger moves on from unit to unit.
+
+    ``errors_left_out`` says that a request for all devices leaves out those on which an expression fails.
+    """
+
+    classes: Mapping[str, DeviceClass]
+    gates: FeatureGates
+    inventory: Inventory
+    ledger: Ledger
+    errors_left_out: bool = False
+    expressions: Expressions = field(default_factory=Expressions)
+
+    @property
+    def devices(self) -> DeviceRules:
+        """The unary rules."""
+        return DeviceRules(self.classes, self.gates, self.expressions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seat:
+    """Where a claim is: on a node, as one of a unit's claims, after what the unit has taken."""
+
+    node: Node
+    attempt: Attempt
+    number: int

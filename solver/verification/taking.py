@@ -1,0 +1,107 @@
+"""One device taken for one request, on top of all that is in use (section 7, read anew)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ...models.claims import DeviceRequestAllocationResult
+from .capacity import nano, overfull
+from .counters import Stock
+from .findings import Finding
+from .inventory import PoolView
+from .ledger import Attempt
+from .published import Generation, Published
+from .requests import Asked, is_admin
+from .results import copies
+from .scene import Scene, Seat
+
+_SHARE_ID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taking:
+    """A result with the device it names, the pool as the node sees it, and what asked for it."""
+
+    result: DeviceRequestAllocationResult
+    entry: Published
+    view: PoolView
+    asked: Asked
+
+
+class TakingRules:
+    """The rules of one device, joint ones with earlier results included, but for constraints."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._devices = scene.devices
+        self._stocks: dict[Generation, Stock] = {}
+        self._share_ids = {share for shares in scene.ledger.shares.values() for share in shares}
+
+    def broken(self, taking: Taking, seat: Seat) -> Iterator[Finding]:
+        """Say what DEV-1 to DEV-10 and DEV-12 have against the device, which then counts as taken by the attempt."""
+        entry, asked = taking.entry, taking.asked
+        yield from self._in_use(taking, seat)
+        unselected = self._devices.unselected(entry, asked, seat.node)
+        if unselected is not None:
+            yield unselected
+        yield from self._devices.unusable(entry, asked, seat.node)
+        yield from self._counters(taking, seat.attempt)
+        yield from self._capacity(taking, seat.attempt)
+        yield from copies(taking.result, asked, entry, self._scene.gates)
+        seat.attempt.take(entry, seat.number, self._is_shared(entry))
+
+    def _is_shared(self, entry: Published) -> bool:
+        return bool(entry.device.allow_multiple_allocations) and self._scene.gates.consumable_capacity
+
+    def _in_use(self, taking: Taking, seat: Seat) -> Iterator[Finding]:
+        """DEV-1, CAP-10."""
+        takers = seat.attempt.picked.get(taking.entry.id, set())
+        if is_admin(taking.asked):
+            if seat.number in takers:
+                yield Finding("DEV-1", "admin access to a device that the claim has already")
+        elif taking.entry.id in self._scene.ledger.dedicated:
+            yield Finding("DEV-1", "the device is in use")
+        elif takers:
+            yield Finding("DEV-1", "the device is taken twice")
+
+    def _counters(self, taking: Taking, attempt: Attempt) -> Iterator[Finding]:
+        """DEV-8; another share of a device is free (CTR-3, GRP-4)."""
+        entry = taking.entry
+        if not entry.device.consumes_counters or not self._scene.gates.partitionable_devices:
+            return
+        if self._is_shared(entry) and attempt.shared_already(entry.id):
+            return
+        generation = taking.view.generation
+        stock = self._stocks.get(generation)
+        if stock is None:
+            stock = self._stocks[generation] = Stock(taking.view.id, generation, self._scene.ledger)
+        yield from stock.overdrawn(entry, attempt)
+        yield from stock.incompatible(entry, attempt)
+
+    def _capacity(self, taking: Taking, attempt: Attempt) -> Iterator[Finding]:
+        """CAP-6 to CAP-8: whether the amounts fit beside all others, and are recorded with a share id."""
+        entry, result = taking.entry, taking.result
+        taken = self._devices.amounts(entry, taking.asked)
+        if isinstance(taken, Finding):
+            return  # reported with the selection
+        used = {name: attempt.used(entry.id, name) for name in taken}
+        yield from overfull(entry.device, taken, used)
+        if self._is_shared(entry):
+            yield from self._share(result, taken)
+            attempt.consumed[entry.id].update(taken)
+        elif result.share_id is not None or result.consumed_capacity is not None:
+            yield Finding("CAP-7", "a device that is not shared has no share id and no consumed capacity")
+
+    def _share(self, result: DeviceRequestAllocationResult, taken: Mapping[str, int]) -> Iterator[Finding]:
+        """CAP-8."""
+        share = result.share_id or ""
+        if not _SHARE_ID.fullmatch(share):
+            yield Finding("CAP-8", f"share id {share!r} is no lower-case UUID")
+        elif share in self._share_ids:
+            yield Finding("CAP-8", f"share id {share} is not fresh")
+        self._share_ids.add(share)
+        recorded = {name: nano(amount) for name, amount in (result.consumed_capacity or {}).items()}
+        if recorded != taken:
+            yield Finding("CAP-8", f"consumed capacity {recorded} is recorded, not {taken} (in billionths)")
