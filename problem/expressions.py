@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cel.devices import DeviceShapes, PreparedDevice
-from ..cel.environment import DEVICE_VARIABLES
 from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
 from ..cel.program import Program
 from ..cel.selector import Selector
+from ..cel.types import DEVICE
 from ..models.slices import DeviceAttribute
 from .derived import check_type, to_attribute
 from .outcomes import DeadlineExceededError
@@ -97,6 +97,6 @@ def _remembered(known: dict[str, Any], expression: str, compile_: Callable[[str]
 
 
 def _derivation(expression: str) -> Program:
-    program = Program(expression, DEVICE_VARIABLES)
+    program = Program(expression, {"device": DEVICE})
     check_type(program.type)
     return program

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from ..models.claims import AllocationResult
 from ..models.identity import ObjectKey, PoolId
@@ -39,7 +40,7 @@ class Ledger:
         """Count the changes of pools so far."""
         return len(self._log)
 
-    def changed_since(self, changes: int) -> Set[PoolId]:
+    def changed_since(self, changes: int) -> AbstractSet[PoolId]:
         """Find the pools that changed after so many changes."""
         return set(self._log[changes:])
 

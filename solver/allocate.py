@@ -1,4 +1,4 @@
-"""The question ``allocate``: which devices do these claims get, on which nodes?"""
+"""The question ``allocate``: which devices claims get, and on which nodes."""
 
 from __future__ import annotations
 
