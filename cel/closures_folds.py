@@ -81,8 +81,12 @@ class _Errors:
         except CelCostError:
             raise
         except CelRuntimeError as error:
-            return self._keep(error)
-        return verdict if type(verdict) is bool else self._keep(CelRuntimeError("no such overload"))
+            self._keep(error)
+            return None
+        if type(verdict) is bool:
+            return verdict
+        self._keep(CelRuntimeError("no such overload"))
+        return None
 
     def check(self) -> None:
         """Raise what was kept."""

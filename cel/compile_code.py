@@ -51,30 +51,35 @@ def bounded(code: Code) -> Code:
     return replace(code, run=cut(code.run), bare=cut(code.bare), path=None, depth=1)
 
 
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name in scope and its slot; ``init`` is set where it is computed when first read."""
+
+    name: str
+    slot: int
+    init: Code | None = None
+
+
 class Scope:
     """Variables by name; each has a slot of the frame for itself."""
 
-    def __init__(self, variables: Sequence[str]) -> None:
-        self._slots = {name: (slot, False) for slot, name in enumerate(variables, 1)}
-        self.size = 1 + len(variables)
+    def __init__(self, names: Sequence[str]) -> None:
+        self._variables = {name: Variable(name, slot) for slot, name in enumerate(names, 1)}
+        self.size = 1 + len(names)
 
-    def reserve(self) -> int:
-        """A slot for a variable that a macro binds."""
+    def reserve(self, name: str, init: Code | None = None) -> Variable:
+        """A variable that a macro binds, not in scope yet."""
         self.size += 1
-        return self.size - 1
+        return Variable(name, self.size - 1, init)
 
-    def find(self, name: str) -> tuple[int, bool] | None:
-        """The slot of a variable, and whether it is computed lazily."""
-        return self._slots.get(name)
+    def find(self, name: str) -> Variable | None:
+        """The variable of a name."""
+        return self._variables.get(name)
 
     @contextmanager
-    def bound(self, *variables: tuple[str, int, bool]) -> Iterator[None]:
-        """The scope of a macro: names, slots, and whether they are computed lazily."""
-        hidden = {name: self._slots.get(name) for name, _, _ in variables}
-        self._slots |= {name: (slot, lazy) for name, slot, lazy in variables}
+    def bound(self, *variables: Variable) -> Iterator[None]:
+        """The scope of a macro."""
+        hidden = self._variables
+        self._variables = hidden | {variable.name: variable for variable in variables}
         yield
-        for name, before in hidden.items():
-            if before is None:
-                del self._slots[name]
-            else:
-                self._slots[name] = before
+        self._variables = hidden

@@ -6,13 +6,13 @@ accumulator 1, a call 1, a list literal 10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from . import closures_folds as folds
 from .closures_base import Closure
 from .closures_folds import Iterate
-from .compile_code import UNKNOWN, Code, bounded, plain
+from .compile_code import UNKNOWN, Code, Variable, bounded, plain
 from .syntax import Macro, Node
 from .walk import Walk
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .compile_tree import Compiler
 
 _APPEND, _LIST = 1 + 1, 10
-_Variables: TypeAlias = tuple[tuple[str, int, bool], ...]
 _Handler: TypeAlias = "Callable[[Compiler, Macro, Code], Walk[Code]]"
 
 
@@ -28,17 +27,17 @@ class _Loop:
     """The iteration of a macro over a source, and the variables it sets."""
 
     def __init__(self, compiler: Compiler, names: tuple[str, ...], source: Code, step: int = 0, end: int = 1) -> None:
-        self.variables: _Variables = tuple((name, compiler.scope.reserve(), False) for name in names)
-        slots = [slot for _, slot, _ in self.variables]
+        self.variables = tuple(map(compiler.scope.reserve, names))
+        slots = [variable.slot for variable in self.variables]
         over = folds.over_elements if len(slots) == 1 else folds.over_pairs
         self.iterate: Iterate = compiler.emit.iterate(over(source.run, *slots), step, end)
 
     def variable(self, compiler: Compiler, number: int) -> Code:
         """The code that reads one of the variables."""
-        return compiler.variable(*self.variables[number])
+        return compiler.variable(self.variables[number])
 
 
-def _visit(compiler: Compiler, variables: _Variables, node: Node | None) -> Generator[Node, Code, Code]:
+def _visit(compiler: Compiler, variables: Sequence[Variable], node: Node | None) -> Generator[Node, Code, Code]:
     """The code of a part of a macro that there must be, with the variables in scope."""
     assert node is not None
     with compiler.scope.bound(*variables):
@@ -110,9 +109,9 @@ def _optional(wrap: bool) -> _Handler:
     """``optMap`` (``wrap``) and ``optFlatMap``: the target is evaluated for its presence, and for its value."""
 
     def handle(compiler: Compiler, macro: Macro, target: Code) -> Walk[Code]:
-        slot = compiler.scope.reserve()
-        body = yield from _visit(compiler, ((macro.variables[0], slot, True),), macro.body)
-        bound = compiler.bind(slot, compiler.function("value", [target], member=True), body)
+        variable = compiler.scope.reserve(macro.variables[0], compiler.function("value", [target], member=True))
+        body = yield from _visit(compiler, (variable,), macro.body)
+        bound = compiler.bind(variable, body)
         present = compiler.function("hasValue", [target], member=True)
         result = compiler.function("optional.of", [bound]) if wrap else bound
         return compiler.conditional([(present, result)], compiler.function("optional.none", []))
@@ -122,12 +121,12 @@ def _optional(wrap: bool) -> _Handler:
 
 def _sort_by(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
     """Elements sorted by keys that a ``map`` computes; the source is bound, as it is read twice."""
-    slot = compiler.scope.reserve()
-    elements = compiler.variable("", slot, True)
+    bound = compiler.scope.reserve("", source)
+    elements = compiler.variable(bound)
     loop = _Loop(compiler, macro.variables, elements)
     body = yield from _visit(compiler, loop.variables, macro.body)
     keys = plain(folds.to_list(loop.iterate, None, _appended(compiler, body)), elements, body)
-    return compiler.bind(slot, source, compiler.function("@sortByAssociatedKeys", [elements, keys], member=True))
+    return compiler.bind(bound, compiler.function("@sortByAssociatedKeys", [elements, keys], member=True))
 
 
 MACROS: dict[str, _Handler] = {

@@ -9,7 +9,7 @@ from typing import Any
 from .closures import Emitter, Step
 from .closures_base import Closure, Frame
 from .closures_select import check_key
-from .compile_code import UNKNOWN, Code, Scope, bounded, depth_over, plain
+from .compile_code import UNKNOWN, Code, Scope, Variable, bounded, depth_over, plain
 from .compile_dispatch import Dispatcher
 from .compile_macros import MACROS
 from .cost_meter import Meter
@@ -114,11 +114,12 @@ class Compiler:
         """The code of an attribute."""
         return Code(self.emit.observed(bare, own), bare, own, True, path=path, depth=depth_over(parts))
 
-    def variable(self, name: str, slot: int, lazy: bool) -> Code:
+    def variable(self, variable: Variable) -> Code:
         """A variable of the expression, or one that a macro binds."""
-        if lazy:
-            return self.attribute(self.emit.read_lazy(slot), 1)
-        return self.attribute(self.emit.read(slot, name), 1, path=(slot, name, ()))
+        if variable.init is not None:
+            return bounded(self.attribute(self.emit.read_lazy(variable.slot), 1, variable.init))
+        bare = self.emit.read(variable.slot, variable.name)
+        return self.attribute(bare, 1, path=(variable.slot, variable.name, ()))
 
     def function(self, name: str, args: Sequence[Code], *, member: bool = False, pos: int = -1) -> Code:
         """A call of a strict function."""
@@ -135,9 +136,10 @@ class Compiler:
         closures = [(condition.run, value.bare) for condition, value in branches]
         return bounded(self.attribute(self.emit.conditional(closures, otherwise.bare), 0, *parts, otherwise))
 
-    def bind(self, slot: int, init: Code, body: Code) -> Code:
-        """A variable computed when first read."""
-        return bounded(plain(self.emit.bind(slot, init.run, body.run), init, body))
+    def bind(self, variable: Variable, body: Code) -> Code:
+        """A body with a variable that is computed when first read."""
+        assert variable.init is not None
+        return bounded(plain(self.emit.bind(variable.slot, variable.init.run, body.run), variable.init, body))
 
     def _dispatcher(self, name: str, arity: int, *, member: bool = False, prepared: bool = False) -> Dispatcher:
         plain_name = name.removeprefix(".")
@@ -162,7 +164,7 @@ class Compiler:
         name = node.name.removeprefix(".")
         found = self.scope.find(node.name) or self.scope.find(name)
         if found is not None:
-            return self.variable(name, *found)
+            return self.variable(found)
         if name in TYPE_NAMES:
             return self.constant(TypeValue(type_spelling(TYPE_NAMES[name])))
         # Only where nothing has been type-checked.
@@ -240,10 +242,10 @@ class Compiler:
 
     def _bind(self, node: Bind) -> Walk[Code]:
         init = yield node.init
-        slot = self.scope.reserve()
-        with self.scope.bound((node.variable, slot, True)):
+        variable = self.scope.reserve(node.variable, init)
+        with self.scope.bound(variable):
             body = yield node.body
-        return self.bind(slot, init, body)
+        return self.bind(variable, body)
 
     # --- postfix steps
 

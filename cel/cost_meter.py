@@ -68,4 +68,4 @@ def tick(steps: int) -> None:
     meter.check_deadline()
 
 
-_MOST_STEPS = 100_000_000
+_MOST_STEPS = 20_000_000
