@@ -11,21 +11,33 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .functions import allocate, load, validate
     from .models.cluster import Cluster
+    from .models.gates import FeatureGates
     from .models.problems import InputError
-    from .solver.allocate import allocate
-    from .solver.load import load
-    from .solver.validate import validate
+    from .results import AllocationResult, ValidationResult
 
 _HOMES = {
+    "AllocationResult": ".results",
     "Cluster": ".models.cluster",
+    "FeatureGates": ".models.gates",
     "InputError": ".models.problems",
-    "allocate": ".solver.allocate",
-    "load": ".solver.load",
-    "validate": ".solver.validate",
+    "ValidationResult": ".results",
+    "allocate": ".functions",
+    "load": ".functions",
+    "validate": ".functions",
 }
 
-__all__ = ["Cluster", "InputError", "allocate", "load", "validate"]
+__all__ = [
+    "AllocationResult",
+    "Cluster",
+    "FeatureGates",
+    "InputError",
+    "ValidationResult",
+    "allocate",
+    "load",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:

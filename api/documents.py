@@ -32,14 +32,43 @@ class ClaimAnswer(Model, omit_defaults=False):
     allocation: ClaimAllocation | None
 
 
+class FallenDevices(Model, omit_defaults=False):
+    """So many devices fail this filter first; ``detail`` says more, e.g. which taint."""
+
+    filter: str
+    detail: str
+    devices: int
+
+
+class RequestTable(Model, omit_defaults=False):
+    """What becomes of a node's devices when one request (``name`` or ``name/alternative``) looks at them alone."""
+
+    claim: str
+    request: str
+    needed: int
+    devices: int
+    fitting: int
+    fallen: tuple[FallenDevices, ...]
+
+
+class NodeClass(Model, omit_defaults=False):
+    """Nodes on which a unit fails in the same way: how many, the first few by name, and the request tables."""
+
+    nodes: int
+    names: tuple[str, ...]
+    message: str
+    requests: tuple[RequestTable, ...]
+
+
 class UnitAnswer(Model, omit_defaults=False):
-    """A pod, or a loose claim (``pod`` is null), with its node and its claims."""
+    """A pod, or a loose claim (``pod`` is null), with its node and its claims; ``failures`` go by kind of node."""
 
     pod: str | None
     node: str | None
     outcome: Outcome
     reasons: tuple[Reason, ...]
     claims: tuple[ClaimAnswer, ...]
+    failures: tuple[NodeClass, ...] = ()
 
 
 class AllocationDocument(Model, kw_only=True, omit_defaults=False):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .documents import AllocationDocument, UnitAnswer, ValidationDocument
+from .models.problems import InputProblem
 from .reports import allocation as report
 
 if TYPE_CHECKING:
@@ -82,8 +83,13 @@ class ValidationResult(_Result):
 
     document: ValidationDocument
 
-    def __init__(self, document: ValidationDocument) -> None:
+    def __init__(self, document: ValidationDocument, problems: Sequence[InputProblem] = ()) -> None:
         self.document = document
+        self.problems = tuple(problems)
+
+    def count(self, severity: str) -> int:
+        """How many problems are ``error`` or ``warning``."""
+        return sum(problem.severity == severity for problem in self.problems)
 
     @property
     def valid(self) -> bool:

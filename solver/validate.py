@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..cel.cache import compile as compile_expression
 from ..cel.cache import compile_selector
-from ..cel.environment import DEVICE_VARIABLES
+from ..cel.cost_meter import COST_LIMIT
+from ..cel.environment import TOO_COSTLY
 from ..cel.errors import CelCompileError
 from ..cel.program import Program
-from ..cel.selector import COST_LIMIT
+from ..cel.types import DEVICE
 from ..models.gates import FeatureGates
 from ..models.manifests import InputSource, Manifest, read_manifests
 from ..models.problems import InputProblem
@@ -17,6 +18,7 @@ from ..models.validation import Purpose, expressions
 from ..models.validation.findings import quote
 from ..models.validation.inputs import validate_manifests
 from ..models.validation.references import input_problem
+from ..problem.derived import check_type
 
 
 def validate(
@@ -34,7 +36,7 @@ def validate(
 def problems_of(
     manifests: Sequence[Manifest], gates: FeatureGates, *, skip_validation: bool = False
 ) -> list[InputProblem]:
-    """Problems of objects that were read; ``skip_validation`` lifts names and limits, and leaves expressions to the search.
+    """Problems of what was read; ``skip_validation`` lifts names and limits, and leaves expressions to the search.
 
     There an expression that does not compile is fatal for who asks for it, and for nobody else (CEL-6).
     """
@@ -60,11 +62,13 @@ def _refusal(text: str, purpose: Purpose) -> str | None:
         told = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
         return f"Invalid value: {quote(text)}: {told}"
     if program.estimate.max > COST_LIMIT:
-        return "Forbidden: too complex, exceeds cost limit"
+        return f"Forbidden: {TOO_COSTLY}"
     return None
 
 
 def _program(text: str, purpose: Purpose) -> Program:
     if purpose == "selector":
         return compile_selector(text).program
-    return compile_expression(text, DEVICE_VARIABLES)
+    program = compile_expression(text, {"device": DEVICE})
+    check_type(program.type)
+    return program

@@ -34,7 +34,7 @@ def run(command: Callable[[], int]) -> NoReturn:
         # The reader of our output is gone; keep the interpreter from complaining when it closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Exit.DONE
-    except Exception as error:  # noqa: BLE001 - the last resort
+    except Exception as error:
         code = _failed(error)
     sys.exit(int(code))
 
@@ -52,6 +52,11 @@ def _failed(error: Exception) -> int:
 
 
 def complain(*lines: str) -> None:
-    """Say something on stderr, each line with the program's name."""
+    """Say what is wrong on stderr, each line with the program's name."""
+    tell(*(f"drasat: {line}" for line in lines))
+
+
+def tell(*lines: str) -> None:
+    """Say something beside the result, on stderr."""
     for line in lines:
-        print(f"drasat: {line}", file=sys.stderr)
+        print(line, file=sys.stderr)

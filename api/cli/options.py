@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from enum import Enum
-from typing import Annotated
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .exits import UsageError
+
+if TYPE_CHECKING:
+    from ..models.gates import FeatureGates as FeatureGateSet
 
 Filenames = Annotated[
     list[str],
@@ -19,7 +23,7 @@ Namespace = Annotated[
     str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Only pods and claims of this namespace.")
 ]
 Selector = Annotated[
-    str | None, typer.Option("--selector", "-l", metavar="LABELS", help="Only pods and claims with these labels.")
+    str, typer.Option("--selector", "-l", metavar="LABELS", help="Only pods and claims with these labels.")
 ]
 SkipValidation = Annotated[
     bool, typer.Option("--skip-validation", help="Accept names and limits that the API server would refuse.")
@@ -34,7 +38,7 @@ KubernetesVersion = Annotated[
 ]
 
 
-class CelErrors(str, Enum):
+class CelErrors(StrEnum):
     """What a CEL run-time error on a candidate does."""
 
     KUBE = "kube"
@@ -42,7 +46,7 @@ class CelErrors(str, Enum):
     SKIP = "skip"
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How a result is printed."""
 
     TABLE = "table"
@@ -51,6 +55,44 @@ class Format(str, Enum):
     YAML = "yaml"
     MANIFESTS = "manifests"
     NAME = "name"
+
+
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="NAME", help="auto, backtracking or kube-scheduler (the real allocator).")
+]
+CelErrorPolicy = Annotated[
+    CelErrors, typer.Option("--cel-errors", help="What a CEL run-time error on a candidate does.")
+]
+TimeLimit = Annotated[str, typer.Option("--time-limit", metavar="DURATION", help="Safety limit, e.g. 30s or 1m30s.")]
+Seed = Annotated[int, typer.Option("--seed", help="Decides share ids; same input, same seed, same answer.")]
+Timings = Annotated[bool, typer.Option("--timings", help="Add wall times to the result.")]
+Output = Annotated[Format, typer.Option("--output", "-o", help="How the result is printed.")]
+
+
+def ignored(kinds: Mapping[str, int]) -> list[str]:
+    """One line about the objects of other kinds, or none."""
+    if not kinds:
+        return []
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    return [f"ignored {sum(kinds.values())} objects of other kinds: {told}"]
+
+
+def gates(switches: str, version: str | None) -> FeatureGateSet:
+    """The gates in force: all on, or a release's defaults, and switches on top.
+
+    Raises
+    ------
+    UsageError
+        For an unknown gate or version.
+
+    """
+    from ..models.gates import FeatureGates as FeatureGateSet
+
+    try:
+        base = FeatureGateSet.for_version(version) if version else FeatureGateSet.all_on()
+        return FeatureGateSet.parse(switches, base)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
@@ -64,6 +106,7 @@ def seconds(text: str) -> float:
     ------
     UsageError
         If the text is none of these, or not above zero.
+
     """
     if re.fullmatch(r"\d+(?:\.\d+)?", text):
         total = float(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -12,7 +12,7 @@ from . import options
 from .exits import Exit
 
 
-class ReportFormat(str, Enum):
+class ReportFormat(StrEnum):
     """How problems are printed."""
 
     TABLE = "table"
@@ -54,7 +54,9 @@ def command(
     skip_validation: options.SkipValidation = False,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
-    output: Annotated[ReportFormat, typer.Option("--output", "-o", help="How problems are printed.")] = ReportFormat.TABLE,
+    output: Annotated[
+        ReportFormat, typer.Option("--output", "-o", help="How problems are printed.")
+    ] = ReportFormat.TABLE,
 ) -> None:
     """Check manifests as the API server would, all of them in one run. Exit code 2 if anything is refused."""
     from ..functions import validate

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..documents import AllocationDocument, ClaimAnswer, UnitAnswer
+from msgspec import UNSET
+
+from ..documents import AllocationDocument, ClaimAnswer, FallenDevices, NodeClass, UnitAnswer
 from ..models.claims import DeviceRequestAllocationResult
+from ..solver.tables import words
 
 HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")
 WIDE_HEADERS = (*HEADERS[:-1], "driver", "pool", "device", "share", "consumed", "flags")
@@ -35,11 +38,40 @@ def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
 
 
 def reasons(document: AllocationDocument) -> Iterator[str]:
-    """Why units were not allocated: a line a unit, then one for each reason, indented."""
+    """Why units were not allocated: a line a unit, its reasons, and by kind of node where the devices fell."""
     for unit in document.units:
         if unit.outcome != "Allocated":
             yield f"{_title(unit)}: {unit.outcome}"
             yield from (f"  {_about(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
+            for kind in unit.failures[_told_by_reasons(unit) :]:
+                yield from _failure(kind, unit)
+
+
+def _told_by_reasons(unit: UnitAnswer) -> int:
+    """The reasons give the request tables of the largest class of nodes, unless they are about something else."""
+    tables = unit.failures[0].requests if unit.failures else ()
+    filters = {row.filter for table in tables for row in table.fallen}
+    return int(any(reason.id in filters for reason in unit.reasons))
+
+
+def _failure(kind: NodeClass, unit: UnitAnswer) -> Iterator[str]:
+    more = f" and {kind.nodes - len(kind.names)} more" if kind.nodes > len(kind.names) else ""
+    yield f"  on {', '.join(name or 'any node' for name in kind.names)}{more}: {kind.message}"
+    for table in kind.requests:
+        fallen = ", ".join(_fallen(row) for row in table.fallen)
+        told = f"{table.devices} devices" + (f": {fallen}" if fallen else "")
+        claim = _about(table.claim, unit)
+        yield f"    {claim}request {table.request} needs {table.needed}, {table.fitting} fit; {told}"
+
+
+def _fallen(row: FallenDevices) -> str:
+    return " ".join(filter(None, (str(row.devices), words(row.filter), row.detail)))
+
+
+def timings(document: AllocationDocument) -> Iterator[str]:
+    """Wall times of the phases, if the document has them."""
+    if document.timings is not UNSET:
+        yield ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in document.timings.items())
 
 
 def _title(unit: UnitAnswer) -> str:

@@ -1,0 +1,124 @@
+"""From what the solver found to result documents."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from .documents import (
+    AllocationDocument,
+    ClaimAnswer,
+    FallenDevices,
+    NodeClass,
+    Outcome,
+    Reason,
+    RequestTable,
+    UnitAnswer,
+    ValidationDocument,
+    ValidationProblem,
+)
+from .models.base import api_name
+from .models.claims import AllocationResult
+from .models.manifests import Manifest
+from .models.pod_claims import ClaimRef
+from .models.problems import InputProblem, Source, has_errors
+from .models.rendering import RESOURCE_API
+from .models.writing import claim_manifest
+from .solver.outcome import UNALLOCATABLE, AllocationOutcome, NodeClassFailure, UnitOutcome
+from .solver.tables import DemandTable
+
+# A cluster has too many nodes to name them all for every unit.
+_NODES_NAMED = 5
+
+
+def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> AllocationDocument:
+    """The document of an ``allocate``."""
+    return AllocationDocument(
+        outcome=_outcome(found.outcome),
+        engine=found.engine,
+        units=tuple(_unit(unit) for unit in found.units),
+        feature_gates=found.gates.to_dict(),
+        verified=found.verified,
+        certified=all(_certified(unit) for unit in found.units),
+        statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
+        timings=found.seconds if timings else msgspec.UNSET,
+    )
+
+
+def allocated_manifests(found: AllocationOutcome) -> list[dict[str, Any]]:
+    """The claims that were allocated, as read (or as made from a template) plus ``status.allocation``."""
+    return [_manifest(ref, allocation) for unit in found.units for ref, allocation in unit.allocations]
+
+
+def validation_document(problems: Sequence[InputProblem]) -> ValidationDocument:
+    """The document of a ``validate``."""
+    return ValidationDocument(
+        valid=not has_errors(problems),
+        problems=tuple(
+            ValidationProblem(
+                severity=problem.severity,
+                source=str(problem.source),
+                kind=problem.kind,
+                name=problem.name,
+                field=problem.field,
+                message=problem.message,
+            )
+            for problem in problems
+        ),
+    )
+
+
+def _unit(found: UnitOutcome) -> UnitAnswer:
+    unit, got = found.unit, {ref.key: allocation for ref, allocation in found.allocations}
+    claims = [ref for ref in unit.claims if ref.key in got or not ref.allocated]
+    names = [f"{ref.namespace}/{ref.name}" for ref in unit.asked]
+    return UnitAnswer(
+        pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
+        node=found.node,
+        outcome=_outcome(found.outcome),
+        reasons=tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in found.reasons),
+        claims=tuple(
+            ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key)) for ref in claims
+        ),
+        failures=tuple(_node_class(failure, names) for failure in found.failures),
+    )
+
+
+def _node_class(failure: NodeClassFailure, claims: Sequence[str]) -> NodeClass:
+    return NodeClass(
+        nodes=len(failure.nodes),
+        names=failure.nodes[:_NODES_NAMED],
+        message=failure.message,
+        requests=tuple(_request(table, claims) for table in failure.tables),
+    )
+
+
+def _request(table: DemandTable, claims: Sequence[str]) -> RequestTable:
+    return RequestTable(
+        claim=claims[table.claim],
+        request=table.label,
+        needed=table.needed,
+        devices=table.devices,
+        fitting=table.fitting,
+        fallen=tuple(FallenDevices(filter=row.filter, detail=row.detail, devices=row.devices) for row in table.fallen),
+    )
+
+
+def _certified(unit: UnitOutcome) -> bool:
+    """Whether a no has a witness beside the search: on every kind of node some request finds too few devices alone."""
+    if unit.outcome != UNALLOCATABLE:
+        return True
+    return all(any(table.is_short for table in failure.tables) for failure in unit.failures)
+
+
+def _manifest(ref: ClaimRef, allocation: AllocationResult) -> dict[str, Any]:
+    version = ref.manifest.api_version if ref.manifest else RESOURCE_API
+    source = ref.manifest.source if ref.manifest else Source("", 0)
+    return claim_manifest(Manifest("ResourceClaim", version, ref.claim, ref.raw, source), allocation)
+
+
+def _outcome(text: str) -> Outcome:
+    return msgspec.convert(text, Outcome)

@@ -1,0 +1,119 @@
+"""``drasat allocate``: which devices each claim gets, on which node, and if none: why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+from .exits import Exit, UsageError, complain, tell
+
+if TYPE_CHECKING:
+    from ..results import AllocationResult
+
+_EXITS = {
+    "Allocated": Exit.DONE,
+    "Unallocatable": Exit.NO,
+    "Error": Exit.NO,
+    "Unknown": Exit.UNDECIDED,
+}
+
+
+def command(
+    filename: options.Filenames,
+    recursive: options.Recursive = False,
+    namespace: options.Namespace = None,
+    selector: options.Selector = "",
+    node: Annotated[
+        str | None,
+        typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
+    ] = None,
+    engine: options.Engine = "auto",
+    feature_gates: options.FeatureGates = "",
+    kubernetes_version: options.KubernetesVersion = None,
+    skip_validation: options.SkipValidation = False,
+    cel_errors: options.CelErrorPolicy = options.CelErrors.STRICT,
+    time_limit: options.TimeLimit = "60s",
+    seed: options.Seed = 0,
+    timings: options.Timings = False,
+    output: options.Output = options.Format.TABLE,
+) -> None:
+    """Allocate the claims that have no allocation: those of pods, and loose ones."""
+    from ..functions import allocate
+    from ..solver.load import load_all
+
+    gates = options.gates(feature_gates, kubernetes_version)
+    limit = options.seconds(time_limit)
+    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    try:
+        result = allocate(
+            loaded.cluster,
+            node=node,
+            namespace=namespace,
+            selector=selector,
+            engine=engine,
+            feature_gates=gates,
+            cel_errors=cel_errors.value,
+            time_limit=limit,
+            seed=seed,
+            timings=timings,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    _PRINT[output](result)
+    raise typer.Exit(_EXITS[result.outcome])
+
+
+def _table(result: AllocationResult) -> None:
+    from ..reports import allocation, tables
+
+    tables.show(allocation.HEADERS, list(allocation.rows(result.document)))
+    _say_why(result)
+
+
+def _wide(result: AllocationResult) -> None:
+    from ..reports import allocation, tables
+
+    tables.show(allocation.WIDE_HEADERS, list(allocation.wide_rows(result.document)))
+    _say_why(result)
+
+
+def _say_why(result: AllocationResult) -> None:
+    """Reasons go to stderr, and the wall times after them."""
+    from ..reports import allocation
+
+    tell(*allocation.reasons(result.document))
+    tell(*allocation.timings(result.document))
+
+
+def _manifests(result: AllocationResult) -> None:
+    from ..models.writing import to_yaml
+
+    print(to_yaml(result.manifests()), end="")
+    _say_why(result)
+
+
+def _names(result: AllocationResult) -> None:
+    for manifest in result.manifests():
+        print(f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}")
+
+
+def _json(result: AllocationResult) -> None:
+    print(result.to_json(), end="")
+
+
+def _yaml(result: AllocationResult) -> None:
+    print(result.to_yaml(), end="")
+
+
+_PRINT: dict[options.Format, Callable[[AllocationResult], None]] = {
+    options.Format.TABLE: _table,
+    options.Format.WIDE: _wide,
+    options.Format.JSON: _json,
+    options.Format.YAML: _yaml,
+    options.Format.MANIFESTS: _manifests,
+    options.Format.NAME: _names,
+}

@@ -1,0 +1,116 @@
+"""The public functions: the command line's verbs, with its options as keyword arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from .answers import allocated_manifests, allocation_document, validation_document
+from .models.cluster import Cluster
+from .models.gates import FeatureGates
+from .models.manifests import InputSource
+from .results import AllocationResult, ValidationResult
+from .solver.load import load
+
+if TYPE_CHECKING:
+    Progress = Callable[[int, int], None]
+
+__all__ = ["allocate", "load", "validate"]
+
+
+def allocate(
+    cluster: Cluster,
+    *,
+    node: str | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+    claims: Sequence[str] | None = None,
+    engine: str = "auto",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "strict",
+    time_limit: float | None = 60.0,
+    seed: int = 0,
+    timings: bool = False,
+    progress: Progress | None = None,
+) -> AllocationResult:
+    """Allocate the claims of pods, and loose claims.
+
+    Units are taken in the order read, each sees what earlier ones took, and the whole is verified jointly. Each goes
+    to the first node by name that fits it, and gets the devices that the scheduler would choose there (SRCH-4).
+
+    Parameters
+    ----------
+    cluster
+        What there is, and what is asked for; see ``load``.
+    node
+        Only this node; all loose claims are then one pod's claims.
+    namespace, selector, claims
+        Which pods and claims are asked about, by namespace, by labels as for kubectl, and by ``[namespace/]name``;
+        default all that have no allocation.
+    engine
+        ``auto``, ``backtracking`` or ``kube-scheduler``.
+    feature_gates
+        Switches by upstream name; what is not named is on.
+    cel_errors
+        What a CEL run-time error on a candidate does: ``kube`` (the allocation fails when the search gets there),
+        ``strict`` (such a device is never used; if nothing fits without it the outcome is ``Error``) or ``skip``.
+    time_limit
+        Seconds for everything; None for no limit. Units not decided in time are ``Unknown``.
+    seed
+        Decides the share ids.
+    timings
+        Put wall times into the document.
+    progress
+        Called with the number of units done and of all units.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown engine, policy, gate or claim, or a bad selector.
+
+    """
+    from .solver.allocate import allocate as solve
+
+    found = solve(
+        cluster,
+        node=node,
+        namespace=namespace,
+        selector=selector,
+        claims=claims,
+        engine=engine,
+        feature_gates=feature_gates,
+        cel_errors=cel_errors,
+        time_limit=time_limit,
+        seed=seed,
+        progress=progress,
+    )
+    return AllocationResult(allocation_document(found, timings=timings), allocated_manifests(found))
+
+
+def validate(
+    *sources: InputSource,
+    recursive: bool = False,
+    skip_validation: bool = False,
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+) -> ValidationResult:
+    """Say what the API server, or drasat, would refuse or warn about; nothing in the input raises.
+
+    Parameters
+    ----------
+    sources
+        As for ``load``.
+    recursive
+        Read folders and the folders below them.
+    skip_validation
+        Leave out what ``load(skip_validation=True)`` accepts.
+    feature_gates
+        Switches by upstream name; fields of a feature that is off are warned about.
+
+    """
+    from .solver.validate import validate as check
+
+    gates = (
+        feature_gates if isinstance(feature_gates, FeatureGates) else FeatureGates.all_on().with_(feature_gates or {})
+    )
+    problems = check(sources, gates, recursive=recursive, skip_validation=skip_validation)
+    return ValidationResult(validation_document(problems), problems)
