@@ -1,13 +1,13 @@
 """Pools of devices as one node sees them (dra-semantics section 5)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from .core import Node
 from .device_taints import TaintRules
 from .gates import FeatureGates
+from .generations import Generation, repeated
 from .identity import DeviceId, PoolId
 from .reach import ReachIndex, per_device, reachable_devices
 from .slices import CounterSet, Device, ResourceSlice
@@ -39,64 +39,6 @@ class PoolDevice:
         return self.id[1]
 
 
-class _Generation:
-    """All slices of one generation of a pool, on any node."""
-
-    def __init__(self) -> None:
-        self.positions: list[int] = []
-        self.slices: list[ResourceSlice] = []
-        # Slices that are ignored for their features, but count where the whole pool is counted (POOL-6).
-        self.ignored = 0
-
-    @property
-    def published(self) -> int:
-        return len(self.slices) + self.ignored
-
-    def add(self, position: int, slice_: ResourceSlice) -> None:
-        self.positions.append(position)
-        self.slices.append(slice_)
-
-    @cached_property
-    def counter_sets(self) -> tuple[CounterSet, ...]:
-        return tuple(counters for slice_ in self.slices for counters in slice_.spec.shared_counters or ())
-
-    @cached_property
-    def counter_problem(self) -> str:
-        """What is wrong with the counters of the pool (POOL-9); empty: nothing."""
-        names = [counters.name for counters in self.counter_sets]
-        if repeated := _repeated(names):
-            return f"duplicate counter set {repeated}"
-        known = {counters.name: frozenset(counters.counters or ()) for counters in self.counter_sets}
-        consumers = (device for slice_ in self.slices for device in slice_.spec.devices or ())
-        problems = (_counter_problem(device, known) for device in consumers if device.consumes_counters)
-        return next(filter(None, problems), "")
-
-    def others(self, kept: Iterable[int]) -> Iterator[ResourceSlice]:
-        """The slices beside the kept ones."""
-        relevant = frozenset(kept)
-        pairs = zip(self.positions, self.slices, strict=True)
-        return (slice_ for position, slice_ in pairs if position not in relevant)
-
-
-def _counter_problem(device: Device, known: dict[str, frozenset[str]]) -> str:
-    for consumption in device.consumes_counters or ():
-        if consumption.counter_set not in known:
-            return f"device {device.name} consumes from unknown counter set {consumption.counter_set}"
-        for counter in consumption.counters or ():
-            if counter not in known[consumption.counter_set]:
-                return f"device {device.name} consumes unknown counter {counter} of set {consumption.counter_set}"
-    return ""
-
-
-def _repeated(names: Iterable[str]) -> str | None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return name
-        seen.add(name)
-    return None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
     """A pool as a node sees it. Compared by identity: nodes that see the same share one object.
@@ -115,7 +57,7 @@ class Pool:
     counter_sets: tuple[CounterSet, ...] = ()
     # Some node-relevant device has binding conditions, so the pool comes last (POOL-11).
     binds: bool = False
-    _generation: _Generation | None = field(default=None, repr=False)
+    _generation: Generation | None = field(default=None, repr=False)
     _kept: tuple[int, ...] = field(default=(), repr=False)
 
     @property
@@ -163,7 +105,7 @@ class PoolIndex:
         self._partitionable = gates.partitionable_devices
         self._slices: list[ResourceSlice] = []
         self._rules = TaintRules(rules, gates)
-        self._generations: dict[PoolId, dict[int, _Generation]] = defaultdict(lambda: defaultdict(_Generation))
+        self._generations: dict[PoolId, dict[int, Generation]] = defaultdict(lambda: defaultdict(Generation))
         for slice_ in ordered:
             if _is_understood(slice_, gates):
                 self._generation(slice_).add(len(self._slices), slice_)
@@ -174,7 +116,7 @@ class PoolIndex:
         self._pools: dict[_View, Pool] = {}
         self._answers: dict[str, tuple[Node, tuple[Pool, ...]]] = {}
 
-    def _generation(self, slice_: ResourceSlice) -> _Generation:
+    def _generation(self, slice_: ResourceSlice) -> Generation:
         pool = slice_.spec.pool
         return self._generations[slice_.spec.driver, pool.name][pool.generation]
 
@@ -205,17 +147,32 @@ class PoolIndex:
         generations = self._generations[id_]
         newest = max(self._slices[position].spec.pool.generation for position in relevant)
         kept = tuple(position for position in relevant if self._slices[position].spec.pool.generation == newest)
-        declared = self._slices[kept[0]].spec.pool.resource_slice_count
-        if len(kept) != declared:
-            if max(generations) > newest:
-                return None
-            there = generations[newest].published
-            if there != declared:
-                reason = f"generation {newest} has {there} slices and declares {declared}"
-                return Pool(*id_, newest, INCOMPLETE, reason)
+        declared = self._declared(kept)
+        if len(kept) == declared:
+            return self._shared(id_, kept, self._only(kept, generations[newest]), node)
+        if max(generations) > newest:
+            return None
+        there = generations[newest].published
+        if there != declared:
+            reason = f"generation {newest} has {there} slices and declares {declared}"
+            return Pool(*id_, newest, INCOMPLETE, reason)
         return self._shared(id_, kept, generations[newest], node)
 
-    def _shared(self, id_: PoolId, kept: tuple[int, ...], generation: _Generation, node: Node) -> Pool:
+    def _declared(self, kept: Sequence[int]) -> int:
+        """The number of slices that one slice declares: the first with a node name, which the scheduler lists first."""
+        local = (position for position in kept if self._slices[position].spec.node_name)
+        return self._slices[next(local, kept[0])].spec.pool.resource_slice_count
+
+    def _only(self, kept: Sequence[int], generation: Generation) -> Generation:
+        """The kept slices: where they are as many as declared, surplus ones elsewhere are not looked at (POOL-4)."""
+        if len(generation.slices) == len(kept):
+            return generation
+        alone = Generation()
+        for position in kept:
+            alone.add(position, self._slices[position])
+        return alone
+
+    def _shared(self, id_: PoolId, kept: tuple[int, ...], generation: Generation, node: Node) -> Pool:
         view = kept, tuple(self._reachable(position, node) for position in kept)
         pool = self._pools.get(view)
         if pool is None:
@@ -226,7 +183,7 @@ class PoolIndex:
         slice_ = self._slices[position]
         return reachable_devices(slice_, node) if per_device(slice_) else None
 
-    def _make(self, id_: PoolId, view: _View, generation: _Generation) -> Pool:
+    def _make(self, id_: PoolId, view: _View, generation: Generation) -> Pool:
         newest = generation.slices[0].spec.pool.generation
         kept, reachable = view
         if problem := self._problem(kept, generation):
@@ -237,10 +194,10 @@ class PoolIndex:
         binds = any(member.device.binding_conditions is not None for member in devices)
         return Pool(*id_, newest, COMPLETE, "", tuple(devices), generation.counter_sets, binds, generation, kept)
 
-    def _problem(self, kept: Iterable[int], generation: _Generation) -> str:
+    def _problem(self, kept: Iterable[int], generation: Generation) -> str:
         names = (device.name for position in kept for device in self._slices[position].spec.devices or ())
-        if repeated := _repeated(names):
-            return f"duplicate device {repeated}"
+        if twice := repeated(names):
+            return f"duplicate device {twice}"
         return generation.counter_problem if self._partitionable else ""
 
 

@@ -1,5 +1,6 @@
 """Pools as a node sees them."""
 
+import msgspec
 import pytest
 from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
@@ -73,7 +74,7 @@ def test_devices_for_other_nodes_stay_in_the_order():
     "fields", [{"per_device_node_selection": True}, {"shared_counters": (counter_set("c", x="1"),)}]
 )
 def test_partitioning_slices_do_not_exist_with_the_gate_off(fields):
-    """POOL-2: not even for completeness."""
+    """POOL-2: not for the slices of the node."""
     other = {"devices": [Device(name="d", all_nodes=True)]} if "per_device_node_selection" in fields else {}
     slices = [
         resource_slice("a", devices=devices("x")),
@@ -81,6 +82,30 @@ def test_partitioning_slices_do_not_exist_with_the_gate_off(fields):
     ]
     assert [pool.status for pool in see(slices, gates=PLAIN)] == ["complete"]
     assert [pool.status for pool in see(slices)] == ["incomplete"]
+
+
+def test_partitioning_slices_count_where_the_whole_pool_is_counted():
+    """POOL-2, POOL-6: as the scheduler does it, for the number of slices and for newer generations."""
+    slices = [
+        resource_slice("a", count=2, devices=devices("x")),
+        resource_slice("b", count=2, node_name="n2", shared_counters=(counter_set("c", x="1"),)),
+    ]
+    assert [pool.status for pool in see(slices, gates=PLAIN)] == ["complete"]
+    newer = resource_slice("c", generation=2, node_name="n2", shared_counters=(counter_set("c", x="1"),))
+    assert see([*slices[:1], newer], gates=PLAIN) == ()
+
+
+@pytest.mark.parametrize(("on", "seen"), [(True, ["p", "q"]), (False, ["q"])])
+def test_slices_with_compatibility_groups_are_ignored_with_the_gate_off(on, seen):
+    """GRP-5: as the scheduler does it, a single device that declares groups is enough."""
+    (consumed,) = consumes("c", x="1")
+    grouped = devices("d", consumes_counters=(msgspec.structs.replace(consumed, compatibility_groups=("g",)),))
+    slices = [
+        resource_slice("a", devices=(*grouped, *devices("e"))),
+        resource_slice("b", pool="q", devices=devices("f")),
+    ]
+    pools = see(slices, gates=GATES.with_({"DRADeviceCompatibilityGroups": on}))
+    assert [pool.name for pool in pools] == seen
 
 
 def test_an_empty_list_of_counter_sets_is_no_partitioning():
@@ -105,6 +130,25 @@ def test_the_number_of_slices_must_be_equal(count, status):
     (pool,) = see(slices)
     assert pool.status == status
     assert bool(pool.devices) == (status == "complete")
+
+
+@pytest.mark.parametrize(("local", "shared", "status"), [(2, 1, "complete"), (1, 2, "incomplete")])
+def test_slices_that_disagree_about_their_number(local, shared, status):
+    """POOL-4: the first slice with a node name is asked, then the first by name."""
+    slices = [
+        resource_slice("a", count=shared, all_nodes=True, devices=devices("a")),
+        resource_slice("b", count=local, devices=devices("b")),
+    ]
+    assert [pool.status for pool in see(slices)] == [status]
+
+
+def test_surplus_slices_elsewhere_do_not_matter():
+    """POOL-4: with as many slices as declared, the cluster is not consulted."""
+    slices = [
+        resource_slice("a", devices=devices("a")),
+        resource_slice("b", node_name="n2", devices=devices("b", consumes_counters=consumes("nope", x="1"))),
+    ]
+    assert [(pool.status, names(pool)) for pool in see(slices)] == [("complete", ["a"])]
 
 
 def test_a_pool_with_a_newer_generation_elsewhere_vanishes():
