@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 from ...cel.devices import DeviceShapes, PreparedDevice
-from ...cel.environment import DEVICE_VARIABLES
 from ...cel.errors import CelCompileError, CelError
 from ...cel.program import Program
 from ...cel.selector import Selector
+from ...cel.types import DEVICE
 from ...cel.values import Optional, Value
 from ...models.slices import DeviceAttribute
 from ...models.versions import Version
@@ -66,7 +66,7 @@ class Expressions:
 
     def derived(self, expression: str, entry: Published) -> Typed | Finding:
         """Compute the value that an expression gives an attribute of the device, or the error (CON-12)."""
-        program = _compiled(self._derivations, expression, lambda text: Program(text, DEVICE_VARIABLES))
+        program = _compiled(self._derivations, expression, _derivation)
         try:
             if isinstance(program, CelError):
                 raise program
@@ -92,12 +92,17 @@ def _compiled(
     return known[text]
 
 
+def _derivation(text: str) -> Program:
+    return Program(text, {"device": DEVICE})
+
+
 def _typed_value(value: Value) -> Typed | Finding:
     if isinstance(value, Optional):
         value = value.value
-    elements = value if isinstance(value, list) else [value]
+    is_list = isinstance(value, (list, tuple))
+    elements = value if is_list else [value]
     kinds = {_KINDS.get(type(element), "") for element in elements}
     if "" in kinds or len(kinds) > 1:
         return Finding("CON-12", "the value is neither a scalar nor a list of scalars of one type")
     scalars = tuple(element.text if isinstance(element, Version) else element for element in elements)
-    return next(iter(kinds), ""), scalars, isinstance(value, list)
+    return next(iter(kinds), ""), scalars, is_list
