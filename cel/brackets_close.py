@@ -50,7 +50,7 @@ def _method(bracket: Bracket, around: Expression, functions: frozenset[str], rep
     if qualified == "cel.bind" and len(args) == 3:
         around.replace(macros.bind(args, bracket.pos, report), bracket.depth)
     elif macros.is_macro(name, len(args)):
-        around.step(macros.macro(name, args, bracket.pos, report), bracket.depth)
+        around.step(macros.macro(name, around.receiver, args, bracket.pos, report), bracket.depth)
     elif qualified is not None and qualified.lstrip(".") in functions:
         around.replace(Call(qualified, tuple(args), bracket.pos), bracket.depth)
     else:

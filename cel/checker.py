@@ -8,7 +8,7 @@ from typing import Any
 
 from . import syntax, types
 from .checker_base import CheckerBase
-from .checker_macros import MACROS
+from .checker_macros import MACROS, REPEATING
 from .declarations import Declarations
 from .errors import CelCompileError, Issue
 from .library import Overload
@@ -152,10 +152,12 @@ class _Checker(CheckerBase):
         return left
 
     def _logical(self, node: syntax.Logical) -> Walk[Type]:
+        result = BOOL
         for operand in node.operands:
             found = yield operand
-            self.expect(position(operand), BOOL, found)
-        return self.keep(node.pos, BOOL)
+            if not self.expect(position(operand), BOOL, found):
+                result = ERROR
+        return self.keep(node.pos, result)
 
     def _conditional(self, node: syntax.Conditional) -> Walk[Type]:
         found = []
@@ -196,9 +198,12 @@ class _Checker(CheckerBase):
     # --- postfix steps
 
     def _postfix(self, node: Postfix) -> Walk[Type]:
+        begun = len(self.issues)
         found = yield node.operand
         before: Node | Step = node.operand
         for step in node.steps:
+            if type(step) is syntax.Macro and step.name in REPEATING:
+                self.repeat(begun)
             # A macro complains of its range where the range stands.
             place = before.pos if before is not node.operand else position(node.operand)
             found = yield from self._steps[type(step)](step, found, place)
@@ -219,24 +224,26 @@ class _Checker(CheckerBase):
         if target.name == "optional_type":
             target, optional = self.known.resolve(target.params[0]), True
         found = self._plain_field(pos, target, field)
-        return optional_of(found) if optional and found is not ERROR else found
+        return optional_of(found) if optional else found
 
     def _plain_field(self, pos: int, target: Type, field: str) -> Type:
         if target.param:
             self.known.assignable([DYN], [target])
             return DYN
-        if target in (DYN, types.ANY):
+        if target in (DYN, types.ANY, ERROR):
             return DYN
-        if target is ERROR:
-            return ERROR
         if target.name == "map":
             return target.params[1]
         if target not in self._declarations.fields:
-            return self.report(pos, f"type '{self.shown(target)}' does not support field selection")
+            return self._no_field(pos, f"type '{target}' does not support field selection")
         fields = self._declarations.fields[target]
         if fields is None:
             return self.report(pos, f"unexpected failed resolution of '{target}'")
-        return fields.get(field) or self.report(pos, f"undefined field '{field}'")
+        return fields.get(field) or self._no_field(pos, f"undefined field '{field}'")
+
+    def _no_field(self, pos: int, message: str) -> Type:
+        self.report(pos, message)
+        return DYN
 
     def _index(self, step: syntax.Index, target: Type, place: int) -> Walk[Type]:
         key = yield step.key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from .errors import Issue
+from .errors import MAX_REPORTED, Issue
 from .library import Overload
 from .types import BOOL, DYN, ERROR, Type, parameter
 from .unify import Substitution
@@ -30,15 +30,23 @@ class CheckerBase:
         self.issues.append(Issue(pos, message))
         return ERROR
 
+    def repeat(self, begun: int) -> None:
+        """Complain again of all since a number of complaints: cel-go checks the target of some macros twice."""
+        if len(self.issues) <= MAX_REPORTED:
+            self.issues += self.issues[begun:]
+
     def keep(self, pos: int, type_: Type) -> Type:
         """Remember the type of an operation or leaf."""
         self.types[pos] = type_
         return type_
 
-    def expect(self, pos: int, wanted: Type, found: Type) -> None:
-        """Complain where a type does not fit the one that is needed."""
-        if not self.known.assignable([wanted], [found]):
-            self.report(pos, f"expected type '{self.shown(wanted)}' but found '{self.shown(found)}'")
+    def expect(self, pos: int, wanted: Type, found: Type) -> bool:
+        """Whether a type fits the one that is needed; a complaint where it does not."""
+        if self.known.assignable([wanted], [found]):
+            return True
+        wanted, found = self.known.resolve(wanted), self.known.resolve(found)
+        self.report(pos, f"expected type '{wanted}' but found '{found}'")
+        return False
 
     def apply(
         self, name: str, pos: int, args: Sequence[Type], signatures: Sequence[Signature], *,

@@ -32,10 +32,9 @@ def _loop(checker: CheckerBase, step: Macro, target: Type, place: int) -> tuple[
         key, value = target.params
         return key, value
     if target not in (DYN, ERROR):
-        shown = checker.known.resolve(target, DYN)
-        message = f"expression of type '{shown}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        message = f"expression of type '{target}' cannot be range of a comprehension (must be list, map, or dynamic)"
         return (checker.report(place, message),) * 2
-    return target, target
+    return DYN, DYN
 
 
 def _names(checker: CheckerBase, step: Macro, target: Type, place: int) -> dict[str, Type]:
@@ -96,7 +95,9 @@ def _transform_map(checker: CheckerBase, step: Macro, target: Type, place: int) 
 def _transform_entries(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
     condition, body, _ = yield from _collected(checker, step, target, place)
     entries = map_of(checker.known.fresh(), checker.known.fresh())
-    result, _ = checker.apply("cel.@mapInsert", step.pos, [entries, body], _INSERT)
+    result, fitting = checker.apply("cel.@mapInsert", step.pos, [entries, body], _INSERT)
+    if not fitting:
+        result = entries
     if step.condition is not None:
         checker.choose(step.pos, condition, result, result)
     return result
@@ -111,14 +112,15 @@ def _sort_by(checker: CheckerBase, step: Macro, target: Type, place: int) -> Wal
 def _optional(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
     """``optMap`` and ``optFlatMap``: the body on the value of an optional, as an optional."""
     assert step.body is not None
-    checker.apply("hasValue", step.pos, [target], _HAS_VALUE, member=True)
+    present, _ = checker.apply("hasValue", step.pos, [target], _HAS_VALUE, member=True)
     value, _ = checker.apply("value", step.pos, [target], _VALUE, member=True)
     with checker.scope({step.variables[0]: value}):
         body = yield step.body
     nothing = optional_of(checker.known.fresh())
-    return checker.choose(step.pos, BOOL, optional_of(body) if step.name == "optMap" else body, nothing)
+    return checker.choose(step.pos, present, optional_of(body) if step.name == "optMap" else body, nothing)
 
 
+REPEATING = frozenset({"optMap", "optFlatMap"})
 MACROS: dict[str, Callable[[CheckerBase, Macro, Type, int], Walk[Type]]] = {
     "all": _predicate,
     "exists": _predicate,

@@ -20,6 +20,8 @@ from .type_text import parse_type
 from .types import ANY, BOOL, DEVICE, DYN, Type, full_name
 from .validators import validate
 
+# In the order of cel-go: where the type of an operand is still open, the first overload that fits decides it.
+_OPERATORS = [Function(one.name, tuple(sorted(one.overloads, key=lambda overload: overload.id))) for one in OPERATORS]
 TOO_COSTLY = "too complex, exceeds cost limit"
 
 
@@ -80,7 +82,7 @@ def dra_environment(
     if not allow_multiple_allocations:
         del fields["allowMultipleAllocations"]
     functions = [function for function in FUNCTIONS if includes or function.name != "includes"]
-    declarations = Declarations.of([*OPERATORS, *functions], {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
+    declarations = Declarations.of([*_OPERATORS, *functions], {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
     return Environment(declarations, device_sizes, frozenset({BOOL, value}))
 
 
@@ -98,4 +100,4 @@ def generic_environment(
     declared = {
         name: parse_type(type_) if isinstance(type_, str) else type_ for name, type_ in (variables or {}).items()
     }
-    return Environment(Declarations.of([*OPERATORS, *FUNCTIONS, *functions], declared), sizes)
+    return Environment(Declarations.of([*_OPERATORS, *FUNCTIONS, *functions], declared), sizes)

@@ -62,11 +62,10 @@ class _Estimator(EstimatorBase):
 
     def _ident(self, node: syntax.Ident) -> Subject:
         type_ = self.result_type(node.pos)
-        for scope in reversed(self.scopes):
-            if node.name in scope:
-                bound = scope[node.name]
-                return Subject(ONE, type_, bound.size, bound.path, bound.key, bound.item)
-        return Subject(ONE, type_, path=(node.name.removeprefix("."),))
+        bound = self._bound(node.name)
+        if bound is None:
+            return Subject(ONE, type_, path=(node.name.removeprefix("."),))
+        return Subject(ONE, type_, bound.size, bound.path, bound.key, bound.item)
 
     def _list(self, node: syntax.ListLiteral) -> Walk[Subject]:
         cost, item = LIST_COST, None
@@ -154,14 +153,24 @@ class _Estimator(EstimatorBase):
         return self._apply(node.pos, args)
 
     def _bind(self, node: syntax.Bind) -> Walk[Subject]:
-        """A loop over an empty list, as cel-go expands it."""
+        """A loop over an empty list, as cel-go expands it.
+
+        Of a result that is the variable itself cel-go forgets the size, unless a macro around has bound the same name:
+        then it takes that for it.
+        """
         init = yield node.init
         with self.scope({node.variable: init}):
             body = yield node.body
         cost = plus(init.cost, LIST_COST, body.cost)
-        if type(node.body) is syntax.Ident and node.body.name == node.variable and init.path is None:
-            return Subject(cost, body.type)
-        return Subject(cost, body.type, self.size(body), None, body.key, body.item)
+        if type(node.body) is syntax.Ident and node.body.name == node.variable:
+            body = self._bound(node.variable) or Subject(body.cost, body.type, path=body.path)
+            if body.size is None and body.path is None:
+                return Subject(cost, self.result_type(node.pos))
+        return Subject(cost, self.result_type(node.pos), self.size(body), None, body.key, body.item)
+
+    def _bound(self, name: str) -> Subject | None:
+        """What a macro around has bound to a name."""
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
 
     # --- postfix steps
 

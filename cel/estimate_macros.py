@@ -81,7 +81,7 @@ def _collect(estimator: EstimatorBase, step: Macro, target: Subject, start: Rang
     if step.condition is not None:
         each = plus(condition, either(each, ONE))
     cost = plus(target.cost, start, times(estimator.size(target), each), ONE)
-    item = estimator.size(body) if start is _LIST else None
+    item = either(FREE, estimator.size(body)) if start is _LIST else None
     return Subject(cost, estimator.result_type(step.pos), estimator.size(target), item=item)
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .errors import Issue
-from .syntax import Bind, Has, Ident, Macro, Node, Postfix, Select, position
+from .syntax import Bind, Has, Ident, Literal, Macro, MapLiteral, Node, Postfix, Select, Struct, position
 
 Report = Callable[[Issue], None]
 ACCUMULATOR = "__result__"
+_SORTED = "a list, identifier, comprehension, call or select expression"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,11 @@ def is_macro(name: str, count: int) -> bool:
     return (name, count) in _FORMS
 
 
-def macro(name: str, args: list[Node], pos: int, report: Report) -> Macro:
+def macro(name: str, receiver: Node, args: list[Node], pos: int, report: Report) -> Macro:
     """The macro step for a method call that ``is_macro``; wrong arguments are reported and stood in for."""
     form = _FORMS[name, len(args)]
+    if name == "sortBy" and type(receiver) in (Literal, MapLiteral, Struct):
+        report(Issue(receiver.pos, f"sortBy can only be applied to {_SORTED}"))
     variables = tuple(_variable(arg, form.complaint, report) for arg in args[: form.variables])
     if len(variables) == 2 and variables[0] == variables[1]:
         report(Issue(args[1].pos, f"duplicate variable name: {variables[1]}"))

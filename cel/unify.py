@@ -20,7 +20,7 @@ class Substitution:
     def fresh(self) -> Type:
         """A type parameter that nothing else uses."""
         self._made += 1
-        return Type(f"_var{self._made}", param=True)
+        return Type(f"_var{self._made - 1}", param=True)
 
     def instance(self, type_: Type, names: dict[Type, Type]) -> Type:
         """A declared type with its parameters replaced by fresh ones, kept in ``names`` for the next."""
