@@ -1,0 +1,42 @@
+"""Families are neither too easy nor too hard: measured with the backtracking engine."""
+
+import pytest
+from drasat.models.gates import FeatureGates
+from drasat.models.selection import pod_fits
+from drasat.models.units import units
+from drasat.problem.in_use import Ledger
+from drasat.scenarios.families import FAMILIES, member
+from drasat.solver.attempts import Ending, Session
+from drasat.solver.backtracking import Backtracking
+
+GATES = FeatureGates.all_on()
+SEEDS = range(80)
+
+
+def _place(engine, cluster, unit, ledger):
+    """The allocations of a unit on the first node that has them; None without any."""
+    claims = [ref.claim for ref in unit.asked]
+    for node in cluster.nodes.values():
+        if unit.pod is None or not pod_fits(unit.pod.spec, node):
+            attempt = engine.attempt(node, claims, ledger, None)
+            if attempt.ending is Ending.ALLOCATED:
+                ledger.commit((ref.key, got) for ref, got in zip(unit.asked, attempt.allocations, strict=True))
+                return attempt.allocations
+    return None
+
+
+def _solve(cluster):
+    """Whether everything can be allocated, and how many steps beyond one for each device taken or kind of thing."""
+    engine, ledger = Backtracking(Session(cluster, GATES, "kube", 0)), Ledger(cluster.usage(GATES))
+    placed = [_place(engine, cluster, unit, ledger) for unit in units(cluster)]
+    taken = sum(len(allocation.devices.results) for unit in placed for allocation in unit or ())
+    return all(unit is not None for unit in placed), engine.counts.steps - 2 * taken - 8
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_about_half_can_be_allocated_and_many_need_to_go_back(family, load):
+    solved = [_solve(load(member(family, seed))) for seed in SEEDS]
+    feasible = sum(placed for placed, _ in solved) / len(SEEDS)
+    went_back = sum(extra > 0 for _, extra in solved) / len(SEEDS)
+    assert 0.35 <= feasible <= 0.65
+    assert went_back >= 0.1
