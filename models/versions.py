@@ -14,8 +14,17 @@ Key: TypeAlias = tuple[int, int, int, bool, tuple[Identifier, ...]]
 _UINT64_MAX = 2**64 - 1
 _MOST_REMEMBERED = 4096
 _NUMBER = r"(0|[1-9][0-9]*)"
-_WORDS = r"[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*"
-_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_WORDS}))?(?:\+{_WORDS})?")
+_LETTERS = "[0-9A-Za-z-]"
+# Numeric identifiers have no leading zeros, others may.
+_IDENTIFIER = rf"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-]{_LETTERS}*)"
+_VERSION = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+{_LETTERS}+(?:\.{_LETTERS}+)*)?"
+)
+_WORD = re.compile(rf"{_LETTERS}+")
+_DIGITS = re.compile("[0-9]*")
+_NAMES = ("Major", "Minor", "Patch")
+_MOST_DIGITS = 20
+_MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -58,25 +67,21 @@ class Version:
 def _parse(text: str) -> Version:
     match = _VERSION.fullmatch(text)
     if match is None:
-        raise ValueError(f"invalid semantic version {text[:100]!r}")
+        raise ValueError(_complaint(text))
     major, minor, patch = (_number(part) for part in match.group(1, 2, 3))
     words = match[4].split(".") if match[4] else []
     return Version((major, minor, patch, not words, tuple(map(_identifier, words))), text)
 
 
 def _identifier(word: str) -> Identifier:
-    if not word.isdigit():
-        return (1, 0, word)
-    if word[0] == "0" and word != "0":
-        raise ValueError(f"numeric pre-release identifier {word[:100]!r} has leading zeros")
-    return (0, _number(word), "")
+    return (0, _number(word), "") if word.isdigit() else (1, 0, word)
 
 
 def _number(digits: str) -> int:
-    number = int(digits) if len(digits) <= 20 else _UINT64_MAX + 1
-    if number > _UINT64_MAX:
-        raise ValueError(f"number {digits[:100]!r} of a semantic version is out of range")
-    return number
+    flaw = _uint_flaw(digits)
+    if flaw:
+        raise ValueError(flaw)
+    return int(digits)
 
 
 def _normalize(text: str) -> str:
@@ -92,3 +97,50 @@ def _without_leading_zeros(part: str) -> str:
         return part
     digits = part.lstrip("0")
     return digits if digits[:1].isdigit() else "0" + digits
+
+
+def _complaint(text: str) -> str:
+    """What upstream says of a text that is no version; it stops at the first flaw."""
+    parts = text.split(".", 2)
+    if len(parts) < 3:
+        return "No Major.Minor.Patch elements found" if text else "Version string empty"
+    rest, plus, build = parts[2].partition("+")
+    patch, dash, words = rest.partition("-")
+    flaws = [_number_flaw(name, part) for name, part in zip(_NAMES, (*parts[:2], patch), strict=True)]
+    flaws += [_word_flaw(word) for word in words.split(".") if dash]
+    flaws += [_build_flaw(word) for word in build.split(".") if plus]
+    return next(filter(None, flaws))
+
+
+def _number_flaw(name: str, part: str) -> str:
+    if not _DIGITS.fullmatch(part):
+        return f'Invalid character(s) found in {name.lower()} number "{_shown(part)}"'
+    if len(part) > 1 and part[0] == "0":
+        return f'{name} number must not contain leading zeroes "{_shown(part)}"'
+    return _uint_flaw(part)
+
+
+def _uint_flaw(digits: str) -> str:
+    if digits and len(digits) <= _MOST_DIGITS and int(digits) <= _UINT64_MAX:
+        return ""
+    return f'strconv.ParseUint: parsing "{_shown(digits)}": {"value out of range" if digits else "invalid syntax"}'
+
+
+def _word_flaw(word: str) -> str:
+    if word and _DIGITS.fullmatch(word):
+        if len(word) > 1 and word[0] == "0":
+            return f'Numeric PreRelease version must not contain leading zeroes "{_shown(word)}"'
+        return _uint_flaw(word)
+    if not word:
+        return "Prerelease is empty"
+    return "" if _WORD.fullmatch(word) else f'Invalid character(s) found in prerelease "{_shown(word)}"'
+
+
+def _build_flaw(word: str) -> str:
+    if not word:
+        return "Build meta data is empty"
+    return "" if _WORD.fullmatch(word) else f'Invalid character(s) found in build meta data "{_shown(word)}"'
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "..."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from ..errors import CelRuntimeError
@@ -88,7 +87,7 @@ def _parse_timestamp(text: str) -> Timestamp:
     ns = parse_timestamp(text)
     if ns is None:
         raise _refusal("google.protobuf.Timestamp")
-    return Timestamp(ns)
+    return Timestamp.checked(ns)
 
 
 def _decode(value: bytes) -> str:
@@ -120,7 +119,7 @@ def _same(value: Value) -> Value:
 
 def _decoded_size(operands: tuple[Operand, ...]) -> Range:
     """Characters take up to four bytes."""
-    return Range(math.ceil(operands[0].size.min / 4), operands[0].size.max)
+    return Range(operands[0].size.min // 4, operands[0].size.max)
 
 
 def _encoded_size(operands: tuple[Operand, ...]) -> Range:

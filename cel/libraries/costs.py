@@ -18,7 +18,7 @@ from ..values import CelMap, Value
 
 Cost: TypeAlias = Callable[[tuple[Value, ...], Value], int]
 Estimator: TypeAlias = Callable[[tuple[Operand, ...]], Estimate]
-ResultSize: TypeAlias = Callable[[tuple[Operand, ...]], Range]
+ResultSize: TypeAlias = Callable[[tuple[Operand, ...]], Range | None]
 
 STRING_FACTOR = 0.1
 REPLACE_FACTOR = 0.2
@@ -64,9 +64,8 @@ def up_to_size(index: int) -> ResultSize:
     return lambda operands: Range(0, operands[index].size.max)
 
 
-def unknown_size(operands: tuple[Operand, ...]) -> Range:
-    """A result of any size."""
-    return UNKNOWN
+def unknown_size(operands: tuple[Operand, ...]) -> None:
+    """A result of which no more is known than its type tells."""
 
 
 def nothing() -> Rule:

@@ -20,6 +20,7 @@ from .name_rules import (
     prefix_of,
     qualified_name,
 )
+from .quoting import go_quote
 from .time_text import is_date
 from .urls import parse_url
 
@@ -51,7 +52,7 @@ def _uri(text: str) -> Complaints:
     try:
         parse_url(text)
     except ValueError as error:
-        return [f'parse "{text}": {error}']
+        return [f"parse {go_quote(text)}: {error}"]
     return []
 
 

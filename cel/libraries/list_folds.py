@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import CelRuntimeError
 from ..library import Function
 from ..types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
-from ..values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, comparable, compare, equal
+from ..values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, compare, equal
 from .costs import traversal
 from .declare import method, no_overload
 
@@ -20,8 +20,11 @@ _ORDERED = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
 
 
 def _order(a: Value, b: Value) -> int:
-    """As ``compare``, but values that cannot be compared count as in order."""
-    return compare(a, b) if comparable(a, b) else 0
+    """As ``compare``, but values that cannot be compared (NaN, other types) count as in order."""
+    try:
+        return compare(a, b)
+    except CelRuntimeError:
+        return 0
 
 
 def _extreme(name: str, sign: int, values: Sequence[Value]) -> Value:

@@ -9,7 +9,7 @@ from ..errors import CelRuntimeError
 from ..library import Estimate, Function, Operand, Overload, Range
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
 from ..values import Duration, Timestamp, UInt, Value, equal
-from .costs import LIST_CREATION, STRING_FACTOR, UNBOUNDED, Rule, literal_int, of_size, part, plus, size
+from .costs import LIST_CREATION, STRING_FACTOR, UNBOUNDED, Rule, literal_int, part, plus, size
 from .declare import MOST_ELEMENTS, check_elements, function, method, only
 
 _T = parameter("T")
@@ -109,7 +109,7 @@ def _range(count: int) -> list[int]:
 def _estimate_slice(operands: tuple[Operand, ...]) -> Estimate:
     """Bounds that are written out give the size; where one is not, it is as far out as it may be."""
     start, end = literal_int(operands[1]) or 0, literal_int(operands[2])
-    length = (operands[0].size.max if end is None else end) - start
+    length = (operands[0].size.max if end is None else max(end, 0)) - max(start, 0)
     if length < 0 or (operands[0].size.max == UNBOUNDED and end is None):
         length = UNBOUNDED
     return _made(Range(length, length))
@@ -135,9 +135,9 @@ def _squares(count: int, texts: bool) -> float:
 
 
 def _pairwise_cost(args: tuple[Value, ...], result: Value) -> int:
-    values = args[0]
-    texts = bool(size(values)) and type(values[0]) in (str, bytes)
-    return _BASE + int(_squares(size(values), texts))
+    """The last argument holds what is compared."""
+    texts = bool(size(args[-1])) and type(args[-1][0]) in (str, bytes)
+    return _BASE + int(_squares(size(args[0]), texts))
 
 
 def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Estimate:
@@ -197,7 +197,7 @@ FUNCTIONS: tuple[Function, ...] = (
                 (list_of(DYN), INT),
                 list_of(DYN),
                 _flatten,
-                cost=lambda args, result: _BASE + size(args[0]) * max(args[1], 0),
+                cost=lambda args, result: _BASE + size(args[0]) * (args[1] if args[1] >= 0 else 1),
                 estimate=_estimate_flatten,
             ),
         ),
@@ -212,7 +212,7 @@ FUNCTIONS: tuple[Function, ...] = (
             _LIST,
             _reverse,
             cost=lambda args, result: _BASE + size(result),
-            estimate=lambda operands: _made(of_size(0)(operands)),
+            estimate=lambda operands: _made(operands[0].size),
         ),
     ),
     only("distinct", method("list_distinct", (_LIST,), _LIST, _distinct, **_pairwise(texts=False))),

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ..errors import CelRuntimeError
 from ..library import Estimate, Function, Operand, Range
 from ..types import BOOL, CIDR, INT, IP, STRING
-from ..values import register
+from ..values import Value, register
 from .costs import REPLACE_FACTOR, STRING_FACTOR, Rule, part, per_length, plus, scaled, size
 from .declare import function, method, no_overload, only
 
@@ -36,10 +36,6 @@ class Cidr:
     def network(self) -> IPv4Network | IPv6Network:
         """The network the address is in."""
         return ip_network((int(self.address).to_bytes(self.address.max_prefixlen // 8, "big"), self.bits), strict=False)
-
-    def __len__(self) -> int:
-        """The size that costs are counted by: bytes of the prefix."""
-        return -(-self.bits // 8)
 
     def __str__(self) -> str:
         return f"{address_text(self.address)}/{self.bits}"
@@ -179,13 +175,21 @@ def _masked(cidr: Cidr) -> Cidr:
     return Cidr(cidr.network.network_address, cidr.bits)
 
 
-def _containment(parsed: bool, network: bool) -> Rule:
-    """For ``containsIP`` and, when ``network`` is set, ``containsCIDR``; the other side may have to be parsed."""
+def _prefix_bytes(value: Value) -> int:
+    return -(-value.bits // 8) if type(value) is Cidr else 1
 
-    def cost(args: tuple[object, ...], result: object) -> int:
-        total = part(size(args[0]), REPLACE_FACTOR)
+
+def _containment(parsed: bool, network: bool) -> Rule:
+    """For ``containsIP`` and, when ``network`` is set, ``containsCIDR``; the other side may have to be parsed.
+
+    What counts is how many bytes the prefix has.
+    """
+
+    def cost(args: tuple[Value, ...], result: Value) -> int:
+        prefix = _prefix_bytes(args[0])
+        total = part(prefix, REPLACE_FACTOR)
         if network:
-            total += part(size(args[0]), STRING_FACTOR) + 1
+            total += part(prefix, STRING_FACTOR) + 1
         return total if parsed else total + part(size(args[1]), STRING_FACTOR)
 
     def estimate(operands: tuple[Operand, ...]) -> Estimate:

@@ -9,7 +9,7 @@ from ..library import Function
 from ..types import BOOL, list_of, optional_of, parameter
 from ..values import NONE, Duration, Optional, Timestamp, Value
 from ..values_time import TIMESTAMP_MIN
-from .costs import nothing, of_size, sized
+from .costs import nothing
 from .declare import function, method, only
 
 _V = parameter("V")
@@ -55,7 +55,7 @@ def _unwrap(optionals: Sequence[Optional]) -> list[Value]:
 
 # The compiler evaluates the argument of or and orValue only where it is needed; these serve where both are at hand.
 FUNCTIONS: tuple[Function, ...] = (
-    only("optional.of", function("optional_of", (_V,), _OPTIONAL, Optional, **sized(of_size(0)))),
+    only("optional.of", function("optional_of", (_V,), _OPTIONAL, Optional)),
     only("optional.none", function("optional_none", (), _OPTIONAL, lambda: NONE)),
     only("optional.ofNonZeroValue", function("optional_ofNonZeroValue", (_V,), _OPTIONAL, _of_non_zero)),
     only("hasValue", method("optional_hasValue", (_OPTIONAL,), BOOL, lambda optional: optional.present)),

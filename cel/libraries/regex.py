@@ -66,8 +66,15 @@ def _matches(text: str, pattern: str) -> bool:
     return compile_pattern(pattern).search(text) is not None
 
 
+def _compile_found(pattern: str) -> Any:
+    try:
+        return compile_pattern(pattern)
+    except CelRuntimeError as error:
+        raise CelRuntimeError(f"Illegal regex: {error}") from None
+
+
 def _find(text: str, pattern: str) -> str:
-    found = compile_pattern(pattern).search(text)
+    found = _compile_found(pattern).search(text)
     return found.group() if found else ""
 
 
@@ -75,7 +82,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     """Successive matches; as in Go an empty one right behind another match does not count."""
     found: list[str] = []
     end = -1
-    compiled = compile_pattern(pattern)
+    compiled = _compile_found(pattern)
     if limit == 0:
         return found
     for match in compiled.finditer(text):

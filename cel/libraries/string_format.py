@@ -14,7 +14,7 @@ from ..values import CelMap, Duration, Timestamp, TypeValue, UInt, Value, type_n
 from .costs import per_length
 from .declare import check_length, method, only
 from .numbers import format_double, format_special
-from .strings import quote
+from .quoting import go_quote
 from .time_text import format_duration, format_timestamp
 
 _PARSE = "could not parse formatting clause: "
@@ -55,8 +55,10 @@ def _clause(template: str, start: int) -> tuple[str, int, int]:
     if template[start] == ".":
         end, precision = _precision(template, start + 1)
     letter = template[end]
-    if letter not in _CLAUSES and letter != "%":
-        raise CelRuntimeError(f'{_PARSE}unrecognized formatting clause "{letter}"')
+    if letter not in _CLAUSES and not (letter == "%" and end == start):
+        # Go looks at bytes, and prints the first one as a character.
+        first = letter.encode("utf-8", "surrogatepass")[:1].decode("latin-1")
+        raise CelRuntimeError(f'{_PARSE}unrecognized formatting clause "{first}"')
     return letter, precision, end + 1
 
 
@@ -110,8 +112,8 @@ def _bool_text(value: bool) -> str:
 
 # What %s prints of a scalar inside a list or a map.
 _NESTED: dict[type, Callable[[Value], str]] = {
-    str: quote,
-    bytes: lambda value: f'b"{_decoded(value)}"',
+    str: go_quote,
+    bytes: lambda value: f"b{go_quote(_decoded(value))}",
     bool: _bool_text,
     int: str,
     UInt: str,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ..errors import CelRuntimeError
@@ -14,6 +13,7 @@ from .costs import (
     UNBOUNDED,
     UNKNOWN,
     Rule,
+    literal_int,
     of_size,
     part,
     per_length,
@@ -21,18 +21,14 @@ from .costs import (
     search,
     size,
     traversal,
-    up_to_size,
 )
 from .declare import check_elements, check_length, function, method, no_overload, only
+from .quoting import quote
 
 # What Go's unicode.IsSpace knows; Python's own list is longer.
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
-_QUOTED = re.compile(r"[\a\b\f\n\r\t\v\\\"]|[\ud800-\udfff]")
-_ESCAPES = {
-    "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\"",
-}  # fmt: skip
 
 
 def _check_index(index: int, length: int) -> None:
@@ -88,8 +84,9 @@ def _split(text: str, separator: str, limit: int = -1) -> list[str]:
 
 
 def _substring(text: str, start: int, end: int | None = None) -> str:
-    end = len(text) if end is None else end
-    if start > end and 0 <= start <= len(text) and end <= len(text):
+    if end is None:
+        end = len(text)
+    elif start > end:
         raise CelRuntimeError(f"invalid substring range. start: {start}, end: {end}")
     _check_index(start, len(text))
     _check_index(end, len(text))
@@ -107,9 +104,11 @@ def _join(texts: Sequence[str], separator: str = "") -> str:
     return separator.join(texts)
 
 
-def quote(text: str) -> str:
-    """A string in double quotes, with escapes where they are needed."""
-    return '"' + _QUOTED.sub(lambda match: _ESCAPES.get(match[0], "\ufffd"), text) + '"'
+def _split_size(operands: tuple[Operand, ...]) -> Range:
+    """A part for each character at most, and no more than a limit that is written out."""
+    limit = literal_int(operands[2]) if len(operands) > 2 else None
+    most = operands[0].size.max
+    return Range(0, most if limit is None or limit < 0 else min(most, limit))
 
 
 def _joined_size(operands: tuple[Operand, ...]) -> Range:
@@ -145,7 +144,7 @@ def _replaced_size(operands: tuple[Operand, ...]) -> Range:
 
 def _all_replaced(text: int, old: int, new: int) -> int:
     """The length when every part is an occurrence; an empty one is found around every character."""
-    return _clip(-(-text * new // old) if old else text + (text + 1) * new)
+    return _clip(-(-text // old) * new if old else text + (text + 1) * new)
 
 
 def _quoted_size(operands: tuple[Operand, ...]) -> Range:
@@ -158,7 +157,7 @@ _TWO = (STRING, STRING)
 _STRINGS = list_of(STRING)
 _SAME_SIZE = per_length(result=of_size(0))
 _REPLACE = per_length(REPLACE_FACTOR, result=_replaced_size)
-_SPLIT = per_length(REPLACE_FACTOR, result=up_to_size(0))
+_SPLIT = per_length(REPLACE_FACTOR, result=_split_size)
 
 FUNCTIONS: tuple[Function, ...] = (
     only("contains", method("contains_string", _TWO, BOOL, lambda text, part: part in text, **search())),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..values_time import DURATION_MAX, DURATION_MIN, NANOS, TIMESTAMP_MAX, TIMESTAMP_MIN
+from ..values_time import DURATION_MAX, DURATION_MIN, NANOS
 from .numbers import fixed_digits, shortest_digits
 
 _UNITS = {
@@ -54,7 +54,7 @@ def format_duration(ns: int) -> str:
 
 
 def parse_timestamp(text: str) -> int | None:
-    """What an RFC 3339 text means; None for anything else and beyond the years 1 to 9999."""
+    """What an RFC 3339 text means; None for anything else."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         return None
@@ -65,8 +65,7 @@ def parse_timestamp(text: str) -> int | None:
     if offset is None:
         return None
     seconds = days_from_civil(year, month, day) * _DAY + hour * 3600 + minute * 60 + second - offset
-    ns = seconds * NANOS + int((match[7] or "")[:9].ljust(9, "0"))
-    return ns if TIMESTAMP_MIN <= ns <= TIMESTAMP_MAX else None
+    return seconds * NANOS + int((match[7] or "")[:9].ljust(9, "0"))
 
 
 def _offset(sign: str | None, hours: str, minutes: str) -> int | None:

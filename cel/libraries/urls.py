@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import unquote_plus
 
 from ..errors import CelRuntimeError
@@ -12,6 +14,9 @@ from ..types import BOOL, STRING, URL, list_of, map_of
 from ..values import CelMap, register
 from .costs import per_length
 from .declare import function, method, only
+from .quoting import go_quote
+
+_T = TypeVar("_T")
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -20,6 +25,7 @@ _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 # Go accepts these in a host, and what is not ASCII.
 _HOST_WRONG = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%\x80-\U0010ffff]")
 _USER_WRONG = re.compile(r"[^A-Za-z0-9\-._:~!$&'()*+,;=%@]")
+_STRICT = frozenset({"http", "https"})
 _PORT = re.compile(r"(?::[0-9]*)?")
 _PATH_LETTERS = r"A-Za-z0-9\-_.~$&+,/:;=@"
 _PATH_VALID = re.compile(rf"(?:[{_PATH_LETTERS}!'()*\[\]]|%[0-9A-Fa-f]{{2}})*")
@@ -30,9 +36,10 @@ _PATH_ESCAPED = re.compile(rf"[^{_PATH_LETTERS}]")
 class Url:
     """A URL; equal to others of the same text."""
 
-    text: str = field(compare=True)
+    text: str
     scheme: str = ""
     host: str = ""
+    opaque: str = ""
     path: str = ""
     query: str = ""
 
@@ -41,7 +48,10 @@ register(Url, URL)
 
 
 def parse_url(text: str) -> Url:
-    """Read an absolute URI or an absolute path; ``ValueError`` with Go's reason."""
+    """Read an absolute URI or an absolute path; ``ValueError`` with Go's reason.
+
+    As in the first line of a request: a fragment is left where it stands, and without a scheme there is no host.
+    """
     if _CONTROL.search(text):
         raise ValueError("net/url: invalid control character in URL")
     if not text:
@@ -53,13 +63,39 @@ def parse_url(text: str) -> Url:
     host = ""
     if not rest.startswith("/"):
         if scheme:
-            return Url(text, scheme, query=query)
+            return Url(text, scheme, opaque=rest, query=query)
         raise ValueError("invalid URI for request")
-    if rest.startswith("//") and (scheme or not rest.startswith("///")):
-        authority, slash, path = rest[2:].partition("/")
-        host, rest = _host(authority), slash + path
+    if scheme and rest.startswith("//"):
+        host, rest = _split_host(rest, strict=scheme in _STRICT)
     _check_escapes(rest)
-    return Url(text, scheme, host, rest, query)
+    return Url(text, scheme, host, path=rest, query=query)
+
+
+def _split_host(rest: str, strict: bool = False) -> tuple[str, str]:
+    authority, slash, path = rest[2:].partition("/")
+    return _host(authority, strict), slash + path
+
+
+def _completed(url: Url) -> Url:
+    """Read what a request has not: a fragment, and a host without a scheme."""
+    text, mark, fragment = url.text.partition("#")
+    path, opaque, query = url.path.partition("#")[0], url.opaque.partition("#")[0], url.query
+    if mark:
+        query = query.partition("#")[0] if path == url.path and opaque == url.opaque else ""
+    host = url.host
+    if not url.scheme and path.startswith("//") and not path.startswith("///"):
+        host, path = _reporting(text, _split_host, path)
+    _reporting(url.text, _check_escapes, fragment)
+    return Url(url.text, url.scheme, host, opaque, path, query)
+
+
+def _reporting(text: str, read: Callable[[str], _T], part: str) -> _T:
+    """Call ``read``; a complaint becomes an error about ``text``."""
+    try:
+        return read(part)
+    except ValueError as error:
+        reason = f"parse {go_quote(text)}: {error}"
+        raise CelRuntimeError(f"URL parse error during conversion from string: {reason}") from None
 
 
 def _split_scheme(text: str) -> tuple[str, str]:
@@ -77,10 +113,10 @@ def _check_escapes(text: str) -> None:
         raise ValueError(f'invalid URL escape "{match[0]}"')
 
 
-def _host(authority: str) -> str:
+def _host(authority: str, strict: bool) -> str:
     """The host and port of ``user:password@host:port``."""
     user, at, host = authority.rpartition("@")
-    parsed = _parse_host(host)
+    parsed = _parse_host(host, strict)
     if at:
         if _USER_WRONG.search(user):
             raise ValueError("net/url: invalid userinfo")
@@ -88,17 +124,19 @@ def _host(authority: str) -> str:
     return parsed
 
 
-def _parse_host(host: str) -> str:
-    end = host.rfind("]") if host.startswith("[") else host.rfind(":") - 1
-    if host.startswith("["):
-        if end < 0:
-            raise ValueError("missing ']' in host")
-        zone = host.find("%25", 0, end)
-        _check_port(host[end + 1 :])
-        if zone >= 0:
-            return _unescape_host(host[:zone]) + _unescape(host[zone:end]) + _unescape_host(host[end:])
-    elif end >= -1 and ":" in host:
-        _check_port(host[end + 1 :])
+def _parse_host(host: str, strict: bool) -> str:
+    """``strict`` allows one colon, before the port."""
+    if not host.startswith("["):
+        colon = host.find(":") if strict else host.rfind(":")
+        _check_port(host[colon:] if colon >= 0 else "")
+        return _unescape_host(host)
+    end = host.rfind("]")
+    if end < 0:
+        raise ValueError("missing ']' in host")
+    _check_port(host[end + 1 :])
+    zone = host.find("%25", 0, end)
+    if zone >= 0:
+        return _unescape_host(host[:zone]) + _unescape(host[zone:end]) + _unescape_host(host[end:])
     return _unescape_host(host)
 
 
@@ -163,10 +201,7 @@ def _query(url: Url) -> CelMap:
 
 
 def _parse(text: str) -> Url:
-    try:
-        return parse_url(text)
-    except ValueError as error:
-        raise CelRuntimeError(f'URL parse error during conversion from string: parse "{text}": {error}') from None
+    return _completed(_reporting(text, parse_url, text))
 
 
 def _is_url(text: str) -> bool:
