@@ -117,3 +117,7 @@ def schema() -> dict[str, Any]:
         "oneOf": list(references),
         "$defs": definitions,
     }
+
+
+if __name__ == "__main__":
+    print(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())

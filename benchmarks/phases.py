@@ -1,0 +1,96 @@
+"""Measure each phase between manifests and a verified answer on one made-up cluster; prints JSON.
+
+Run as ``python benchmarks/phases.py NODES``: a process of its own, so that memory is this cluster's alone.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+import orjson
+from drasat import scenarios
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.models.manifests import read_manifests
+from drasat.models.units import units
+from drasat.problem.compile import Compiler
+from drasat.problem.expressions import CelExpressions
+from drasat.problem.shapes import Views
+from drasat.solver.allocate import allocate
+from drasat.solver.validate import problems_of
+
+DEVICES = 12
+GATES = FeatureGates.all_on()
+KINDS = {"gpu": 6, "near-gpus": 2, "either-gpu": 1}
+
+
+class Clock:
+    """Wall seconds by phase."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Measure what happens inside."""
+        started = perf_counter()
+        yield
+        self.seconds[name] = perf_counter() - started
+
+
+def manifests_file(nodes: int, folder: Path) -> Path:
+    """A cluster of whole GPUs, 30 % in use, and as many pods as nodes, as ``kubectl get -o json`` would print it."""
+    objects = scenarios.gpu_nodes(nodes, DEVICES, seed=1, fullness=0.3)
+    asked = scenarios.requests(nodes, KINDS, seed=1)
+    path = folder / "cluster.json"
+    path.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": scenarios.combine(objects, asked)}))
+    return path
+
+
+def measure(path: Path) -> dict[str, float]:
+    """Seconds of each phase, in the order of the road: read, validate, index, problem, search, verify."""
+    clock = Clock()
+    with clock.phase("read"):
+        manifests, problems, _ = read_manifests([str(path)])
+    with clock.phase("validate"):
+        problems += problems_of(manifests, GATES)
+    assert not problems, problems[0]
+    with clock.phase("index"):
+        cluster = Cluster.build(manifests)
+        cluster.pools(GATES)
+        cluster.usage(GATES)
+    with clock.phase("problem"):
+        _compile_every_node(cluster)
+    found = allocate(cluster, feature_gates=GATES, time_limit=None)
+    clock.seconds.update(found.seconds)
+    return clock.seconds
+
+
+def _compile_every_node(cluster: Cluster) -> None:
+    """The problem of one unit on each node, as a search that visits them all would need it."""
+    claims = [ref.claim for ref in units(cluster)[0].asked if ref.claim is not None]
+    compiler = Compiler(cluster.classes, GATES, CelExpressions(), "strict")
+    views = Views(cluster.pools(GATES), GATES)
+    question = compiler.question(claims)
+    for node in cluster.nodes.values():
+        compiler.problem(question, views.of(node).shape)
+
+
+def main(nodes: int) -> None:
+    """Print one line of JSON: nodes, devices, seconds by phase, peak memory in MiB."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = manifests_file(nodes, Path(folder))
+        seconds = measure(path)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    told = {"nodes": nodes, "devices": nodes * DEVICES, "seconds": seconds, "peakMiB": round(peak, 1)}
+    print(orjson.dumps(told).decode())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

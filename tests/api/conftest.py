@@ -1,0 +1,32 @@
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from drasat.cli import main as entry
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def drasat(monkeypatch, capsys):
+    """Run the command line in this process: ``drasat("allocate", "-f", path)``."""
+
+    def run(*argv):
+        monkeypatch.setattr("sys.argv", ["drasat", *map(str, argv)])
+        with pytest.raises(SystemExit) as end:
+            entry.main()
+        streams = capsys.readouterr()
+        return Done(end.value.code, streams.out, streams.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def examples():
+    return EXAMPLES

@@ -1,0 +1,111 @@
+"""The functions people call from Python and notebooks."""
+
+import copy
+import json
+
+import drasat
+import jsonschema
+import pytest
+from drasat import scenarios
+from drasat.documents import schema
+
+SCHEMA = "docs/results.schema.json"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    return drasat.load(scenarios.gpu_nodes(2, 4, seed=3), scenarios.requests(3, {"gpu": 1}, seed=3))
+
+
+def test_load_takes_paths_mappings_and_iterables(examples):
+    from_path = drasat.load(examples / "whole-gpus")
+    assert len(from_path.slices) == 2
+    objects = scenarios.gpu_nodes(2, 4)
+    assert len(drasat.load(objects).nodes) == len(drasat.load(*objects).nodes) == 2
+
+
+def test_load_does_not_change_the_mappings():
+    objects = scenarios.gpu_nodes(1, 2)
+    before = copy.deepcopy(objects)
+    drasat.allocate(drasat.load(objects))
+    assert objects == before
+
+
+def test_bad_input_raises_with_every_problem():
+    bad = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "A_"}, "spec": {}}
+    with pytest.raises(drasat.InputError) as raised:
+        drasat.load(bad, {**bad, "spec": 1})
+    assert len(raised.value.problems) >= 2
+    assert {problem.field for problem in raised.value.problems} >= {"metadata.name", "spec"}
+
+
+def test_allocate_answers_with_a_document(cluster):
+    result = drasat.allocate(cluster)
+    document = result.to_dict()
+    assert document["kind"] == "AllocationResult"
+    assert document["outcome"] == result.outcome == "Allocated"
+    assert document["verified"] is True
+    assert len(document["units"]) == 3
+
+
+def test_documents_match_the_published_schema(cluster, examples):
+    published = json.loads((examples.parent / SCHEMA).read_text())
+    jsonschema.validate(drasat.allocate(cluster).to_dict(), published)
+    jsonschema.validate(drasat.allocate(drasat.load(examples / "tainted-devices")).to_dict(), published)
+    jsonschema.validate(drasat.validate({"kind": 1}).to_dict(), published)
+
+
+def test_the_published_schema_is_current(examples):
+    """Renew with ``python -m drasat.documents > docs/results.schema.json``."""
+    assert json.loads((examples.parent / SCHEMA).read_text()) == json.loads(json.dumps(schema()))
+
+
+def test_schema_refuses_another_outcome(cluster):
+    document = drasat.allocate(cluster).to_dict() | {"outcome": "Perhaps"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema())
+
+
+@pytest.mark.parametrize("gates", [{"DRAPartitionableDevices": False}, drasat.FeatureGates.for_version("1.37")])
+def test_feature_gates_are_a_mapping_or_a_set(cluster, gates):
+    assert drasat.allocate(cluster, feature_gates=gates).outcome == "Allocated"
+
+
+def test_an_unknown_gate_is_a_value_error(cluster):
+    with pytest.raises(ValueError, match="Nonsense"):
+        drasat.allocate(cluster, feature_gates={"Nonsense": True})
+
+
+def test_progress_is_called_once_a_unit(cluster):
+    calls = []
+    drasat.allocate(cluster, progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_no_is_certified_where_a_request_finds_too_few_devices(examples):
+    document = drasat.allocate(drasat.load(examples / "tainted-devices")).to_dict()
+    assert (document["outcome"], document["certified"]) == ("Unallocatable", True)
+    (failed,) = [unit for unit in document["units"] if unit["outcome"] != "Allocated"]
+    assert [kind["names"] for kind in failed["failures"]] == [["lab-1"], ["lab-2"]]
+    assert failed["failures"][1]["requests"][0]["fallen"] == [
+        {"filter": "taint", "detail": "example.com/maintenance=planned:NoSchedule", "devices": 4}
+    ]
+
+
+def test_results_show_themselves(cluster):
+    result = drasat.allocate(cluster)
+    assert repr(result) == "AllocationResult(Allocated, 3 of 3 units allocated)"
+    pandas = pytest.importorskip("pandas")
+    frame = result.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert set(frame["driver"]) == {"gpu.example.com"}
+    assert "<table" in result._repr_html_()
+
+
+def test_validation_results_show_themselves():
+    result = drasat.validate({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "A_"}})
+    assert not result.valid
+    assert result.count("error") == len(result.document.problems)
+    pytest.importorskip("pandas")
+    assert list(result.to_frame()["kind"].unique()) == ["DeviceClass"]
+    assert "A_" in result._repr_html_()
