@@ -23,7 +23,8 @@ _TRAITS: dict[str, frozenset[str]] = {
     "_%_": frozenset({"int", "uint"}) | _RECEIVERS,
     "-_": frozenset({"int", "double", "bool"}) | _RECEIVERS,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _SCALARS | _RECEIVERS | {"bool", "bytes"}),
-    **dict.fromkeys(("size", "matches", "@sortByAssociatedKeys"), frozenset()),
+    **dict.fromkeys(("size", "@sortByAssociatedKeys"), frozenset()),
+    "matches": frozenset({"string"}),
 }
 _PLAIN = frozenset({"!_", "@in", "_==_", "_!=_", "startsWith", "endsWith", "contains"})
 

@@ -29,7 +29,6 @@ def size_of(value: Value) -> int:
 
 
 def _tenth(size: int) -> int:
-    # In doubles, as cel-go reckons: a tenth of 70 is a little more than 7.
     return math.ceil(size * 0.1)
 
 
