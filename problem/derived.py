@@ -54,9 +54,12 @@ def _list_attribute(values: Sequence[Value]) -> DeviceAttribute:
     if not values:
         return DeviceAttribute()
     first = type(values[0])
-    odd = next((value for value in values if type(value) is not first or first not in _FIELDS), None)
-    if odd is not None:
-        raise CelRuntimeError(f"unsupported list element type: {_foreign(odd)}")
+    if first not in _FIELDS:
+        raise CelRuntimeError(f"unsupported list element type: {_foreign(values[0])}")
+    for index, value in enumerate(values):
+        if type(value) is not first:
+            expected, got = type_name(values[0]), type_name(value)
+            raise CelRuntimeError(f"expected list element at index {index} to be {expected}, got {got}")
     return _attribute(_FIELDS[first][1], tuple(map(_plain, values)))
 
 

@@ -97,6 +97,10 @@ def _remembered(known: dict[str, Any], expression: str, compile_: Callable[[str]
 
 
 def _derivation(expression: str) -> Program:
-    program = Program(expression, {"device": DEVICE})
+    try:
+        program = Program(expression, {"device": DEVICE})
+    except CelCompileError as error:
+        # As for selectors, upstream tells what does not parse or type-check from what is too long.
+        raise CelCompileError(f"compilation failed: {error}") if error.issues else error from None
     check_type(program.type)
     return program

@@ -97,7 +97,9 @@ def device(name, *consumes, capacity=None, multi=None, taints=None, binding=None
         key: amount if isinstance(amount, DeviceCapacity) else DeviceCapacity(value=amount)
         for key, amount in (capacity or {}).items()
     }
-    located = {key: values.pop(key) for key in ("node_name", "node_selector", "all_nodes", "binds_to_node") if key in values}
+    located = {
+        key: values.pop(key) for key in ("node_name", "node_selector", "all_nodes", "binds_to_node") if key in values
+    }
     return Device(
         name=name,
         attributes={key: attribute(value) for key, value in values.items()} or None,
@@ -138,7 +140,9 @@ def pool(*members, name="p", driver=DRIVER, slice_name=None, count=1, generation
         shared_counters=shared_counters or None,
         **where,
     )
-    return ResourceSlice(metadata=ObjectMeta(name=slice_name or f"{driver}-{name}-{'sets' if sets else 'devices'}"), spec=spec)
+    return ResourceSlice(
+        metadata=ObjectMeta(name=slice_name or f"{driver}-{name}-{'sets' if sets else 'devices'}"), spec=spec
+    )
 
 
 def partitions(*members, sets, **fields):
@@ -161,7 +165,9 @@ def labels(*terms):
 
 
 def node(name=NODE, features=None, **node_labels):
-    return Node(metadata=ObjectMeta(name=name, labels=node_labels or None), status=NodeStatus(declared_features=features))
+    return Node(
+        metadata=ObjectMeta(name=name, labels=node_labels or None), status=NodeStatus(declared_features=features)
+    )
 
 
 def selectors(*expressions):
@@ -174,7 +180,9 @@ def opaque(value, driver=DRIVER):
 
 def device_class(name="any", *expressions, config=()):
     entries = tuple(DeviceClassConfiguration(opaque=opaque(value)) for value in config)
-    return DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=selectors(*expressions), config=entries))
+    return DeviceClass(
+        metadata=ObjectMeta(name=name), spec=DeviceClassSpec(selectors=selectors(*expressions), config=entries)
+    )
 
 
 def _asking(count, select, cls, capacity, tolerations, derived):
@@ -223,7 +231,9 @@ def claim(*requests, name="c", constraints=(), configs=()):
     return ResourceClaim(
         metadata=ObjectMeta(name=name, namespace="ns"),
         spec=ResourceClaimSpec(
-            devices=DeviceClaim(requests=requests, constraints=tuple(constraints) or None, config=tuple(configs) or None)
+            devices=DeviceClaim(
+                requests=requests, constraints=tuple(constraints) or None, config=tuple(configs) or None
+            )
         ),
     )
 

@@ -83,8 +83,7 @@ def exact(**fields):
         pytest.param(
             want(cls="nope"),
             {},
-            "claim ns/c, request r: could not retrieve device class nope: "
-            'deviceclass.resource.k8s.io "nope" not found',
+            'claim ns/c, request r: could not retrieve device class nope: deviceclass.resource.k8s.io "nope" not found',
             id="PRE-6-unknown",
         ),
         pytest.param(
