@@ -121,4 +121,5 @@ def _manifest(ref: ClaimRef, allocation: AllocationResult) -> dict[str, Any]:
 
 
 def _outcome(text: str) -> Outcome:
-    return msgspec.convert(text, Outcome)
+    outcome: Outcome = msgspec.convert(text, Outcome)
+    return outcome

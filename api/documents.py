@@ -5,14 +5,14 @@ Shapes only grow within ``v1alpha1``. Field names are those of the documents, so
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
 from .models.base import Model
 from .models.claims import AllocationResult as ClaimAllocation
 
-API_VERSION = "drasat.dev/v1alpha1"
+API_VERSION: Final = "drasat.dev/v1alpha1"
 Outcome = Literal["Allocated", "Unallocatable", "Error", "Unknown"]
 
 

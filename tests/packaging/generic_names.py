@@ -3,7 +3,19 @@
 import importlib.util
 import sys
 
-GENERIC = ("api", "cel", "cli", "encoders", "integrations", "models", "peers", "problem", "reports", "scenarios", "solver")
+GENERIC = (
+    "api",
+    "cel",
+    "cli",
+    "encoders",
+    "integrations",
+    "models",
+    "peers",
+    "problem",
+    "reports",
+    "scenarios",
+    "solver",
+)
 
 
 def leaks() -> list[str]:

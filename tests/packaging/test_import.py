@@ -46,7 +46,9 @@ def test_unknown_name_is_an_attribute_error(tmp_path):
     assert "AttributeError: module 'drasat' has no attribute 'nonsense'" in done.stderr
 
 
-@pytest.mark.parametrize("module", ["drasat.cli.main", "drasat.models.manifests", "drasat.cel", "drasat.solver.allocate"])
+@pytest.mark.parametrize(
+    "module", ["drasat.cli.main", "drasat.models.manifests", "drasat.cel", "drasat.solver.allocate"]
+)
 def test_no_heavy_library_is_loaded_before_it_is_needed(module, tmp_path):
     assert not loaded_by(f"import {module}", tmp_path).intersection(HEAVY)
 
