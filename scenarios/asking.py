@@ -99,12 +99,17 @@ def _partition(rng: Random) -> Ask:
 
 
 def _gpu_with_nic(rng: Random) -> Ask:
-    size = rng.choice([1, 1, 2])
+    """Pairs of a GPU and an interface near it."""
+    pairs = rng.choice([1, 1, 2])
     asked = [
-        objects.exactly("gpu", objects.wanted("gpu", count=size)),
-        objects.exactly("nic", objects.wanted("rdma-nic")),
+        objects.exactly(f"{name}-{number}", objects.wanted(class_name))
+        for number in range(pairs)
+        for name, class_name in (("gpu", "gpu"), ("nic", "rdma-nic"))
     ]
-    return Ask(f"gpu-nic-{size}", objects.claim_spec(asked, [{"matchAttribute": gpus.PCIE_ROOT}]))
+    near = [
+        {"requests": [f"gpu-{number}", f"nic-{number}"], "matchAttribute": gpus.PCIE_ROOT} for number in range(pairs)
+    ]
+    return Ask(f"gpu-nic-{pairs}", objects.claim_spec(asked, near))
 
 
 def _processors(rng: Random) -> Ask:
