@@ -8,7 +8,7 @@ import msgspec
 
 from .gates import FeatureGates
 from .slices import Device, ResourceSlice
-from .taints import DeviceTaint, DeviceTaintRule, DeviceTaintSelector, DeviceToleration
+from .taints import DeviceTaint, DeviceTaintRule, DeviceToleration
 
 # TNT-7: where allocation is concerned, NoExecute is NoSchedule.
 _BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
@@ -49,8 +49,10 @@ class TaintRules:
         # By driver and pool; None stands for all.
         self._rules: dict[tuple[str | None, str | None], list[_Rule]] = defaultdict(list)
         for position, rule in enumerate(rules if gates.device_taint_rules else ()):
-            selector = rule.spec.device_selector or DeviceTaintSelector()
-            self._rules[selector.driver, selector.pool].append(_Rule(position, selector.device, rule.spec.taint))
+            selector = rule.spec.device_selector
+            # An empty selector selects everything, none selects nothing (TNT-6).
+            if selector is not None:
+                self._rules[selector.driver, selector.pool].append(_Rule(position, selector.device, rule.spec.taint))
 
     def apply(self, slice_: ResourceSlice) -> ResourceSlice:
         """Append the taints of the rules that select devices of the slice (TNT-5); without any, the same object."""

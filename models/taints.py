@@ -32,7 +32,7 @@ class DeviceTaintSelector(Model):
 
 
 class DeviceTaintRuleSpec(Model):
-    """``spec`` of a DeviceTaintRule; no selector taints every device (TNT-6)."""
+    """``spec`` of a DeviceTaintRule; an empty selector taints every device, none taints nothing (TNT-6)."""
 
     device_selector: DeviceTaintSelector | None = None
     taint: DeviceTaint = DeviceTaint()

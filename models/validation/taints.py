@@ -81,7 +81,9 @@ def check_taint_rule(found: Findings, rule: DeviceTaintRule) -> None:
     """Check a DeviceTaintRule (2.4)."""
     check_metadata(found, rule.metadata, namespaced=False)
     selector = rule.spec.device_selector
-    if selector is None or selector == DeviceTaintSelector():
+    if selector is None:
+        found.warning(("spec", "deviceSelector"), "without a selector the rule taints nothing (TNT-6)")
+    elif selector == DeviceTaintSelector():
         found.warning(("spec", "deviceSelector"), "without criteria the rule taints every device (TNT-6)")
     else:
         _check_selector(found, ("spec", "deviceSelector"), selector)

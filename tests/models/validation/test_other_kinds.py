@@ -57,7 +57,7 @@ RULES = [
     row(
         "TNT-6 no selector",
         {"spec deviceSelector": DROP},
-        "warning spec.deviceSelector: without criteria the rule taints every device",
+        "warning spec.deviceSelector: without a selector the rule taints nothing",
     ),
     row("TNT-6 empty selector", {"spec deviceSelector": {}}, "warning spec.deviceSelector: without criteria"),
     row(
