@@ -2,127 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
-from typing import TypeAlias
+from ipaddress import IPv4Address, IPv6Address
 
 from ..errors import CelRuntimeError
 from ..library import Estimate, Function, Operand, Range
 from ..types import BOOL, CIDR, INT, IP, STRING
 from ..values import Value, register
+from .addresses import Address, Cidr, address_text, parse_cidr, parse_ip
 from .costs import REPLACE_FACTOR, STRING_FACTOR, Rule, part, per_length, plus, scaled, size
 from .declare import function, method, no_overload, only
 
-Address: TypeAlias = IPv4Address | IPv6Address
-
-_IPV4 = re.compile(r"[0-9]*(?:\.[0-9]*)*")
-_BITS = re.compile(r"0|[1-9][0-9]{0,2}")
-_FAILED = "parse error during conversion from string: "
-_CIDR_FAILED = "network address " + _FAILED
 _MOST_BYTES = 16
 _BROADCAST = IPv4Address("255.255.255.255")
-
-
-@dataclass(frozen=True, slots=True)
-class Cidr:
-    """An address and how many bits of it name the network."""
-
-    address: Address
-    bits: int
-
-    @property
-    def network(self) -> IPv4Network | IPv6Network:
-        """The network the address is in."""
-        return ip_network((int(self.address).to_bytes(self.address.max_prefixlen // 8, "big"), self.bits), strict=False)
-
-    def __str__(self) -> str:
-        return f"{address_text(self.address)}/{self.bits}"
 
 
 register(IPv4Address, IP)
 register(IPv6Address, IP)
 register(Cidr, CIDR)
-
-
-def address_text(address: Address) -> str:
-    """An address as Go writes it: the shortest form, in lower case."""
-    return str(address)
-
-
-def _parse_address(text: str) -> Address:
-    """An address as netip.ParseAddr reads it, zones left out; ``ValueError`` with Go's reason."""
-    first = next((mark for mark in text if mark in ".:%"), "")
-    if first == ".":
-        return _parse_ipv4(text)
-    if first != ":":
-        raise ValueError("unable to parse IP" if not first else "missing IPv6 address")
-    try:
-        return IPv6Address(text)
-    except AddressValueError:
-        raise ValueError("unable to parse IP") from None
-
-
-def _parse_ipv4(text: str) -> IPv4Address:
-    if not _IPV4.fullmatch(text):
-        raise ValueError("unexpected character")
-    fields = text.split(".")
-    for number, digits in enumerate(fields):
-        _check_octet(digits)
-        if number == 3 and len(fields) > 4:
-            raise ValueError("IPv4 address too long")
-    if len(fields) < 4:
-        raise ValueError("IPv4 address too short")
-    return IPv4Address(text)
-
-
-def _check_octet(digits: str) -> None:
-    if not digits:
-        raise ValueError("IPv4 field must have at least one digit")
-    if len(digits) > 1 and digits[0] == "0":
-        raise ValueError("IPv4 field has octet with leading zero")
-    if len(digits) > 3 or int(digits) > 255:
-        raise ValueError("IPv4 field has value >255")
-
-
-def _address(text: str) -> Address:
-    try:
-        address = _parse_address(text)
-    except ValueError as error:
-        raise CelRuntimeError(f'IP Address "{text}" {_FAILED}ParseAddr("{text}"): {error}') from None
-    if isinstance(address, IPv6Address):
-        if address.scope_id is not None:
-            raise CelRuntimeError(f'IP address "{text}" with zone value is not allowed')
-        if address.ipv4_mapped is not None:
-            raise CelRuntimeError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
-    return address
-
-
-def _cidr(text: str) -> Cidr:
-    try:
-        return _parse_cidr(text)
-    except ValueError as error:
-        raise CelRuntimeError(f'{_CIDR_FAILED}{_CIDR_FAILED}netip.ParsePrefix("{text}"): {error}') from None
-
-
-def _parse_cidr(text: str) -> Cidr:
-    start, slash, bits = text.rpartition("/")
-    if not slash:
-        raise ValueError("no '/'")
-    try:
-        address = _parse_address(start)
-    except ValueError as error:
-        raise ValueError(f'ParseAddr("{start}"): {error}') from None
-    if isinstance(address, IPv6Address) and address.scope_id is not None:
-        raise ValueError("IPv6 zones cannot be present in a prefix")
-    if not _BITS.fullmatch(bits):
-        raise ValueError(f'bad bits after slash: "{bits}"')
-    if int(bits) > address.max_prefixlen:
-        raise ValueError("prefix length out of range")
-    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-        raise CelRuntimeError(f'{_CIDR_FAILED}IPv4-mapped IPv6 address "{text}" is not allowed')
-    return Cidr(address, int(bits))
 
 
 def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
@@ -137,7 +34,7 @@ def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
 
 
 def _is_canonical(text: str) -> bool:
-    return address_text(_address(text)) == text
+    return address_text(parse_ip(text)) == text
 
 
 def _is_link_local_multicast(address: Address) -> bool:
@@ -162,7 +59,7 @@ def _prefix(cidr: Cidr, address: Address) -> int:
 
 def _contains_ip_text(cidr: Cidr, text: str) -> bool:
     try:
-        return _contains_ip(cidr, _address(text))
+        return _contains_ip(cidr, parse_ip(text))
     except CelRuntimeError:
         raise no_overload() from None
 
@@ -209,11 +106,11 @@ FUNCTIONS: tuple[Function, ...] = (
     Function(
         "ip",
         (
-            function("string_to_ip", (STRING,), IP, _address, **per_length()),
+            function("string_to_ip", (STRING,), IP, parse_ip, **per_length()),
             method("cidr_ip", (CIDR,), IP, lambda cidr: cidr.address),
         ),
     ),
-    only("isIP", function("is_ip", (STRING,), BOOL, _parses(_address), **per_length())),
+    only("isIP", function("is_ip", (STRING,), BOOL, _parses(parse_ip), **per_length())),
     only("ip.isCanonical", function("ip_is_canonical", (STRING,), BOOL, _is_canonical, **per_length(REPLACE_FACTOR))),
     only("family", method("ip_family", (IP,), INT, lambda address: address.version)),
     _test("isUnspecified", lambda address: address.is_unspecified),
@@ -221,8 +118,8 @@ FUNCTIONS: tuple[Function, ...] = (
     _test("isLinkLocalMulticast", _is_link_local_multicast),
     _test("isLinkLocalUnicast", lambda address: address.is_link_local),
     _test("isGlobalUnicast", _is_global_unicast),
-    only("cidr", function("string_to_cidr", (STRING,), CIDR, _cidr, **per_length())),
-    only("isCIDR", function("is_cidr", (STRING,), BOOL, _parses(_cidr), **per_length())),
+    only("cidr", function("string_to_cidr", (STRING,), CIDR, parse_cidr, **per_length())),
+    only("isCIDR", function("is_cidr", (STRING,), BOOL, _parses(parse_cidr), **per_length())),
     Function(
         "containsIP",
         (
@@ -238,7 +135,7 @@ FUNCTIONS: tuple[Function, ...] = (
                 "cidr_contains_cidr_string",
                 (CIDR, STRING),
                 BOOL,
-                lambda cidr, text: _contains_cidr(cidr, _cidr(text)),
+                lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)),
                 **_containment(False, True),
             ),
         ),

@@ -12,7 +12,7 @@ from ..errors import CelRuntimeError
 from ..library import Function
 from ..types import BOOL, STRING, URL, list_of, map_of
 from ..values import CelMap, register
-from .costs import per_length
+from .costs import of_size, per_length
 from .declare import function, method, only
 from .quoting import go_quote
 
@@ -213,7 +213,7 @@ def _is_url(text: str) -> bool:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    only("url", function("string_to_url", (STRING,), URL, _parse, **per_length())),
+    only("url", function("string_to_url", (STRING,), URL, _parse, **per_length(result=of_size(0)))),
     only("isURL", function("is_url_string", (STRING,), BOOL, _is_url)),
     only("getScheme", method("url_get_scheme", (URL,), STRING, lambda url: url.scheme)),
     only("getHost", method("url_get_host", (URL,), STRING, lambda url: url.host)),
