@@ -87,7 +87,8 @@ def unsupported(claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates:
 
 
 def _problems(asked: Asked, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> Iterator[tuple[str, str]]:
-    if asked.capacity is not None and not gates.consumable_capacity:
+    # The stable variant has never heard of capacity requests.
+    if asked.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
         yield "PRE-2", "capacity is requested, and that feature is off"
     if asked.derived_attributes and not gates.derived_attributes:
         yield "PRE-3", "attributes are derived, and that feature is off"
