@@ -134,10 +134,10 @@ def test_untouched_slices_are_the_same_objects():
 
 def test_a_slice_without_devices():
     slices = (resource_slice("counters"),)
-    assert with_rules(slices, [rule()], GATES)[0] is slices[0]
+    assert with_rules(slices, [rule(device="d0")], GATES)[0] is slices[0]
 
 
 @pytest.mark.parametrize("gate", ["DRADeviceTaints", "DRADeviceTaintRules"])
 def test_rules_do_nothing_with_a_gate_off(gate):
     """TNT-4, TNT-5."""
-    assert tainted(with_rules(SLICES, [rule()], GATES.with_({gate: False}))) == set()
+    assert tainted(with_rules(SLICES, [rule(device="d0")], GATES.with_({gate: False}))) == set()
