@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from .checker import Checked
 from .closures import Emitter
@@ -21,6 +21,8 @@ from .parser import parse
 from .types import DYN, Type
 from .values import Value
 from .values_native import from_native
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Program:
         self.variables = None if variables is None else dict(variables)
         self._check = check
         environment = self._environment = _environment(variables)
-        self.checked: Checked = environment.compile(text) if check else _unchecked(text, environment)
+        self.checked = _on_any_stack(lambda: environment.compile(text) if check else _unchecked(text, environment))
         self._names = tuple(environment.declarations.variables)
         self._plain: Compiled = self._compile(Emitter())
 
@@ -62,7 +64,7 @@ class Program:
     @cached_property
     def estimate(self) -> Range:
         """The least and the most that an evaluation may cost, inputs being as large as declared (CLM-6)."""
-        return self._environment.estimate(self.checked)
+        return _on_any_stack(lambda: self._environment.estimate(self.checked))
 
     @cached_property
     def _metered(self) -> Compiled:
@@ -115,7 +117,7 @@ class Program:
         return [from_native(inputs[name]) if name in inputs else ABSENT for name in self._names]
 
 
-def _on_any_stack(run: Callable[[], Value]) -> Value:
+def _on_any_stack(run: Callable[[], R]) -> R:
     """Run, and where the caller has used up the stack, once more upon a fresh one."""
     try:
         return run()
