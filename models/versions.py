@@ -12,7 +12,7 @@ Identifier: TypeAlias = tuple[int, int, str]
 Key: TypeAlias = tuple[int, int, int, bool, tuple[Identifier, ...]]
 
 _UINT64_MAX = 2**64 - 1
-_MOST_REMEMBERED = 4096
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 4096, 1000
 _NUMBER = r"(0|[1-9][0-9]*)"
 _LETTERS = "[0-9A-Za-z-]"
 # Numeric identifiers have no leading zeros, others may.
@@ -37,12 +37,12 @@ class Version:
     @classmethod
     def parse(cls, text: str) -> Version:
         """Read what is a version by the letter of semver.org; ``ValueError`` for anything else."""
-        return _parse(text)
+        return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _parse(text)
 
     @classmethod
     def parse_normalized(cls, text: str) -> Version:
         """Read as ``parse``, after one leading ``v`` and leading zeros are dropped and missing parts are set to 0."""
-        return _parse(_normalize(text))
+        return cls.parse(_normalize(text))
 
     @property
     def major(self) -> int:
@@ -63,7 +63,6 @@ class Version:
         return self.text
 
 
-@lru_cache(maxsize=_MOST_REMEMBERED)
 def _parse(text: str) -> Version:
     match = _VERSION.fullmatch(text)
     if match is None:
@@ -71,6 +70,9 @@ def _parse(text: str) -> Version:
     major, minor, patch = (_number(part) for part in match.group(1, 2, 3))
     words = match[4].split(".") if match[4] else []
     return Version((major, minor, patch, not words, tuple(map(_identifier, words))), text)
+
+
+_remembered = lru_cache(maxsize=_MOST_REMEMBERED)(_parse)
 
 
 def _identifier(word: str) -> Identifier:

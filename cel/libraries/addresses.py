@@ -11,7 +11,7 @@ from ..errors import CelRuntimeError
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
-_IPV4 = re.compile(r"[0-9]*(?:\.[0-9]*)*")
+_IPV4 = re.compile(r"[0-9.]*")
 _BITS = re.compile(r"0|[1-9][0-9]{0,2}")
 _FAILED = "parse error during conversion from string: "
 _CIDR_FAILED = "network address " + _FAILED

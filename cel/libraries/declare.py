@@ -11,9 +11,10 @@ from ..types import Type
 from ..values import Value
 from .costs import Rule
 
-# A value of more parts than this costs more than any budget to look at, whatever is done with it.
-MOST_CHARACTERS = 10_000_000
+# Values of more parts use up a budget in a few steps, whatever is done with them; memory and time are used up sooner.
+MOST_CHARACTERS = 2_000_000
 MOST_ELEMENTS = 1_000_000
+MOST_PAIRS = 4_000_000
 
 
 def function(
@@ -43,6 +44,12 @@ def no_overload(name: str = "", *types: str) -> CelRuntimeError:
 def check_length(characters: int) -> None:
     """``CelCostError`` for a string nothing could be done with any more."""
     if characters > MOST_CHARACTERS:
+        raise CelCostError("operation cancelled: actual cost limit exceeded")
+
+
+def check_pairs(pairs: int) -> None:
+    """``CelCostError`` where every element would be compared with too many others."""
+    if pairs > MOST_PAIRS:
         raise CelCostError("operation cancelled: actual cost limit exceeded")
 
 

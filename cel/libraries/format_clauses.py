@@ -67,13 +67,16 @@ class _Text(str):
     __slots__ = ()
 
 
+_OPENING, _COMMA, _CLOSING = map(_Text, ("[", ", ", "]"))
+
+
 def _list_parts(values: Sequence[Value]) -> Iterator[Value]:
-    yield _Text("[")
+    yield _OPENING
     for number, value in enumerate(values):
         if number:
-            yield _Text(", ")
+            yield _COMMA
         yield value
-    yield _Text("]")
+    yield _CLOSING
 
 
 def _map_parts(values: CelMap) -> Iterator[Value]:

@@ -31,6 +31,8 @@ def _extreme(name: str, sign: int, values: Sequence[Value]) -> Value:
     if not values:
         raise CelRuntimeError(f"{name} called on empty list")
     _check_ordered(name, values)
+    if len(set(map(type, values))) == 1 and type(values[0]) is not float:
+        return (max if sign > 0 else min)(values)
     best = values[0]
     for value in values:
         if _order(value, best) == sign:

@@ -10,7 +10,7 @@ from ..library import Estimate, Function, Operand, Overload, Range
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
 from ..values import Duration, Timestamp, UInt, Value, equal
 from .costs import LIST_CREATION, STRING_FACTOR, UNBOUNDED, Rule, literal_int, part, plus, size
-from .declare import MOST_ELEMENTS, check_elements, function, method, only
+from .declare import MOST_ELEMENTS, check_elements, check_pairs, function, method, only
 
 _T = parameter("T")
 _LIST = list_of(_T)
@@ -60,6 +60,7 @@ def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
         raise CelRuntimeError("lists must be same length")
     if not keys:
         return []
+    check_pairs(len(keys) ** 2)
     kind = type(keys[0])
     if kind not in _COMPARABLE:
         raise CelRuntimeError("list elements must be comparable")
@@ -74,6 +75,7 @@ def _reverse(values: Sequence[Value]) -> Sequence[Value]:
 
 def _distinct(values: Sequence[Value]) -> list[Value]:
     """The first of each group of equal values."""
+    check_pairs(len(values) ** 2)
     found: list[Value] = []
     known: set[Value] = set()
     others: list[Value] = []

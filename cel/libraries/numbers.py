@@ -12,6 +12,7 @@ _HEXADECIMAL = re.compile(rf"[+-]?0[xX](?:_?{_HEX_DIGITS}(?:\.(?:{_HEX_DIGITS})?
 _SPECIAL = re.compile(r"[+-]?inf(?:inity)?|nan", re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _MOST_DIGITS = 4000
+_MOST_CHARACTERS = 10_000
 
 
 def parse_integer(text: str) -> int | None:
@@ -24,7 +25,9 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_double(text: str) -> float | None:
-    """A double; None for what Go refuses, which includes what overflows."""
+    """A double; None for what Go refuses, which includes what overflows, and for texts of absurd length."""
+    if len(text) > _MOST_CHARACTERS:
+        return None
     if _SPECIAL.fullmatch(text):
         return float(text)
     if _DECIMAL.fullmatch(text):

@@ -31,7 +31,8 @@ _COMPLAINTS = {
     "invalid named capture group": "invalid named capture",
     "invalid character range": "invalid character class range",
 }
-_ONE_BYTE = re.compile(r"(?:[^\\]|\\[^C])*\\C", re.DOTALL)
+_ONE_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+_MOST_REMEMBERED = 10_240
 
 
 def _options() -> Any:
@@ -41,16 +42,22 @@ def _options() -> Any:
     return options
 
 
-@lru_cache(maxsize=_MOST_COMPILED)
 def compile_pattern(pattern: str) -> Any:
     """The compiled pattern; ``CelRuntimeError`` worded as Go does when it is none."""
-    if _ONE_BYTE.match(pattern):
+    return _remembered(pattern) if len(pattern) <= _MOST_REMEMBERED else _compile(pattern)
+
+
+def _compile(pattern: str) -> Any:
+    if _ONE_BYTE.search(pattern):
         # Known to RE2 in C++, not in Go.
         raise CelRuntimeError("error parsing regexp: invalid escape sequence: `\\C`")
     try:
         return re2.compile(pattern, _options())
     except re2.error as error:
         raise CelRuntimeError(f"error parsing regexp: {_go_complaint(error, pattern)}") from None
+
+
+_remembered = lru_cache(maxsize=_MOST_COMPILED)(_compile)
 
 
 def _go_complaint(error: Exception, pattern: str) -> str:

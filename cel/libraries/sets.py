@@ -10,7 +10,7 @@ from ..library import Estimate, Function, Operand
 from ..types import BOOL, list_of, parameter
 from ..values import Value, equal
 from .costs import ONE, Rule, plus, size, times
-from .declare import function, only
+from .declare import check_pairs, function, only
 
 _LISTS = (list_of(parameter("T")), list_of(parameter("T")))
 _EXACT = frozenset({str, bool, bytes})
@@ -38,10 +38,12 @@ def _equal(a: Value, b: Value) -> bool:
 
 
 def _contains(values: Sequence[Value], wanted: Sequence[Value]) -> bool:
+    check_pairs(len(values) * len(wanted))
     return all(map(_members(values), wanted))
 
 
 def _intersects(a: Sequence[Value], b: Sequence[Value]) -> bool:
+    check_pairs(len(a) * len(b))
     return any(map(_members(b), a))
 
 

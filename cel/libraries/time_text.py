@@ -22,10 +22,13 @@ _EPOCH = 719_468
 _DAY = 86_400
 # More digits cannot matter: whole parts overflow, fractions are below a nanosecond.
 _MOST_DIGITS = 40
+_MOST_CHARACTERS = 10_000
 
 
 def parse_duration(text: str) -> int | None:
-    """What ``1h2m3.5s`` means; None for anything else and beyond 292 years."""
+    """What ``1h2m3.5s`` means; None for anything else, beyond 292 years, and for texts of absurd length."""
+    if len(text) > _MOST_CHARACTERS:
+        return None
     rest = text[1:] if text[:1] in ("+", "-") else text
     if rest == "0":
         return 0

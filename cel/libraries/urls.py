@@ -28,7 +28,7 @@ _USER_WRONG = re.compile(r"[^A-Za-z0-9\-._:~!$&'()*+,;=%@]")
 _STRICT = frozenset({"http", "https"})
 _PORT = re.compile(r"(?::[0-9]*)?")
 _PATH_LETTERS = r"A-Za-z0-9\-_.~$&+,/:;=@"
-_PATH_VALID = re.compile(rf"(?:[{_PATH_LETTERS}!'()*\[\]]|%[0-9A-Fa-f]{{2}})*")
+_PATH_WRONG = re.compile(rf"[^{_PATH_LETTERS}!'()*\[\]%]")
 _PATH_ESCAPED = re.compile(rf"[^{_PATH_LETTERS}]")
 
 
@@ -167,7 +167,7 @@ def _unescape(text: str) -> str:
 
 def _escaped_path(url: Url) -> str:
     """The path as written where that is valid, else escaped anew."""
-    if url.path == "*" or _PATH_VALID.fullmatch(url.path):
+    if not _PATH_WRONG.search(url.path):
         return url.path
     plain = unquote_plus(url.path.replace("+", "%2B"), errors="surrogateescape")
     return _PATH_ESCAPED.sub(_escape, plain)
