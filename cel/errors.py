@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MAX_REPORTED = 100
+# Full-width forms, for places under characters that cel-go takes for wide.
+WIDE_DOT, WIDE_CARET = "\uff0e", "\uff3e"
 
 
 class CelError(Exception):
@@ -69,8 +71,8 @@ def _describe_one(text: str, issue: Issue) -> str:
         return f"ERROR: <input>:{-1 if text else 1}:0: {issue.message}"
     line, column = location(text, issue.pos)
     source = text.split("\n")[line - 1].replace("\t", " ")
-    dots = "".join("．" if _wide(character) else "." for character in source[: column - 1])
-    caret = "＾" if _wide(source[column - 1 : column]) else "^"
+    dots = "".join(WIDE_DOT if _wide(character) else "." for character in source[: column - 1])
+    caret = WIDE_CARET if _wide(source[column - 1 : column]) else "^"
     return f"ERROR: <input>:{line}:{column}: {issue.message}\n | {source}\n | {dots}{caret}"
 
 

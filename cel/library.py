@@ -23,7 +23,8 @@ class Range:
 class Operand:
     """What the estimator knows of an operand: its static type and its size.
 
-    ``node`` is the ``syntax.Literal`` where the operand is one, else None. ``element`` is the size of the elements of a list, where its declaration or type tells.
+    ``node`` is the ``syntax.Literal`` where the operand is one, else None. ``element`` is the size of the elements of
+    a list, where its declaration or type tells.
     """
 
     type: Type

@@ -36,7 +36,11 @@ def parse(text: str, functions: frozenset[str] = frozenset(), names: frozenset[s
     Raises CelCompileError with every complaint that does not hinder reading on, and the first that does. The work
     is linear in the length, which is at most 10,240 bytes (CLM-6); that bounds the number of tokens too.
     """
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+    try:
+        length = len(text.encode())
+    except UnicodeEncodeError as error:
+        raise CelCompileError.at("", [Issue(0, f"invalid unicode code point at {error.start}")]) from None
+    if length > MAX_BYTES:
         raise CelCompileError(f"Too long: may not be more than {MAX_BYTES} bytes")
     return _Parser(text, functions, names).run()
 

@@ -1,0 +1,232 @@
+"""The rules of the static cost estimate, one by one (cel.md 1.5)."""
+
+from __future__ import annotations
+
+import pytest
+from drasat.cel.environment import dra_environment, generic_environment
+from drasat.cel.estimate_sizes import (
+    FREE,
+    ONE,
+    UNKNOWN,
+    below,
+    both,
+    device_sizes,
+    either,
+    fixed,
+    plus,
+    scaled,
+    size_at,
+    times,
+)
+from drasat.cel.library import UNBOUNDED, Estimate, Function, Operand, Overload, Range
+from drasat.cel.syntax import Literal
+from drasat.cel.types import BOOL, DYN, INT, NULL, QUANTITY, STRING, TIMESTAMP, list_of
+
+VARIABLES = {"b": "bool", "i": "int", "s": "string", "l": "list(int)", "m": "map(string, int)", "x": "dyn"}
+
+
+def cost(expression: str, limit: int = 10) -> tuple[int, int]:
+    """Least and most cost where every variable has at most ``limit`` parts."""
+    environment = generic_environment(VARIABLES, sizes=lambda path: Range(0, limit) if len(path) == 1 else None)
+    estimated = environment.estimate(environment.compile(expression))
+    return estimated.min, estimated.max
+
+
+@pytest.mark.parametrize(
+    ("expression", "least", "most"),
+    [
+        ("1", 0, 0),
+        ("'a'", 0, 0),
+        ("i", 1, 1),
+        ("int", 1, 1),
+        ("[1, 2]", 10, 10),
+        ("[i, i]", 12, 12),
+        ("{'a': i}", 31, 31),
+        ("[[1], [2]]", 30, 30),
+        ("m.a", 2, 2),
+        ("m['a']", 2, 2),
+        ("x.a.b", 1, 1),
+        ("x['a']", 2, 2),
+        ("m.?a", 2, 2),
+        ("has(m.a)", 1, 1),
+        ("has(x.a.b)", 1, 1),
+        ("!b", 2, 2),
+        ("i + i * i", 5, 5),
+        ("i < 1", 2, 2),
+        ("b && b", 1, 2),
+        ("b || b || b", 1, 3),
+        ("b ? i : i + i", 2, 4),
+        ("b ? 1 : b ? 2 : 3", 1, 2),
+        ("s.size()", 2, 2),
+        ("cel.bind(v, i, v + v)", 14, 14),
+    ],
+)
+def test_cost_of_simple_parts(expression: str, least: int, most: int) -> None:
+    assert cost(expression) == (least, most)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expression", "least", "most"),
+    [
+        (10, "s == s", 3, 3),
+        (11, "s == s", 3, 4),
+        (100, "s == s", 3, 12),
+        (100, "s == 'abc'", 2, 2),
+        (100, "s < s", 3, 12),
+        (100, "s + s", 2, 22),
+        (100, "l == l", 3, 12),
+        (0, "s == s", 2, 2),
+        (100, "i in l", 2, 102),
+        (100, "s in m", 3, 3),
+        (100, "x == 1", 2, 2),
+        (100, "l + l", 3, 3),
+        (100, "(l + l).all(v, true)", 4, 604),
+    ],
+)
+def test_cost_grows_with_the_size_of_operands(limit: int, expression: str, least: int, most: int) -> None:
+    assert cost(expression, limit) == (least, most)
+
+
+@pytest.mark.parametrize(
+    ("expression", "each", "rest"),
+    [
+        ("l.all(v, true)", 3, 2),
+        ("l.all(v, v > 0)", 5, 2),
+        ("l.exists(v, true)", 4, 2),
+        ("l.exists_one(v, true)", 2, 3),
+        ("l.map(v, 1)", 12, 12),
+        ("l.map(v, true, 1)", 12, 12),
+        ("l.filter(v, true)", 13, 12),
+        ("m.map(k, k)", 13, 12),
+        ("l.all(k, v, k == v)", 6, 2),
+        ("m.transformList(k, v, v)", 13, 12),
+        ("m.transformMap(k, v, v)", 4, 32),
+        ("m.transformMapEntry(k, v, {k: v})", 34, 32),
+    ],
+)
+def test_loops_cost_as_often_as_they_may_run(expression: str, each: int, rest: int) -> None:
+    for limit in (0, 1, 7, 1000):
+        assert cost(expression, limit)[1] == each * limit + rest
+
+
+def test_loops_in_loops_multiply() -> None:
+    assert cost("l.all(v, l.all(w, v == w))", 10) == (2, 2 + 10 * (3 + 2 + 10 * 6))
+
+
+def test_loops_over_literals_run_at_least_once_for_each_element() -> None:
+    assert cost("[1, 2, 3].map(v, v)") == (60, 60)
+    assert cost("[1, 2, 3].all(v, v > 0)") == (20, 26)
+
+
+def test_size_without_limit_makes_the_estimate_unlimited() -> None:
+    environment = generic_environment(VARIABLES)
+    assert environment.estimate(environment.compile("l.all(v, true)")).max == UNBOUNDED
+    assert environment.estimate(environment.compile("l.all(v, l.all(w, true))")).max == UNBOUNDED
+
+
+def test_functions_estimate_their_own_cost_and_result() -> None:
+    seen: list[Operand] = []
+
+    def estimate(operands: tuple[Operand, ...]) -> Estimate:
+        seen.extend(operands)
+        return Estimate(fixed(100), fixed(50))
+
+    overload = Overload("f_id", (STRING, list_of(STRING), INT), STRING, lambda *values: values[0], estimate=estimate)
+    sizes = {("s",): 5, ("l",): 6, ("l", "@items"): 7}
+    environment = generic_environment(
+        {"s": "string", "l": "list(string)"},
+        functions=[Function("f", (overload,))],
+        sizes=lambda path: Range(0, sizes[path]) if path in sizes else None,
+    )
+    checked = environment.compile("f(s, l, 3) + 'abcdefghij'")
+    assert environment.estimate(checked) == fixed(1 + 1 + 100 + 6)
+    assert [operand.size for operand in seen] == [Range(0, 5), Range(0, 6), ONE]
+    assert [operand.element for operand in seen] == [None, Range(0, 7), None]
+    assert [type(operand.node) for operand in seen] == [type(None), type(None), Literal]
+
+
+def test_functions_that_may_be_several_overloads_cost_the_union() -> None:
+    def overload(name: str, *, cheap: bool) -> Overload:
+        type_ = STRING if cheap else INT
+        return Overload(name, (type_,), BOOL, bool, estimate=lambda _: Estimate(fixed(2 if cheap else 9)))
+
+    both_kinds = Function("f", (overload("f_string", cheap=True), overload("f_int", cheap=False)))
+    environment = generic_environment({"x": "dyn", "s": "string"}, functions=[both_kinds])
+    assert environment.estimate(environment.compile("f(x)")) == Range(3, 10)
+    assert environment.estimate(environment.compile("f(s)")) == fixed(3)
+
+
+@pytest.mark.parametrize(
+    ("expression", "most"),
+    [
+        ("device.attributes['a'].x == 'a'", 5),
+        ("cel.bind(d, device.attributes['a'], d.x == 'a')", 16),
+        ("device.attributes['a'].x.exists(v, v == 'a')", 5 + 6 * 64),
+        ("device.attributes.exists_one(v, v == 'a')", 132),
+        ("device.attributes['a'].exists_one(v, v == 'a')", 133),
+        ("device.attributes['a'].x.split('a').size() > 1", 19),
+        ("device.attributes['a'].x.includes('a')", 4 + 64),
+        ("device.attributes['a'].x.lowerAscii().matches('^.*a100.*$')", 32),
+    ],
+)
+def test_what_devices_may_hold_bounds_the_cost(expression: str, most: int) -> None:
+    """CLM-6: published estimates of device selectors."""
+    environment = dra_environment()
+    assert environment.estimate(environment.compile(expression)).max == most
+
+
+@pytest.mark.parametrize(
+    ("path", "size"),
+    [
+        ("device.driver", 63),
+        ("device.attributes", 32),
+        ("device.attributes.@keys", 63),
+        ("device.attributes.@values", 32),
+        ("device.attributes.@values.@keys", 32),
+        ("device.attributes.@values.@values", 64),
+        ("device.attributes.@values.x", 64),
+        ("device.attributes.@values.x.@items", None),
+        ("device.attributes.x", None),
+        ("device.attributes.x.y", None),
+        ("device.capacity", 32),
+        ("device.capacity.@values.@values", 0),
+        ("device.other", None),
+        ("device", 0),
+        ("other", None),
+    ],
+)
+def test_declared_sizes_of_a_device(path: str, size: int | None) -> None:
+    found = device_sizes(tuple(path.split(".")))
+    assert found == (None if size is None else Range(0, size))
+
+
+def test_ranges_add_and_multiply_up_to_64_bits() -> None:
+    assert plus(Range(1, 2), Range(3, 5), ONE) == Range(5, 8)
+    assert times(Range(1, 2), Range(3, 5)) == Range(3, 10)
+    assert plus(UNKNOWN, ONE) == Range(1, UNBOUNDED)
+    assert times(UNKNOWN, UNKNOWN) == UNKNOWN
+    assert times(UNKNOWN, FREE) == FREE
+
+
+def test_ranges_scale_upwards_in_floating_point() -> None:
+    assert scaled(Range(1, 11), 0.1) == Range(1, 2)
+    assert scaled(Range(0, 20), 0.25) == Range(0, 5)
+    assert scaled(UNKNOWN, 0.1) == Range(0, 1844674407370955264)
+
+
+def test_ranges_unite() -> None:
+    assert either(Range(1, 2), Range(3, 5)) == Range(1, 5)
+    assert both(Range(1, 2), Range(3, 5)) == Range(1, 5)
+    assert both(None, Range(3, 5)) is None
+
+
+def test_size_follows_from_declaration_else_from_type() -> None:
+    declared = {("a",): Range(0, 3)}
+    assert size_at(("a",), INT, declared.get) == Range(0, 3)
+    assert size_at(("b",), INT, declared.get) == ONE
+    assert size_at(None, NULL, declared.get) == ONE
+    assert size_at(None, TIMESTAMP, declared.get) == ONE
+    for type_ in (STRING, DYN, QUANTITY, list_of(INT)):
+        assert size_at(None, type_, declared.get) == UNKNOWN
+    assert below(("a",), "b") == ("a", "b")
+    assert below(None, "b") is None
