@@ -85,5 +85,7 @@ class ClaimRules:
 
     def _constrained(self, claim: ResourceClaim, found: Sequence[Taking]) -> Iterator[Finding]:
         for constraint in claim.spec.devices.constraints or ():
+            if constraint.match_attribute is None and constraint.distinct_attribute is None:
+                continue  # reported as unsupported
             members = [taking for taking in found if covers(constraint, taking.result.request)]
             yield from self._constraints.broken(constraint, [(taking.entry, taking.asked) for taking in members])

@@ -4,15 +4,9 @@ import pytest
 from drasat.scenarios import objects
 from verification_scene import (
     GPU,
-    Scene,
-    allocation,
     chip,
-    claim,
-    classes,
     everyday,
     gpu,
-    nodes,
-    on,
     one_claim,
     piece,
     request,
@@ -49,12 +43,12 @@ def too_few_slices(scene):
 
 
 def too_many_slices(scene):
-    scene.objects.append(piece([gpu(8)], "more", "n1", where=objects.on_node("n1")))
+    scene.objects.append(piece([gpu(8)], "more", "n1"))
 
 
 def newer_generation(scene):
     """The device is only in the older of two generations that the node sees."""
-    scene.objects.append(piece([gpu(0)], "newer", "n1", where=objects.on_node("n1"), generation=2))
+    scene.objects.append(piece([gpu(0)], "newer", "n1", generation=2))
 
 
 def obsolete(scene):
@@ -168,9 +162,8 @@ def test_slices_with_partitions_are_ignored_while_that_feature_is_off():
 def test_slices_with_compatibility_groups_are_ignored_while_that_feature_is_off():
     """GRP-5: and the pool does not count them."""
     devices, counters = chip(groups=["x"])
-    scene = one_claim(
-        [devices, counters, piece([gpu(0)], "more", "n1", count=2)], [request("r")], results("r", "gpu-0")
-    )
+    published = [devices, counters, piece([gpu(0)], "more", "n1", count=2)]
+    scene = one_claim(published, [request("r")], results("r", "gpu-0"))
     scene.gates = without("DRADeviceCompatibilityGroups")
     assert scene.rules() == set()
     scene.results()[0].update(device="half-a")
@@ -180,9 +173,8 @@ def test_slices_with_compatibility_groups_are_ignored_while_that_feature_is_off(
 def zonal(**labels):
     """A pool for zone x, seen from a node with these labels."""
     where = objects.on_nodes_with("zone", "x")
-    scene = one_claim(
-        [piece([gpu(0)], "z", where=where)], [request("r")], [result("r", "gpu-0", "z")], selector=where["nodeSelector"]
-    )
+    published, given = piece([gpu(0)], "z", where=where), [result("r", "gpu-0", "z")]
+    scene = one_claim([published], [request("r")], given, selector=where["nodeSelector"])
     scene.find("Node", "n1")["metadata"]["labels"] |= labels
     return scene
 
@@ -223,11 +215,17 @@ def each_its_own(node_of_second):
 
 @pytest.mark.parametrize(
     ("place", "rules"),
-    [({"nodeName": "n1"}, set()), ({"nodeName": "n2"}, {"DEV-4"})],
-    ids=["DEV-4 here", "DEV-4 there"],
+    [
+        pytest.param({"nodeName": "n1"}, set(), id="DEV-4 here"),
+        pytest.param({"nodeName": "n2"}, {"DEV-4"}, id="DEV-4 there"),
+        pytest.param({"allNodes": True}, set(), id="DEV-4 everywhere"),
+    ],
 )
 def test_devices_may_choose_their_nodes(place, rules):
-    assert each_its_own(place).rules() - {"RES-7"} == rules
+    scene = each_its_own(place)
+    if "allNodes" in place:
+        scene.allocation().pop("nodeSelector")
+    assert scene.rules() - {"RES-7"} == rules
 
 
 def test_a_slice_of_devices_for_other_nodes_only_is_not_seen():
@@ -239,11 +237,6 @@ def test_a_slice_of_devices_for_other_nodes_only_is_not_seen():
 
 def test_pools_of_two_drivers_may_have_one_name():
     """CTR-5: the name alone is not an id."""
-    scene = Scene(
-        [*nodes("n1"), *classes(), piece([gpu(0)]), piece([gpu(0)], "x", "n1", "b.io", objects.on_node("n1"))]
-    )
-    scene.objects.append(claim("a", request("r", 2, class_name="any")))
-    scene.place(
-        {"a": allocation([result("r", "gpu-0", driver="b.io"), result("r", "gpu-0", driver=GPU)], selector=on())}
-    )
-    assert scene.rules() == set()
+    published = [piece([gpu(0)]), piece([gpu(0)], "x", "n1", "b.io")]
+    given = [result("r", "gpu-0", driver="b.io"), result("r", "gpu-0", driver=GPU)]
+    assert one_claim(published, [request("r", 2, class_name="any")], given).rules() == set()

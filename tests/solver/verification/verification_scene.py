@@ -41,11 +41,9 @@ def gpu(index, **fields):
 
 
 def piece(devices, name="n1", pool=None, driver=GPU, where=None, **fields):
-    """A slice; of node ``name`` and a pool of that name if nothing else is said. ``spec`` holds further fields."""
-    spec = fields.pop("spec", {})
-    made = objects.resource_slice(name, driver, pool or name, where or objects.on_node(name), devices, **fields)
-    made["spec"] |= spec
-    return made
+    """A slice of the pool ``pool`` (by default of the slice's name), on the node of the pool's name."""
+    pool = pool or name
+    return objects.resource_slice(name, driver, pool, where or objects.on_node(pool), devices, **fields)
 
 
 def chip(**fields):
@@ -54,7 +52,7 @@ def chip(**fields):
     sets = [objects.counter_set("chip", {"slices": 4})]
     return [
         piece([*halves, partition("whole", 4)], count=2),
-        piece([], "n1-counters", "n1", where=objects.on_node("n1"), count=2, shared_counters=sets),
+        piece([], "n1-counters", "n1", count=2, shared_counters=sets),
     ]
 
 
