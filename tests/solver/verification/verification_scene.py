@@ -162,11 +162,14 @@ class Scene:
     def copy(self):
         return deepcopy(self)
 
-    def violations(self, **options):
+    def question(self):
+        """The cluster and the placements."""
         models = [msgspec.convert(item, _KINDS[item["kind"]]) for item in deepcopy(self.objects)]
         cluster = Cluster.of(models)
-        placements = [self._placement(cluster, unit) for unit in self.units]
-        return verify(cluster, placements, self.gates, **options)
+        return cluster, [self._placement(cluster, unit) for unit in self.units]
+
+    def violations(self, **options):
+        return verify(*self.question(), self.gates, **options)
 
     def _placement(self, cluster, unit):
         pairs = [
