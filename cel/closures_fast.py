@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .closures_base import Closure, Frame
-from .values import Value, equal
+from .values import Value, equal, unequal
 
 
 def fast_path(slot: int, keys: tuple[str, ...], slow: Closure) -> Closure:
@@ -71,6 +71,6 @@ def _equal(left: Closure, right: Closure) -> Closure:
 
 def _not_equal(left: Closure, right: Closure) -> Closure:
     def run(frame: Frame) -> bool:
-        return not equal(left(frame), right(frame))
+        return unequal(left(frame), right(frame))
 
     return run

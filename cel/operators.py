@@ -13,7 +13,7 @@ from . import arithmetic
 from .library import Function, Overload
 from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, map_of, optional_of
 from .types import parameter as type_parameter
-from .values import CelMap, Value, compare, equal
+from .values import CelMap, Value, compare, equal, unequal
 
 _A, _K, _V = type_parameter("A"), type_parameter("K"), type_parameter("V")
 _Cost = Callable[[tuple[Value, ...], Value], int]
@@ -52,10 +52,6 @@ def _binary(
     id_: str, left: Type, right: Type, result: Type, apply: Callable[..., Value], cost: _Cost | None = None
 ) -> Overload:
     return Overload(id_, (left, right), result, apply, cost=cost)
-
-
-def _not_equal(a: Value, b: Value) -> bool:
-    return not equal(a, b)
 
 
 def _less(a: Value, b: Value) -> bool:
@@ -156,7 +152,7 @@ def _selections() -> Iterator[Function]:
 
 def _functions() -> Iterator[Function]:
     yield Function("_==_", (_binary("equals", _A, _A, BOOL, equal, _traverse_both),))
-    yield Function("_!=_", (_binary("not_equals", _A, _A, BOOL, _not_equal, _traverse_both),))
+    yield Function("_!=_", (_binary("not_equals", _A, _A, BOOL, unequal, _traverse_both),))
     yield _comparison("_<_", "less", _less)
     yield _comparison("_<=_", "less_equals", _less_equal)
     yield _comparison("_>_", "greater", _greater)

@@ -234,6 +234,14 @@ def equal(a: Value, b: Value) -> bool:
     return _equal_opaque(a, b) if pairs is None else _equal_deep(pairs(a, b))
 
 
+def unequal(a: Value, b: Value) -> bool:
+    """Tell whether ``!=`` holds: where ``==`` is an error, as for an opaque left side, cel-go says that it does."""
+    try:
+        return not equal(a, b)
+    except CelRuntimeError:
+        return True
+
+
 def comparable(a: Value, b: Value) -> bool:
     """Whether ``<`` is defined between the two."""
     left, right = type(a), type(b)
