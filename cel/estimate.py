@@ -14,6 +14,7 @@ from .estimate_operators import estimate_call
 from .estimate_sizes import FREE, ITEMS, ONE, VALUES, SizeOf, Subject, below, both, either, fixed, plus, size_at
 from .library import Operand, Range
 from .syntax import Postfix, Select
+from .types import DYN
 from .walk import Walk, walk
 
 COST_LIMIT = 1_000_000
@@ -132,8 +133,10 @@ class _Estimator(EstimatorBase):
 
     def _operand(self, subject: Subject) -> Operand:
         element = None
-        if subject.type.name == "list":
-            element = size_at(below(subject.path, ITEMS), subject.type.params[0], self.sizes)
+        if subject.type.name in ("list", "map"):
+            # cel-go asks for the items of a map, too, which only devices answer.
+            content = subject.type.params[0] if subject.type.name == "list" else DYN
+            element = size_at(below(subject.path, ITEMS), content, self.sizes)
         return Operand(subject.type, self.size(subject), subject.literal, element)
 
     def _apply(self, pos: int, args: list[Subject]) -> Subject:

@@ -26,7 +26,7 @@ def _compare(operands: tuple[Operand, ...]) -> Estimate:
 
 
 def _equal(operands: tuple[Operand, ...]) -> Estimate:
-    return Estimate(ONE) if any(operand.type in _OPAQUE for operand in operands) else _compare(operands)
+    return Estimate(ONE) if all(operand.type in _OPAQUE for operand in operands) else _compare(operands)
 
 
 def _concatenate(operands: tuple[Operand, ...]) -> Estimate:

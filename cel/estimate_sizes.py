@@ -89,18 +89,20 @@ def below(path: Path | None, name: str) -> Path | None:
 
 _DEVICE: dict[Path, int] = {
     (): 0, ("driver",): 63, ("attributes",): 32, ("capacity",): 32, ("allowMultipleAllocations",): 1,
+    ("capacity", VALUES, VALUES): 0,
 }  # fmt: skip
 _DOMAINS: dict[Path, int] = {(KEYS,): 63, (VALUES,): 32, (VALUES, KEYS): 32}
-_ENTRY = {"attributes": 64, "capacity": 0}
+_ATTRIBUTE = 64
 
 
 def device_sizes(path: Path) -> Range | None:
     """The sizes of the variable ``device`` (cel.md 1.1): 32 domains of 63, 32 names of 32, attribute values of 64."""
     if path[0] != "device":
         return None
+    path = tuple(VALUES if part == ITEMS else part for part in path)
     limit = _DEVICE.get(path[1:])
-    if limit is None and len(path) > 2 and path[1] in _ENTRY:
+    if limit is None and path[1] in ("attributes", "capacity"):
         limit = _DOMAINS.get(path[2:])
-        if limit is None and len(path) == 4 and path[2] == VALUES:
-            limit = _ENTRY[path[1]]
+    if limit is None and len(path) == 4 and path[1:3] == ("attributes", VALUES):
+        limit = _ATTRIBUTE
     return None if limit is None else Range(0, limit)

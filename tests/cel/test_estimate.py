@@ -190,6 +190,8 @@ def test_what_devices_may_hold_bounds_the_cost(expression: str, most: int) -> No
         ("device.attributes.x.y", None),
         ("device.capacity", 32),
         ("device.capacity.@values.@values", 0),
+        ("device.capacity.@values.x", None),
+        ("device.attributes.@items", 32),
         ("device.other", None),
         ("device", 0),
         ("other", None),
