@@ -41,6 +41,9 @@ class _Pool:
     def __init__(self) -> None:
         self.generations: dict[int, Generation] = defaultdict(Generation)
         self.places: Places[int] = Places()
+        # The view of every node, once known, if the slices are all for all nodes.
+        self.alike = True
+        self.common: PoolView | None = None
 
 
 class Inventory:
@@ -69,6 +72,7 @@ class Inventory:
             generation.ignored += rule == "POOL-2"
             self._ignored |= {entry.id: rule for entry in published([piece])}
             return
+        pool.alike = pool.alike and bool(spec.all_nodes) and not spec.node_name
         for place in located(piece):
             if self._readable(place.node_selector):
                 pool.places.add(len(self._slices), place)
@@ -94,6 +98,8 @@ class Inventory:
     def view(self, name: PoolId, node: Node) -> PoolView | None:
         """One pool as the node sees it; None where it does not exist for the node (POOL-14)."""
         pool = self._pools.get(name)
+        if pool is not None and pool.common is not None:
+            return pool.common
         seen = [place for place in pool.places.near(node) if self._relevant(place, node)] if pool else []
         if pool is None or not seen:
             return None
@@ -102,6 +108,8 @@ class Inventory:
         view = self._views.get((name, kept))
         if view is None:
             view = self._views[name, kept] = self._look(name, pool, newest, [self._slices[place] for place in kept])
+        if pool.alike:
+            pool.common = view
         return view
 
     def _relevant(self, place: int, node: Node) -> bool:
