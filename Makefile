@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 FOLDERS := api cel encoders integrations models peers problem scenarios solver
 EXTRAS := test,lint
+EDITABLE := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e
+FILES := find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort
 
 .PHONY: demo test setup lint bench link wheel clean help
 
@@ -21,17 +23,14 @@ setup: $(VENV)/installed link  ## create the environment
 $(VENV)/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip 'setuptools>=77'
-	$(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e '.[$(EXTRAS)]'
-	@rm -f build/linked
+	$(EDITABLE) '.[$(EXTRAS)]'
+	@mkdir -p build && $(FILES) > build/linked
 	@touch $@
 
 # The strict editable install links file by file: a new or moved file needs new links.
 link: $(VENV)/installed
-	@mkdir -p build
-	@find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort > build/files
-	@cmp -s build/files build/linked || { \
-	  $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --config-settings editable_mode=strict -e . \
-	  && cp build/files build/linked; }
+	@$(FILES) > build/files
+	@cmp -s build/files build/linked || { $(EDITABLE) . --no-deps && cp build/files build/linked; }
 
 lint: setup  ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff check .
