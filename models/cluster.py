@@ -52,7 +52,7 @@ class _Indexes:
     """Pool indexes by the gates that matter; shared by clusters with the same slices and rules."""
 
     def __init__(self) -> None:
-        self.pools: dict[tuple[bool, bool, bool], PoolIndex] = {}
+        self.pools: dict[tuple[bool, bool, bool, bool], PoolIndex] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -141,7 +141,8 @@ class Cluster:
     def pools(self, gates: FeatureGates) -> PoolIndex:
         """The pools under these gates, built at the first call and kept."""
         rules = bool(self.taint_rules) and gates.device_taint_rules
-        key = gates.partitionable_devices, gates.compatibility_groups, rules
+        stable = gates.variant == "stable"
+        key = gates.partitionable_devices, gates.compatibility_groups, rules, stable
         index = self._indexes.pools.get(key)
         if index is None:
             index = self._indexes.pools[key] = PoolIndex(self.slices, gates, self.taint_rules)

@@ -111,14 +111,21 @@ class PoolIndex:
                 self._generation(slice_).add(len(self._slices), slice_)
                 self._slices.append(slice_)
             else:
-                self._generation(slice_).ignored += _partitions(slice_) and not self._partitionable
+                self._generation(slice_).ignored += _is_counted(slice_, gates)
         self._reach = ReachIndex(self._slices)
+        # The stable variant has two rules of its own.
+        self._stable = gates.variant == "stable"
+        self._everywhere = self._with_counters() if self._stable else ()
         self._pools: dict[_View, Pool] = {}
         self._answers: dict[str, tuple[Node, tuple[Pool, ...]]] = {}
 
     def _generation(self, slice_: ResourceSlice) -> Generation:
         pool = slice_.spec.pool
         return self._generations[slice_.spec.driver, pool.name][pool.generation]
+
+    def _with_counters(self) -> tuple[int, ...]:
+        """The slices that are relevant for every node in the stable variant: those with counter sets (POOL-8)."""
+        return tuple(position for position, slice_ in enumerate(self._slices) if slice_.spec.shared_counters)
 
     @property
     def node_names(self) -> Iterable[str]:
@@ -134,7 +141,7 @@ class PoolIndex:
         if known and known[0] is node:
             return known[1]
         grouped: dict[PoolId, list[int]] = defaultdict(list)
-        for position in self._reach.positions(node):
+        for position in sorted({*self._reach.positions(node), *self._everywhere}):
             spec = self._slices[position].spec
             grouped[spec.driver, spec.pool.name].append(position)
         seen = (self._pool(id_, positions, node) for id_, positions in grouped.items())
@@ -159,8 +166,11 @@ class PoolIndex:
         return self._shared(id_, kept, generations[newest], node)
 
     def _declared(self, kept: Sequence[int]) -> int:
-        """The number of slices that one slice declares: the first with a node name, which the scheduler lists first."""
-        local = (position for position in kept if self._slices[position].spec.node_name)
+        """The number of slices that one slice declares: the first with a node name, which the scheduler lists first.
+
+        The stable variant takes them as they come.
+        """
+        local = (position for position in kept if self._slices[position].spec.node_name and not self._stable)
         return self._slices[next(local, kept[0])].spec.pool.resource_slice_count
 
     def _only(self, kept: Sequence[int], generation: Generation) -> Generation:
@@ -208,6 +218,11 @@ def _is_understood(slice_: ResourceSlice, gates: FeatureGates) -> bool:
     """
     if not gates.partitionable_devices and _partitions(slice_):
         return False
+    return _is_counted(slice_, gates)
+
+
+def _is_counted(slice_: ResourceSlice, gates: FeatureGates) -> bool:
+    """Slices that declare groups while those are off do not even count (POOL-6)."""
     return gates.compatibility_groups or not _declares_groups(slice_)
 
 

@@ -11,7 +11,7 @@ from drasat.models.manifests import Manifest
 from drasat.models.meta import ObjectMeta
 from drasat.models.problems import Source
 from drasat.models.slices import Device
-from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec
+from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from model_builders import claim, devices, label_selector, node, resource_slice, result
 
 GATES = FeatureGates.all_on()
@@ -91,7 +91,9 @@ def test_pools_are_built_once_for_the_gates_that_matter():
 
 def test_taint_rules_reach_the_pools():
     """TNT-5."""
-    rule = DeviceTaintRule(spec=DeviceTaintRuleSpec(taint=DeviceTaint(key="k", effect="NoSchedule")))
+    everything = DeviceTaintSelector()
+    taint = DeviceTaint(key="k", effect="NoSchedule")
+    rule = DeviceTaintRule(spec=DeviceTaintRuleSpec(device_selector=everything, taint=taint))
     cluster = of(slice_on("n1"), rule)
 
     def taints(gates):

@@ -11,6 +11,7 @@ from model_builders import consumes, counter_set, devices, label_selector, node,
 
 GATES = FeatureGates.all_on()
 PLAIN = GATES.with_({"DRAPartitionableDevices": False})
+STABLE = FeatureGates(frozenset({"DRAPartitionableDevices"}))
 N1, N2 = node("n1", {"zone": "a"}), node("n2", {"zone": "b"})
 
 
@@ -108,6 +109,37 @@ def test_slices_with_compatibility_groups_are_ignored_with_the_gate_off(on, seen
     assert [pool.name for pool in pools] == seen
 
 
+def test_slices_with_compatibility_groups_do_not_even_count():
+    """GRP-5, POOL-6: not where those that partition count, either."""
+    off = GATES.with_({"DRADeviceCompatibilityGroups": False, "DRAPartitionableDevices": False})
+    (consumed,) = consumes("c", x="1")
+    grouped = msgspec.structs.replace(consumed, compatibility_groups=("g",))
+    plain, other = resource_slice("a", count=2, devices=devices("x")), {"count": 2, "per_device_node_selection": True}
+    assert [pool.status for pool in see([plain, resource_slice("b", **other)], gates=off)] == ["complete"]
+    both = [plain, resource_slice("b", devices=devices("y", consumes_counters=(grouped,)), **other)]
+    assert [pool.status for pool in see(both, gates=off)] == ["incomplete"]
+
+
+def counters_on(there, **fields):
+    return resource_slice("c", node_name=there, shared_counters=(counter_set("c", x="1"),), **fields)
+
+
+@pytest.mark.parametrize(
+    ("device_count", "counters", "usual", "stable"),
+    [
+        (2, counters_on("n2", count=2), ["complete"], ["complete"]),
+        (1, counters_on("n2"), ["complete"], ["incomplete"]),
+        (2, counters_on("n2", count=2, generation=2), [], ["incomplete"]),
+    ],
+    ids=["POOL-6 counted", "POOL-4 one-too-many", "POOL-5 newer"],
+)
+def test_counter_sets_are_everywhere_in_the_stable_variant(device_count, counters, usual, stable):
+    """POOL-4, POOL-5: as the real allocator has it."""
+    slices = [resource_slice("a", count=device_count, devices=devices("x")), counters]
+    assert [pool.status for pool in see(slices)] == usual
+    assert [pool.status for pool in see(slices, gates=STABLE)] == stable
+
+
 def test_an_empty_list_of_counter_sets_is_no_partitioning():
     """POOL-2."""
     assert len(see([resource_slice("a", shared_counters=(), devices=devices("x"))], gates=PLAIN)) == 1
@@ -132,14 +164,17 @@ def test_the_number_of_slices_must_be_equal(count, status):
     assert bool(pool.devices) == (status == "complete")
 
 
-@pytest.mark.parametrize(("local", "shared", "status"), [(2, 1, "complete"), (1, 2, "incomplete")])
-def test_slices_that_disagree_about_their_number(local, shared, status):
-    """POOL-4: the first slice with a node name is asked, then the first by name."""
+@pytest.mark.parametrize(
+    ("local", "shared", "status", "other"), [(2, 1, "complete", "incomplete"), (1, 2, "incomplete", "complete")]
+)
+def test_slices_that_disagree_about_their_number(local, shared, status, other):
+    """POOL-4: a slice with a node name is asked first, then the first by name; in the stable variant all are alike."""
     slices = [
         resource_slice("a", count=shared, all_nodes=True, devices=devices("a")),
         resource_slice("b", count=local, devices=devices("b")),
     ]
     assert [pool.status for pool in see(slices)] == [status]
+    assert [pool.status for pool in see(slices, gates=STABLE)] == [other]
 
 
 def test_surplus_slices_elsewhere_do_not_matter():
