@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import CelRuntimeError
-from ..library import Estimate, Function, Operand, Overload, Range
+from ..library import UNBOUNDED, Estimate, Function, Operand, Overload, Range
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, parameter, type_of
 from ..values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt, Value, type_name
 from ..values_time import NANOS, Duration, Timestamp
@@ -123,7 +123,7 @@ def _decoded_size(operands: tuple[Operand, ...]) -> Range:
 
 
 def _encoded_size(operands: tuple[Operand, ...]) -> Range:
-    return Range(operands[0].size.min, operands[0].size.max * 4)
+    return Range(operands[0].size.min, min(operands[0].size.max * 4, UNBOUNDED))
 
 
 def _from(source: str, type_: Type, apply: Callable[..., Value]) -> tuple[str, Type, Callable[..., Value]]:

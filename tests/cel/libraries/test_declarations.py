@@ -1,0 +1,112 @@
+"""The functions as declared."""
+
+from collections import Counter
+
+import pytest
+from drasat.cel import libraries
+from drasat.cel.libraries import all_functions
+from drasat.cel.libraries.costs import part, size, traversed
+from drasat.cel.library import UNBOUNDED, Operand, Range
+from drasat.cel.types import INT, STRING
+from drasat.cel.values import CelMap, Optional
+
+OVERLOADS = [(function.name, one) for function in all_functions() for one in function.overloads]
+
+# What the Kubernetes environment has (cel.md 1.4), and what it has not.
+PRESENT = [
+    "size", "matches", "contains", "startsWith", "endsWith", "int", "uint", "double", "bool", "string", "bytes",
+    "duration", "timestamp", "dyn", "type", "getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate",
+    "getDayOfWeek", "getHours", "getMinutes", "getSeconds", "getMilliseconds", "quantity", "isQuantity",
+    "isGreaterThan", "isLessThan", "compareTo", "add", "sub", "sign", "asInteger", "isInteger",
+    "asApproximateFloat", "semver", "isSemver", "major", "minor", "patch", "min", "max", "sum", "isSorted",
+    "indexOf", "lastIndexOf", "slice", "flatten", "sort", "@sortByAssociatedKeys", "reverse", "distinct",
+    "lists.range", "charAt", "join", "lowerAscii", "upperAscii", "replace", "split", "substring", "trim", "format",
+    "strings.quote", "find", "findAll", "sets.contains", "sets.equivalent", "sets.intersects", "url", "isURL",
+    "getScheme", "getHost", "getHostname", "getPort", "getEscapedPath", "getQuery", "ip", "isIP", "ip.isCanonical",
+    "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast",
+    "cidr", "isCIDR", "containsIP", "containsCIDR", "masked", "prefixLength", "format.named", "validate",
+    "optional.of", "optional.none", "optional.ofNonZeroValue", "hasValue", "value", "or", "orValue", "first",
+    "last", "optional.unwrap", "unwrapOpt", "includes",
+]  # fmt: skip
+ABSENT = ["mul", "div", "divInt", "math.greatest", "base64.encode", "strings.reverse", "toLower", "cel.block"]
+
+
+@pytest.mark.parametrize("name", PRESENT)
+def test_function_is_offered(name):
+    assert name in {name for name, _ in OVERLOADS}
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_function_of_other_environments_is_not_offered(name):
+    assert name not in {name for name, _ in OVERLOADS}
+
+
+def test_strings_have_no_reverse():
+    assert all(STRING not in one.args for name, one in OVERLOADS if name == "reverse")
+
+
+def test_overload_ids_are_unique():
+    counted = Counter(one.id for _, one in OVERLOADS)
+    assert [id_ for id_, times in counted.items() if times > 1] == []
+
+
+def test_methods_have_a_receiver():
+    assert [one.id for _, one in OVERLOADS if one.member and not one.args] == []
+
+
+def test_functions_are_loaded_once():
+    assert all_functions() is all_functions()
+    assert libraries.FUNCTIONS is all_functions()
+    with pytest.raises(AttributeError):
+        _ = libraries.NOTHING
+
+
+@pytest.mark.parametrize(("name", "one"), OVERLOADS, ids=[one.id for _, one in OVERLOADS])
+def test_estimates_grow_with_their_operands(name, one):
+    """The least stays at or below the most, and more input never costs less."""
+    if one.estimate is None:
+        return
+    small = one.estimate(tuple(Operand(arg, Range(1, 3)) for arg in one.args))
+    large = one.estimate(tuple(Operand(arg, Range(1, 300)) for arg in one.args))
+    endless = one.estimate(tuple(Operand(arg, Range(0, UNBOUNDED)) for arg in one.args))
+    assert 0 <= small.cost.min <= small.cost.max <= large.cost.max <= endless.cost.max <= UNBOUNDED
+    for estimate in (small, large, endless):
+        assert estimate.result_size is None or estimate.result_size.max <= UNBOUNDED
+
+
+def test_sizes_are_characters_elements_and_entries():
+    assert size("\u00e9\u20ac") == 2
+    assert size(b"abc") == 3
+    assert size([1, 2]) == size(CelMap([(1, 2), (3, 4)])) == 2
+    assert size(5) == size(None) == size(Optional(1)) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "cost"),
+    [
+        (5, 1),
+        (None, 1),
+        ("", 0),
+        ("a" * 19, 1),
+        ("\u00e9" * 5, 1),
+        (b"a" * 25, 2),
+        ([], 0),
+        ([1, "a" * 10, [2, 3]], 4),
+        (CelMap([("a" * 10, 1), ("b", "c" * 20)]), 4),
+        (Optional("a" * 100), 1),
+    ],
+    ids=repr,
+)
+def test_traversal_counts_scalars_and_bytes(value, cost):
+    assert traversed(value) == cost
+
+
+def test_parts_are_rounded_up():
+    assert part(0, 0.1) == 0
+    assert part(1, 0.1) == 1
+    assert part(10, 0.1) == 1
+    assert part(11, 0.1) == 2
+
+
+def test_conversions_to_int_take_spans_and_points_in_time():
+    assert {one.args[0] for name, one in OVERLOADS if name == "int"} >= {INT, STRING}
