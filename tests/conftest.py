@@ -4,7 +4,7 @@ from typing import NamedTuple
 import pytest
 from drasat.cli import main as entry
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 class Done(NamedTuple):
