@@ -82,7 +82,7 @@ def allocate(
     placer = Placer(session, worker, Ledger(cluster.usage(gates)), nodes, deadline)
     outcomes = _place(placer, asked, progress)
     searched = monotonic()
-    check(cluster, outcomes, gates)
+    check(cluster, outcomes, gates, cel_errors)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     return AllocationOutcome(name, outcomes, gates, cel_errors, True, _statistics(cluster, worker), seconds)
 

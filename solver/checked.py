@@ -21,9 +21,9 @@ class VerificationError(Exception):
         self.violations = tuple(violations)
 
 
-def check(cluster: Cluster, outcomes: Sequence[UnitOutcome], gates: FeatureGates) -> None:
+def check(cluster: Cluster, outcomes: Sequence[UnitOutcome], gates: FeatureGates, cel_errors: str) -> None:
     """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``."""
-    violations = verify(cluster, list(_placements(cluster, outcomes)), gates)
+    violations = verify(cluster, list(_placements(cluster, outcomes)), gates, cel_errors=cel_errors)
     if violations:
         raise VerificationError(violations)
 

@@ -45,7 +45,8 @@ class DemandTable:
     def __str__(self) -> str:
         """One line, as in "64 devices: 40 class selector, 20 in use, 4 taint dedicated=ml:NoSchedule"."""
         parts = [" ".join(filter(None, (str(row.devices), words(row.filter), row.detail))) for row in self.fallen]
-        return ": ".join(filter(None, (f"{self.devices} devices", ", ".join(parts))))
+        total = f"{self.devices} device{'' if self.devices == 1 else 's'}"
+        return ": ".join(filter(None, (total, ", ".join(parts))))
 
 
 def words(filter_id: str) -> str:

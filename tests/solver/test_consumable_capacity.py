@@ -82,7 +82,9 @@ def test_what_the_policy_does_not_offer_does_not_match(capacity, request_):
 
 def test_a_default_above_the_maximum_is_still_offered():
     """CAP-5: equal to the default is never a violation."""
-    assert consumed(one(m=shared("10", default="9", min="2", max="8")), claim(want(capacity={"m": "9"}))) == [{"m": "9"}]
+    assert consumed(one(m=shared("10", default="9", min="2", max="8")), claim(want(capacity={"m": "9"}))) == [
+        {"m": "9"}
+    ]
 
 
 UNFIT = "capacity request cannot be represented in the device's range arithmetic: "
@@ -94,7 +96,11 @@ UNFIT = "capacity request cannot be represented in the device's range arithmetic
         pytest.param("10", "-1", {}, "capacity value is negative", id="CAP-6-negative"),
         pytest.param(shared("10", default="-2"), None, {}, "capacity value is negative", id="CAP-6-negative-default"),
         pytest.param(
-            shared("10", **RANGE), "100E", {}, f"{UNFIT}request 100E is not a representable milli value", id="CAP-4-milli"
+            shared("10", **RANGE),
+            "100E",
+            {},
+            f"{UNFIT}request 100E is not a representable milli value",
+            id="CAP-4-milli",
         ),
         pytest.param(
             shared("10", **RANGE),
@@ -127,7 +133,9 @@ def test_amounts_that_cannot_be_reckoned_with_are_fatal(capacity, request_, gate
 
 def test_under_all_the_error_names_the_device_shortly():
     """CAP-6, PRE-9: as upstream words it while it lists devices."""
-    assert "checking capacity for device a: capacity" in fatal(one(m="10"), claim(want(count="All", capacity={"m": "-1"})))
+    assert "checking capacity for device a: capacity" in fatal(
+        one(m="10"), claim(want(count="All", capacity={"m": "-1"}))
+    )
 
 
 def test_whole_steps_round_fractions_up_first():
@@ -194,7 +202,9 @@ def test_without_the_feature_devices_are_dedicated():
 
 def test_consumption_is_given_back_when_undone():
     """CAP-6, SRCH-3: the first alternative takes too much for what follows."""
-    asked = claim(either("q", option("s", capacity={"m": "8"}), option("t", capacity={"m": "4"})), want("r", capacity={"m": "6"}))
+    asked = claim(
+        either("q", option("s", capacity={"m": "8"}), option("t", capacity={"m": "4"})), want("r", capacity={"m": "6"})
+    )
     assert picks(one(m="10"), asked) == [("q/t", "a"), ("r", "a")]
 
 

@@ -1,0 +1,70 @@
+"""Which nodes are worth another try."""
+
+from dra_build import claim, pool, want
+from drasat.models.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
+from drasat.models.gates import FeatureGates
+from drasat.models.usage import Usage
+from drasat.problem.in_use import Ledger
+from drasat.solver.attempts import Attempt, Ending
+from drasat.solver.open_nodes import OpenNodes
+
+FAILED = Attempt(Ending.NONE)
+
+
+def ledger():
+    return Ledger(Usage.empty(FeatureGates.all_on()))
+
+
+def take(ledger_, pool_name):
+    result = DeviceRequestAllocationResult(request="r", driver="d.x", pool=pool_name, device="a")
+    made = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
+    ledger_.commit([(("ns", pool_name), made)])
+
+
+def test_failed_nodes_are_left_out():
+    nodes = OpenNodes([0, 1, 2], ledger())
+    nodes.fail([(1, FAILED, [("d.x", "p")])])
+    assert list(nodes) == [0, 2]
+    assert nodes.failed == {1: FAILED}
+
+
+def test_nodes_come_back_in_order_when_one_of_their_pools_changes():
+    book = ledger()
+    nodes = OpenNodes([0, 1, 2, 3], book)
+    nodes.fail([(0, FAILED, [("d.x", "p")]), (2, FAILED, [("d.x", "q"), ("d.x", "p")]), (3, FAILED, [("d.x", "r")])])
+    take(book, "p")
+    assert list(nodes) == [0, 1, 2]
+    assert list(nodes.failed) == [3]
+
+
+def test_changes_of_other_pools_do_not_matter():
+    book = ledger()
+    nodes = OpenNodes([0], book)
+    nodes.fail([(0, FAILED, [("d.x", "p")])])
+    take(book, "q")
+    assert list(nodes) == []
+
+
+def test_changes_before_the_failure_do_not_matter():
+    book = ledger()
+    take(book, "p")
+    nodes = OpenNodes([0], book)
+    assert list(nodes) == [0]
+    nodes.fail([(0, FAILED, [("d.x", "p")])])
+    assert list(nodes) == []
+
+
+def test_nodes_may_fail_while_they_are_walked():
+    nodes = OpenNodes([0, 1, 2], ledger())
+    walked = []
+    for position in nodes:
+        walked.append(position)
+        nodes.fail([(position, FAILED, [])])
+    assert walked == [0, 1, 2]
+    assert list(nodes) == []
+
+
+def test_builders_agree_about_names():
+    """The pools above are those that the builders make."""
+    assert pool(name="p").spec.driver == "d.x"
+    assert claim(want()).metadata.namespace == "ns"
