@@ -1,0 +1,118 @@
+"""The flat list of filters, and that a candidate keeps every one it fails."""
+
+import pytest
+from dra_build import claim, device, device_class, draws, node, pool, taint, want
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.problem.compile import Compiler
+from drasat.problem.expressions import CelExpressions
+from drasat.problem.filters import EXPRESSION_FILTERS, FILTERS, UNLISTED
+from drasat.problem.shapes import Views
+
+
+def failed(member, request, *, cls=None, gates=None, beside=None, **slice_fields):
+    """Id and detail of every filter that the first device fails."""
+    switched = FeatureGates.all_on().with_(gates or {})
+    cluster = Cluster.of([pool(*filter(None, (member, beside)), **slice_fields), cls or device_class(), node()])
+    compiler = Compiler(cluster.classes, switched, CelExpressions(), "strict")
+    view = Views(cluster.pools(switched), switched).of(cluster.node("n1"))
+    (demand,) = compiler.problem(compiler.question([claim(request)]), view.shape).demands
+    return [(failure.filter, failure.detail) for failure in demand.failures[0]]
+
+
+@pytest.mark.parametrize(
+    ("member", "request_", "options", "expected"),
+    [
+        pytest.param(device("a"), want(), {}, [], id="none"),
+        pytest.param(
+            device("a", binding=("ready",)),
+            want(),
+            {"gates": {"DRADeviceBindingConditions": False}},
+            [("bindingConditions", "ready")],
+            id="DEV-2",
+        ),
+        pytest.param(
+            device("a"),
+            want(cls="k"),
+            {"cls": device_class("k", "true", "1 > 2")},
+            [("classSelector", "1 > 2")],
+            id="DEV-3-class",
+        ),
+        pytest.param(device("a"), want(select="false"), {}, [("requestSelector", "false")], id="DEV-3-request"),
+        pytest.param(
+            device("a", capacity={"m": "1"}),
+            want(capacity={"m": "2"}),
+            {},
+            [("capacity", "m 1 is less than 2")],
+            id="DEV-6",
+        ),
+        pytest.param(
+            device("a", draws("s", m=1)),
+            want(),
+            {"gates": {"DRAPartitionableDevices": False}},
+            [("countersFeature", "needs DRAPartitionableDevices")],
+            id="DEV-7",
+        ),
+        pytest.param(
+            device("a"),
+            want(),
+            {"skip_node_operations": ("*",)},
+            [("nodeOperations", "needs DRAOptionalNodeOperations, declared by the node")],
+            id="DEV-9",
+        ),
+        pytest.param(
+            device("a", taints=(taint("k", "v"), taint("l", effect="NoExecute"))),
+            want(),
+            {},
+            [("taint", "k=v:NoSchedule, l:NoExecute")],
+            id="DEV-10",
+        ),
+    ],
+)
+def test_what_a_device_fails(member, request_, options, expected):
+    assert failed(member, request_, **options) == expected
+
+
+def test_a_device_for_another_node_of_a_slice_that_is_relevant():
+    """DEV-4."""
+    beside = device("b", all_nodes=True)
+    found = failed(device("a", node_name="n2"), want(), beside=beside, per_device_node_selection=True)
+    assert found == [("deviceNode", "for other nodes")]
+
+
+def test_every_failure_is_kept_in_order():
+    member = device("a", taints=(taint(),), capacity={"m": "1"}, binding=("ready",))
+    found = failed(
+        member,
+        want(cls="k", select="1 == 2", capacity={"m": "2"}),
+        cls=device_class("k", "false"),
+        gates={"DRADeviceBindingConditions": False},
+    )
+    assert [filter_ for filter_, _ in found] == [
+        "bindingConditions",
+        "classSelector",
+        "requestSelector",
+        "capacity",
+        "taint",
+    ]
+
+
+def test_errors_are_recorded_values():
+    """CEL-6: with the text, and the search decides what they do."""
+    ((filter_, detail),) = failed(device("a"), want(select='device.attributes["d.x"].x == 1'))
+    assert filter_ == "requestSelector"
+    assert detail.startswith("no such key: x")
+
+
+def test_ids_are_unique_and_every_filter_says_what_it_is():
+    ids = [filter_.id for filter_ in FILTERS]
+    assert len(set(ids)) == len(ids)
+    assert all("-" in filter_.description and filter_.description.endswith(")") for filter_ in FILTERS)
+
+
+def test_what_all_does_not_list_comes_before_the_rest():
+    """PRE-8, PRE-9: selectable means the first five."""
+    listed = [filter_.listed for filter_ in FILTERS]
+    assert listed == sorted(listed, reverse=True)
+    assert {"classSelector", "requestSelector", "deviceNode", "capacity", "bindingConditions"} == UNLISTED
+    assert {"classSelector", "requestSelector"} <= EXPRESSION_FILTERS

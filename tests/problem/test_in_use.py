@@ -1,0 +1,96 @@
+"""The allocated state by number, and when it changes."""
+
+import pytest
+from dra_build import after, claim, device, draws, node, partitions, pool, want
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.problem.in_use import Ledger
+from drasat.problem.records import InUse
+from drasat.problem.shapes import Views
+
+GATES = FeatureGates.all_on()
+
+
+def state(*objects, on="n1"):
+    cluster = Cluster.of([*objects, node(on)])
+    ledger = Ledger(cluster.usage(GATES))
+    return ledger.in_use(Views(cluster.pools(GATES), GATES).of(cluster.node(on)))
+
+
+def test_nothing_in_use():
+    """IN-2."""
+    assert state(pool(device("a"), device("b"))) == InUse()
+
+
+def test_whole_devices_shares_and_consumption():
+    """IN-2, IN-3."""
+    members = pool(device("a"), device("b", multi=True, capacity={"m": "4", "k": "9"}), device("c"))
+    first = after(members, claim(want(), want("s", capacity={"m": "1", "k": "2"}), name="one"))
+    second = after(members, *first, claim(want(capacity={"m": "2", "k": "0"}), name="two"))
+    found = state(members, *first, *second)
+    assert found.dedicated == {0}
+    assert found.shares == {1: 2}
+    assert found.consumed == {0: 2 * 10**9, 1: 3 * 10**9}
+
+
+def test_admin_access_is_not_in_use():
+    """IN-3."""
+    members = pool(device("a"))
+    assert state(members, *after(members, claim(want(admin=True), name="one"))) == InUse()
+
+
+@pytest.mark.parametrize("multi", [None, True], ids=["whole", "IN-4-share-without-capacity"])
+def test_counters_of_devices_in_use_are_gone(multi):
+    """CTR-1, IN-4."""
+    slices = partitions(
+        device("a", draws("s", m=3), multi=multi), device("b", draws("s", k=1)), sets={"s": {"m": 4, "k": 2}}
+    )
+    assert state(*slices).available == (4 * 10**9, 2 * 10**9)
+    assert state(*slices, *after(*slices, claim(want(), name="one"))).available == (10**9, 2 * 10**9)
+
+
+def test_counters_may_be_overdrawn():
+    """CTR-1."""
+    before = partitions(device("a", draws("s", m=3)), sets={"s": {"m": 4}})
+    held = after(*before, claim(want(), name="one"))
+    assert state(*partitions(device("a", draws("s", m=3)), sets={"s": {"m": 1}}), *held).available == (-2 * 10**9,)
+
+
+def test_groups_of_devices_in_use_narrow_their_set():
+    """GRP-2."""
+    slices = partitions(
+        device("a", draws("s", ("x", "y"), m=1)),
+        device("b", draws("s", ("y",), m=1)),
+        device("c", draws("t", m=1)),
+        sets={"s": {"m": 4}, "t": {"m": 4}},
+    )
+    assert state(*slices).groups == (None, None)
+    assert state(*slices, *after(*slices, claim(want(), name="one"))).groups == (0b111, None)
+    assert state(*slices, *after(*slices, claim(want(count=3), name="one"))).groups == (0b101, 0)
+
+
+def ledger_and_views():
+    pools = [pool(device("a"), name=name, node_name=name) for name in ("n1", "n2")]
+    cluster = Cluster.of(pools)
+    return Ledger(cluster.usage(GATES)), Views(cluster.pools(GATES), GATES), cluster, pools
+
+
+def test_only_nodes_that_see_a_changed_pool_change():
+    ledger, views, cluster, pools = ledger_and_views()
+    here, there = (views.of(cluster.node(name)) for name in ("n1", "n2"))
+    before = ledger.in_use(there)
+    (made,) = after(*pools, claim(want(), name="one"))
+    assert made.status is not None
+    ledger.commit([(("ns", "one"), made.status.allocation)])
+    assert ledger.in_use(here).dedicated == {0}
+    assert ledger.in_use(there) is before
+    assert (ledger.stamp(here), ledger.stamp(there)) == (1, 0)
+    assert ledger.changed_since(0) == {("d.x", "n1")}
+    assert ledger.changed_since(ledger.changes) == set()
+
+
+def test_equal_states_have_equal_keys():
+    ledger, views, cluster, _ = ledger_and_views()
+    keys = {ledger.in_use(views.of(cluster.node(name))).key for name in ("n1", "n2")}
+    assert len(keys) == 1
+    assert InUse(dedicated=frozenset({1})).key not in keys

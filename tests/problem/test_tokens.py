@@ -1,0 +1,132 @@
+"""Values of attributes as numbers (CON-2, CON-4, CON-7), derived ones, and texts with blanks."""
+
+import pytest
+from dra_build import attribute, claim, device, version
+from drasat.cel.errors import CelCompileError, CelRuntimeError
+from drasat.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, NULL, SEMVER, STRING, list_of
+from drasat.cel.values import UInt
+from drasat.models.claims import DeviceConstraint
+from drasat.models.slices import DeviceAttribute
+from drasat.models.versions import Version
+from drasat.problem.constraints import ODD, Tokens, applies
+from drasat.problem.derived import check_type, to_attribute
+from drasat.problem.messages import Blank, Names, claim_text
+
+
+def test_scalars_are_numbered_by_type_and_value():
+    """CON-4."""
+    number = Tokens(sets=False).of
+    values = [attribute(value) for value in (1, True, "1", 1, "a")]
+    assert [number(value) for value in [*values, version("1.0.0"), version("1.0.0+b")]] == [0, 1, 2, 0, 3, 4, 5]
+
+
+@pytest.mark.parametrize("value", [attribute((1, 2)), DeviceAttribute()], ids=["CON-9-list", "CON-8-nothing"])
+def test_what_is_no_scalar_is_odd(value):
+    assert Tokens(sets=False).of(value) == ODD
+
+
+def test_sets_have_a_bit_for_each_element():
+    """CON-7: duplicates and order do not matter, a scalar is a set of one."""
+    bits = Tokens(sets=True).of
+    assert [bits(attribute(value)) for value in ((1, 2), (2, 1, 2), 2, ("2",), (3,))] == [3, 3, 2, 4, 8]
+    assert bits(DeviceAttribute(ints=())) == bits(DeviceAttribute()) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "request_", "subrequest", "covered"),
+    [
+        (None, "r", "", True),
+        ((), "r", "s", True),
+        (("r",), "r", "s", True),
+        (("r/s",), "r", "s", True),
+        (("r/t",), "r", "s", False),
+        (("s",), "r", "s", False),
+        (("q",), "r", "", False),
+    ],
+)
+def test_what_an_entry_applies_to(names, request_, subrequest, covered):
+    """CON-1."""
+    assert applies(DeviceConstraint(requests=names), request_, subrequest) is covered
+
+
+@pytest.mark.parametrize(
+    "type_", [BOOL, INT, STRING, SEMVER, DYN, list_of(INT), list_of(DYN), list_of(SEMVER)], ids=str
+)
+def test_types_that_an_attribute_may_have(type_):
+    """CON-12."""
+    check_type(type_)
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [(DOUBLE, "double"), (BYTES, "bytes"), (NULL, "null_type"), (list_of(list_of(INT)), "list(list(int))")],
+    ids=str,
+)
+def test_types_that_it_may_not_have(type_, name):
+    """CON-12."""
+    with pytest.raises(CelCompileError, match=f"not {name}".replace("(", r"\(").replace(")", r"\)")):
+        check_type(type_)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, DeviceAttribute(bool_value=True)),
+        (7, DeviceAttribute(int_value=7)),
+        ("a", DeviceAttribute(string="a")),
+        (Version.parse("1.2.3+b"), DeviceAttribute(version="1.2.3+b")),
+        ([1, 2], DeviceAttribute(ints=(1, 2))),
+        (["a"], DeviceAttribute(strings=("a",))),
+        ([True], DeviceAttribute(bools=(True,))),
+        ([Version.parse("1.0.0")], DeviceAttribute(versions=("1.0.0",))),
+        ([], DeviceAttribute()),
+    ],
+    ids=repr,
+)
+def test_results_become_attributes(value, expected):
+    """CON-12."""
+    assert to_attribute(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.5, "unsupported CEL return type: float64"),
+        (UInt(1), "unsupported CEL return type: uint64"),
+        (None, "unsupported CEL return type: structpb.NullValue"),
+        ([1.5], "unsupported list element type: float64"),
+        ([1, "a"], "expected list element at index 1 to be int, got string"),
+        ([True, 1], "expected list element at index 1 to be bool, got int"),
+    ],
+    ids=repr,
+)
+def test_other_results_are_errors(value, text):
+    """CON-12."""
+    with pytest.raises(CelRuntimeError) as error:
+        to_attribute(value)
+    assert str(error.value) == text
+
+
+NAMES = Names((("ns", "c"), ("", "lone")), (("d.x", "p/q", "a"),), (("d.x", "p/q"),))
+
+
+@pytest.mark.parametrize(
+    ("message", "numbers", "text"),
+    [
+        (("claim ", Blank.CLAIM, ": x"), {"claim": 0}, "claim ns/c: x"),
+        ((Blank.CLAIM,), {"claim": 1}, "lone"),
+        ((Blank.CLAIM_NAME,), {"claim": 0}, "c"),
+        ((Blank.DEVICE, " ", Blank.DEVICE_NAME), {"device": 0}, "d.x/p/q/a a"),
+        (("pool ", Blank.POOL), {"pool": 0}, "pool d.x/p/q"),
+    ],
+)
+def test_blanks_are_filled_in(message, numbers, text):
+    assert NAMES.fill(message, **numbers) == text
+
+
+def test_a_claim_is_named_with_its_namespace_if_it_has_one():
+    """PRE-1: ``claim NAME``, namespace/name if namespaced."""
+    assert claim_text(("ns", "c")) == "ns/c"
+    assert claim_text(("", "c")) == "c"
+    assert claim().metadata.namespace == "ns"
+    assert device("a").name == "a"
