@@ -60,11 +60,9 @@ def fast_binary(name: str, left: Closure, right: Closure) -> Closure | None:
 
 
 def _equal(left: Closure, right: Closure) -> Closure:
-    def run(frame: Frame) -> bool:
+    def run(frame: Frame) -> Value:
         a, b = left(frame), right(frame)
-        if type(a) is str and type(b) is str:
-            return a == b
-        return equal(a, b)
+        return a == b if type(a) is str and type(b) is str else equal(a, b)
 
     return run
 

@@ -9,12 +9,13 @@ from typing import Any
 from .closures import Emitter, Step
 from .closures_base import Closure, Frame
 from .closures_select import check_key
-from .compile_code import UNKNOWN, Code, Scope, Variable, bounded, depth_over, plain
+from .compile_builder import Builder, folded
+from .compile_code import UNKNOWN, Code, bounded, plain
 from .compile_dispatch import Dispatcher
 from .compile_macros import MACROS
 from .cost_meter import Meter
 from .declarations import TYPE_NAMES
-from .errors import CelCompileError, CelRuntimeError
+from .errors import CelCompileError
 from .library import Overload
 from .operators import NAMES, UNARY_NAMES
 from .syntax import (
@@ -41,12 +42,6 @@ from .syntax import Step as SyntaxStep
 from .values import CelMap, TypeValue, UInt, Value, stored_key, type_spelling
 from .walk import Walk, walk
 
-# Applied to constants, these are computed beforehand and cost nothing.
-_CONVERSIONS = frozenset(
-    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
-)  # fmt: skip
-# Their second argument is a regular expression.
-_PATTERNS = frozenset({"find", "findAll", "matches"})
 _PRIMITIVES = frozenset({bool, int, UInt, float, str, bytes})
 
 
@@ -75,12 +70,12 @@ def compile_tree(
     ``overloads`` what the type checker left of them at each place. Raises CelCompileError where a constant cannot
     be converted.
     """
-    compiler = Compiler(variables, functions, overloads, emitter)
+    compiler = _Compiler(variables, functions, overloads, emitter)
     code = walk(compiler.handlers, tree)
     return Compiled(code.run, compiler.scope.size)
 
 
-class Compiler:
+class _Compiler(Builder):
     """One pass over a tree."""
 
     def __init__(
@@ -90,70 +85,13 @@ class Compiler:
         overloads: Mapping[int, Sequence[Overload]],
         emitter: Emitter,
     ) -> None:
-        self.scope = Scope(variables)
-        self.emit = emitter
-        self._functions = functions
-        self._overloads = overloads
-        self._dispatchers: dict[tuple[str, int, bool, bool], Dispatcher] = {}
+        super().__init__(variables, functions, overloads, emitter)
         self.handlers: dict[type, Callable[[Any], Walk[Code] | Code]] = {
             Literal: self._literal, Ident: self._ident, ListLiteral: self._list, MapLiteral: self._map,
             Struct: self._struct, Unary: self._unary, Chain: self._chain, Logical: self._logical,
             Conditional: self._conditional, Call: self._call, Has: self._has, Bind: self._bind,
             Postfix: self._postfix,
         }  # fmt: skip
-
-    # --- what the macros need too
-
-    def constant(self, value: Value) -> Code:
-        """A value known beforehand."""
-        return plain(self.emit.constant(value), constant=value)
-
-    def attribute(
-        self, bare: Closure, own: int, *parts: Code, path: tuple[int, str, tuple[str, ...]] | None = None
-    ) -> Code:
-        """The code of an attribute."""
-        return Code(self.emit.observed(bare, own), bare, own, True, path=path, depth=depth_over(parts))
-
-    def variable(self, variable: Variable) -> Code:
-        """A variable of the expression, or one that a macro binds."""
-        if variable.init is not None:
-            return bounded(self.attribute(self.emit.read_lazy(variable.slot), 1, variable.init))
-        bare = self.emit.read(variable.slot, variable.name)
-        return self.attribute(bare, 1, path=(variable.slot, variable.name, ()))
-
-    def function(self, name: str, args: Sequence[Code], *, member: bool = False, pos: int = -1) -> Code:
-        """A call of a strict function."""
-        prepared = name in _PATTERNS and len(args) > 1 and args[1].constant is not UNKNOWN
-        dispatcher = self._dispatcher(name, len(args), member=member, prepared=prepared)
-        code = plain(self.emit.call(dispatcher, [arg.run for arg in args], self._static(pos)), *args)
-        if name in _CONVERSIONS and len(args) == 1 and args[0].constant is not UNKNOWN:
-            return self.constant(_folded(lambda: dispatcher.apply([args[0].constant])))
-        return bounded(code)
-
-    def conditional(self, branches: Sequence[tuple[Code, Code]], otherwise: Code) -> Code:
-        """``c1 ? v1 : c2 ? v2 : otherwise``."""
-        parts = [part for branch in branches for part in branch]
-        closures = [(condition.run, value.bare) for condition, value in branches]
-        return bounded(self.attribute(self.emit.conditional(closures, otherwise.bare), 0, *parts, otherwise))
-
-    def bind(self, variable: Variable, body: Code) -> Code:
-        """A body with a variable that is computed when first read."""
-        assert variable.init is not None
-        return bounded(plain(self.emit.bind(variable.slot, variable.init.run, body.run), variable.init, body))
-
-    def _dispatcher(self, name: str, arity: int, *, member: bool = False, prepared: bool = False) -> Dispatcher:
-        plain_name = name.removeprefix(".")
-        key = (plain_name, arity, member, prepared)
-        found = self._dispatchers.get(key)
-        if found is None:
-            overloads = self._functions.get(plain_name, ())
-            found = self._dispatchers[key] = Dispatcher(plain_name, overloads, arity, member=member, prepared=prepared)
-        return found
-
-    def _static(self, pos: int) -> Overload | None:
-        """The overload at a place, where the types leave only one."""
-        left = self._overloads.get(pos, ())
-        return left[0] if len(left) == 1 else None
 
     # --- leaves and literals
 
@@ -181,7 +119,7 @@ class Compiler:
         entries = list(zip(codes[::2], codes[1::2], strict=True))
         if not node.optional and all(code.constant is not UNKNOWN for code in codes):
             pairs = [(key.constant, value.constant) for key, value in entries]
-            return self.constant(_folded(lambda: CelMap(pairs)))
+            return self.constant(folded(lambda: CelMap(pairs)))
         literal = self.emit.map_literal([(key.run, value.run) for key, value in entries], node.optional)
         return bounded(plain(literal, *codes))
 
@@ -202,7 +140,7 @@ class Compiler:
             if operator == "in" and isinstance(operand, ListLiteral) and _primitives(right.constant):
                 left, pending = self._member(self._joined(left, pending), right.constant), []
             else:
-                pending.append((self._dispatcher(NAMES[operator], 2), right, self._static(pos)))
+                pending.append((self.dispatcher(NAMES[operator], 2), right, self.static(pos)))
         return self._joined(left, pending)
 
     def _joined(self, left: Code, rest: Sequence[tuple[Dispatcher, Code, Overload | None]]) -> Code:
@@ -305,18 +243,8 @@ def _visit_all(nodes: Sequence[Node]) -> Generator[Node, Code, list[Code]]:
 def _constant_key(key: Code) -> tuple[Value, Code | None]:
     if key.constant is UNKNOWN:
         return None, key
-    return _folded(lambda: check_key(key.constant)), None
+    return folded(lambda: check_key(key.constant)), None
 
 
 def _primitives(constant: Value) -> bool:
     return type(constant) is list and all(type(element) in _PRIMITIVES for element in constant)
-
-
-def _folded(compute: Callable[[], Value]) -> Value:
-    """A constant computed beforehand; its error is one of compilation."""
-    try:
-        return compute()
-    except CelRuntimeError as error:
-        raise CelCompileError(f"program instantiation failed: {error}") from None
-    except TypeError:
-        raise CelCompileError("program instantiation failed: unsupported key type") from None
