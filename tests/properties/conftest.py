@@ -1,0 +1,12 @@
+"""Property tests: what must hold for any cluster, tried on clusters made by chance.
+
+A run is the same every time. To search longer, ask for a multiple of the examples; to begin elsewhere, add an
+offset to the numbers that clusters are made from:
+
+    DRASAT_PROPERTY_FACTOR=100 DRASAT_PROPERTY_OFFSET=1000000 pytest tests/properties
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,98 @@
+"""The engine finds what trying everything finds: existence, validity, and the first solution (section 14)."""
+
+from collections import Counter
+
+import pytest
+from brute_force import BruteForce, FatalError, TooLargeError
+from drasat.models.claims import ResourceClaimStatus
+from drasat.models.units import units
+from drasat.problem.in_use import Ledger
+from drasat.scenarios.families import FAMILIES
+from drasat.solver.attempts import Ending, Session
+from drasat.solver.backtracking import Backtracking
+from drasat.solver.verification import Placement, verify
+from hypothesis import given
+from msgspec.structs import replace
+from random_clusters import clusters, examples, gates, load
+
+POLICY = "strict"
+
+
+def asked_of(cluster):
+    """The claims of each unit that are without an allocation and can be allocated."""
+    return [[ref.claim for ref in unit.asked] for unit in units(cluster) if not unit.problems]
+
+
+def picked(claims, allocations):
+    """Claim, request and device of each result, in order."""
+    return [
+        (number, result.request, (result.driver, result.pool, result.device))
+        for number, allocation in enumerate(allocations)
+        for result in allocation.devices.results or ()
+    ]
+
+
+def tried(cluster, gates, node, claims):
+    """What trying everything gives: the picks, or how it ends without."""
+    try:
+        picks = BruteForce(cluster, gates).first(node, claims)
+    except FatalError:
+        return Ending.FATAL
+    except TooLargeError:
+        return None
+    return Ending.NONE if picks is None else [(pick.claim, pick.request, pick.device) for pick in picks]
+
+
+def searched(cluster, gates, node, claims):
+    """The same from the engine, with the allocations."""
+    engine = Backtracking(Session(cluster, gates, POLICY, 0))
+    attempt = engine.attempt(node, claims, Ledger(cluster.usage(gates)), None)
+    found = attempt.ending
+    return (picked(claims, attempt.allocations) if found is Ending.ALLOCATED else found), attempt.allocations
+
+
+def with_allocations(cluster, claims, allocations):
+    """The cluster once the claims have what was allocated."""
+    made = zip(claims, allocations, strict=True)
+    return cluster.with_claims(
+        replace(claim, status=ResourceClaimStatus(allocation=allocation)) for claim, allocation in made
+    )
+
+
+def compare(cluster, gates):
+    """Compare on every node for every unit, each beside what earlier ones got; how often it ended how."""
+    endings = Counter()
+    for claims in asked_of(cluster):
+        found = None
+        for node in cluster.nodes.values():
+            answer, allocations = searched(cluster, gates, node, claims)
+            expected = tried(cluster, gates, node, claims)
+            endings[expected if isinstance(expected, Ending) else type(expected)] += 1
+            if expected is None:
+                continue
+            assert answer == expected
+            if allocations:
+                placement = Placement(node, tuple(zip(claims, allocations, strict=True)))
+                assert verify(cluster, [placement], gates) == []
+                found = found or allocations
+        if found:
+            cluster = with_allocations(cluster, claims, found)
+    return endings
+
+
+@examples(150)
+@given(clusters(), gates())
+def test_the_first_solution_is_the_one_that_trying_everything_finds_first(name, gates):
+    """SRCH-1, SRCH-2, SRCH-3, SRCH-4, SRCH-5, SRCH-6, SRCH-7, SRCH-12"""
+    compare(load(*name), gates)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_is_compared(family):
+    """SRCH-12: with and without solutions; trying everything is rarely too much."""
+    from drasat.models.gates import FeatureGates
+
+    endings = Counter()
+    for seed in range(3):
+        endings += compare(load(family, seed), FeatureGates.all_on())
+    assert endings[type(None)] < endings.total()
