@@ -120,10 +120,13 @@ class Groups:
 
 
 def joined_groups(state: int | None, groups: int) -> int:
-    """Return the state of a counter set after a device with these groups came (GRP-2); mixed company fits nobody."""
+    """Return the state of a counter set after a device with these groups came (GRP-2).
+
+    The first device decides whether groups count; where allocations have mixed both, the others are overlooked.
+    """
     if state is None:
         return groups
-    return state & groups if state and groups else max(min(state, 1), min(groups, 1))
+    return state & groups if state and groups else state
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,12 +76,15 @@ def _groups(name: str, entries: Iterable[Published]) -> list[frozenset[str]]:
 
 
 def _common_groups(members: Sequence[frozenset[str]]) -> frozenset[str] | None:
-    """GRP-2: the running state over members in their order; None for no members."""
+    """GRP-2: the running state over members in their order; None for no members.
+
+    The first one decides whether groups count; where allocations have mixed both, the others are overlooked.
+    """
     if not members:
         return None
     if not members[0]:
         return _UNGROUPED
-    return members[0].intersection(*members[1:])
+    return members[0].intersection(*filter(None, members[1:]))
 
 
 def _compatible(common: frozenset[str], groups: frozenset[str]) -> bool:
