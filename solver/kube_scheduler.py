@@ -8,6 +8,7 @@ from time import monotonic
 
 from msgspec.structs import replace
 
+from ..models.base import QuantityText
 from ..models.claims import (
     AllocationResult,
     DeviceAllocationResult,
@@ -24,7 +25,7 @@ from ..models.quantity import Quantity
 from ..models.reach import ReachIndex
 from ..models.selection import SelectorError
 from ..models.slices import ResourceSlice
-from ..models.usage import Usage
+from ..models.usage import Hold, Usage
 from ..peers.answers import Verdict
 from ..peers.errors import PeerError
 from ..peers.kube_scheduler import KubeScheduler
@@ -124,8 +125,9 @@ def named_classes(claims: Iterable[ResourceClaim], cluster: Cluster) -> tuple[De
 
 def _class_names(claim: ResourceClaim) -> Iterator[str]:
     for request in claim.spec.devices.requests or ():
-        asked = (*filter(None, [request.exactly]), *(request.first_available or ()))
-        yield from (part.device_class_name for part in asked)
+        if request.exactly is not None:
+            yield request.exactly.device_class_name
+        yield from (part.device_class_name for part in request.first_available or ())
 
 
 def claims_in_use(usage: Usage, slices: Iterable[ResourceSlice]) -> tuple[ResourceClaim, ...]:
@@ -133,14 +135,18 @@ def claims_in_use(usage: Usage, slices: Iterable[ResourceSlice]) -> tuple[Resour
     held: dict[ObjectKey, list[DeviceRequestAllocationResult]] = defaultdict(list)
     for device in dict.fromkeys(_device_ids(slices)):
         for hold in usage.holds(device):
-            consumed = hold.consumed and {name: str(Quantity.from_nano(nano)) for name, nano in hold.consumed.items()}
-            driver, pool, name = device
-            held[hold.claim].append(
-                DeviceRequestAllocationResult(
-                    driver=driver, pool=pool, device=name, share_id=hold.share_id, consumed_capacity=consumed
-                )
-            )
+            held[hold.claim].append(_result(device, hold))
     return tuple(_claim(key, results) for key, results in held.items())
+
+
+def _result(device: DeviceId, hold: Hold) -> DeviceRequestAllocationResult:
+    consumed: dict[str, QuantityText] | None = None
+    if hold.consumed is not None:
+        consumed = {name: str(Quantity.from_nano(nano)) for name, nano in hold.consumed.items()}
+    driver, pool, name = device
+    return DeviceRequestAllocationResult(
+        driver=driver, pool=pool, device=name, share_id=hold.share_id, consumed_capacity=consumed
+    )
 
 
 def _device_ids(slices: Iterable[ResourceSlice]) -> Iterator[DeviceId]:
