@@ -12,7 +12,8 @@ from time import monotonic
 
 from ..problem.outcomes import DeadlineExceededError
 from ..problem.records import InUse, Problem
-from .search_plan import SOLVED, Choice, Ending, Frame, MustTake, Node, Plan, program
+from .search_plan import SOLVED, Choice, Ending, Frame, MustTake, Node, Plan
+from .search_program import program
 from .search_state import State
 
 # Steps between two looks at the clock (SRCH-10).
