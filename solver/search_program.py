@@ -1,4 +1,4 @@
-"""The points a search passes: requests, alternatives, claim ends, and the end of all (SRCH-1, SRCH-4, SRCH-8, SRCH-9)."""
+"""Where a search passes: requests, alternatives, claim ends, the end of all (SRCH-1, SRCH-4, SRCH-8, SRCH-9)."""
 
 from __future__ import annotations
 
