@@ -49,13 +49,13 @@ def selector_test(selector: NodeSelector) -> NodeTest:
 @lru_cache(maxsize=4096)
 def _term_test(term: NodeSelectorTerm) -> NodeTest:
     labels = [_label_requirement(requirement) for requirement in term.match_expressions or ()]
-    names = [_name_requirement(requirement) for requirement in term.match_fields or ()]
+    fields = [_field_test(requirement) for requirement in term.match_fields or ()]
 
     def test(node: Node) -> bool:
-        values, fields = node.metadata.labels or {}, {NAME_FIELD: node.metadata.name}
-        return all(item.matches(values) for item in labels) and all(item.matches(fields) for item in names)
+        values = node.metadata.labels or {}
+        return all(item.matches(values) for item in labels) and all(holds(node) for holds in fields)
 
-    return test if labels or names else lambda _: False
+    return test if labels or fields else lambda _: False
 
 
 def _label_requirement(written: NodeSelectorRequirement) -> Requirement:
@@ -67,12 +67,18 @@ def _label_requirement(written: NodeSelectorRequirement) -> Requirement:
     return requirement
 
 
-def _name_requirement(written: NodeSelectorRequirement) -> Requirement:
-    if written.key != NAME_FIELD:
-        raise SelectorError(f"node selector: {written.key!r} is not a field that can be selected by")
+def _field_test(written: NodeSelectorRequirement) -> NodeTest:
+    """Compile a requirement on a field; a node's only field is its name, every other one is empty."""
     if written.operator not in ("In", "NotIn") or len(written.values or ()) != 1:
-        raise SelectorError(f"node selector: field {NAME_FIELD} needs In or NotIn with exactly one value")
-    return Requirement(written.key, written.operator, written.values or ())
+        raise SelectorError(f"node selector: field {written.key} needs In or NotIn with exactly one value")
+    (value,) = written.values or ()
+    equal = written.operator == "In"
+
+    def test(node: Node) -> bool:
+        found = node.metadata.name if written.key == NAME_FIELD else ""
+        return (found == value) is equal
+
+    return test
 
 
 def pod_fits(spec: PodSpec, node: Node) -> list[Misfit]:

@@ -50,10 +50,12 @@ def test_operators_on_labels(requirement, expected):
         ((NAME, "In", "n2"), False),
         ((NAME, "NotIn", "n2"), True),
         ((NAME, "NotIn", "n1"), False),
+        (("spec.unschedulable", "In", "true"), False),
+        (("spec.unschedulable", "NotIn", "true"), True),
     ],
 )
-def test_the_node_name_as_a_field(requirement, expected):
-    """NODE-2."""
+def test_the_node_name_is_the_only_field(requirement, expected):
+    """NODE-2: others are empty, and no error."""
     assert term_matches(term(fields=[expression(*requirement)]), NODE) is expected
 
 
@@ -97,7 +99,6 @@ def test_a_node_without_labels():
         term(fields=[expression(NAME, "In", "n1", "n2")]),
         term(fields=[expression(NAME, "In")]),
         term(fields=[expression(NAME, "Exists")]),
-        term(fields=[expression("spec.unschedulable", "In", "true")]),
     ],
 )
 def test_an_unparsable_term_is_an_error_even_beside_one_that_holds(broken):
