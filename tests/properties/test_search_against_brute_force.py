@@ -80,7 +80,7 @@ def compare(cluster, gates):
     return endings
 
 
-@examples(150)
+@examples(120)
 @given(clusters(), gates())
 def test_the_first_solution_is_the_one_that_trying_everything_finds_first(name, gates):
     """SRCH-1, SRCH-2, SRCH-3, SRCH-4, SRCH-5, SRCH-6, SRCH-7, SRCH-12"""
