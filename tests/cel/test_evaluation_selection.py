@@ -29,7 +29,8 @@ SCALARS = [
     ("value", "key", "found"),
     [
         (MAP, "a", 1), (MAP, 2, "two"), (MAP, UInt(2), "two"), (MAP, 2.0, "two"), (MAP, True, "yes"),
-        (MAP, "z", MISSING), (MAP, 1, MISSING), (MAP, False, MISSING), (MAP, 2.5, MISSING), (LIST, 0, 10), (LIST, UInt(1), 20),
+        (MAP, "z", MISSING), (MAP, 1, MISSING), (MAP, False, MISSING), (MAP, 2.5, MISSING),
+        (LIST, 0, 10), (LIST, UInt(1), 20),
         (LIST, 2.0, [30]), (LIST, 3, MISSING), (LIST, -1, MISSING), ((7, 8), 1, 8), ([], 0, MISSING),
         *((scalar, "a", MISSING) for scalar in SCALARS), *((scalar, 0, MISSING) for scalar in SCALARS),
     ],
