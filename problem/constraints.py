@@ -15,7 +15,7 @@ from .profiles import Profile
 from .records import Constraint, Failure
 from .selectors import ExpressionError, Expressions
 
-# In scalar mode a list or a value of no type: may come first, and then nothing else (CON-8, CON-9).
+# In scalar mode a list or a value of no type: may come first, and nothing like it later (CON-8, CON-9).
 ODD = -1
 
 Kind = Literal["matchAttribute", "distinctAttribute"]

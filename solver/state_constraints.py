@@ -87,17 +87,16 @@ class MatchSets(ConstraintTracker):
 
 
 class DistinctSets(ConstraintTracker):
-    """The value sets are pairwise disjoint; an empty one may only come first (CON-7, CON-8)."""
+    """The value sets are pairwise disjoint, and none is empty (CON-7, CON-8)."""
 
     __slots__ = ()
 
     def _admit(self, token: int) -> bool:
         stack = self.stack
-        if stack:
-            if not token or token & stack[-1]:
-                return False
-            token |= stack[-1]
-        stack.append(token)
+        taken = stack[-1] if stack else 0
+        if not token or token & taken:
+            return False
+        stack.append(token | taken)
         return True
 
 

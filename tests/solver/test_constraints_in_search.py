@@ -94,7 +94,7 @@ EMPTY = DeviceAttribute(ints=())
     ("values", "constraint", "count", "chosen"),
     [
         pytest.param([EMPTY], MATCH, 1, None, id="CON-8-match-first"),
-        pytest.param([EMPTY], DISTINCT, 1, [0], id="CON-8-distinct-first"),
+        pytest.param([EMPTY, 1], DISTINCT, 1, [1], id="CON-8-distinct-first"),
         pytest.param([1, EMPTY, 2], DISTINCT, 2, [0, 2], id="CON-8-distinct-later"),
     ],
 )

@@ -145,7 +145,7 @@ def _distinct_scalars(tokens):
 
 
 def _distinct_sets(tokens):
-    return all(tokens[1:]) and sum(bin(token).count("1") for token in tokens) == bin(_union(tokens)).count("1")
+    return all(tokens) and sum(bin(token).count("1") for token in tokens) == bin(_union(tokens)).count("1")
 
 
 def _union(tokens):
