@@ -1,0 +1,91 @@
+"""Both engines' answers to one attempt, and where they differ."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+from drasat.models.claims import AllocationResult, ResourceClaim
+from drasat.models.cluster import Cluster
+from drasat.models.core import Node
+from drasat.models.gates import FeatureGates
+from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.problem.in_use import Ledger
+from drasat.solver.attempts import Ending, Engine, Session
+from drasat.solver.backtracking import Backtracking
+from drasat.solver.kube_scheduler import KubeSchedulerEngine
+from msgspec.structs import replace
+
+
+@dataclass(frozen=True)
+class Case:
+    """The claims of a unit on a node, beside what the cluster's claims hold."""
+
+    cluster: Cluster
+    node: Node
+    claims: tuple[ResourceClaim, ...]
+    gates: FeatureGates
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What must be equal. Share ids are random upstream and left out."""
+
+    ending: Ending
+    message: str
+    allocations: tuple[AllocationResult, ...]
+    steps: int
+
+    @property
+    def decides(self) -> bool:
+        """No other node is tried."""
+        return self.ending is not Ending.NONE
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field of the answer on which the engines disagree."""
+
+    case: Case
+    field: str
+    ours: object
+    theirs: object
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What must stay while a case is made smaller: the field, and how the attempts end if that is it."""
+        return (self.field, self.ours, self.theirs) if self.field == "ending" else (self.field,)
+
+
+def session(case: Case) -> Session:
+    return Session(case.cluster, case.gates, "kube", 0)
+
+
+def ask(engine: Engine, case: Case) -> Answer:
+    """Ask an engine that has not been asked before, so that it counts every step."""
+    attempt = engine.attempt(case.node, case.claims, Ledger(case.cluster.usage(case.gates)), None)
+    plain = tuple(without_share_ids(allocation) for allocation in attempt.allocations)
+    return Answer(attempt.ending, attempt.message, plain, engine.counts.steps)
+
+
+def both(case: Case, peer: KubeScheduler) -> tuple[Answer, Answer]:
+    """Our answer, and the real one."""
+    return ask(Backtracking(session(case)), case), ask(KubeSchedulerEngine(session(case), peer), case)
+
+
+def without_share_ids(allocation: AllocationResult) -> AllocationResult:
+    results = tuple(replace(result, share_id=None) for result in allocation.devices.results or ())
+    return replace(allocation, devices=replace(allocation.devices, results=results or None))
+
+
+def differences(case: Case, ours: Answer, theirs: Answer) -> Iterator[Difference]:
+    """Compare field by field; of the variant that visits pools in random order only what does not depend on it."""
+    names = [field.name for field in fields(Answer)]
+    if case.gates.variant == "stable" and _sees_several_pools(case):
+        names = [] if Ending.FATAL in (ours.ending, theirs.ending) else ["ending"]
+    for name in names:
+        mine, other = getattr(ours, name), getattr(theirs, name)
+        if mine != other:
+            yield Difference(case, name, mine, other)
+
+
+def _sees_several_pools(case: Case) -> bool:
+    return len(case.cluster.pools(case.gates).pools_for(case.node)) > 1

@@ -1,0 +1,48 @@
+"""Feature gates for a case: most often all on, else those of a release, or some switched off at random."""
+
+from random import Random
+
+from drasat.models.gates import GATES, FeatureGates
+
+# Gates that lead to the variants other than the experimental one (FEAT-2).
+_EXPERIMENTAL = (
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAListTypeAttributes",
+    "DRAOptionalNodeOperations",
+)
+_INCUBATING = ("DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAFractionalCapacityRange")
+
+
+def gates_for(family: str, seed: int) -> FeatureGates:
+    """Choose gates, the same in every run."""
+    rng = Random(f"gates/{family}/{seed}")
+    return rng.choices(_CHOICES, [5, 1, 1, 3, 1, 1])[0](rng)
+
+
+def _all_on(_: Random) -> FeatureGates:
+    return FeatureGates.all_on()
+
+
+def _of_release(rng: Random) -> FeatureGates:
+    return FeatureGates.for_version(rng.choice(["1.36", "1.37"]))
+
+
+def _incubating(_: Random) -> FeatureGates:
+    return FeatureGates.all_on().with_(dict.fromkeys(_EXPERIMENTAL, False))
+
+
+def _some_off(rng: Random) -> FeatureGates:
+    names = [name for name in GATES if name != "DynamicResourceAllocation"]
+    return FeatureGates.all_on().with_(dict.fromkeys(rng.sample(names, rng.randint(1, 4)), False))
+
+
+def _half_off(rng: Random) -> FeatureGates:
+    return FeatureGates.all_on().with_({name: False for name in GATES if rng.random() < 0.5})
+
+
+def _stable(_: Random) -> FeatureGates:
+    return FeatureGates.all_on().with_(dict.fromkeys(_EXPERIMENTAL + _INCUBATING, False))
+
+
+_CHOICES = (_all_on, _of_release, _incubating, _some_off, _half_off, _stable)

@@ -1,0 +1,67 @@
+"""Backtracking and the real allocator answer alike: outcome, devices, configuration, node selector, error, steps."""
+
+import pytest
+from drasat.models.cluster import Cluster
+from drasat.models.manifests import read_manifests
+from drasat.scenarios.families import FAMILIES
+from drasat.solver.allocate import allocate
+from drasat.solver.attempts import Ending
+from drasat.solver.engines import ENGINES
+from drasat.solver.kube_scheduler import KubeSchedulerEngine
+from members import Comparison, compare
+from sources import gates_of, named, objects_of
+from telling import story
+
+CASES = 2760
+CHUNK = 92
+CHUNKS = range(0, CASES, CHUNK)
+
+
+@pytest.mark.parametrize("first", CHUNKS)
+def test_answers_are_equal(real, first):
+    for number in range(first, first + CHUNK):
+        found = compare(objects_of(*named(number)), gates_of(*named(number)), real)
+        if found.differences:
+            pytest.fail(story(number, real))
+
+
+def test_the_cases_are_worth_comparing(real):
+    """Every ending and variant often enough; half of the families' members can be allocated."""
+    total = Comparison()
+    for number in range(0, CASES, 7):
+        found = compare(objects_of(*named(number)), gates_of(*named(number)), real)
+        total.endings += found.endings
+        total.variants += found.variants
+    asked = total.endings.total()
+    assert asked > 400
+    for ending in (Ending.ALLOCATED, Ending.NONE, Ending.FATAL):
+        assert total.endings[ending] > asked / 20
+    assert min(total.variants[name] for name in ("stable", "incubating", "experimental")) > asked / 40
+
+
+def test_all_families_and_gates_take_part():
+    names = [named(number) for number in range(CASES)]
+    assert {family for family, _ in names} == {*FAMILIES, "wild"}
+    assert len(set(names)) == CASES
+    gates = [gates_of(*name) for name in names]
+    assert all(any(gate not in some.enabled for some in gates) for gate in gates[0].to_dict() if gate[:3] == "DRA")
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, "wild"])
+def test_documents_are_equal(real, family, monkeypatch):
+    """Through the whole of ``allocate``: several units and nodes, remembered failures, the verifier, share ids."""
+    monkeypatch.setitem(ENGINES, "kube-scheduler", lambda session: KubeSchedulerEngine(session, real))
+    for seed in range(8):
+        manifests, _, _ = read_manifests([objects_of(family, seed)])
+        cluster = Cluster.build(manifests)
+        ours, theirs = (
+            allocate(cluster, engine=engine, cel_errors="kube") for engine in ("backtracking", "kube-scheduler")
+        )
+        assert [_told(unit) for unit in ours.units] == [_told(unit) for unit in theirs.units]
+        assert ours.verified
+        assert theirs.verified
+
+
+def _told(answer):
+    made = [(ref.key, allocation) for ref, allocation in answer.allocations]
+    return answer.unit.name, answer.outcome, answer.node, made

@@ -1,0 +1,136 @@
+"""The comparison itself: it sees planted differences, and makes them small."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import answers
+import long_run
+import pytest
+from drasat.models.gates import FeatureGates
+from drasat.scenarios.families import FAMILIES
+from drasat.solver.attempts import Attempt, Counts, Ending
+from drasat.solver.backtracking import Backtracking
+from members import compare
+from shrinking import is_valid, shrink
+from sources import WILD, gates_of, named, objects_of
+from telling import story
+
+ALL = FeatureGates.all_on()
+
+
+class Refusing:
+    """An engine of ours that refuses what takes more than one device."""
+
+    def __init__(self, session):
+        self._real = Backtracking(session)
+
+    @property
+    def counts(self):
+        return self._real.counts
+
+    def attempt(self, node, claims, ledger, deadline):
+        found = self._real.attempt(node, claims, ledger, deadline)
+        devices = [result for made in found.allocations for result in made.devices.results or ()]
+        return Attempt(Ending.NONE, message="cannot allocate all claims") if len(devices) > 1 else found
+
+
+class Miscounting(Refusing):
+    @property
+    def counts(self):
+        return Counts(steps=self._real.counts.steps + 1)
+
+    def attempt(self, node, claims, ledger, deadline):
+        return self._real.attempt(node, claims, ledger, deadline)
+
+
+class Forgetful(Miscounting):
+    """Drops the configuration."""
+
+    @property
+    def counts(self):
+        return self._real.counts
+
+    def attempt(self, node, claims, ledger, deadline):
+        found = super().attempt(node, claims, ledger, deadline)
+        bare = (
+            answers.replace(made, devices=answers.replace(made.devices, config=None)) for made in found.allocations
+        )
+        return replace(found, allocations=tuple(bare))
+
+
+def first_difference(real, family):
+    for seed in range(40):
+        found = compare(objects_of(family, seed), ALL, real).differences
+        if found:
+            return found
+    return []
+
+
+@pytest.mark.parametrize(
+    ("engine", "family", "fields"),
+    [
+        (Refusing, "match", ["ending", "message", "allocations"]),
+        (Miscounting, "taints", ["steps"]),
+        (Forgetful, "configs", ["allocations"]),
+    ],
+)
+def test_a_planted_difference_is_seen(real, monkeypatch, engine, family, fields):
+    assert first_difference(real, family) == []
+    monkeypatch.setattr(answers, "Backtracking", engine)
+    assert [difference.field for difference in first_difference(real, family)][: len(fields)] == fields
+
+
+def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
+    monkeypatch.setattr(answers, "Backtracking", Refusing)
+    number = next(n for n in range(40) if compare(objects_of(*named(n)), gates_of(*named(n)), real).differences)
+    text = story(number, real)
+    assert text.startswith(f"# case {number}: ")
+    assert text.count("kind: ResourceClaim\n") + text.count("kind: ResourceClaimTemplate\n") == 1
+    assert text.count("\nkind: ResourceSlice\n") <= 2
+    assert "theirs: Ending.ALLOCATED" in text
+    assert "constraints:" not in text
+
+
+def test_a_long_run_stops_at_the_first_difference(real, monkeypatch, capsys):
+    assert long_run.run(range(20), real) == 0
+    assert "no difference: 20 clusters" in capsys.readouterr().out
+    monkeypatch.setattr(answers, "Backtracking", Miscounting)
+    assert long_run.run(range(20), real) == 1
+    assert "# steps on node" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["many"], ["1", "2", "3"], ["-1"]], ids=["none", "word", "three", "negative"])
+def test_a_long_run_says_how_it_is_used(arguments):
+    script = Path(long_run.__file__)
+    done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "usage: long_run.py N [FIRST]\n")
+
+
+def test_shrinking_keeps_what_the_test_needs_and_no_more():
+    objects = [{"a": [1, 2, {"b": 3, "c": [4, 5]}], "d": 6}, {"e": 7}, {"a": 8}]
+    kept = shrink(objects, lambda some: any(5 in part.get("c", ()) for one in some for part in _mappings(one.get("a"))))
+    assert kept == [{"a": [{"c": [5]}]}]
+    assert objects[0]["a"][2] == {"b": 3, "c": [4, 5]}
+
+
+def _mappings(value):
+    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
+
+
+def test_shrinking_never_leaves_what_the_api_accepts():
+    objects = objects_of("match", 1)
+    assert is_valid(objects, ALL)
+    assert not is_valid([{**objects[-1], "metadata": {}}], ALL)
+
+
+@pytest.mark.parametrize("family", [*FAMILIES, WILD])
+def test_members_are_valid(family):
+    assert all(is_valid(objects_of(family, seed), ALL) for seed in range(15))
+
+
+def test_cases_are_the_same_in_every_run():
+    assert objects_of(WILD, 5) == objects_of(WILD, 5)
+    assert gates_of(WILD, 5) == gates_of(WILD, 5)
+    assert objects_of(WILD, 5) != objects_of(WILD, 6)
