@@ -241,6 +241,22 @@ def test_steps_are_whole_units_while_fractional_ranges_are_off():
     assert amounts(device("8", half), {"m": "1100m"}, fractional=False) == {"m": 2 * BILLION}
 
 
+@pytest.mark.parametrize("bound", ["min", "max", "step"])
+def test_steps_are_whole_units_where_a_bound_is_finer_than_thousandths(bound):
+    """CAP-4"""
+    exact = {"default": "2", "validRange": {"min": "1", "max": "7", "step": "500m"}}
+    assert amounts(device("8", exact), {"m": "1100m"}, fractional=True) == {"m": 1500 * BILLION // 1000}
+    finer = {"min": "1000100u", "max": "7000100u", "step": "500100u"}
+    policy = {"default": "2", "validRange": exact["validRange"] | {bound: finer[bound]}}
+    assert amounts(device("8", policy), {"m": "1100m"}, fractional=True) == {"m": 2 * BILLION}
+
+
+def test_the_default_is_allowed_wherever_it_lies():
+    """CAP-5"""
+    odd = {"default": "3", "validValues": ["1", "2"]}
+    assert amounts(device("8", odd), {}, fractional=True) == {"m": 3 * BILLION}
+
+
 def test_names_of_capacities_are_compared_verbatim():
     """CAP-1"""
     with pytest.raises(CapacityRefusedError, match="no capacity"):

@@ -106,6 +106,15 @@ def tainted_by_rule(scene):
     scene.objects.append(objects.taint_rule("rule", objects.taint("hot"), device="gpu-0", pool="n1"))
 
 
+def tainted_by_empty_selector(scene):
+    scene.objects.append(objects.taint_rule("rule", objects.taint("hot")))
+    scene.objects[-1]["spec"]["deviceSelector"] = {}
+
+
+def rule_without_selector(scene):
+    scene.objects.append(objects.taint_rule("rule", objects.taint("hot")))
+
+
 def too_large(scene):
     scene.asked()["capacity"] = {"requests": {"memory": "41Gi"}}
 
@@ -137,6 +146,7 @@ def negative_capacity(scene):
         way("taint of another effect", other_effect, "DEV-10"),
         way("taint of another value", other_value, "DEV-10"),
         way("taint of a rule (TNT-5)", tainted_by_rule, "DEV-10"),
+        way("taint of a rule for all (TNT-6)", tainted_by_empty_selector, "DEV-10"),
         way("more than the device has", too_large, "CAP-6"),
         way("capacity the device lacks", unknown_capacity, "CAP-2"),
         way("negative capacity", negative_capacity, "CAP-6"),
@@ -193,6 +203,7 @@ def guarded(scene):
         pytest.param(harmless, id="TNT-1 effect None"),
         pytest.param(taints_off, id="TNT-4 taints off"),
         pytest.param(rules_off, id="TNT-5 rules off"),
+        pytest.param(rule_without_selector, id="TNT-6 a rule without selector"),
         pytest.param(can_skip, id="DEV-9 node can skip operations"),
         pytest.param(stable_skips, id="DEV-9 only experimental looks at skipped operations"),
         pytest.param(admin_holds, id="IN-3 held by an administrator"),

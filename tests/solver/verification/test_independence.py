@@ -1,0 +1,42 @@
+"""The verifier is a second reading: it shares the models and the evaluator of expressions with the search, no more."""
+
+import ast
+from pathlib import Path
+
+import drasat.solver.verification
+import pytest
+
+PACKAGE = Path(drasat.solver.verification.__file__).parent
+MODULES = sorted(path.name for path in PACKAGE.glob("*.py"))
+# What knows the rules of pools, usage and reachability already is not asked either.
+MODELS = [
+    "base",
+    "claims",
+    "cluster",
+    "core",
+    "device_taints",
+    "gates",
+    "identity",
+    "meta",
+    "quantity",
+    "selection",
+    "slices",
+    "versions",
+]
+
+
+def imported(name):
+    """Relative imports of a module, as level and dotted name."""
+    tree = ast.parse((PACKAGE / name).read_text())
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
+    return {(node.level, node.module or "") for node in found}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_nothing_of_the_search_is_imported(name):
+    outside = {module for level, module in imported(name) if level > 1}
+    assert {module for module in outside if not module.startswith("cel.")} <= {f"models.{part}" for part in MODELS}
+
+
+def test_only_one_module_evaluates_expressions():
+    assert [name for name in MODULES if any(part.startswith("cel") for _, part in imported(name))] == ["expressions.py"]
