@@ -43,7 +43,8 @@ class Compiler:
     ) -> None:
         self.gates = gates
         self.expressions = expressions
-        self.bench = Bench(Context(gates, expressions), policy)
+        knows_node_operations = gates.variant == "experimental"
+        self.bench = Bench(Context(gates, expressions, knows_node_operations), policy)
         self._classes = classes
         self._questions: dict[bytes, Question] = {}
         self._asks: dict[int, list[Ask]] = defaultdict(list)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..models.pools import COMPLETE, INCOMPLETE
 from .asks import ALL, EXACT_COUNT, Ask
-from .capacity import CapacityError, draw
-from .filters import CONSTRAINT_ATTRIBUTE, EXPRESSION_FILTERS, UNLISTED, Candidate, Context, failures
+from .capacity import Draw
+from .filters import CONSTRAINT_ATTRIBUTE, EXPRESSION_FILTERS, UNLISTED, Candidate, Context, drawn, failures
 from .messages import Blank
 from .outcomes import FatalError, trapped
 from .profiles import Profile
@@ -65,19 +65,12 @@ class Bench:
         key = ask, profile.index, reachable, shape.node_skips
         judged = self._judged.get(key)
         if judged is None:
-            candidate = Candidate(profile, reachable, shape.node_skips, ask, self._context)
-            judged = self._judged[key] = Judged(failures(candidate), self._draw(candidate))
+            result = drawn(profile, ask, self._context.gates)
+            candidate = Candidate(profile, reachable, shape.node_skips, ask, self._context, result)
+            amounts = result.amounts if isinstance(result, Draw) else {}
+            taken = tuple(amounts[name].nano for name in sorted(amounts))
+            judged = self._judged[key] = Judged(failures(candidate), taken)
         return judged
-
-    def _draw(self, candidate: Candidate) -> tuple[int, ...]:
-        gates = self._context.gates
-        if not gates.consumable_capacity:
-            return ()
-        try:
-            drawn = draw(candidate.profile.device, candidate.ask.capacity, gates.fractional_capacity_range)
-        except CapacityError:
-            return ()
-        return tuple(drawn.amounts[name].nano for name in sorted(drawn.amounts))
 
     def _list_candidates(self, demand: Demand) -> Demand:
         """List what passes all filters, and the traps: candidates whose first failure is a fatal error (CEL-7)."""

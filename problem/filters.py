@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..models.device_taints import untolerated
 from ..models.gates import FeatureGates
 from .asks import Ask
-from .capacity import CapacityError, draw
+from .capacity import CapacityError, Draw, draw
 from .messages import Blank
 from .profiles import Profile
 from .records import Failure
@@ -24,17 +24,23 @@ class Context:
 
     gates: FeatureGates
     expressions: Expressions
+    # Only the experimental variant knows what it means to skip node operations.
+    knows_node_operations: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Candidate:
-    """A device that may be asked for, without its name; ``reachable`` and ``node_skips`` are about the node."""
+    """A device that may be asked for, without its name; ``reachable`` and ``node_skips`` are about the node.
+
+    ``drawn`` is what the ask takes of its capacities, None if that is not asked (CAP-1).
+    """
 
     profile: Profile
     reachable: bool
     node_skips: bool
     ask: Ask
     context: Context
+    drawn: Draw | CapacityError | None
 
 
 Test = Callable[[Candidate], str | Verdict | None]
@@ -78,17 +84,24 @@ def _device_node(candidate: Candidate) -> str | None:
     return None if candidate.reachable else "for other nodes"
 
 
-def _capacity(candidate: Candidate) -> str | Verdict | None:
-    gates, ask = candidate.context.gates, candidate.ask
+def drawn(profile: Profile, ask: Ask, gates: FeatureGates) -> Draw | CapacityError | None:
+    """Compute what the ask takes of the device's capacities, errors as values."""
     if not gates.consumable_capacity:
         return None
     try:
-        return draw(candidate.profile.device, ask.capacity, gates.fractional_capacity_range).mismatch or None
+        return draw(profile.device, ask.capacity, gates.fractional_capacity_range)
     except CapacityError as error:
-        # Upstream names the device shortly while it lists all devices.
-        device = Blank.DEVICE_NAME if ask.all_devices else Blank.DEVICE
-        place = ("claim ", Blank.CLAIM, f", request {ask.own_name}: checking capacity for device ", device)
-        return Verdict(str(error), (*place, f": {error}"))
+        return error
+
+
+def _capacity(candidate: Candidate) -> str | Verdict | None:
+    result, ask = candidate.drawn, candidate.ask
+    if not isinstance(result, CapacityError):
+        return (result.mismatch or None) if result else None
+    # Upstream names the device shortly while it lists all devices.
+    device = Blank.DEVICE_NAME if ask.all_devices else Blank.DEVICE
+    place = ("claim ", Blank.CLAIM, f", request {ask.own_name}: checking capacity for device ", device)
+    return Verdict(str(result), (*place, f": {result}"))
 
 
 def _counters_feature(candidate: Candidate) -> str | None:
@@ -106,9 +119,8 @@ def _groups_feature(candidate: Candidate) -> str | None:
 
 
 def _node_operations(candidate: Candidate) -> str | None:
-    # Only the experimental variant knows this rule.
-    known = candidate.context.gates.variant == "experimental"
-    if not known or not candidate.profile.skips_node_operations or candidate.node_skips:
+    known = candidate.context.knows_node_operations
+    if not candidate.profile.skips_node_operations or candidate.node_skips or not known:
         return None
     return "needs DRAOptionalNodeOperations, declared by the node"
 
