@@ -20,8 +20,8 @@ _MOST_REMEMBERED = 1024
 def compile(text: str, variables: Mapping[str, Type | str] | None = None, *, check: bool = True) -> Program:  # noqa: A001
     """The program of an expression over variables of the given types (``{"x": "list(int)"}``).
 
-    With ``check=False`` it is parsed but not type-checked, so that types may also mix where Kubernetes forbids it.
-    Raises ``CelCompileError``.
+    Lists and maps may be written with values of several types, as in standard CEL; in selectors Kubernetes forbids it.
+    With ``check=False`` the text is parsed but not type-checked. Raises ``CelCompileError``.
     """
     declared = {
         name: parse_type(type_) if isinstance(type_, str) else type_ for name, type_ in (variables or {}).items()
@@ -37,7 +37,7 @@ def compile_selector(text: str) -> Selector:
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _program(text: str, variables: tuple[tuple[str, Type], ...], check: bool) -> Program | CelCompileError:
     try:
-        return Program(text, dict(variables), check=check)
+        return Program(text, dict(variables), check=check, mixed_literals=True)
     except CelCompileError as error:
         return error
 

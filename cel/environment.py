@@ -32,11 +32,15 @@ def no_sizes(path: Path) -> Range | None:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Declarations, declared sizes, and the types an expression may result in (None: any)."""
+    """Declarations, declared sizes, and the types an expression may result in (None: any).
+
+    ``mixed_literals``: lists and maps may be written with values of several types, which Kubernetes forbids.
+    """
 
     declarations: Declarations
     sizes: SizeOf = no_sizes
     results: frozenset[Type] | None = None
+    mixed_literals: bool = False
 
     def compile(self, text: str) -> Checked:
         """Parse, check and validate an expression.
@@ -47,7 +51,7 @@ class Environment:
         declared = self.declarations
         tree = parse(text, declared.dotted_functions, declared.dotted_names)
         checked = check(text, tree, declared)
-        issues = validate(checked)
+        issues = validate(checked, mixed_literals=self.mixed_literals)
         if issues:
             raise CelCompileError.at(text, issues)
         self._require_result(checked)
@@ -91,6 +95,7 @@ def generic_environment(
     *,
     functions: Iterable[Function] = (),
     sizes: SizeOf = no_sizes,
+    mixed_literals: bool = False,
 ) -> Environment:
     """Standard CEL with all libraries of Kubernetes, for expressions over ``variables`` of any result.
 
@@ -100,4 +105,5 @@ def generic_environment(
     declared = {
         name: parse_type(type_) if isinstance(type_, str) else type_ for name, type_ in (variables or {}).items()
     }
-    return Environment(Declarations.of([*_OPERATORS, *FUNCTIONS, *functions], declared), sizes)
+    declarations = Declarations.of([*_OPERATORS, *FUNCTIONS, *functions], declared)
+    return Environment(declarations, sizes, mixed_literals=mixed_literals)

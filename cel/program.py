@@ -40,18 +40,26 @@ class Program:
     Pickled, it is its text and the declarations of its variables.
     """
 
-    def __init__(self, text: str, variables: Mapping[str, Type] | None = None, *, check: bool = True) -> None:
+    def __init__(
+        self,
+        text: str,
+        variables: Mapping[str, Type] | None = None,
+        *,
+        check: bool = True,
+        mixed_literals: bool = False,
+    ) -> None:
         """Compile; without ``variables`` in the environment of device selectors. Raises ``CelCompileError``."""
         self.text = text
         self.variables = None if variables is None else dict(variables)
         self._check = check
-        environment = self._environment = _environment(variables)
+        self._mixed_literals = mixed_literals
+        environment = self._environment = _environment(variables, mixed_literals)
         self.checked = _on_any_stack(lambda: environment.compile(text) if check else _unchecked(text, environment))
         self._names = tuple(environment.declarations.variables)
         self._plain: Compiled = self._compile(Emitter())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.text, self.variables, self._check)
+        return _rebuild, (self.text, self.variables, self._check, self._mixed_literals)
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"
@@ -130,14 +138,14 @@ def _unchecked(text: str, environment: Environment) -> Checked:
     return Checked(text, parse(text, declared.dotted_functions, declared.dotted_names), DYN, {}, {})
 
 
-def _environment(variables: Mapping[str, Type] | None) -> Environment:
-    return dra_environment() if variables is None else _generic_environment(tuple(variables.items()))
+def _environment(variables: Mapping[str, Type] | None, mixed_literals: bool) -> Environment:
+    return dra_environment() if variables is None else _generic_environment(tuple(variables.items()), mixed_literals)
 
 
 @lru_cache(maxsize=64)
-def _generic_environment(variables: tuple[tuple[str, Type], ...]) -> Environment:
-    return generic_environment(dict(variables))
+def _generic_environment(variables: tuple[tuple[str, Type], ...], mixed_literals: bool) -> Environment:
+    return generic_environment(dict(variables), mixed_literals=mixed_literals)
 
 
-def _rebuild(text: str, variables: Mapping[str, Type] | None, check: bool) -> Program:
-    return Program(text, variables, check=check)
+def _rebuild(text: str, variables: Mapping[str, Type] | None, check: bool, mixed_literals: bool) -> Program:
+    return Program(text, variables, check=check, mixed_literals=mixed_literals)

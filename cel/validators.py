@@ -15,9 +15,11 @@ from .walk import children
 _PARSED = frozenset({"duration", "timestamp", "matches"})
 
 
-def validate(checked: Checked) -> list[Issue]:
-    """All complaints of the validators."""
-    return [issue for node, exempt in _nodes(checked.tree) for issue in _issues(checked, node, exempt)]
+def validate(checked: Checked, *, mixed_literals: bool = False) -> list[Issue]:
+    """All complaints of the validators; with ``mixed_literals`` none about lists and maps of several types."""
+    return [
+        issue for node, exempt in _nodes(checked.tree) for issue in _issues(checked, node, exempt or mixed_literals)
+    ]
 
 
 def _nodes(tree: Node) -> Iterator[tuple[Node, bool]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..cel.cache import compile as compile_expression
 from ..cel.cache import compile_selector
 from ..cel.cost_meter import COST_LIMIT
 from ..cel.environment import TOO_COSTLY
@@ -69,6 +68,6 @@ def _refusal(text: str, purpose: Purpose) -> str | None:
 def _program(text: str, purpose: Purpose) -> Program:
     if purpose == "selector":
         return compile_selector(text).program
-    program = compile_expression(text, {"device": DEVICE})
+    program = Program(text, {"device": DEVICE})
     check_type(program.type)
     return program

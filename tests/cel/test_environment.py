@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+from drasat import cel
 from drasat.cel.environment import TOO_COSTLY, Environment, dra_environment, generic_environment
 from drasat.cel.errors import CelCompileError
 from drasat.cel.library import UNBOUNDED, Function, Overload, Range
@@ -334,3 +335,10 @@ def test_checked_expression_knows_types_and_overloads_by_place() -> None:
     assert [overload.id for overload in checked.overloads[41]] == ["index_map"]
     assert {overload.args[1] for overload in checked.overloads[49]} == {INT}
     assert checked.type is checked.type_of(checked.tree) is BOOL
+
+
+@pytest.mark.parametrize("text", ["[1, 'a']", "{1: 2, 'b': 3}"])
+def test_mixed_literals_are_for_programs_of_ones_own_only(text):
+    assert cel.compile(text).evaluate() is not None
+    with pytest.raises(CelCompileError, match="expected type 'int' but found 'string'"):
+        cel.compile_selector(f"size({text}) == 2")

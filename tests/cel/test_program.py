@@ -13,8 +13,15 @@ from drasat.cel import CelCompileError, CelError, CelMap, CelRuntimeError, Progr
 
 
 def at_depth(frames, run):
-    """Call from so many frames down."""
-    return run() if frames == 0 else at_depth(frames - 1, run)
+    """Call with so many frames on the stack in all, those of the test runner included."""
+
+    def deeper(missing):
+        return run() if missing <= 0 else deeper(missing - 1)
+
+    here, depth = sys._getframe(), 0
+    while here is not None:
+        here, depth = here.f_back, depth + 1
+    return deeper(frames - depth)
 
 
 VARIABLES = {"i": types.INT, "t": types.BOOL, "l": types.list_of(types.INT), "d": types.DYN}
