@@ -1,0 +1,115 @@
+"""Where the checkout speaks of a numbered rule: in its modules, and in the names and docstrings of its tests."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+FAMILIES = {
+    "VER": 6,
+    "SLC": 3,
+    "ATTR": 3,
+    "CNT": 1,
+    "POL": 3,
+    "CLM": 6,
+    "IN": 6,
+    "NODE": 2,
+    "POOL": 14,
+    "PRE": 13,
+    "DEV": 16,
+    "CEL": 11,
+    "TNT": 7,
+    "CAP": 11,
+    "CTR": 6,
+    "GRP": 6,
+    "CON": 12,
+    "SRCH": 12,
+    "RES": 8,
+    "FEAT": 3,
+    "SCHED": 13,
+    "BUG": 12,
+}
+RULES = tuple(f"{family}-{number}" for family, last in FAMILIES.items() for number in range(1, last + 1))
+PACKAGES = ("api", "solver", "peers", "problem", "cel", "models")
+
+_ID = re.compile(rf"\b(?:{'|'.join(FAMILIES)})-\d+\b")
+_RANGE = re.compile(r"\b([A-Z]+)-(\d+) to \1-(\d+)\b")
+
+
+def named(text: str) -> set[str]:
+    """The ids that stand in the text as they are; no ranges."""
+    return set(_ID.findall(text)) & set(RULES)
+
+
+def cited(text: str) -> set[str]:
+    """The ids of the text, those inside "POOL-3 to POOL-9" included."""
+    between = {
+        f"{family}-{number}"
+        for family, first, last in _RANGE.findall(text)
+        for number in range(int(first), int(last) + 1)
+    }
+    return named(text) | between & set(RULES)
+
+
+@cache
+def modules() -> dict[str, list[str]]:
+    """The modules that cite each rule, as paths from the root of the checkout."""
+    found = defaultdict(list)
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for rule in cited(path.read_text(encoding="utf-8")):
+                found[rule].append(path.relative_to(ROOT).as_posix())
+    return found
+
+
+@cache
+def tested() -> dict[str, list[str]]:
+    """The tests that name each rule, as ``file::function``."""
+    found = defaultdict(list)
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        file = path.relative_to(ROOT).as_posix()
+        for function, rules in rules_of_tests(path.read_text(encoding="utf-8")):
+            for rule in rules:
+                found[rule].append(f"{file}::{function}")
+    return found
+
+
+def rules_of_tests(source: str) -> Iterator[tuple[str, set[str]]]:
+    """Each test function of a module with the rules that its docstring or the ids of its cases name."""
+    module = ast.parse(source)
+    tables = _tables(module)
+    for item in module.body:
+        if isinstance(item, ast.FunctionDef) and item.name.startswith("test_"):
+            said = [ast.get_docstring(item) or "", *_cases(item.decorator_list, tables, set())]
+            yield item.name, set().union(*map(named, said))
+
+
+def _tables(module: ast.Module) -> dict[str, ast.AST]:
+    """What module-level names stand for, so that tables of cases are found."""
+    plain = {
+        target.id: item.value
+        for item in module.body
+        if isinstance(item, ast.Assign)
+        for target in item.targets
+        if isinstance(target, ast.Name)
+    }
+    functions = {
+        item.name: item
+        for item in module.body
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("test_")
+    }
+    return plain | functions
+
+
+def _cases(nodes: Iterable[ast.AST], tables: dict[str, ast.AST], seen: set[str]) -> Iterator[str]:
+    """The texts of the cases, in the decorators and in the tables they refer to."""
+    for node in nodes:
+        for part in ast.walk(node):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                yield part.value
+            elif isinstance(part, ast.Name) and part.id in tables and part.id not in seen:
+                seen.add(part.id)
+                yield from _cases([tables[part.id]], tables, seen)
