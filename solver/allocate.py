@@ -72,9 +72,9 @@ def allocate(
     if cel_errors not in POLICIES:
         raise ValueError(f"unknown policy {cel_errors!r} for CEL errors, known are: {', '.join(POLICIES)}")
     name = resolve_engine(engine)
-    gates = _gates(feature_gates)
+    gates = gates_of(feature_gates)
     started = monotonic()
-    asked = _asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
+    asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
     session = Session(cluster, gates, cel_errors, seed)
     worker = ENGINES[name](session)
     nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
@@ -87,13 +87,14 @@ def allocate(
     return AllocationOutcome(name, outcomes, gates, cel_errors, True, _statistics(cluster, worker), seconds)
 
 
-def _gates(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
+def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
+    """Complete what a caller says about gates: what is not named is on."""
     if isinstance(given, FeatureGates):
         return given
     return FeatureGates.all_on().with_(given or {})
 
 
-def _asked_units(found: Sequence[Unit], node: str | None) -> list[Unit]:
+def asked_units(found: Sequence[Unit], node: str | None) -> list[Unit]:
     """With a node, loose claims are one unit, in the place of the first."""
     loose = [unit for unit in found if unit.pod is None]
     if node is None or len(loose) < 2:

@@ -33,6 +33,7 @@ from ..peers.requests import AllocateRequest, features
 from ..problem.demands import KUBE
 from ..problem.in_use import Ledger
 from .attempts import Attempt, Counts, Ending, Session
+from .refusals import class_names
 from .result import share_id
 
 NAME = "kube-scheduler"
@@ -119,15 +120,8 @@ def _pool_id(slice_: ResourceSlice) -> PoolId:
 
 def named_classes(claims: Iterable[ResourceClaim], cluster: Cluster) -> tuple[DeviceClass, ...]:
     """Find the classes that the claims name and that exist, in name order."""
-    names = {name for claim in claims for name in _class_names(claim)}
+    names = {name for claim in claims for name in class_names(claim)}
     return tuple(cluster.classes[name] for name in sorted(names) if name in cluster.classes)
-
-
-def _class_names(claim: ResourceClaim) -> Iterator[str]:
-    for request in claim.spec.devices.requests or ():
-        if request.exactly is not None:
-            yield request.exactly.device_class_name
-        yield from (part.device_class_name for part in request.first_available or ())
 
 
 def claims_in_use(usage: Usage, slices: Iterable[ResourceSlice]) -> tuple[ResourceClaim, ...]:

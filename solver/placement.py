@@ -19,6 +19,7 @@ from .attempts import Attempt, Ending, Engine, Session
 from .open_nodes import OpenNodes
 from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
 from .reasons import device_reasons, misfit_reasons, node_classes
+from .refusals import refusals
 
 
 @dataclass(slots=True)
@@ -48,15 +49,15 @@ class Placer:
     def place(self, unit: Unit) -> UnitOutcome:
         """Find a node and devices for a unit, and commit them."""
         if self._timed_out:
-            return _unplaced(unit, UNKNOWN, [Reason("timeLimit", "", "the time limit passed before this was tried")])
-        reasons = [Reason("claim", "", problem) for problem in unit.problems] or list(self._missing_classes(unit))
+            return unplaced(unit, UNKNOWN, [Reason("timeLimit", "", "the time limit passed before this was tried")])
+        reasons = refusals(unit, self._session.cluster.classes)
         if reasons:
-            return _unplaced(unit, UNALLOCATABLE, reasons)
+            return unplaced(unit, UNALLOCATABLE, reasons)
         asked = [ref for ref in unit.asked if ref.key not in self._made]
         try:
             candidates = self._candidates_for(unit, asked)
         except SelectorError as error:
-            return _unplaced(unit, ERROR, [Reason("nodeSelector", "", str(error))])
+            return unplaced(unit, ERROR, [Reason("nodeSelector", "", str(error))])
         return self._first_fit(unit, asked, candidates)
 
     def _first_fit(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
@@ -86,7 +87,7 @@ class Placer:
         claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
         reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
         self._timed_out = attempt.ending is Ending.TIMEOUT
-        return _unplaced(unit, UNKNOWN if self._timed_out else ERROR, [reason])
+        return unplaced(unit, UNKNOWN if self._timed_out else ERROR, [reason])
 
     def _commit(self, answer: UnitOutcome) -> None:
         made = [(ref.key, allocation) for ref, allocation in answer.allocations]
@@ -97,11 +98,11 @@ class Placer:
         failed = candidates.open.failed
         error = self._decisive_error(asked, failed)
         if error is not None:
-            return _unplaced(unit, ERROR, [error], self._report(candidates))
+            return unplaced(unit, ERROR, [error], self._report(candidates))
         report = self._report(candidates)
         names = [claim_text(ref.key) for ref in asked]
         reasons = [*device_reasons(report, names), *misfit_reasons(candidates.misfits, len(self._nodes))]
-        return _unplaced(unit, UNALLOCATABLE, reasons or [Reason("nodes", "", "there are no nodes")], report)
+        return unplaced(unit, UNALLOCATABLE, reasons or [Reason("nodes", "", "there are no nodes")], report)
 
     def _decisive_error(self, asked: Sequence[ClaimRef], failed: dict[int, Attempt]) -> Reason | None:
         """Word the error that may be why nothing fits (policy ``strict``), for this unit's own claims."""
@@ -123,14 +124,6 @@ class Placer:
     def _pools(self, position: int) -> Iterable[tuple[str, str]]:
         pools = self._session.cluster.pools(self._session.gates).pools_for(self._nodes[position])
         return (pool.id for pool in pools)
-
-    def _missing_classes(self, unit: Unit) -> Iterable[Reason]:
-        """SCHED-3: an unknown class, even of an alternative nobody would need, keeps the unit waiting."""
-        classes = self._session.cluster.classes
-        for ref in unit.asked:
-            for name in _class_names(ref.claim):
-                if name and name not in classes:
-                    yield Reason("deviceClass", claim_text(ref.key), f"device class {name} does not exist")
 
     def _candidates_for(self, unit: Unit, asked: Sequence[ClaimRef]) -> _Candidates:
         """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2)."""
@@ -183,13 +176,8 @@ def _claims(refs: Sequence[ClaimRef]) -> list[ResourceClaim]:
     return [ref.claim for ref in refs if ref.claim is not None]
 
 
-def _class_names(claim: ResourceClaim | None) -> Iterable[str]:
-    for request in (claim.spec.devices.requests if claim else None) or ():
-        specs = (request.exactly,) if request.exactly else request.first_available or ()
-        yield from (spec.device_class_name for spec in specs)
-
-
-def _unplaced(
+def unplaced(
     unit: Unit, outcome: str, reasons: Sequence[Reason], failures: tuple[NodeClassFailure, ...] = ()
 ) -> UnitOutcome:
+    """Make the outcome of a unit that got nothing."""
     return UnitOutcome(unit, outcome, reasons=tuple(reasons), failures=failures)

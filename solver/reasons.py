@@ -29,6 +29,9 @@ def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) 
     where = f"{len(worst.nodes)} of {sum(len(failure.nodes) for failure in failures)} nodes"
     if worst.message.startswith("invalid resource pools"):
         return (Reason("pool", "", f"{where}: {worst.message}"),)
+    if not worst.tables:
+        # The engine says no more than that.
+        return (Reason("combination", "", f"{where}: {worst.message}"),)
     groups = groupby(worst.tables, key=lambda table: (table.claim, table.request))
     requests = [(key, list(tables)) for key, tables in groups]
     short = [(claim, tables) for (claim, _), tables in requests if all(table.is_short for table in tables)]

@@ -1,0 +1,149 @@
+"""A list of units through the scheduler's own allocator, one after the other, in a single question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ..models.cluster import Cluster
+from ..models.core import Node
+from ..models.gates import FeatureGates
+from ..models.identity import key_of
+from ..models.pod_claims import ClaimRef
+from ..models.rendering import is_allocated
+from ..models.selection import Misfit, pod_fits
+from ..models.units import Unit
+from ..peers.answers import PodVerdict
+from ..peers.errors import PeerError
+from ..peers.kube_scheduler import KubeScheduler
+from ..peers.requests import PodRequest, ScheduleRequest, features
+from .kube_scheduler import NAME, named_classes, repeatable
+from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, Reason, UnitOutcome
+from .placement import unplaced
+from .reasons import misfit_reasons
+from .refusals import refusals
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """What became of the units, the search steps, and the seconds spent in the allocator alone."""
+
+    units: tuple[UnitOutcome, ...]
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A unit with the nodes that suit its pod (None: all), and why others do not; ``total`` are all nodes."""
+
+    unit: Unit
+    total: int
+    nodes: tuple[str, ...] | None
+    misfits: tuple[Misfit, ...]
+
+
+def is_listable(units: Sequence[Unit]) -> bool:
+    """Tell whether units can be asked about in one question: a pod's claims must be in one namespace there."""
+    return all(ref.key[0] == unit.namespace for unit in units for ref in unit.claims)
+
+
+class UnitList:
+    """Units on nodes, both in order; asked again and again, the answer is the same but for the seconds."""
+
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, units: Sequence[Unit], nodes: Sequence[Node], seed: int
+    ) -> None:
+        self._cluster = cluster
+        self._nodes = nodes
+        self._seed = seed
+        self._units = units
+        self._refused = {unit: reasons for unit in units if (reasons := refusals(unit, cluster.classes))}
+        self._asked = [self._suited(unit) for unit in units if unit not in self._refused]
+        self._request = self._written(gates)
+
+    def _suited(self, unit: Unit) -> _Asked:
+        if unit.pod is None:
+            return _Asked(unit, len(self._nodes), None, ())
+        found = [(node.metadata.name, pod_fits(unit.pod.spec, node)) for node in self._nodes]
+        names = tuple(name for name, misfits in found if not misfits)
+        misfits = tuple(some[0] for _, some in found if some)
+        return _Asked(unit, len(found), names if misfits else None, misfits)
+
+    def _written(self, gates: FeatureGates) -> ScheduleRequest:
+        cluster = self._cluster
+        claims = {ref.key: ref.claim for asked in self._asked for ref in asked.unit.asked if ref.claim is not None}
+        return ScheduleRequest(
+            nodes=self._nodes,
+            pods=[_pod(asked) for asked in self._asked],
+            claims=list(claims.values()),
+            classes=named_classes(claims.values(), cluster),
+            slices=cluster.slices,
+            taint_rules=cluster.taint_rules,
+            allocated=[claim for claim in cluster.claims.values() if is_allocated(claim)],
+            features=features(gates),
+        )
+
+    def schedule(self, peer: KubeScheduler, time_limit: float | None) -> Scheduled:
+        """Ask; ``time_limit`` in seconds is for the whole. Raises ``PeerError``."""
+        answer = peer.schedule(replace(self._request, time_limit_seconds=time_limit or 0.0))
+        if [(pod.namespace, pod.name) for pod in answer.pods] != [_id(asked.unit) for asked in self._asked]:
+            raise PeerError(f"peer {NAME} answered nonsense: other pods than it was asked about")
+        placed = {
+            asked.unit: _ENDINGS[verdict.outcome](asked, verdict, self._seed)
+            for asked, verdict in zip(self._asked, answer.pods, strict=True)
+        }
+        refused = {unit: unplaced(unit, UNALLOCATABLE, reasons) for unit, reasons in self._refused.items()}
+        units = tuple((placed | refused)[unit] for unit in self._units)
+        return Scheduled(units, sum(verdict.steps or 0 for verdict in answer.pods), answer.seconds)
+
+
+def _pod(asked: _Asked) -> PodRequest:
+    namespace, name = _id(asked.unit)
+    claims = tuple(ref.key[1] for ref in asked.unit.claims if ref.claim is not None)
+    return PodRequest(namespace=namespace, name=name, claims=claims, nodes=asked.nodes)
+
+
+def _id(unit: Unit) -> tuple[str, str]:
+    return key_of(unit.pod.metadata) if unit.pod else (unit.namespace, unit.name)
+
+
+def _allocated(asked: _Asked, verdict: PodVerdict, seed: int) -> UnitOutcome:
+    made = verdict.allocations or ()
+    refs = {ref.key[1]: ref for ref in asked.unit.asked}
+    if len(made) != len(verdict.claims) or not refs.keys() >= set(verdict.claims):
+        raise PeerError(f"peer {NAME} answered nonsense: claims of {verdict.name} that were not asked for")
+    named: list[ClaimRef] = [refs[name] for name in verdict.claims]
+    pairs = tuple(
+        (ref, repeatable(allocation, ref.claim, seed))
+        for ref, allocation in zip(named, made, strict=True)
+        if ref.claim is not None
+    )
+    return UnitOutcome(asked.unit, ALLOCATED, verdict.node, allocations=pairs)
+
+
+def _nowhere(asked: _Asked, verdict: PodVerdict, _seed: int) -> UnitOutcome:
+    tried, total = verdict.nodes_tried, asked.total
+    told = verdict.error or "cannot allocate all claims"
+    devices = [Reason("combination", "", f"{tried} of {total} nodes: {told}")] if tried else []
+    reasons = [*devices, *misfit_reasons(asked.misfits, total)]
+    nodes = "the pod's claims are allocated for other nodes" if total else "there are no nodes"
+    return unplaced(asked.unit, UNALLOCATABLE, reasons or [Reason("nodes", "", nodes)])
+
+
+def _fatal(asked: _Asked, verdict: PodVerdict, _seed: int) -> UnitOutcome:
+    return unplaced(asked.unit, ERROR, [Reason("error", "", verdict.error)])
+
+
+def _timeout(asked: _Asked, verdict: PodVerdict, _seed: int) -> UnitOutcome:
+    return unplaced(asked.unit, UNKNOWN, [Reason("timeLimit", "", verdict.error or "the time limit passed")])
+
+
+_ENDINGS: dict[str, Callable[[_Asked, PodVerdict, int], UnitOutcome]] = {
+    "allocated": _allocated,
+    "unallocatable": _nowhere,
+    "error": _fatal,
+    "timeout": _timeout,
+}
