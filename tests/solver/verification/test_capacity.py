@@ -1,9 +1,6 @@
 """Capacity that is shared, and amounts that are recorded (section 10)."""
 
 import pytest
-from drasat.models.slices import Device
-from drasat.scenarios import objects
-from drasat.solver.verification.capacity import CapacityRefusedError, amounts
 from msgspec import convert
 from verification_scene import (
     GPU,
@@ -20,6 +17,10 @@ from verification_scene import (
     way,
     without,
 )
+
+from drasat.models.slices import Device
+from drasat.scenarios import objects
+from drasat.solver.verification.capacity import CapacityRefusedError, amounts
 
 
 def asking(name, amount):

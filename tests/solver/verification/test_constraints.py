@@ -1,7 +1,6 @@
 """Constraints between the devices of a claim (section 13)."""
 
 import pytest
-from drasat.scenarios import objects
 from verification_scene import (
     GPU,
     NIC,
@@ -15,6 +14,8 @@ from verification_scene import (
     wanted,
     without,
 )
+
+from drasat.scenarios import objects
 
 MATCH, DISTINCT = "matchAttribute", "distinctAttribute"
 VERSION = objects.version

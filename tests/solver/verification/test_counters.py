@@ -1,7 +1,6 @@
 """Counters and compatibility groups of partitions (sections 11 and 12)."""
 
 import pytest
-from drasat.scenarios import objects
 from verification_scene import (
     NIC,
     allocation,
@@ -20,6 +19,8 @@ from verification_scene import (
     way,
     without,
 )
+
+from drasat.scenarios import objects
 
 
 def two_halves():
@@ -84,6 +85,14 @@ def test_devices_without_counters_do_not_mind():
     assert scene.rules() == set()
 
 
+def test_a_set_that_is_used_up_exactly_is_not_overdrawn():
+    """CTR-2"""
+    scene = two_halves()
+    another_set(scene)
+    scene.device("greedy")["consumesCounters"][0]["counters"] = objects.counters({"slices": 1})
+    assert scene.rules() == set()
+
+
 def test_another_pool_of_this_name_has_its_own_counters():
     """CTR-5"""
     scene = two_halves()
@@ -142,6 +151,19 @@ def test_further_shares_cost_no_counters():
     scene = shares(2)
     scene.objects.append(held("h", result("r", "d", shareID=share_id(7))))
     assert scene.rules() == set()
+
+
+def test_further_shares_leave_counters_to_others():
+    """CTR-3: the slice that is left goes to a partition, the next one finds none."""
+    scene = shares(2)
+    for name in ("small", "other"):
+        scene.find("ResourceSlice", "n1")["spec"]["devices"].append(partition(name, 1))
+    scene.claim()["requests"].append(request("small"))
+    scene.results().append(result("small", "small"))
+    assert scene.rules() == set()
+    scene.claim()["requests"].append(request("other"))
+    scene.results().append(result("other", "other"))
+    assert scene.rules() == {"CTR-2"}
 
 
 def test_a_dedicated_hold_is_no_share():

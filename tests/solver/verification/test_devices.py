@@ -1,7 +1,6 @@
 """Devices that a request may not have (sections 7 to 9)."""
 
 import pytest
-from drasat.scenarios import objects
 from verification_scene import (
     EVERYTHING,
     GPU,
@@ -22,6 +21,8 @@ from verification_scene import (
     way,
     without,
 )
+
+from drasat.scenarios import objects
 
 MODEL = f'device.attributes["{GPU}"].model'
 

@@ -1,12 +1,14 @@
 """Allocations from pools that the node does not have, or not like that (section 5)."""
 
 import pytest
-from drasat.scenarios import objects
 from verification_scene import (
     GPU,
+    allocation,
     chip,
+    claim,
     everyday,
     gpu,
+    on,
     one_claim,
     piece,
     request,
@@ -15,6 +17,8 @@ from verification_scene import (
     way,
     without,
 )
+
+from drasat.scenarios import objects
 
 
 def test_an_allocation_on_its_node_is_valid():
@@ -240,3 +244,27 @@ def test_pools_of_two_drivers_may_have_one_name():
     published = [piece([gpu(0)]), piece([gpu(0)], "x", "n1", "b.io")]
     given = [result("r", "gpu-0", driver="b.io"), result("r", "gpu-0", driver=GPU)]
     assert one_claim(published, [request("r", 2, class_name="any")], given).rules() == set()
+
+
+def test_a_pool_may_be_for_all_nodes_in_part():
+    """POOL-1: the nodes see different devices of it, one after the other."""
+    common = piece([gpu(0)], "common", "net", where={"allNodes": True}, count=2)
+    own = [piece([gpu(1)], f"{name}-own", "net", where=objects.on_node(name), count=2) for name in ("n1", "n2")]
+    scene = one_claim([common, *own], [request("r")], [result("r", "gpu-1", "net")])
+    scene.objects.append(claim("b", request("r")))
+    scene.place({"b": allocation([result("r", "gpu-0", "net")], selector=None)}, node="n2")
+    assert scene.rules() == set()
+    scene.find("ResourceSlice", "n2-own")["spec"]["devices"] = [gpu(2)]
+    scene.results("b")[0]["device"] = "gpu-1"
+    assert scene.rules() - {"RES-7"} == {"POOL-1"}
+
+
+def test_a_node_name_goes_before_all_nodes():
+    """NODE-1: where both are given."""
+    scene = everyday()
+    scene.find("ResourceSlice", "n2")["spec"]["allNodes"] = True
+    scene.objects.append(claim("b", request("r")))
+    scene.place({"b": allocation([result("r", "gpu-3", "n2")], selector=on("n2"))}, node="n2")
+    assert scene.rules() == set()
+    other_node(scene)
+    assert "POOL-1" in scene.rules()

@@ -1,7 +1,6 @@
 """Results that do not answer what the claim asks for (sections 6 and 14)."""
 
 import pytest
-from drasat.scenarios import objects
 from verification_scene import (
     EVERYTHING,
     GPU,
@@ -23,6 +22,8 @@ from verification_scene import (
     way,
     without,
 )
+
+from drasat.scenarios import objects
 
 MODEL_A = f'device.attributes["{GPU}"].model == "a"'
 RARE = f'device.attributes["{GPU}"].rare == 1'
@@ -66,6 +67,10 @@ def empty_selector(scene):
     scene.asked()["selectors"] = [{}]
 
 
+def empty_class_selector(scene):
+    scene.find("DeviceClass", "gpu")["spec"]["selectors"].append({})
+
+
 def nothing_asked(scene):
     """A request in neither form."""
     scene.claim()["requests"][0].pop("exactly")
@@ -82,6 +87,7 @@ def nothing_asked(scene):
         way("unknown class", unknown_class, "PRE-6"),
         way("unknown mode", unknown_mode, "PRE-10"),
         way("selector without expression", empty_selector, "PRE-4"),
+        way("class selector without expression", empty_class_selector, "PRE-4"),
         way("request in no form", nothing_asked, "SRCH-4", "RES-1"),
     ],
 )

@@ -1,7 +1,6 @@
 """What an allocation repeats, and for which nodes it is (section 15)."""
 
 import pytest
-from drasat.scenarios import objects
 from verification_scene import (
     EVERYTHING,
     GPU,
@@ -17,6 +16,8 @@ from verification_scene import (
     way,
     without,
 )
+
+from drasat.scenarios import objects
 
 TOLERATION = {"key": "hot", "operator": "Exists"}
 

@@ -2,12 +2,6 @@
 
 import msgspec
 import pytest
-from drasat.models.core import Node
-from drasat.models.slices import ResourceSliceSpec
-from drasat.scenarios import objects
-from drasat.solver.verification import Violation, verify
-from drasat.solver.verification.places import Places
-from drasat.solver.verification.published import Generation
 from verification_scene import (
     EVERYTHING,
     Scene,
@@ -23,6 +17,13 @@ from verification_scene import (
     result,
     results,
 )
+
+from drasat.models.core import Node
+from drasat.models.slices import ResourceSliceSpec
+from drasat.scenarios import objects
+from drasat.solver.verification import Violation, verify
+from drasat.solver.verification.places import Places
+from drasat.solver.verification.published import Generation
 
 
 def with_pod(**spec):

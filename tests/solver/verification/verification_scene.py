@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 import pytest
+
 from drasat.models.claims import AllocationResult, DeviceClass, ResourceClaim
 from drasat.models.cluster import Cluster
 from drasat.models.core import Node, Pod
