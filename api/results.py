@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-class _Result:
+class Result:
     """A document, as a dict, as JSON or as YAML."""
 
     document: msgspec.Struct
@@ -36,7 +36,7 @@ class _Result:
         return to_yaml([self.to_dict()])
 
 
-class AllocationResult(_Result):
+class AllocationResult(Result):
     """The answer of ``allocate``."""
 
     document: AllocationDocument
@@ -78,7 +78,7 @@ class AllocationResult(_Result):
         return str(self.to_frame().to_html(index=False))
 
 
-class ValidationResult(_Result):
+class ValidationResult(Result):
     """The answer of ``validate``."""
 
     document: ValidationDocument

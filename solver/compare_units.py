@@ -21,6 +21,7 @@ Relation: TypeAlias = Literal["equal", "equivalent", "different"]
 EQUAL: Relation = "equal"
 EQUIVALENT: Relation = "equivalent"
 DIFFERENT: Relation = "different"
+_DISTANCE = (EQUAL, EQUIVALENT, DIFFERENT)
 
 # Request (with its alternative) of a claim, and the devices it got, in order.
 Devices: TypeAlias = Mapping[tuple[str, str], tuple[DeviceId, ...]]
@@ -28,17 +29,22 @@ Devices: TypeAlias = Mapping[tuple[str, str], tuple[DeviceId, ...]]
 
 @dataclass(frozen=True, slots=True)
 class UnitComparison:
-    """A unit's answers in the order of the engines.
+    """A unit's answers in the order of the engines, and how each relates to the first one.
 
-    ``relation`` is the farthest from the first answer: ``equal`` outcome, node and devices; ``equivalent``, other
-    devices (or another node) that look the same, as many of each kind for every request; or ``different``.
-    ``request`` is the first one, as claim and name, that did not get the same.
+    ``equal``: the same outcome, node and devices; ``equivalent``: other devices (or another node) that look the same,
+    as many of each kind for every request; or ``different``. ``request`` is the first one, as claim and name, that did
+    not get the same.
     """
 
     unit: Unit
     answers: tuple[UnitOutcome, ...]
-    relation: Relation
+    relations: tuple[Relation, ...]
     request: tuple[str, str] | None = None
+
+    @property
+    def relation(self) -> Relation:
+        """The farthest of the relations."""
+        return max(self.relations, key=_DISTANCE.index)
 
 
 def compare_units(cluster: Cluster, answers: Sequence[AllocationOutcome]) -> tuple[UnitComparison, ...]:
@@ -49,10 +55,10 @@ def compare_units(cluster: Cluster, answers: Sequence[AllocationOutcome]) -> tup
 
 
 def _compare(row: tuple[UnitOutcome, ...], kinds: _Kinds) -> UnitComparison:
-    first, others = row[0], row[1:]
-    found = [(_relation(first, other, kinds), _first_other(first, other)) for other in others]
-    relation, request = max(found, key=lambda one: (EQUAL, EQUIVALENT, DIFFERENT).index(one[0]))
-    return UnitComparison(first.unit, row, relation, request)
+    first = row[0]
+    relations = tuple(_relation(first, other, kinds) for other in row)
+    others = (_first_other(first, other) for other in row)
+    return UnitComparison(first.unit, row, relations, next(filter(None, others), None))
 
 
 def _relation(one: UnitOutcome, other: UnitOutcome, kinds: _Kinds) -> Relation:

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from . import allocate, validate
+from . import allocate, compare, peers, validate
 from .exits import Exit, run
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 app.command("allocate")(allocate.command)
 app.command("validate")(validate.command)
+app.command("compare")(compare.command)
+app.add_typer(peers.app, name="peers")
 
 
 def _version(asked: bool) -> None:

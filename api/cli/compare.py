@@ -1,0 +1,165 @@
+"""``drasat compare``: several engines side by side on the same input, or on inputs of growing size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from . import options
+from .exits import Exit, UsageError, complain
+
+if TYPE_CHECKING:
+    from ..comparing import ComparisonResult
+    from ..sweeping import SweepResult
+
+T = TypeVar("T")
+
+Filenames = Annotated[
+    list[str] | None,
+    typer.Option("--filename", "-f", metavar="PATH", help="A file, a folder, or - for stdin; may be repeated."),
+]
+Engines = Annotated[
+    str, typer.Option("--engines", metavar="A,B", help="Two or more engines; the others are compared with the first.")
+]
+Repeat = Annotated[int, typer.Option("--repeat", metavar="N", help="Ask each engine so often; its time is the median.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Other devices or nodes with the same verdict are a difference.")]
+Sweep = Annotated[
+    str | None,
+    typer.Option(
+        "--sweep",
+        metavar="NAME[=SIZE,...]",
+        help="Instead of -f: made-up clusters of growing size; easy, too-many, hopeless, pods, selecting-pods or "
+        "matching-pods.",
+    ),
+]
+
+
+class ReportFormat(StrEnum):
+    """How a comparison is printed."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def command(
+    filename: Filenames = None,
+    recursive: options.Recursive = False,
+    namespace: options.Namespace = None,
+    selector: options.Selector = "",
+    node: Annotated[
+        str | None,
+        typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
+    ] = None,
+    engines: Engines = "backtracking,kube-scheduler",
+    repeat: Repeat = 1,
+    exact: Exact = False,
+    sweep: Sweep = None,
+    feature_gates: options.FeatureGates = "",
+    kubernetes_version: options.KubernetesVersion = None,
+    skip_validation: options.SkipValidation = False,
+    cel_errors: options.CelErrorPolicy = options.CelErrors.KUBE,
+    time_limit: options.TimeLimit = "60s",
+    seed: options.Seed = 0,
+    timings: options.Timings = False,
+    output: Annotated[ReportFormat, typer.Option("--output", "-o", help="How it is printed.")] = ReportFormat.TABLE,
+) -> None:
+    """Ask several engines the same: verdicts, devices, steps and times side by side, and where the answers part.
+
+    Exit codes: 0 same verdict and number admitted; 1 different; 2 bad input or usage; 3 an engine ran out of time.
+    """
+    gates = options.gates(feature_gates, kubernetes_version)
+    common: dict[str, Any] = {
+        "feature_gates": gates,
+        "cel_errors": cel_errors.value,
+        "time_limit": options.seconds(time_limit),
+        "repeat": repeat,
+        "seed": seed,
+    }
+    names = [name.strip() for name in engines.split(",")]
+    if sweep is not None:
+        if filename or node or namespace or selector:
+            raise UsageError("--sweep makes its own input: no -f, -n, -l or --node")
+        grown = _asked(partial(_sweep, sweep, names, common))
+        _PRINT_SWEEP[output](grown)
+        raise typer.Exit(_exit(grown.same_verdict, grown.decided))
+    if not filename:
+        raise UsageError("compare needs -f PATH, or --sweep NAME")
+    from ..comparing import compare
+    from ..solver.load import load_all
+
+    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    where: dict[str, Any] = {"node": node, "namespace": namespace, "selector": selector, "timings": timings}
+    result = _asked(partial(compare, loaded.cluster, names, **where, **common))
+    _PRINT[output](result)
+    raise typer.Exit(_exit(result.identical if exact else result.same_verdict, result.document.decided))
+
+
+def _asked(question: Callable[[], T]) -> T:
+    from ..peers.errors import PeerError
+
+    try:
+        return question()
+    except (ValueError, PeerError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _sweep(text: str, engines: list[str], common: dict[str, Any]) -> SweepResult:
+    from ..sweeping import parse_sweep, sweep
+
+    return sweep(*parse_sweep(text), engines, **common)
+
+
+def _exit(same: bool, decided: bool) -> Exit:
+    if not same:
+        return Exit.NO
+    return Exit.DONE if decided else Exit.UNDECIDED
+
+
+def _table(result: ComparisonResult) -> None:
+    from ..reports import comparison, tables
+
+    tables.show(comparison.HEADERS, list(comparison.rows(result.document, result.seconds)))
+    print(*comparison.summary(result.document), sep="\n")
+
+
+def _wide(result: ComparisonResult) -> None:
+    from ..reports import comparison, tables
+
+    _table(result)
+    print()
+    tables.show(comparison.UNIT_HEADERS, list(comparison.unit_rows(result.document)))
+
+
+def _sweep_table(result: SweepResult) -> None:
+    from ..reports import comparison, tables
+
+    tables.show(*comparison.sweep_table(result.document))
+
+
+def _json(result: ComparisonResult | SweepResult) -> None:
+    print(result.to_json(), end="")
+
+
+def _yaml(result: ComparisonResult | SweepResult) -> None:
+    print(result.to_yaml(), end="")
+
+
+_PRINT: dict[ReportFormat, Callable[[ComparisonResult], None]] = {
+    ReportFormat.TABLE: _table,
+    ReportFormat.WIDE: _wide,
+    ReportFormat.JSON: _json,
+    ReportFormat.YAML: _yaml,
+}
+_PRINT_SWEEP: dict[ReportFormat, Callable[[SweepResult], None]] = {
+    ReportFormat.TABLE: _sweep_table,
+    ReportFormat.WIDE: _sweep_table,
+    ReportFormat.JSON: _json,
+    ReportFormat.YAML: _yaml,
+}

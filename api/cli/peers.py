@@ -1,0 +1,59 @@
+"""``drasat peers``: programs of other systems that drasat runs beside itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .exits import Exit, UsageError, tell
+
+if TYPE_CHECKING:
+    from ..peers.catalogue import PeerStatus
+
+app = typer.Typer(
+    rich_markup_mode=None,
+    help="List the peers, programs of other systems that drasat runs beside itself, with versions.",
+)
+_HEADERS = ("peer", "status", "module", "version", "go", "program")
+
+
+@app.callback(invoke_without_command=True)
+def command(context: typer.Context) -> None:
+    """List what there is; why something cannot be used goes to stderr. Exit code 1 if anything cannot."""
+    if context.invoked_subcommand is not None:
+        return
+    from ..peers.catalogue import catalogue
+    from ..reports.tables import show
+
+    found = catalogue()
+    show(_HEADERS, list(map(_row, found)))
+    tell(*_problems(found))
+    raise typer.Exit(Exit.NO if any(peer.problem for peer in found) else Exit.DONE)
+
+
+def _row(peer: PeerStatus) -> tuple[str, ...]:
+    program = str(peer.program) if peer.program else "<none>"
+    if peer.handshake is None:
+        return peer.name, "broken" if peer.program else "not built", "", "", "", program
+    told = peer.handshake
+    return peer.name, "ready", told.module, told.version, told.go, program
+
+
+def _problems(found: tuple[PeerStatus, ...]) -> Iterator[str]:
+    return (f"{peer.name}: {peer.problem}" for peer in found if peer.problem)
+
+
+@app.command("build")
+def build_command(
+    force: Annotated[bool, typer.Option("--force", help="Compile even if that has been done.")] = False,
+) -> None:
+    """Compile the peers into the user's cache folder; needs Go, and fetches the modules they are made of."""
+    from ..peers.build import build
+    from ..peers.errors import PeerError
+
+    try:
+        print(build(force=force))
+    except PeerError as error:
+        raise UsageError(str(error)) from None
