@@ -66,7 +66,7 @@ def modules() -> dict[str, list[str]]:
 
 
 @cache
-def tested() -> dict[str, list[str]]:
+def proofs() -> dict[str, list[str]]:
     """The tests that name each rule, as ``file::function``."""
     found = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
@@ -81,10 +81,17 @@ def rules_of_tests(source: str) -> Iterator[tuple[str, set[str]]]:
     """Each test function of a module with the rules that its docstring or the ids of its cases name."""
     module = ast.parse(source)
     tables = _tables(module)
-    for item in module.body:
+    for name, function in _functions(module.body):
+        said = [ast.get_docstring(function) or "", *_cases(function.decorator_list, tables, set())]
+        yield name, set().union(*map(named, said))
+
+
+def _functions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple[str, ast.FunctionDef]]:
+    for item in body:
         if isinstance(item, ast.FunctionDef) and item.name.startswith("test_"):
-            said = [ast.get_docstring(item) or "", *_cases(item.decorator_list, tables, set())]
-            yield item.name, set().union(*map(named, said))
+            yield prefix + item.name, item
+        elif isinstance(item, ast.ClassDef) and item.name.startswith("Test"):
+            yield from _functions(item.body, f"{prefix}{item.name}::")
 
 
 def _tables(module: ast.Module) -> dict[str, ast.AST]:

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Iterator
 
-from .rule_search import FAMILIES, ROOT, RULES, modules, tested
+from .rule_search import FAMILIES, ROOT, RULES, modules, proofs
 
 PAGE = ROOT / "docs" / "rules.md"
 TEXTS = tomllib.loads((ROOT / "docs" / "rules.toml").read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def differences() -> Iterator[str]:
 
 
 def page() -> str:
-    sources, tests = modules(), tested()
+    sources, tests = modules(), proofs()
     lines = [line for family in FAMILIES for line in section(family, sources, tests)]
     return "\n".join([INTRODUCTION.rstrip("\n"), *differences(), *lines, ""])
 
