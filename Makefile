@@ -16,7 +16,7 @@ demo: setup  ## allocate the claims of every example and show the tables
 	@sh examples/demo.sh $(BIN)/drasat
 
 test: setup  ## run all tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto
 
 setup: $(VENV)/installed link  ## create the environment
 
