@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+from msgspec.structs import replace
+
 from drasat.models.claims import AllocationResult, ResourceClaim
 from drasat.models.cluster import Cluster
 from drasat.models.core import Node
@@ -12,7 +14,6 @@ from drasat.problem.in_use import Ledger
 from drasat.solver.attempts import Ending, Engine, Session
 from drasat.solver.backtracking import Backtracking
 from drasat.solver.kube_scheduler import KubeSchedulerEngine
-from msgspec.structs import replace
 
 
 @dataclass(frozen=True)

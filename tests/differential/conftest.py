@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from drasat.peers.build import build, locate, require
 from drasat.peers.errors import PeerError
 from drasat.peers.kube_scheduler import KubeScheduler

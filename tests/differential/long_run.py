@@ -7,11 +7,12 @@ from time import monotonic
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import KubeScheduler
 from members import Comparison, compare
 from sources import gates_of, named, objects_of
 from telling import story
+
+from drasat.peers.errors import PeerError
+from drasat.peers.kube_scheduler import KubeScheduler
 
 _EVERY = 500
 

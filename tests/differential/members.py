@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from answers import Answer, Case, Difference, both, differences
+from msgspec.structs import replace
+
 from drasat.models.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
 from drasat.models.cluster import Cluster
 from drasat.models.core import Node
@@ -15,7 +17,6 @@ from drasat.models.units import Unit, units
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.scenarios.objects import Mapped
 from drasat.solver.attempts import Ending
-from msgspec.structs import replace
 
 
 @dataclass

@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
+from members import compare
+
 from drasat.models.gates import FeatureGates
 from drasat.models.manifests import read_manifests
 from drasat.models.problems import has_errors
 from drasat.models.validation.inputs import validate_manifests
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.scenarios.objects import Mapped
-from members import compare
 
 Path = tuple[str | int, ...]
 Test = Callable[[list[Mapped]], bool]

@@ -1,10 +1,11 @@
 """The cases: members of all families in turn, and now and then a wild one."""
 
+from gate_sets import gates_for
+from wild_asks import wild
+
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.objects import Mapped
-from gate_sets import gates_for
-from wild_asks import wild
 
 WILD = "wild"
 # One case of each family, then as many wild ones.

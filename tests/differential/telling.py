@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from members import compare
+from shrinking import shrunk
+from sources import gates_of, named, objects_of
+
 from drasat.models.gates import FeatureGates
 from drasat.models.writing import to_yaml
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.scenarios.objects import Mapped
-from members import compare
-from shrinking import shrunk
-from sources import gates_of, named, objects_of
 
 
 def story(number: int, peer: KubeScheduler) -> str:

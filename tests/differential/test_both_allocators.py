@@ -1,6 +1,10 @@
 """Backtracking and the real allocator answer alike: outcome, devices, configuration, node selector, error, steps."""
 
 import pytest
+from members import Comparison, compare
+from sources import gates_of, named, objects_of
+from telling import story
+
 from drasat.models.cluster import Cluster
 from drasat.models.manifests import read_manifests
 from drasat.scenarios.families import FAMILIES
@@ -8,9 +12,6 @@ from drasat.solver.allocate import allocate
 from drasat.solver.attempts import Ending
 from drasat.solver.engines import ENGINES
 from drasat.solver.kube_scheduler import KubeSchedulerEngine
-from members import Comparison, compare
-from sources import gates_of, named, objects_of
-from telling import story
 
 CASES = 2760
 CHUNK = 92

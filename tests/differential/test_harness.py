@@ -8,14 +8,15 @@ from pathlib import Path
 import answers
 import long_run
 import pytest
-from drasat.models.gates import FeatureGates
-from drasat.scenarios.families import FAMILIES
-from drasat.solver.attempts import Attempt, Counts, Ending
-from drasat.solver.backtracking import Backtracking
 from members import compare
 from shrinking import is_valid, shrink
 from sources import WILD, gates_of, named, objects_of
 from telling import story
+
+from drasat.models.gates import FeatureGates
+from drasat.scenarios.families import FAMILIES
+from drasat.solver.attempts import Attempt, Counts, Ending
+from drasat.solver.backtracking import Backtracking
 
 ALL = FeatureGates.all_on()
 
@@ -54,9 +55,7 @@ class Forgetful(Miscounting):
 
     def attempt(self, node, claims, ledger, deadline):
         found = super().attempt(node, claims, ledger, deadline)
-        bare = (
-            answers.replace(made, devices=answers.replace(made.devices, config=None)) for made in found.allocations
-        )
+        bare = (answers.replace(made, devices=answers.replace(made.devices, config=None)) for made in found.allocations)
         return replace(found, allocations=tuple(bare))
 
 
@@ -101,7 +100,9 @@ def test_a_long_run_stops_at_the_first_difference(real, monkeypatch, capsys):
     assert "# steps on node" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [[], ["many"], ["1", "2", "3"], ["-1"]], ids=["none", "word", "three", "negative"])
+@pytest.mark.parametrize(
+    "arguments", [[], ["many"], ["1", "2", "3"], ["-1"]], ids=["none", "word", "three", "negative"]
+)
 def test_a_long_run_says_how_it_is_used(arguments):
     script = Path(long_run.__file__)
     done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)

@@ -3,10 +3,11 @@
 from random import Random
 from uuid import UUID
 
-from drasat.scenarios import objects
-from drasat.scenarios.objects import Mapped
 from wild_expressions import DERIVATIONS, FAILING, SOUND
 from wild_supply import CAPACITIES, Supply, taint
+
+from drasat.scenarios import objects
+from drasat.scenarios.objects import Mapped
 
 NAMESPACE = "wild"
 _NAMES = ("x", "y", "flag", "release", "tags")
