@@ -118,7 +118,7 @@ class Asks:
         if self.chance(0.12):
             made["allocationMode"] = "All"
         else:
-            made["count"] = rng.choices([1, 2, 3, 30, 33], [80, 15, 5, 1, 1])[0]
+            made["count"] = rng.choices([1, 2, 3, 33], [80, 15, 5, 1])[0]
         if self.supply.on["taints"] and self.chance(0.6):
             made["tolerations"] = [self._toleration()]
         if self.chance(0.3):
