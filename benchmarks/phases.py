@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 
 import orjson
+
 from drasat import scenarios
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

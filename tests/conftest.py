@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
 from drasat.cli import main as entry
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

@@ -3,9 +3,10 @@
 import copy
 import json
 
-import drasat
 import jsonschema
 import pytest
+
+import drasat
 from drasat import scenarios
 from drasat.documents import schema
 

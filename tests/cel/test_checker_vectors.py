@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drasat.cel.environment import generic_environment
 from drasat.cel.errors import CelCompileError
 from drasat.cel.types import full_name

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from drasat.cel import CelCostError, CelDeadlineError, cache, prepare_device
 from drasat.cel.cost_meter import COST_LIMIT, Meter, current, tick
 from drasat.models.slices import Device, DeviceAttribute

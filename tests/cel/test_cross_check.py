@@ -9,9 +9,10 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from drasat.cel import CelError, CelMap, UInt, cache
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from drasat.cel import CelError, CelMap, UInt, cache
 
 TYPES = {"i": "int", "j": "int", "s": "string", "b": "bool", "l": "list(int)", "m": "map(string, int)", "f": "double"}
 INPUTS = {"i": 3, "j": -2, "s": "añb", "b": True, "l": [1, 2, 3, 2], "m": {"a": 1, "b": 2}, "f": 1.5}

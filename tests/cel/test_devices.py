@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+
 from drasat.cel import (
     CelCompileError,
     CelCostError,

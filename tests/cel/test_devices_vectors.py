@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from drasat.cel import CelError, DeviceShapes, Selector, cache
 from drasat.cel.selector import HINT
 from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity

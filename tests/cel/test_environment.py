@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
+
 from drasat import cel
 from drasat.cel.environment import TOO_COSTLY, Environment, dra_environment, generic_environment
 from drasat.cel.errors import CelCompileError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drasat.cel.environment import dra_environment, generic_environment
 from drasat.cel.estimate_sizes import (
     FREE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drasat.cel.environment import generic_environment
 from drasat.cel.library import UNBOUNDED, Range
 

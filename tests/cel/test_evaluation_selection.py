@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drasat.cel import NONE, CelMap, CelRuntimeError, Duration, Optional, Timestamp, TypeValue, UInt
 from drasat.cel.closures_select import MISSING, check_key, find, go_name, present, select, select_optional, spelled
 from drasat.models.quantity import Quantity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drasat.cel.lexer import tokenize
 from drasat.cel.literals import parse_bytes, parse_double, parse_int, parse_string, parse_uint
 from drasat.cel.values import UInt

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+
 from drasat.cel.environment import dra_environment, generic_environment
 from drasat.cel.errors import CelCompileError
 from drasat.cel.parser import MAX_BYTES, MAX_NESTING, parse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drasat.cel import CelRuntimeError, UInt, cache
 
 VARIABLES = {"x": "int", "l": "list(int)", "m": "map(string, int)", "d": "dyn"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from drasat.cel import CelCostError, CelMap, CelRuntimeError, Duration, Timestamp, UInt
 from drasat.cel.compile_dispatch import Dispatcher
 from drasat.cel.operators import BY_NAME, NAMES, OPERATORS, UNARY_NAMES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from drasat.cel.errors import CelCompileError
 from drasat.cel.parser import parse
 

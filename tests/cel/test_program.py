@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
 from drasat import cel
 from drasat.cel import CelCompileError, CelError, CelMap, CelRuntimeError, Program, cache, types
 

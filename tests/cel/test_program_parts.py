@@ -6,6 +6,7 @@ import sys
 import threading
 
 import pytest
+
 from drasat.cel import CelMap, CelRuntimeError, Optional, UInt, cache
 from drasat.cel.closures_fast import fast_path
 from drasat.cel.compile_code import Code, Scope, bounded, depth_over

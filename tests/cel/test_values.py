@@ -7,6 +7,7 @@ import pickle
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+
 from drasat.cel import NONE, CelMap, CelRuntimeError, Duration, Optional, Timestamp, TypeValue, UInt, types
 from drasat.cel.values import compare, equal, runtime_type, type_name
 from drasat.cel.values_native import from_native

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from drasat.cel.parser import parse
 from drasat.cel.syntax import Call, Chain, Ident, ListLiteral, Literal, Unary
 from drasat.cel.walk import Walk, children, walk

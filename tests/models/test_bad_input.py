@@ -6,10 +6,11 @@ import tracemalloc
 
 import pytest
 import yaml
-from drasat.models.manifests import Manifest, read_manifests
-from drasat.models.problems import InputProblem
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from drasat.models.manifests import Manifest, read_manifests
+from drasat.models.problems import InputProblem
 
 DEVICE = {
     "name": "gpu-0",

@@ -3,6 +3,8 @@
 import pickle
 
 import pytest
+from model_builders import claim, devices, label_selector, node, resource_slice, result
+
 from drasat.models.claims import DeviceClass
 from drasat.models.cluster import Cluster
 from drasat.models.core import Namespace, Pod
@@ -12,7 +14,6 @@ from drasat.models.meta import ObjectMeta
 from drasat.models.problems import Source
 from drasat.models.slices import Device
 from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
-from model_builders import claim, devices, label_selector, node, resource_slice, result
 
 GATES = FeatureGates.all_on()
 D = ("gpu.example.com", "p", "d")

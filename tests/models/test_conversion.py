@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+
 from drasat.models.conversion import ConversionError, to_v1
 from drasat.models.manifests import read_manifests
 from drasat.models.problems import has_errors

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+
 from drasat.models.claims import ResourceClaim, ResourceClaimTemplate
 from drasat.models.core import Node, Pod
 from drasat.models.defaults import with_defaults

@@ -1,6 +1,8 @@
 """Device taints, tolerations and taint rules."""
 
 import pytest
+from model_builders import devices, resource_slice
+
 from drasat.models.device_taints import tolerates, untolerated, with_rules
 from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
@@ -11,7 +13,6 @@ from drasat.models.taints import (
     DeviceTaintSelector,
     DeviceToleration,
 )
-from model_builders import devices, resource_slice
 
 GATES = FeatureGates.all_on()
 TAINT = DeviceTaint(key="broken", value="fan", effect="NoSchedule")

@@ -3,6 +3,7 @@
 import pickle
 
 import pytest
+
 from drasat.models.gates import GATES, VERSIONS, FeatureGates
 
 SWITCHES = (

@@ -4,10 +4,11 @@ import json
 
 import orjson
 import pytest
-from drasat.models.json_documents import JsonItems, json_documents, split_documents
-from drasat.models.unreadable import MAX_DEPTH, TOO_DEEP, Unreadable
 from hypothesis import given
 from hypothesis import strategies as st
+
+from drasat.models.json_documents import JsonItems, json_documents, split_documents
+from drasat.models.unreadable import MAX_DEPTH, TOO_DEEP, Unreadable
 
 
 def read(text: str | bytes):

@@ -1,6 +1,7 @@
 """Requirements on labels and kubectl's selector syntax."""
 
 import pytest
+
 from drasat.models.labels import LabelError, Requirement, matches_labels, parse_int64, parse_label_selector
 
 LABELS = {"app": "web", "tier": "front", "empty": "", "size": "12", "example.com/zone": "a"}

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from drasat.models.layered import Layered
 
 

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 
 import pytest
+
 from drasat.models.kinds import KINDS
 from drasat.models.manifests import read_manifests
 from drasat.models.slices import ResourceSlice

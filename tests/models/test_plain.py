@@ -4,6 +4,7 @@ import datetime
 import types
 
 import pytest
+
 from drasat.models.plain import plain_data
 from drasat.models.unreadable import MAX_DEPTH, TOO_DEEP, Unreadable
 

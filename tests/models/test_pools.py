@@ -2,12 +2,13 @@
 
 import msgspec
 import pytest
+from model_builders import consumes, counter_set, devices, label_selector, node, resource_slice
+
 from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
 from drasat.models.pools import PoolIndex
 from drasat.models.slices import Device
 from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
-from model_builders import consumes, counter_set, devices, label_selector, node, resource_slice
 
 GATES = FeatureGates.all_on()
 PLAIN = GATES.with_({"DRAPartitionableDevices": False})

@@ -4,11 +4,12 @@ import random
 from itertools import groupby
 
 import pytest
+from model_builders import consumes, counter_set, label_selector, node, resource_slice
+
 from drasat.models.gates import FeatureGates
 from drasat.models.pools import PoolIndex
 from drasat.models.reach import located_parts, reaches
 from drasat.models.slices import Device
-from model_builders import consumes, counter_set, label_selector, node, resource_slice
 
 ALL = FeatureGates.all_on()
 PLAIN = ALL.with_({"DRAPartitionableDevices": False})

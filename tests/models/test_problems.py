@@ -1,6 +1,7 @@
 """How problems print: one line each, with place, object and field."""
 
 import pytest
+
 from drasat.models.problems import InputError, InputProblem, Source, has_errors, one_line
 
 PLACE = Source("a.yaml", 2)

@@ -3,10 +3,11 @@
 import random
 
 import pytest
+from model_builders import devices, expression, label_selector, node, resource_slice, selector, term
+
 from drasat.models.reach import ReachIndex, located_parts, per_device, reachable_devices, reaches
 from drasat.models.selection import SelectorError
 from drasat.models.slices import Device
-from model_builders import devices, expression, label_selector, node, resource_slice, selector, term
 
 BROKEN = selector(term(expression("zone", "Near")))
 

@@ -1,6 +1,8 @@
 """Node selectors and node fit."""
 
 import pytest
+from model_builders import expression, node, required, selector, term
+
 from drasat.models.core import PodSpec, Taint, Toleration
 from drasat.models.selection import (
     NODE_FILTERS,
@@ -10,7 +12,6 @@ from drasat.models.selection import (
     selector_test,
     term_matches,
 )
-from model_builders import expression, node, required, selector, term
 
 NODE = node("n1", {"zone": "a", "gpus": "8", "odd": "many"})
 NAME = "metadata.name"

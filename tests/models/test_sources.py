@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from drasat.models import sources
 from drasat.models.manifests import read_manifests
 from drasat.models.sources import open_sources

@@ -2,14 +2,15 @@
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from drasat.models.base import INT64_MAX, INT64_MIN
 from drasat.models.claims import ResourceClaim
 from drasat.models.core import Node, Pod
 from drasat.models.kinds import KINDS
 from drasat.models.slices import ResourceSlice
 from drasat.models.structure import to_object
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def slice_with(device: dict) -> dict:

@@ -2,6 +2,8 @@
 
 import msgspec
 import pytest
+from model_builders import claim, result
+
 from drasat.models.claims import (
     DeviceClaim,
     DeviceRequest,
@@ -18,7 +20,6 @@ from drasat.models.manifests import Manifest
 from drasat.models.meta import ObjectMeta, OwnerReference
 from drasat.models.problems import Source
 from drasat.models.units import joined, units
-from model_builders import claim, result
 
 SPEC = ResourceClaimSpec(
     devices=DeviceClaim(requests=(DeviceRequest(name="r", exactly=ExactDeviceRequest(device_class_name="gpu")),))

@@ -3,9 +3,10 @@
 import pickle
 
 import pytest
+from model_builders import allocation, claim, result
+
 from drasat.models.gates import FeatureGates
 from drasat.models.usage import Hold, Usage
-from model_builders import allocation, claim, result
 
 GATES = FeatureGates.all_on()
 DEDICATED_ONLY = GATES.with_({"DRAConsumableCapacity": False})

@@ -3,6 +3,7 @@ import re
 from itertools import pairwise
 
 import pytest
+
 from drasat.models.versions import Version
 
 GOOD = [

@@ -4,6 +4,9 @@ import json
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
 from drasat.models.claims import (
     AllocationResult,
     DeviceAllocationResult,
@@ -16,8 +19,6 @@ from drasat.models.meta import ObjectMeta
 from drasat.models.problems import Source
 from drasat.models.writing import claim_manifest, model_mapping, object_mapping, to_json, to_yaml
 from drasat.models.yaml_documents import yaml_documents
-from hypothesis import given
-from hypothesis import strategies as st
 
 ALLOCATION = AllocationResult(
     devices=DeviceAllocationResult(

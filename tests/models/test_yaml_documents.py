@@ -1,6 +1,7 @@
 """YAML documents: structure, duplicate keys, aliases, merges and places of errors."""
 
 import pytest
+
 from drasat.models.unreadable import MAX_DEPTH, TOO_DEEP, Unreadable
 from drasat.models.yaml_documents import MAX_ALIASED, MAX_YAML_BYTES, yaml_documents
 

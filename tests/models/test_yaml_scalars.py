@@ -1,6 +1,7 @@
 """YAML scalars: the values kubectl's reader gives them (recorded from sigs.k8s.io/yaml v1.6.0)."""
 
 import pytest
+
 from drasat.models.yaml_scalars import ScalarError, key_text, resolve, resolve_tagged
 
 TAG = "tag:yaml.org,2002:"

@@ -2,6 +2,7 @@ import os
 import sys
 
 import pytest
+
 from drasat.peers.build import build, locate, require
 from drasat.peers.errors import PeerError
 from drasat.peers.kube_scheduler import KubeScheduler

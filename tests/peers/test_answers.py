@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from drasat.peers.answers import AllocateAnswer, Handshake, ScheduleAnswer, decode_answer, decode_handshake
 from drasat.peers.errors import PeerError
 

@@ -5,6 +5,7 @@ from importlib import metadata
 from pathlib import Path, PurePosixPath
 
 import pytest
+
 from drasat.peers import build as building
 from drasat.peers.build import build, find_go, go_version, locate, require
 from drasat.peers.errors import PeerError

@@ -1,4 +1,5 @@
 import pytest
+
 from drasat.models.core import Node
 from drasat.models.meta import ObjectMeta
 from drasat.peers import catalogue as listing

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from drasat.peers.errors import PeerError
 from drasat.peers.process import Limits, PeerProcess
 

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+
 from drasat.models.claims import DeviceClass, ResourceClaim
 from drasat.models.core import Node
 from drasat.models.gates import FeatureGates

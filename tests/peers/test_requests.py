@@ -2,6 +2,7 @@ import json
 
 import msgspec
 import pytest
+
 from drasat.models.claims import (
     CapacityRequirements,
     DeviceClaim,

@@ -2,6 +2,7 @@
 
 import pytest
 from dra_build import device, shared
+
 from drasat.models.quantity import Quantity
 from drasat.problem.capacity import CapacityError, draw
 

@@ -2,6 +2,7 @@
 
 import pytest
 from dra_build import claim, device, device_class, draws, node, pool, taint, want
+
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
 from drasat.problem.compile import Compiler

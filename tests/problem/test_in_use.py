@@ -2,6 +2,7 @@
 
 import pytest
 from dra_build import after, claim, device, draws, node, partitions, pool, want
+
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger

@@ -2,6 +2,7 @@
 
 import pytest
 from dra_build import attribute, claim, device, version
+
 from drasat.cel.errors import CelCompileError, CelRuntimeError
 from drasat.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, NULL, SEMVER, STRING, list_of
 from drasat.cel.values import UInt

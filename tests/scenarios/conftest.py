@@ -1,6 +1,7 @@
 """Reads what generators make, and checks it."""
 
 import pytest
+
 from drasat.models.cluster import Cluster
 from drasat.models.manifests import read_manifests
 from drasat.models.validation.inputs import validate_manifests

@@ -3,6 +3,7 @@
 from random import Random
 
 import pytest
+
 from drasat import scenarios
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

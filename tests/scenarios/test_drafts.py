@@ -4,6 +4,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+
 from drasat.scenarios import objects
 from drasat.scenarios.drafts import DRIVER, Draft, DraftClaim, DraftPool, Size, plain_draft
 

@@ -4,6 +4,7 @@ import json
 
 import kubernetes_validate
 import pytest
+
 from drasat.models.units import units
 from drasat.scenarios.families import FAMILIES, member
 

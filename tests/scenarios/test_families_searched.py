@@ -1,6 +1,7 @@
 """Families are neither too easy nor too hard: measured with the backtracking engine."""
 
 import pytest
+
 from drasat.models.gates import FeatureGates
 from drasat.models.selection import pod_fits
 from drasat.models.units import units

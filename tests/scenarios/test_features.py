@@ -5,6 +5,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+
 from drasat.models.quantity import Quantity
 from drasat.scenarios import claim_features, cluster_features, device_features
 from drasat.scenarios.drafts import DRIVER, Size, plain_draft

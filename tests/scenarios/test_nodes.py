@@ -5,6 +5,7 @@ from collections import Counter
 
 import kubernetes_validate
 import pytest
+
 from drasat import scenarios
 from drasat.models.gates import FeatureGates
 from drasat.models.quantity import Quantity

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+
 from drasat.models.claims import ResourceClaim
 from drasat.models.slices import ResourceSlice
 from drasat.scenarios import objects

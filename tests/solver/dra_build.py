@@ -6,6 +6,8 @@ The driver is ``d.x`` and the node ``n1`` unless said otherwise; a bare attribut
 from dataclasses import dataclass, field
 from time import monotonic
 
+from msgspec.structs import replace
+
 from drasat.models.claims import (
     CapacityRequirements,
     CELDeviceSelector,
@@ -52,7 +54,6 @@ from drasat.models.taints import DeviceTaint, DeviceToleration
 from drasat.problem.in_use import Ledger
 from drasat.solver.attempts import Ending, Session
 from drasat.solver.backtracking import Backtracking
-from msgspec.structs import replace
 
 DRIVER, NODE = "d.x", "n1"
 

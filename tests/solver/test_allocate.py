@@ -12,6 +12,8 @@ from dra_build import (
     taint,
     want,
 )
+from msgspec.structs import replace
+
 from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster
 from drasat.models.core import (
@@ -25,7 +27,6 @@ from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
 from drasat.solver.allocate import allocate
 from drasat.solver.outcome import gravest
-from msgspec.structs import replace
 
 
 def gpus(node_name, count=2, **fields):

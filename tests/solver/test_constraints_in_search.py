@@ -17,6 +17,7 @@ from dra_build import (
     version,
     want,
 )
+
 from drasat.models.slices import DeviceAttribute
 from drasat.solver.attempts import Ending
 

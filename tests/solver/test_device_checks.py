@@ -24,6 +24,7 @@ from dra_build import (
     tolerate,
     want,
 )
+
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta

@@ -16,6 +16,7 @@ from dra_build import (
     version,
     want,
 )
+
 from drasat.solver.attempts import Ending
 
 X_IS_1 = 'device.attributes["d.x"].x == 1'

@@ -16,6 +16,7 @@ from dra_build import (
     pool,
     want,
 )
+
 from drasat.models.claims import (
     CapacityRequirements,
     DeviceConstraint,

@@ -19,6 +19,7 @@ from dra_build import (
     tolerate,
     want,
 )
+
 from drasat.models.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from drasat.solver.attempts import Ending
 

@@ -2,6 +2,9 @@
 
 from itertools import combinations, product
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from drasat.problem.records import (
     Capacities,
     Claim,
@@ -13,8 +16,6 @@ from drasat.problem.records import (
     Request,
 )
 from drasat.solver.search import Search
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SIZE = 5
 KINDS = ("matchAttribute", "distinctAttribute")

@@ -18,6 +18,7 @@ from dra_build import (
     pool,
     want,
 )
+
 from drasat.solver.attempts import Ending
 
 IS_X, IS_Y = 'device.attributes["d.x"].kind == "X"', 'device.attributes["d.x"].kind == "Y"'

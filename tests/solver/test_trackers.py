@@ -3,6 +3,7 @@
 from random import Random
 
 import pytest
+
 from drasat.problem.records import Capacities, Constraint, Counters, Groups, InUse, joined_groups
 from drasat.solver.state_capacity import CapacityState, CapacityTracker
 from drasat.solver.state_constraints import track_constraint

@@ -4,6 +4,7 @@ import base64
 import json
 
 import pytest
+
 from drasat.cel.environment import generic_environment
 from drasat.cel.libraries.addresses import Cidr
 from drasat.cel.libraries.formats import NamedFormat

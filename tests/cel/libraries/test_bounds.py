@@ -1,6 +1,7 @@
 """No function takes much time or memory, whatever it is given."""
 
 import pytest
+
 from drasat.cel.cost_meter import Meter, current
 from drasat.cel.errors import CelCostError, CelDeadlineError, CelRuntimeError
 from drasat.cel.libraries import all_functions, regex

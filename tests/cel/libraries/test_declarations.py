@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+
 from drasat.cel import libraries
 from drasat.cel.libraries import all_functions
 from drasat.cel.libraries.costs import part, size, traversed

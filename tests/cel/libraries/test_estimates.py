@@ -1,6 +1,7 @@
 from operator import itemgetter
 
 import pytest
+
 from drasat.cel.library import UNBOUNDED
 
 # expression, least, most

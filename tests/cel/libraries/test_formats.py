@@ -1,4 +1,5 @@
 import pytest
+
 from drasat.cel.libraries.formats import FUNCTIONS
 
 LABEL = (

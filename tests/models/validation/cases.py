@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from drasat.models.gates import FeatureGates
 from drasat.models.kinds import KINDS
 from drasat.models.validation import FieldProblem, validate_object

@@ -1,6 +1,7 @@
 """How problems are worded."""
 
 import pytest
+
 from drasat.models.validation.findings import Findings, Key, byte_length, quote, render
 
 from .cases import problems

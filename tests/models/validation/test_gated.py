@@ -1,6 +1,7 @@
 """Fields whose feature gate is off are reported, and kept."""
 
 import pytest
+
 from drasat.models.gates import FeatureGates
 
 from .cases import COUNTERS, EXACTLY, SLICE, assert_problems, device, problems

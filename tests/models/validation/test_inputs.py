@@ -1,6 +1,7 @@
 """Validation of all that was read."""
 
 import pytest
+
 from drasat.models.gates import FeatureGates
 from drasat.models.manifests import Manifest
 from drasat.models.problems import Source

@@ -1,6 +1,7 @@
 """Request policies of capacities (POL-1 to POL-3)."""
 
 import pytest
+
 from drasat.models.gates import FeatureGates
 
 from .cases import assert_problems, device, problems, row

@@ -1,6 +1,7 @@
 """Checks across objects."""
 
 import pytest
+
 from drasat.models.kinds import KINDS
 from drasat.models.manifests import Manifest
 from drasat.models.problems import Source

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from drasat.models.gates import FeatureGates
 from drasat.models.validation import expressions, validate_object
 

@@ -1,6 +1,7 @@
 """Objects of every feature that the API server accepts give no problem at all."""
 
 import pytest
+
 from drasat.models.validation import validate_object
 
 from .cases import ALLOCATED, BASES, COUNTERS, EXACTLY, device, devices, problems
