@@ -12,7 +12,8 @@ INTRODUCTION = """# Rules
 What kube-scheduler's allocator does, rule by rule, as drasat's engine `backtracking` and its verifier follow it. Each
 rule has a number that modules and tests name: this page says where. The scheduler's own allocator, version v0.37.2 of
 `k8s.io/dynamic-resource-allocation`, decides in case of doubt; `drasat compare` runs it beside drasat's. What the API
-server refuses is on the page of [validation](validation.md).
+server refuses is on the page of [validation](validation.md). Comments in the sources speak of sections by the numbers
+in the headings; words are explained in the [glossary](glossary.md).
 
 This page is written by `UPDATE_DOCS=1 pytest tests/docs`; the texts are in [rules.toml](rules.toml).
 """
@@ -25,7 +26,8 @@ HEAD = ("| rule | what it says | modules | tests |", "|---|---|---|---|")
 
 def section(family: str, sources: dict[str, list[str]], tests: dict[str, list[str]]) -> Iterator[str]:
     """The heading and table of a family."""
-    yield from ("", f"## {family}: {TEXTS['headings'][family]}", "", *HEAD)
+    heading = f"## {family}: {TEXTS['headings'][family]} (section {TEXTS['sections'][family]})"
+    yield from ("", heading, "", *HEAD)
     for number in range(1, FAMILIES[family] + 1):
         yield row(f"{family}-{number}", sources, tests)
 

@@ -18,7 +18,7 @@ def test_page_of_rules_is_up_to_date():
 
 def test_every_rule_has_a_text_and_a_row():
     assert tuple(TEXTS["rules"]) == RULES
-    assert tuple(TEXTS["headings"]) == tuple(FAMILIES)
+    assert tuple(TEXTS["headings"]) == tuple(TEXTS["sections"]) == tuple(FAMILIES)
     assert tuple(rows(PAGE.read_text(encoding="utf-8"))) == RULES
 
 
