@@ -1,8 +1,9 @@
 """Problems in which every request has only the devices that it is given: the engine says whether it may have them."""
 
+from msgspec.structs import replace
+
 from drasat.models.claims import CELDeviceSelector, DeviceSelector
 from drasat.models.slices import DeviceAttribute
-from msgspec.structs import replace
 
 _ATTRIBUTE, _DOMAIN = "pin", "pin.example.com"
 

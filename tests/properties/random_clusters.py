@@ -2,12 +2,13 @@
 
 import os
 
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
 from drasat.models.manifests import read_manifests
 from drasat.scenarios.families import FAMILIES, member
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
 
 FACTOR = int(os.environ.get("DRASAT_PROPERTY_FACTOR", "1"))
 OFFSET = int(os.environ.get("DRASAT_PROPERTY_OFFSET", "0"))

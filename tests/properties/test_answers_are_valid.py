@@ -1,6 +1,10 @@
 """Every answer of ``allocate`` passes the verifier, whatever the cluster, the features and the policy."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from random_clusters import clusters, examples, gates, load
+
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES
 from drasat.solver import checked
@@ -8,9 +12,6 @@ from drasat.solver.allocate import allocate
 from drasat.solver.checked import VerificationError
 from drasat.solver.outcome import ALLOCATED
 from drasat.solver.verification import verify
-from hypothesis import given
-from hypothesis import strategies as st
-from random_clusters import clusters, examples, gates, load
 
 POLICIES = ("kube", "strict", "skip")
 

@@ -4,6 +4,10 @@ from collections import Counter
 
 import pytest
 from brute_force import BruteForce, FatalError, TooLargeError
+from hypothesis import given
+from msgspec.structs import replace
+from random_clusters import clusters, examples, gates, load
+
 from drasat.models.claims import ResourceClaimStatus
 from drasat.models.units import units
 from drasat.problem.in_use import Ledger
@@ -11,9 +15,6 @@ from drasat.scenarios.families import FAMILIES
 from drasat.solver.attempts import Ending, Session
 from drasat.solver.backtracking import Backtracking
 from drasat.solver.verification import Placement, verify
-from hypothesis import given
-from msgspec.structs import replace
-from random_clusters import clusters, examples, gates, load
 
 POLICY = "strict"
 
