@@ -41,8 +41,9 @@ def _half_off(rng: Random) -> FeatureGates:
     return FeatureGates.all_on().with_({name: False for name in GATES if rng.random() < 0.5})
 
 
-def _stable(_: Random) -> FeatureGates:
+def stable(_: Random | None = None) -> FeatureGates:
+    """The gates of the stable variant with as much as it supports."""
     return FeatureGates.all_on().with_(dict.fromkeys(_EXPERIMENTAL + _INCUBATING, False))
 
 
-_CHOICES = (_all_on, _of_release, _incubating, _some_off, _half_off, _stable)
+_CHOICES = (_all_on, _of_release, _incubating, _some_off, _half_off, stable)

@@ -13,7 +13,7 @@ SOUND = (
     "!device.allowMultipleAllocations",
     f"{_A}.?x.orValue(0) == 1",
     f"has({_A}.y)",
-    f'!has({_A}.y) || {_A}.y == "b"',
+    f'!has({_A}.y) || {_A}.y != "a"',
     f'"x" in {_A}',
     'device.attributes["nowhere.example.com"].?x.hasValue() == false',
     '"std.example.org" in device.attributes',
