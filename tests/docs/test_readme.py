@@ -17,7 +17,7 @@ def sessions():
                 yield pytest.param(command.split()[1:], output, id=command)
 
 
-@pytest.mark.parametrize(("argv", "shown"), sessions())
+@pytest.mark.parametrize(("argv", "shown"), list(sessions()))
 def test_shown_output_is_real(drasat, monkeypatch, argv, shown):
     monkeypatch.chdir(ROOT)
     done = drasat(*argv)
