@@ -1,0 +1,55 @@
+"""The command line with the real allocator."""
+
+import json
+
+import pytest
+
+EXAMPLES = [
+    "compute-domain",
+    "mig-partitions",
+    "multi-host",
+    "nic-and-gpu",
+    "shared-cpus",
+    "tainted-devices",
+    "whole-gpus",
+]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_examples_are_answered_alike(real, drasat, examples, name):
+    done = drasat("compare", "-f", examples / name, "--exact", "-o", "json")
+    document = json.loads(done.out)
+    assert (done.code, document["identical"], document["parting"]) == (0, True, None)
+    assert document["engines"][1]["version"] == real.handshake.version
+    assert document["asked"] > 0
+
+
+def test_every_example_is_among_them(examples):
+    assert sorted(path.name for path in examples.iterdir() if path.is_dir()) == EXAMPLES
+
+
+def test_a_single_engine_gives_the_same_result_document(real, drasat, examples):
+    asked = ("allocate", "-f", examples / "shared-cpus", "--cel-errors", "kube", "-o", "json", "--engine")
+    theirs, ours = (json.loads(drasat(*asked, engine).out) for engine in ("kube-scheduler", "backtracking"))
+    assert theirs["engine"] == "kube-scheduler"
+    assert theirs["verified"]
+    assert theirs["units"] == ours["units"]
+    assert drasat(*asked, "kube-scheduler").out == drasat(*asked, "kube-scheduler").out
+
+
+def test_a_sweep_takes_the_same_steps(real, drasat):
+    """SRCH-11."""
+    document = json.loads(drasat("compare", "--sweep", "too-many=6,8", "-o", "json").out)
+    steps = [[one["steps"] for one in point["engines"]] for point in document["points"]]
+    assert steps == [[64, 64], [256, 256]]
+
+
+def test_a_search_without_end_is_undecided(real, drasat):
+    done = drasat("compare", "--sweep", "too-many=30", "--time-limit", "200ms")
+    assert done.code == 3
+
+
+def test_the_peer_is_listed(real, drasat):
+    done = drasat("peers")
+    assert done.code == 0
+    assert real.handshake.version in done.out
