@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from ..models.cluster import Cluster
-from ..models.core import Node
+from ..models.core import Node, PodSpec
 from ..models.gates import FeatureGates
 from ..models.identity import key_of
 from ..models.pod_claims import ClaimRef
@@ -60,6 +61,7 @@ class UnitList:
         self._nodes = nodes
         self._seed = seed
         self._units = units
+        self._suitable: dict[bytes, tuple[tuple[str, ...] | None, tuple[Misfit, ...]]] = {}
         self._refused = {unit: reasons for unit in units if (reasons := refusals(unit, cluster.classes))}
         self._asked = [self._suited(unit) for unit in units if unit not in self._refused]
         self._request = self._written(gates)
@@ -67,10 +69,16 @@ class UnitList:
     def _suited(self, unit: Unit) -> _Asked:
         if unit.pod is None:
             return _Asked(unit, len(self._nodes), None, ())
-        found = [(node.metadata.name, pod_fits(unit.pod.spec, node)) for node in self._nodes]
-        names = tuple(name for name, misfits in found if not misfits)
+        spec = unit.pod.spec
+        key = msgspec.msgpack.encode((spec.node_name, spec.node_selector, spec.affinity, spec.tolerations))
+        if key not in self._suitable:
+            self._suitable[key] = self._nodes_for(spec)
+        return _Asked(unit, len(self._nodes), *self._suitable[key])
+
+    def _nodes_for(self, spec: PodSpec) -> tuple[tuple[str, ...] | None, tuple[Misfit, ...]]:
+        found = [(node.metadata.name, pod_fits(spec, node)) for node in self._nodes]
         misfits = tuple(some[0] for _, some in found if some)
-        return _Asked(unit, len(found), names if misfits else None, misfits)
+        return tuple(name for name, some in found if not some) if misfits else None, misfits
 
     def _written(self, gates: FeatureGates) -> ScheduleRequest:
         cluster = self._cluster
@@ -96,7 +104,8 @@ class UnitList:
             for asked, verdict in zip(self._asked, answer.pods, strict=True)
         }
         refused = {unit: unplaced(unit, UNALLOCATABLE, reasons) for unit, reasons in self._refused.items()}
-        units = tuple((placed | refused)[unit] for unit in self._units)
+        outcomes = placed | refused
+        units = tuple(outcomes[unit] for unit in self._units)
         return Scheduled(units, sum(verdict.steps or 0 for verdict in answer.pods), answer.seconds)
 
 
