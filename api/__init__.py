@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from .models.cluster import Cluster
     from .models.gates import FeatureGates
     from .models.problems import InputError
-    from .results import AllocationResult, ValidationResult
+    from .results import AllocationInterrupted, AllocationResult, ValidationResult
 
 _HOMES = {
+    "AllocationInterrupted": ".results",
     "AllocationResult": ".results",
     "Cluster": ".models.cluster",
     "FeatureGates": ".models.gates",
@@ -29,6 +30,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AllocationInterrupted",
     "AllocationResult",
     "Cluster",
     "FeatureGates",

@@ -9,10 +9,12 @@ from .answers import allocated_manifests, allocation_document, validation_docume
 from .models.cluster import Cluster
 from .models.gates import FeatureGates
 from .models.manifests import InputSource
-from .results import AllocationResult, ValidationResult
+from .results import AllocationInterrupted, AllocationResult, ValidationResult
 from .solver.load import load
 
 if TYPE_CHECKING:
+    from .solver.outcome import AllocationOutcome
+
     Progress = Callable[[int, int], None]
 
 __all__ = ["allocate", "load", "validate"]
@@ -67,23 +69,33 @@ def allocate(
     ------
     ValueError
         One line, for an unknown engine, policy, gate or claim, or a bad selector.
+    AllocationInterrupted
+        For a KeyboardInterrupt during the search; ``result`` holds what was decided by then.
 
     """
     from .solver.allocate import allocate as solve
+    from .solver.outcome import AllocationInterrupted as SearchInterrupted
 
-    found = solve(
-        cluster,
-        node=node,
-        namespace=namespace,
-        selector=selector,
-        claims=claims,
-        engine=engine,
-        feature_gates=feature_gates,
-        cel_errors=cel_errors,
-        time_limit=time_limit,
-        seed=seed,
-        progress=progress,
-    )
+    try:
+        found = solve(
+            cluster,
+            node=node,
+            namespace=namespace,
+            selector=selector,
+            claims=claims,
+            engine=engine,
+            feature_gates=feature_gates,
+            cel_errors=cel_errors,
+            time_limit=time_limit,
+            seed=seed,
+            progress=progress,
+        )
+    except SearchInterrupted as interrupted:
+        raise AllocationInterrupted(_result(interrupted.answer, timings)) from None
+    return _result(found, timings)
+
+
+def _result(found: AllocationOutcome, timings: bool) -> AllocationResult:
     return AllocationResult(allocation_document(found, timings=timings), allocated_manifests(found))
 
 

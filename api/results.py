@@ -78,6 +78,14 @@ class AllocationResult(Result):
         return str(self.to_frame().to_html(index=False))
 
 
+class AllocationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during ``allocate``; ``result`` holds what was decided by then, the other units are ``Unknown``."""
+
+    def __init__(self, result: AllocationResult) -> None:
+        super().__init__()
+        self.result = result
+
+
 class ValidationResult(Result):
     """The answer of ``validate``."""
 

@@ -138,6 +138,11 @@ class Cluster:
         """The node of this name; an unknown name gives a node with nothing but its name and host name label."""
         return self.nodes.get(name) or inferred_node(name)
 
+    def knows_node(self, name: str) -> bool:
+        """Whether a node of this name is among the nodes, or named by a slice or device; the nameless one is any."""
+        named = (part.node_name == name for slice_ in self.slices for part in located_parts(slice_))
+        return name in self.nodes or "" in self.nodes or any(named)
+
     def pools(self, gates: FeatureGates) -> PoolIndex:
         """The pools under these gates, built at the first call and kept."""
         rules = bool(self.taint_rules) and gates.device_taint_rules

@@ -78,8 +78,10 @@ def _is_manifest(path: Path) -> bool:
 
 
 def _content(file: str) -> bytes:
-    """Read a file, packed or not, but never more than the bound and one byte."""
+    """Read a file, packed or not, but never more than the bound and one byte. Raises SourceError for no stdin."""
     if file == STDIN:
+        if sys.stdin is None:
+            raise SourceError("is closed")
         return _bounded(sys.stdin.buffer)
     with Path(file).open("rb") as stream:
         return _bounded(stream)

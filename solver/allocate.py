@@ -13,8 +13,8 @@ from ..problem.in_use import Ledger
 from .attempts import Engine, Session
 from .checked import check
 from .engines import ENGINES, resolve_engine
-from .outcome import AllocationOutcome, Statistics, UnitOutcome
-from .placement import Placer
+from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
+from .placement import Placer, unplaced
 
 TIME_LIMIT = 60.0
 
@@ -67,6 +67,8 @@ def allocate(
         One line, for an unknown engine, policy, gate or claim, or a bad selector.
     VerificationError
         If the answer does not pass the independent check; that is a defect of drasat.
+    AllocationInterrupted
+        For a KeyboardInterrupt during the search, with what was decided by then; the other units are ``Unknown``.
 
     """
     if cel_errors not in POLICIES:
@@ -80,11 +82,14 @@ def allocate(
     nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
     deadline = None if time_limit is None else started + time_limit
     placer = Placer(session, worker, Ledger(cluster.usage(gates)), nodes, deadline)
-    outcomes = _place(placer, asked, progress)
+    outcomes, interrupted = _place(placer, asked, progress)
     searched = monotonic()
     check(cluster, outcomes, gates, cel_errors)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
-    return AllocationOutcome(name, outcomes, gates, cel_errors, True, _statistics(cluster, worker), seconds)
+    answer = AllocationOutcome(name, outcomes, gates, cel_errors, True, _statistics(cluster, worker), seconds)
+    if interrupted:
+        raise AllocationInterrupted(answer)
+    return answer
 
 
 def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
@@ -103,13 +108,21 @@ def asked_units(found: Sequence[Unit], node: str | None) -> list[Unit]:
     return [whole if unit is loose[0] else unit for unit in found if unit.pod is not None or unit is loose[0]]
 
 
-def _place(placer: Placer, asked: Sequence[Unit], progress: Progress | None) -> tuple[UnitOutcome, ...]:
-    outcomes = []
-    for done, unit in enumerate(asked, 1):
-        outcomes.append(placer.place(unit))
-        if progress:
-            progress(done, len(asked))
-    return tuple(outcomes)
+def _place(placer: Placer, asked: Sequence[Unit], progress: Progress | None) -> tuple[tuple[UnitOutcome, ...], bool]:
+    """Place all units, and say whether an interrupt ended that before its time."""
+    outcomes: list[UnitOutcome] = []
+    try:
+        for done, unit in enumerate(asked, 1):
+            outcomes.append(placer.place(unit))
+            if progress:
+                progress(done, len(asked))
+    except KeyboardInterrupt:
+        left = asked[len(outcomes) :]
+        return (*outcomes, *(unplaced(unit, UNKNOWN, [_INTERRUPTED]) for unit in left)), True
+    return tuple(outcomes), False
+
+
+_INTERRUPTED = Reason("interrupted", "", "interrupted before this was decided")
 
 
 def _statistics(cluster: Cluster, engine: Engine) -> Statistics:

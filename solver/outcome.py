@@ -67,6 +67,14 @@ class Statistics:
     literals: int = 0
 
 
+class AllocationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during the search. ``answer`` is the best there was by then: what was decided counts, and is verified."""
+
+    def __init__(self, answer: AllocationOutcome) -> None:
+        super().__init__()
+        self.answer = answer
+
+
 @dataclass(frozen=True, slots=True)
 class AllocationOutcome:
     """The answer to one call of ``allocate``. ``verified``: the independent checker found nothing wrong."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import options
-from .exits import Exit, UsageError, complain, tell
+from .exits import Exit, UsageError, complain, tell, write, write_lines
 
 if TYPE_CHECKING:
+    from ..models.cluster import Cluster
     from ..results import AllocationResult
 
 _EXITS = {
@@ -42,12 +43,14 @@ def command(
 ) -> None:
     """Allocate the claims that have no allocation: those of pods, and loose ones."""
     from ..functions import allocate
+    from ..results import AllocationInterrupted
     from ..solver.load import load_all
 
     gates = options.gates(feature_gates, kubernetes_version)
     limit = options.seconds(time_limit)
     loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    interrupted = False
     try:
         result = allocate(
             loaded.cluster,
@@ -63,21 +66,32 @@ def command(
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
+    except AllocationInterrupted as interrupt:
+        result, interrupted = interrupt.result, True
+    complain(*_doubts(loaded.cluster, result, node))
     _PRINT[output](result)
-    raise typer.Exit(_EXITS[result.outcome])
+    raise typer.Exit(Exit.INTERRUPTED if interrupted else _EXITS[result.outcome])
+
+
+def _doubts(cluster: Cluster, result: AllocationResult, node: str | None) -> Iterator[str]:
+    """What is no error but hardly meant: names that match nothing."""
+    if node is not None and not cluster.knows_node(node):
+        yield f'warning: node "{node}" is not in the input'
+    if not result.units:
+        yield "warning: nothing to allocate: no pod or claim that was asked about is without an allocation"
 
 
 def _table(result: AllocationResult) -> None:
     from ..reports import allocation, tables
 
-    tables.show(allocation.HEADERS, list(allocation.rows(result.document)))
+    write(tables.table(allocation.HEADERS, list(allocation.rows(result.document))))
     _say_why(result)
 
 
 def _wide(result: AllocationResult) -> None:
     from ..reports import allocation, tables
 
-    tables.show(allocation.WIDE_HEADERS, list(allocation.wide_rows(result.document)))
+    write(tables.table(allocation.WIDE_HEADERS, list(allocation.wide_rows(result.document))))
     _say_why(result)
 
 
@@ -92,21 +106,20 @@ def _say_why(result: AllocationResult) -> None:
 def _manifests(result: AllocationResult) -> None:
     from ..models.writing import to_yaml
 
-    print(to_yaml(result.manifests()), end="")
+    write(to_yaml(result.manifests()))
     _say_why(result)
 
 
 def _names(result: AllocationResult) -> None:
-    for manifest in result.manifests():
-        print(f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}")
+    write_lines(f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}" for manifest in result.manifests())
 
 
 def _json(result: AllocationResult) -> None:
-    print(result.to_json(), end="")
+    write(result.to_json())
 
 
 def _yaml(result: AllocationResult) -> None:
-    print(result.to_yaml(), end="")
+    write(result.to_yaml())
 
 
 _PRINT: dict[options.Format, Callable[[AllocationResult], None]] = {

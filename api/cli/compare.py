@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from . import options
-from .exits import Exit, UsageError, complain
+from .exits import Exit, UsageError, complain, write, write_lines
 
 if TYPE_CHECKING:
     from ..comparing import ComparisonResult
@@ -125,30 +125,29 @@ def _exit(same: bool, decided: bool) -> Exit:
 def _table(result: ComparisonResult) -> None:
     from ..reports import comparison, tables
 
-    tables.show(comparison.HEADERS, list(comparison.rows(result.document, result.seconds)))
-    print(*comparison.summary(result.document), sep="\n")
+    write(tables.table(comparison.HEADERS, list(comparison.rows(result.document, result.seconds))))
+    write_lines(comparison.summary(result.document))
 
 
 def _wide(result: ComparisonResult) -> None:
     from ..reports import comparison, tables
 
     _table(result)
-    print()
-    tables.show(comparison.UNIT_HEADERS, list(comparison.unit_rows(result.document)))
+    write("\n" + tables.table(comparison.UNIT_HEADERS, list(comparison.unit_rows(result.document))))
 
 
 def _sweep_table(result: SweepResult) -> None:
     from ..reports import comparison, tables
 
-    tables.show(*comparison.sweep_table(result.document))
+    write(tables.table(*comparison.sweep_table(result.document)))
 
 
 def _json(result: ComparisonResult | SweepResult) -> None:
-    print(result.to_json(), end="")
+    write(result.to_json())
 
 
 def _yaml(result: ComparisonResult | SweepResult) -> None:
-    print(result.to_yaml(), end="")
+    write(result.to_yaml())
 
 
 _PRINT: dict[ReportFormat, Callable[[ComparisonResult], None]] = {

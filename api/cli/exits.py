@@ -1,12 +1,15 @@
-"""Exit codes, and how errors end a command."""
+"""Exit codes, how errors end a command, and how it writes."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
-from typing import NoReturn
+from pathlib import Path
+from typing import NoReturn, TextIO
 
 
 class Exit(IntEnum):
@@ -25,29 +28,36 @@ class UsageError(Exception):
 
 def run(command: Callable[[], int]) -> NoReturn:
     """Run the command and exit with its code; every error becomes one line on stderr a problem, never a traceback."""
+    sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
     try:
         code = command()
-        sys.stdout.flush()
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output is gone; keep the interpreter from complaining when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = Exit.DONE
     except Exception as error:
         code = _failed(error)
     sys.exit(int(code))
 
 
+def _writable(stream: TextIO | None) -> TextIO:
+    """Make a standard stream UTF-8 whatever the locale, as documents are equal everywhere; a closed one takes all."""
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return stream
+
+
 def _failed(error: Exception) -> int:
-    from ..models.problems import InputError, one_line
+    from ..models.problems import InputError
 
     if isinstance(error, InputError):
         complain(*map(str, error.problems))
     elif isinstance(error, UsageError):
         complain(str(error))
+    elif isinstance(error, OSError):
+        complain(": ".join(filter(None, [str(error.filename or ""), error.strerror or str(error)])))
     else:
-        complain(one_line(f"this is a defect of drasat, please report it: {type(error).__name__}: {error}"))
+        complain(f"this is a defect of drasat, please report it: {type(error).__name__}: {error}")
     return Exit.BAD_INPUT
 
 
@@ -57,6 +67,41 @@ def complain(*lines: str) -> None:
 
 
 def tell(*lines: str) -> None:
-    """Say something beside the result, on stderr."""
-    for line in lines:
-        print(line, file=sys.stderr)
+    """Say something beside the result, on stderr, whatever characters names in it hold."""
+    from ..models.problems import one_line
+
+    # Without stderr there is nowhere to say it; the exit code still counts.
+    with contextlib.suppress(OSError):
+        for line in lines:
+            print(one_line(line), file=sys.stderr)
+
+
+def write(text: str) -> None:
+    """Write the result, or a part of it, to stdout. That its reader has gone is no error: the exit code still counts.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+    except OSError as error:
+        _abandon_stdout()
+        raise UsageError(f"cannot write the result: {error.strerror or error}") from None
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines of the result, whatever characters names in them hold. Raises ``UsageError`` as ``write``."""
+    from ..models.problems import one_line
+
+    write("".join(f"{one_line(line)}\n" for line in lines))
+
+
+def _abandon_stdout() -> None:
+    """Keep the interpreter from trying again when it closes stdout."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from . import allocate, compare, peers, validate
-from .exits import Exit, run
+from .exits import Exit, run, write_lines
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,7 +27,7 @@ def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        print(f"drasat {version('drasat')}")
+        write_lines([f"drasat {version('drasat')}"])
         raise typer.Exit
 
 

@@ -95,7 +95,7 @@ def gates(switches: str, version: str | None) -> FeatureGateSet:
         raise UsageError(str(error)) from None
 
 
-_PARTS = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_PARTS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -108,7 +108,7 @@ def seconds(text: str) -> float:
         If the text is none of these, or not above zero.
 
     """
-    if re.fullmatch(r"\d+(?:\.\d+)?", text):
+    if re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", text):
         total = float(text)
     elif text and _PARTS.sub("", text) == "":
         total = sum(float(number) * _SECONDS[unit] for number, unit in _PARTS.findall(text))

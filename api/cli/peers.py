@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .exits import Exit, UsageError, tell
+from .exits import Exit, UsageError, tell, write, write_lines
 
 if TYPE_CHECKING:
     from ..peers.catalogue import PeerStatus
@@ -25,10 +25,10 @@ def command(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from ..peers.catalogue import catalogue
-    from ..reports.tables import show
+    from ..reports.tables import table
 
     found = catalogue()
-    show(_HEADERS, list(map(_row, found)))
+    write(table(_HEADERS, list(map(_row, found))))
     tell(*_problems(found))
     raise typer.Exit(Exit.NO if any(peer.problem for peer in found) else Exit.DONE)
 
@@ -54,6 +54,6 @@ def build_command(
     from ..peers.errors import PeerError
 
     try:
-        print(build(force=force))
+        write_lines([str(build(force=force))])
     except PeerError as error:
         raise UsageError(str(error)) from None

@@ -9,7 +9,7 @@ import typer
 
 from ..results import ValidationResult
 from . import options
-from .exits import Exit
+from .exits import Exit, write, write_lines
 
 
 class ReportFormat(StrEnum):
@@ -22,22 +22,20 @@ class ReportFormat(StrEnum):
 
 
 def _lines(result: ValidationResult) -> None:
-    for problem in result.problems:
-        print(problem)
-    print(f"{result.count('error')} errors, {result.count('warning')} warnings")
+    write_lines(map(str, result.problems))
+    write_lines([f"{result.count('error')} errors, {result.count('warning')} warnings"])
 
 
 def _names(result: ValidationResult) -> None:
-    for name in dict.fromkeys(f"{problem.kind.lower()}/{problem.name}" for problem in result.document.problems):
-        print(name)
+    write_lines(dict.fromkeys(f"{problem.kind.lower()}/{problem.name}" for problem in result.document.problems))
 
 
 def _json(result: ValidationResult) -> None:
-    print(result.to_json(), end="")
+    write(result.to_json())
 
 
 def _yaml(result: ValidationResult) -> None:
-    print(result.to_yaml(), end="")
+    write(result.to_yaml())
 
 
 _PRINT = {
