@@ -80,7 +80,7 @@ def _compile_every_node(cluster: Cluster) -> None:
     views = Views(cluster.pools(GATES), GATES)
     question = compiler.question(claims)
     for node in cluster.nodes.values():
-        compiler.problem(question, views.of(node).shape)
+        compiler.problem(question, views.of(node, question.visible).shape)
 
 
 def main(nodes: int) -> None:

@@ -118,6 +118,12 @@ class DeviceShapes:
         return PreparedDevice(shape, tuple(values), _error([*attributes, *capacity], kinds, values))
 
 
+def is_readable(attribute: DeviceAttribute) -> bool:
+    """Whether expressions can run on a device with this attribute (CEL-3)."""
+    kind, value = _plain(attribute)
+    return _error([""], [kind], [value]) is None
+
+
 def prepare_device(device: Device, driver: str) -> PreparedDevice:
     """A single device; use one ``DeviceShapes`` for many."""
     return DeviceShapes().prepare(device, driver)

@@ -16,9 +16,11 @@ from .demands import Bench, constrained
 from .filters import Context
 from .messages import Blank
 from .outcomes import FatalError
+from .reads import reads_of
 from .records import Claim, Constraint, Demand, Problem, Request
 from .selectors import Expressions
 from .shapes import Shape
+from .visible import Visible
 
 # Most devices in one claim's result (PRE-11).
 RESULT_LIMIT = 32
@@ -30,6 +32,8 @@ class Question:
 
     index: int
     claims: tuple[ResourceClaim, ...]
+    visible: Visible
+    """What it looks at; shapes for it must be made with that in view."""
 
 
 class Compiler:
@@ -55,7 +59,8 @@ class Compiler:
         key = msgspec.msgpack.encode([claim.spec for claim in claims])
         question = self._questions.get(key)
         if question is None:
-            question = self._questions[key] = Question(len(self._questions), tuple(claims))
+            seen = reads_of(claims, self._classes, self.expressions)
+            question = self._questions[key] = Question(len(self._questions), tuple(claims), seen)
         return question
 
     def problem(self, question: Question, shape: Shape) -> Problem:

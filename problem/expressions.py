@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cel.devices import DeviceShapes, PreparedDevice
+from ..cel.devices_projection import Path, projection
 from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
 from ..cel.program import Program
 from ..cel.selector import Selector
@@ -52,6 +53,16 @@ class CelExpressions:
         if key not in self._derived:
             self._derived[key] = self._derive(program, profile)
         return self._derived[key]
+
+    def reads(self, expression: str) -> frozenset[Path]:
+        """Tell which parts of a device a selector can depend on: of one that does not compile, none."""
+        selector = _remembered(self._selectors, expression, self._selector)
+        return frozenset() if isinstance(selector, ExpressionError) else selector.projection
+
+    def derivation_reads(self, expression: str) -> frozenset[Path]:
+        """Tell the same of the expression of a derived attribute."""
+        program = _remembered(self._derivations, expression, _derivation)
+        return frozenset() if isinstance(program, ExpressionError) else projection(program.checked.tree)
 
     def _selector(self, expression: str) -> Selector:
         return _CountedSelector(expression, self)

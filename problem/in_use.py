@@ -52,7 +52,8 @@ class Ledger:
         """Return what is in use on a node, by number."""
         stamp = self.stamp(view)
         known = self._in_use.get(view.node.metadata.name)
-        if known is None or known[0] is not view or known[1] != stamp:
+        # Views of a node differ in what questions see of its devices, never in their numbers.
+        if known is None or known[0].devices is not view.devices or known[1] != stamp:
             known = view, stamp, self._number(view)
             self._in_use[view.node.metadata.name] = known
         return known[2]

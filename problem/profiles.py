@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
 
+from ..cel.devices import is_readable
 from ..models.gates import FeatureGates
 from ..models.pools import PoolDevice
-from ..models.slices import Device
+from ..models.slices import Device, DeviceAttribute
+from .visible import Visible
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Profile:
-    """Everything about a device but its name, pool and node. Equal ones are one object.
+    """Everything that can be seen of a device, less its name, pool and node. Equal ones are one object.
 
-    ``device`` is one of those that look like this; its name means nothing.
+    ``device`` is one of those that look like this; its name and values that nobody looks at mean nothing.
     """
 
     index: int
@@ -29,13 +32,17 @@ class Profile:
 
 
 class Profiles:
-    """All profiles met so far under one set of gates."""
+    """All profiles met so far under one set of gates, for questions that look at the same; ``numbers`` are theirs."""
 
-    def __init__(self, gates: FeatureGates) -> None:
+    def __init__(self, gates: FeatureGates, visible: Visible, numbers: Iterator[int]) -> None:
         self._sharing = gates.consumable_capacity
         # The stable variant hides from expressions that devices can be shared.
         self._hides_sharing = gates.variant == "stable"
-        self._by_content: dict[tuple[str, bool, bytes], Profile] = {}
+        self._visible = visible
+        self._numbers = numbers
+        self._seen: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._readable: dict[DeviceAttribute, bool] = {}
+        self._by_content: dict[tuple[str, bool, tuple[str, ...], bytes], Profile] = {}
 
     def __len__(self) -> int:
         return len(self._by_content)
@@ -46,23 +53,45 @@ class Profiles:
         if self._hides_sharing and device.allow_multiple_allocations:
             device = msgspec.structs.replace(device, allow_multiple_allocations=None)
         skips = bool(entry.slice.spec.skip_node_operations)
-        key = (entry.driver, skips, _content(device))
+        names = tuple(device.attributes or ())
+        key = (entry.driver, skips, names, self._content(entry.driver, device, names))
         profile = self._by_content.get(key)
         if profile is None:
             shared = self._sharing and bool(device.allow_multiple_allocations)
-            profile = Profile(len(self._by_content), entry.driver, device, skips, shared)
+            profile = Profile(next(self._numbers), entry.driver, device, skips, shared)
             self._by_content[key] = profile
         return profile
 
-
-def _content(device: Device) -> bytes:
-    return _encode(
-        (
-            device.attributes,
-            device.capacity,
-            device.consumes_counters,
-            device.taints,
-            device.binding_conditions,
-            device.allow_multiple_allocations,
+    def _content(self, driver: str, device: Device, names: tuple[str, ...]) -> bytes:
+        """Write down what can be seen, beside the names; all of it where a value fails every expression (CEL-3)."""
+        attributes = device.attributes or {}
+        seen, hidden = self._split(driver, names)
+        if not all(self._is_readable(attributes[name]) for name in hidden):
+            seen = names
+        return _encode(
+            (
+                [attributes[name] for name in seen],
+                device.capacity,
+                device.consumes_counters,
+                device.taints,
+                device.binding_conditions,
+                device.allow_multiple_allocations,
+            )
         )
-    )
+
+    def _split(self, driver: str, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of attributes that are seen, and of those that are not."""
+        found = self._seen.get((driver, names))
+        if found is None:
+            seen = self._visible.of(driver, names)
+            found = self._seen[driver, names] = seen, tuple(name for name in names if name not in seen)
+        return found
+
+    def _is_readable(self, attribute: DeviceAttribute) -> bool:
+        # Plain texts are by far the most and never wrong; as keys they would only fill the memory.
+        if attribute.string is not None:
+            return True
+        known = self._readable.get(attribute)
+        if known is None:
+            known = self._readable[attribute] = is_readable(attribute)
+        return known

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..cel.devices_projection import Path
 from ..models.claims import DeviceSelector
 from ..models.slices import DeviceAttribute
 from .messages import Blank, Message
@@ -38,6 +39,14 @@ class Expressions(Protocol):
 
     def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
         """Compute a derived attribute (CON-12)."""
+        raise NotImplementedError
+
+    def reads(self, expression: str) -> frozenset[Path]:
+        """Tell which parts of a device a selector can depend on."""
+        raise NotImplementedError
+
+    def derivation_reads(self, expression: str) -> frozenset[Path]:
+        """Tell the same of the expression of a derived attribute."""
         raise NotImplementedError
 
 

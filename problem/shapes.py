@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from ..models.quantity import Quantity
 from ..models.slices import DeviceCounterConsumption
 from .profiles import Profile, Profiles
 from .records import Amounts, Capacities, Counters, Groups
+from .visible import EVERYTHING, Visible
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
@@ -60,7 +62,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeView:
-    """A node, its shape, and the devices by number."""
+    """A node, its shape for questions that look at the same, and the devices by number."""
 
     node: Node
     pools: tuple[Pool, ...]
@@ -68,27 +70,72 @@ class NodeView:
     devices: tuple[PoolDevice, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sight:
+    """What a node sees, whoever asks."""
+
+    node: Node
+    pools: tuple[Pool, ...]
+    devices: tuple[PoolDevice, ...]
+
+
 class Views:
-    """Views of nodes, made when first asked for; knows all shapes met so far."""
+    """Views of nodes, made when first asked for; knows all shapes met so far.
+
+    Questions that look at different things each have a lens of their own: what one of them sees must not keep apart
+    what is alike for another.
+    """
 
     def __init__(self, pools: PoolIndex, gates: FeatureGates) -> None:
-        self.profiles = Profiles(gates)
         self._pools = pools
+        self._gates = gates
+        self._numbers = count()
+        self._groups = _GroupBits()
+        self._sights: dict[str, _Sight] = {}
+        self._lenses: dict[Visible, Lens] = {}
+
+    @property
+    def classes(self) -> int:
+        """Number of profiles met so far, through the lens that tells most of them apart."""
+        return max((len(lens.profiles) for lens in self._lenses.values()), default=0)
+
+    def of(self, node: Node, visible: Visible = EVERYTHING) -> NodeView:
+        """Find what the node sees, for questions that look at this. Raises ``SelectorError`` (NODE-2)."""
+        lens = self._lenses.get(visible)
+        if lens is None:
+            lens = self._lenses[visible] = Lens(self._gates, visible, self._numbers, self._groups)
+        return lens.of(self._sight(node))
+
+    def _sight(self, node: Node) -> _Sight:
+        name = node.metadata.name
+        sight = self._sights.get(name)
+        if sight is None or sight.node is not node:
+            pools = self._pools.pools_for(node)
+            devices = tuple(chain.from_iterable(pool.devices for pool in pools))
+            sight = self._sights[name] = _Sight(node, pools, devices)
+        return sight
+
+
+class Lens:
+    """Shapes and profiles as far as certain questions can see them. Numbers are unique over all lenses."""
+
+    def __init__(self, gates: FeatureGates, visible: Visible, numbers: Iterator[int], groups: _GroupBits) -> None:
+        self.profiles = Profiles(gates, visible, numbers)
         self._operations = gates.optional_node_operations
+        self._numbers = numbers
+        self._groups = groups
         self._views: dict[str, NodeView] = {}
         self._pool_shapes: dict[Any, PoolShape] = {}
         self._of_pool: dict[Pool, PoolShape] = {}
         self._shapes: dict[Any, Shape] = {}
-        self._group_bits: dict[tuple[PoolId, int], dict[str, int]] = {}
 
-    def of(self, node: Node) -> NodeView:
-        """Find what the node sees. Raises ``SelectorError`` (NODE-2)."""
-        name = node.metadata.name
+    def of(self, sight: _Sight) -> NodeView:
+        """Find the view of what a node sees."""
+        name = sight.node.metadata.name
         view = self._views.get(name)
-        if view is None or view.node is not node:
-            pools = self._pools.pools_for(node)
-            devices = tuple(device for pool in pools for device in pool.devices)
-            view = self._views[name] = NodeView(node, pools, self._shape(node, pools), devices)
+        if view is None or view.node is not sight.node:
+            shape = self._shape(sight.node, sight.pools)
+            view = self._views[name] = NodeView(sight.node, sight.pools, shape, sight.devices)
         return view
 
     def _shape(self, node: Node, pools: Iterable[Pool]) -> Shape:
@@ -98,7 +145,7 @@ class Views:
         key = (skips, *(part.index for part in parts))
         shape = self._shapes.get(key)
         if shape is None:
-            shape = self._shapes[key] = _assemble(len(self._shapes), parts, skips)
+            shape = self._shapes[key] = _assemble(next(self._numbers), parts, skips)
         return shape
 
     def _pool_shape(self, pool: Pool) -> PoolShape:
@@ -107,7 +154,7 @@ class Views:
             return known
         profiles = tuple(map(self.profiles.of, pool.devices))
         reachable = tuple(device.reachable for device in pool.devices)
-        bits = self._bits(pool)
+        bits = self._groups.of(pool)
         key = (
             pool.status,
             tuple(profile.index for profile in profiles),
@@ -117,19 +164,26 @@ class Views:
         )
         shape = self._pool_shapes.get(key)
         if shape is None:
-            shape = PoolShape(len(self._pool_shapes), pool.status, profiles, reachable, counter_rows(pool), bits)
+            shape = PoolShape(next(self._numbers), pool.status, profiles, reachable, counter_rows(pool), bits)
             self._pool_shapes[key] = shape
         self._of_pool[pool] = shape
         return shape
 
-    def _bits(self, pool: Pool) -> dict[str, int]:
-        """Give numbers to the compatibility groups of the whole generation, also of devices elsewhere (GRP-2)."""
+
+class _GroupBits:
+    """Numbers of the compatibility groups of whole generations, also of devices elsewhere (GRP-2)."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[PoolId, int], dict[str, int]] = {}
+
+    def of(self, pool: Pool) -> dict[str, int]:
+        """Find the bit of each group."""
         if not pool.counter_sets:
             return {}
         key = pool.id, pool.generation
-        bits = self._group_bits.get(key)
+        bits = self._known.get(key)
         if bits is None:
-            bits = self._group_bits[key] = {}
+            bits = self._known[key] = {}
             for device in (*pool.devices, *pool.other_devices):
                 for consumption in device.device.consumes_counters or ():
                     for group in consumption.compatibility_groups or ():

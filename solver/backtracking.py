@@ -9,7 +9,7 @@ from ..models.claims import ResourceClaim
 from ..models.core import Node
 from ..models.identity import key_of
 from ..models.selection import SelectorError
-from ..problem.compile import Compiler
+from ..problem.compile import Compiler, Question
 from ..problem.demands import STRICT
 from ..problem.expressions import CelExpressions
 from ..problem.filters import EXPRESSION_FILTERS
@@ -49,8 +49,9 @@ class Backtracking:
         """Search the node for a first solution."""
         self._expressions.deadline = deadline
         try:
-            view = self._views.of(node)
-            return self._attempt(claims, view, ledger.in_use(view), deadline)
+            question = self._compiler.question(claims)
+            view = self._views.of(node, question.visible)
+            return self._attempt(question, claims, view, ledger.in_use(view), deadline)
         except SelectorError as error:
             return Attempt(Ending.FATAL, rule="nodeSelector", message=f"gather pool information: {error}")
         except FatalError as error:
@@ -59,12 +60,16 @@ class Backtracking:
             return Attempt(Ending.TIMEOUT, rule="timeLimit", message=str(error))
         finally:
             self.counts.cel_evaluations = self._expressions.evaluations
-            self.counts.classes = len(self._views.profiles)
+            self.counts.classes = self._views.classes
 
     def _attempt(
-        self, claims: Sequence[ResourceClaim], view: NodeView, in_use: InUse, deadline: float | None
+        self,
+        question: Question,
+        claims: Sequence[ResourceClaim],
+        view: NodeView,
+        in_use: InUse,
+        deadline: float | None,
     ) -> Attempt:
-        question = self._compiler.question(claims)
         key = question.index, view.shape.index, in_use.key
         shortfall = self._failed.get(key)
         if shortfall is None:

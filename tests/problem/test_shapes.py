@@ -28,7 +28,7 @@ def test_equal_nodes_have_one_shape():
     views, (one, two) = views_of(on("n1", *devices("a", "b", x=1)), on("n2", *devices("c", "d", x=1)))
     assert one.shape is two.shape
     assert [entry.id[2] for entry in (*one.devices, *two.devices)] == ["a", "b", "c", "d"]
-    assert len(views.profiles) == 1
+    assert views.classes == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,40 @@
+"""What a question reads of devices, gathered from its claims and their classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..cel.devices_projection import Path
+from ..models.claims import DeviceClass, DeviceSelector, ResourceClaim
+from .asks import Spec
+from .selectors import Expressions
+from .visible import ATTRIBUTES, Visible
+
+
+def reads_of(claims: Iterable[ResourceClaim], classes: Mapping[str, DeviceClass], expressions: Expressions) -> Visible:
+    """Find all that these claims could look at, in alternatives that nobody needs too."""
+    paths: set[Path] = set()
+    names: set[str] = set()
+    for claim in claims:
+        for constraint in claim.spec.devices.constraints or ():
+            names.update(filter(None, (constraint.match_attribute, constraint.distinct_attribute)))
+        for spec in _specs(claim):
+            known = classes.get(spec.device_class_name)
+            for selector in (*((known.spec.selectors if known else None) or ()), *(spec.selectors or ())):
+                paths |= expressions.reads(_text(selector))
+            for derived in spec.derived_attributes or ():
+                paths |= expressions.derivation_reads(derived.expression)
+    # What begins with another path adds nothing: equal sets are then one lens more often.
+    shortest = (path for path in paths if not any(path[:length] in paths for length in range(len(path))))
+    return Visible(frozenset(path for path in shortest if path[:1] in ((), (ATTRIBUTES,))), frozenset(names))
+
+
+def _specs(claim: ResourceClaim) -> Iterator[Spec]:
+    for request in claim.spec.devices.requests or ():
+        if request.exactly is not None:
+            yield request.exactly
+        yield from request.first_available or ()
+
+
+def _text(selector: DeviceSelector) -> str:
+    return selector.cel.expression if selector.cel else ""

@@ -1,0 +1,36 @@
+"""What the expressions and constraints of a question can see of devices: the rest makes no difference to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..cel.devices_projection import Path
+
+ATTRIBUTES = "attributes"
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """Which attributes are looked at: those on the ``paths`` of expressions, and those that constraints name.
+
+    Their values only; which attributes there are, and everything else of a device, can always be seen.
+    """
+
+    paths: frozenset[Path] = frozenset()
+    names: frozenset[str] = frozenset()
+
+    def of(self, driver: str, attributes: Iterable[str]) -> tuple[str, ...]:
+        """List the names that are seen among those of a device's attributes."""
+        return tuple(name for name in attributes if self._sees(driver, name))
+
+    def _sees(self, driver: str, name: str) -> bool:
+        """CEL-10, CON-2: a name without a domain is the driver's."""
+        domain, slash, identifier = name.partition("/")
+        path = (ATTRIBUTES, domain, identifier) if slash else (ATTRIBUTES, driver, name)
+        if any(path[:length] in self.paths for length in range(len(path) + 1)):
+            return True
+        return name in self.names or f"{driver}/{name}" in self.names
+
+
+EVERYTHING = Visible(frozenset({()}))
