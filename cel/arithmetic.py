@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from .cost_meter import tick
 from .errors import CelCostError, CelRuntimeError
-from .values import INT_MAX, INT_MIN, UINT_MAX, CelMap, Duration, Timestamp, UInt, Value, equal, stored_key
+from .values import INT_MAX, INT_MIN, UINT_MAX, CelMap, Duration, Timestamp, UInt, Value, stored_key, surely_equal
 
 # A chain of concatenations doubles its result at every step; what outgrows this costs more than any budget to look at.
 _MOST_CHARACTERS, _MOST_ELEMENTS = 10_000_000, 1_000_000
@@ -140,9 +140,6 @@ def has_element(container: Value, element: Value) -> bool:
     for index, other in enumerate(container, 1):
         if index % 1024 == 0:
             tick(1024)
-        try:
-            if equal(element, other):
-                return True
-        except CelRuntimeError:
-            continue
+        if surely_equal(element, other):
+            return True
     return False

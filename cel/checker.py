@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import syntax, types
-from .checker_base import CheckerBase
+from .checker_base import CheckerBase, undeclared
+from .checker_fields import field_type
 from .checker_macros import MACROS, REPEATING
 from .declarations import Declarations
 from .errors import CelCompileError, Issue
@@ -69,8 +70,7 @@ def check(text: str, tree: Node, declarations: Declarations) -> Checked:
 
 class _Checker(CheckerBase):
     def __init__(self, declarations: Declarations) -> None:
-        super().__init__()
-        self._declarations = declarations
+        super().__init__(declarations)
         self.handlers: dict[type, Callable[[Any], Walk[Type] | Type]] = {
             syntax.Literal: self._literal,
             syntax.Ident: self._ident,
@@ -102,9 +102,9 @@ class _Checker(CheckerBase):
         for scope in reversed(self.scopes):
             if node.name in scope:
                 return self.keep(node.pos, scope[node.name])
-        declared = self._declarations.ident(node.name)
+        declared = self.declarations.ident(node.name)
         if declared is None:
-            declared = self.report(node.pos, _undeclared(node.name))
+            declared = self.report(node.pos, undeclared(node.name))
         return self.keep(node.pos, declared)
 
     def _list(self, node: syntax.ListLiteral) -> Walk[Type]:
@@ -136,19 +136,19 @@ class _Checker(CheckerBase):
     def _struct(self, node: syntax.Struct) -> Walk[Type]:
         for _, value in node.entries:
             yield value
-        return self.keep(node.pos, self.report(node.pos, _undeclared(node.name)))
+        return self.keep(node.pos, self.report(node.pos, undeclared(node.name)))
 
     # --- operators
 
     def _unary(self, node: syntax.Unary) -> Walk[Type]:
         operand = yield node.operand
-        return self._function(UNARY_NAMES[node.operator], node.pos, [operand])
+        return self.function(UNARY_NAMES[node.operator], node.pos, [operand])
 
     def _chain(self, node: syntax.Chain) -> Walk[Type]:
         left = yield node.first
         for operator, operand, pos in node.rest:
             right = yield operand
-            left = self._function(NAMES[operator], pos, [left, right])
+            left = self.function(NAMES[operator], pos, [left, right])
         return left
 
     def _logical(self, node: syntax.Logical) -> Walk[Type]:
@@ -172,22 +172,12 @@ class _Checker(CheckerBase):
 
     # --- functions
 
-    def _function(self, name: str, pos: int, args: list[Type], *, member: bool = False) -> Type:
-        declared = self._declarations.functions.get(name.removeprefix("."))
-        if declared is None:
-            return self.keep(pos, self.report(pos, _undeclared(name)))
-        usable = [overload for overload in declared if overload.member == member]
-        signatures = [(overload.args, overload.result) for overload in usable]
-        result, fitting = self.apply(name, pos, args, signatures, member=member)
-        self.overloads[pos] = tuple(usable[number] for number in fitting)
-        return self.keep(pos, result)
-
     def _call(self, node: syntax.Call) -> Walk[Type]:
         args = []
         for arg in node.args:
             found = yield arg
             args.append(found)
-        return self._function(node.function, node.pos, args)
+        return self.function(node.function, node.pos, args)
 
     def _bind(self, node: syntax.Bind) -> Walk[Type]:
         bound = yield node.init
@@ -211,55 +201,25 @@ class _Checker(CheckerBase):
         return found
 
     def _select(self, step: Select, target: Type, place: int) -> Walk[Type]:
-        return self.keep(step.pos, self._field(step.pos, target, step.field, step.optional))
+        return self.keep(step.pos, field_type(self, step.pos, target, step.field, step.optional))
         yield
 
     def _has(self, node: syntax.Has) -> Walk[Type]:
         target = yield node.operand
-        self._field(node.pos, target, node.field, False)
+        field_type(self, node.pos, target, node.field, False)
         return self.keep(node.pos, BOOL)
-
-    def _field(self, pos: int, target: Type, field: str, optional: bool) -> Type:
-        target = self.known.resolve(target)
-        if target.name == "optional_type":
-            target, optional = self.known.resolve(target.params[0]), True
-        found = self._plain_field(pos, target, field)
-        return optional_of(found) if optional else found
-
-    def _plain_field(self, pos: int, target: Type, field: str) -> Type:
-        if target.param:
-            self.known.assignable([DYN], [target])
-            return DYN
-        if target in (DYN, types.ANY, ERROR):
-            return DYN
-        if target.name == "map":
-            return target.params[1]
-        if target not in self._declarations.fields:
-            return self._no_field(pos, f"type '{target}' does not support field selection")
-        fields = self._declarations.fields[target]
-        if fields is None:
-            return self.report(pos, f"unexpected failed resolution of '{target}'")
-        return fields.get(field) or self._no_field(pos, f"undefined field '{field}'")
-
-    def _no_field(self, pos: int, message: str) -> Type:
-        self.report(pos, message)
-        return DYN
 
     def _index(self, step: syntax.Index, target: Type, place: int) -> Walk[Type]:
         key = yield step.key
-        return self._function("_[?_]" if step.optional else "_[_]", step.pos, [target, key])
+        return self.function("_[?_]" if step.optional else "_[_]", step.pos, [target, key])
 
     def _method(self, step: syntax.Method, target: Type, place: int) -> Walk[Type]:
         args = [target]
         for arg in step.args:
             found = yield arg
             args.append(found)
-        return self._function(step.name, step.pos, args, member=True)
+        return self.function(step.name, step.pos, args, member=True)
 
     def _macro(self, step: syntax.Macro, target: Type, place: int) -> Walk[Type]:
         result = yield from MACROS[step.name](self, step, target, place)
         return self.keep(step.pos, result)
-
-
-def _undeclared(name: str) -> str:
-    return f"undeclared reference to '{name}' (in container '')"

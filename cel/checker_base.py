@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from .declarations import Declarations
 from .errors import MAX_REPORTED, Issue
 from .library import Overload
 from .types import BOOL, DYN, ERROR, Type, parameter
@@ -18,7 +19,8 @@ Signature = tuple[tuple[Type, ...], Type]
 class CheckerBase:
     """The state of checking one expression."""
 
-    def __init__(self) -> None:
+    def __init__(self, declarations: Declarations) -> None:
+        self.declarations = declarations
         self.issues: list[Issue] = []
         self.types: dict[int, Type] = {}
         self.overloads: dict[int, tuple[Overload, ...]] = {}
@@ -68,6 +70,17 @@ class CheckerBase:
             return ERROR, fitting
         return result, fitting
 
+    def function(self, name: str, pos: int, args: list[Type], *, member: bool = False) -> Type:
+        """The result of a declared function; what is left of its overloads is remembered."""
+        declared = self.declarations.functions.get(name.removeprefix("."))
+        if declared is None:
+            return self.keep(pos, self.report(pos, undeclared(name)))
+        usable = [overload for overload in declared if overload.member == member]
+        signatures = [(overload.args, overload.result) for overload in usable]
+        result, fitting = self.apply(name, pos, args, signatures, member=member)
+        self.overloads[pos] = tuple(usable[number] for number in fitting)
+        return self.keep(pos, result)
+
     @contextmanager
     def scope(self, names: dict[str, Type]) -> Iterator[None]:
         """The names that a macro binds."""
@@ -88,3 +101,8 @@ class CheckerBase:
         """``condition ? value : otherwise``."""
         result, _ = self.apply("_?_:_", pos, [condition, value, otherwise], [_CONDITIONAL])
         return self.keep(pos, result)
+
+
+def undeclared(name: str) -> str:
+    """The complaint about a name that nothing declares."""
+    return f"undeclared reference to '{name}' (in container '')"

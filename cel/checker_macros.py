@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
-from . import types
 from .checker_base import CheckerBase
 from .syntax import Macro, Node, position
 from .types import BOOL, DYN, ERROR, INT, Type, list_of, map_of, optional_of, parameter
@@ -12,10 +11,6 @@ from .walk import Walk
 
 _A, _K, _V = parameter("A"), parameter("K"), parameter("V")
 _INSERT = [((map_of(_K, _V), _K, _V), map_of(_K, _V)), ((map_of(_K, _V), map_of(_K, _V)), map_of(_K, _V))]
-_SORTABLE = (
-    types.INT, types.UINT, types.DOUBLE, BOOL, types.DURATION, types.TIMESTAMP, types.STRING, types.BYTES,
-)  # fmt: skip
-_SORT = [((list_of(_A), list_of(key)), list_of(_A)) for key in _SORTABLE]
 _HAS_VALUE = [((optional_of(_A),), BOOL)]
 _VALUE = [((optional_of(_A),), _A)]
 
@@ -105,8 +100,7 @@ def _transform_entries(checker: CheckerBase, step: Macro, target: Type, place: i
 
 def _sort_by(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
     _, key, _ = yield from _collected(checker, step, target, step.pos)
-    result, _ = checker.apply("@sortByAssociatedKeys", step.pos, [target, list_of(key)], _SORT, member=True)
-    return result
+    return checker.function("@sortByAssociatedKeys", step.pos, [target, list_of(key)], member=True)
 
 
 def _optional(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:

@@ -19,8 +19,12 @@ from .operators import BY_NAME
 from .values import Optional, Value
 
 # The cost of these goes by the overload the type checker found, and is 1 where it left several; that of all other
-# functions goes by the values.
-_STATIC = frozenset(BY_NAME) | {"startsWith", "endsWith", "contains", "matches", "string", "bytes"}
+# functions goes by the values, or by the first overload where they fit none.
+_STATIC = frozenset(BY_NAME) | {
+    "@sortByAssociatedKeys", "bytes", "contains", "endsWith", "matches", "sort", "startsWith", "string",
+}  # fmt: skip
+# These go by the overload the type checker found too, but by the first where it left several.
+_FIRST = frozenset({"containsCIDR", "containsIP"})
 
 
 class _Failure:
@@ -184,12 +188,13 @@ def _finish(
 ) -> Value:
     """Call the function, unless an operand failed, and charge for it either way."""
     result: Value = _FAILED
-    overload = static
+    overload = static or (None if function.name in _STATIC else function.first)
     try:
         if error is not None:
             raise error
         chosen = function.overload(args)
-        overload = chosen if function.name not in _STATIC else static
+        if function.name not in _STATIC and function.name not in _FIRST:
+            overload = chosen
         result = chosen.apply(*args)
         return result
     finally:

@@ -16,6 +16,8 @@ from .values import Value
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
 )  # fmt: skip
+# What these give for an empty list only the static type tells.
+_BY_STATIC_TYPE = frozenset({"sum"})
 # Their second argument is a regular expression.
 _PATTERNS = frozenset({"find", "findAll", "matches"})
 
@@ -55,9 +57,11 @@ class Builder:
 
     def function(self, name: str, args: Sequence[Code], *, member: bool = False, pos: int = -1) -> Code:
         """A call of a strict function."""
-        prepared = name in _PATTERNS and len(args) > 1 and args[1].constant is not UNKNOWN
-        dispatcher = self.dispatcher(name, len(args), member=member, prepared=prepared)
-        code = plain(self.emit.call(dispatcher, [arg.run for arg in args], self.static(pos)), *args)
+        prepared = name in _PATTERNS and len(args) > 1 and type(args[1].constant) is str
+        dispatcher, static = self.dispatcher(name, len(args), member=member, prepared=prepared), self.static(pos)
+        if static is not None and name in _BY_STATIC_TYPE:
+            dispatcher = Dispatcher(name, (static,), len(args), member=member, prepared=prepared)
+        code = plain(self.emit.call(dispatcher, [arg.run for arg in args], static), *args)
         if name in _CONVERSIONS and len(args) == 1 and args[0].constant is not UNKNOWN:
             return self.constant(folded(lambda: dispatcher.apply([args[0].constant])))
         return bounded(code)

@@ -23,9 +23,10 @@ _TRAITS: dict[str, frozenset[str]] = {
     "_%_": frozenset({"int", "uint"}) | _RECEIVERS,
     "-_": frozenset({"int", "double", "bool"}) | _RECEIVERS,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _SCALARS | _RECEIVERS | {"bool", "bytes"}),
-    **dict.fromkeys(("size", "@sortByAssociatedKeys"), frozenset()),
-    "matches": frozenset({"string"}),
+    **dict.fromkeys(("size", "sort", "@sortByAssociatedKeys"), _RECEIVERS),
+    "matches": _RECEIVERS,
 }
+_QUALIFIED = frozenset({"flatten"})
 _PLAIN = frozenset({"!_", "@in", "_==_", "_!=_", "startsWith", "endsWith", "contains"})
 
 
@@ -40,7 +41,9 @@ def refusal(name: str, args: Sequence[Value]) -> CelRuntimeError:
         return CelRuntimeError("no such overload")
     if able is not None:
         return CelRuntimeError(f"no such overload: {name}")
-    return CelRuntimeError(f"no such overload: {name}({', '.join(type_name(arg) for arg in args)})")
+    types = [type_name(arg) for arg in args]
+    receiver = f"{types.pop(0)}." if name in _QUALIFIED else ""
+    return CelRuntimeError(f"no such overload: {receiver}{name}({', '.join(types)})")
 
 
 class Dispatcher:
@@ -55,6 +58,11 @@ class Dispatcher:
         declared = (*overloads, *_UNDECLARED.get(name, ()))
         self.overloads = tuple(o for o in declared if len(o.args) == arity and o.member == member)
         self._found: dict[tuple[type, ...], Overload | None] = {}
+
+    @property
+    def first(self) -> Overload | None:
+        """The overload declared first."""
+        return self.overloads[0] if self.overloads else None
 
     def overload(self, args: Sequence[Value]) -> Overload:
         """The overload for the arguments; ``CelRuntimeError`` (no such overload) when there is none."""

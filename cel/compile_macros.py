@@ -126,7 +126,7 @@ def _sort_by(builder: Builder, macro: Macro, source: Code) -> Walk[Code]:
     loop = _Loop(builder, macro.variables, elements)
     body = yield from _visit(builder, loop.variables, macro.body)
     keys = plain(folds.to_list(loop.iterate, None, _appended(builder, body)), elements, body)
-    return builder.bind(bound, builder.function("@sortByAssociatedKeys", [elements, keys], member=True))
+    return builder.bind(bound, builder.function("@sortByAssociatedKeys", [elements, keys], member=True, pos=macro.pos))
 
 
 MACROS: dict[str, _Handler] = {

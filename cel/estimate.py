@@ -22,6 +22,7 @@ COST_LIMIT = 1_000_000
 
 LIST_COST, MAP_COST, STRUCT_COST = fixed(10), fixed(30), fixed(40)
 _FIELDS = frozenset({"map", "kubernetes.DRADevice"})
+_HOLDERS = frozenset({"list", "map", "optional_type"})
 
 
 def estimate(checked: Checked, sizes: SizeOf) -> Range:
@@ -133,9 +134,9 @@ class _Estimator(EstimatorBase):
 
     def _operand(self, subject: Subject) -> Operand:
         element = None
-        if subject.type.name in ("list", "map"):
+        if subject.type.name in _HOLDERS:
             # cel-go asks for the items of a map, too, which only devices answer.
-            content = subject.type.params[0] if subject.type.name == "list" else DYN
+            content = subject.type.params[0] if subject.type.name != "map" else DYN
             element = size_at(below(subject.path, ITEMS), content, self.sizes)
         return Operand(subject.type, self.size(subject), subject.literal, element)
 

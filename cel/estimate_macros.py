@@ -107,7 +107,8 @@ def _sort_by(estimator: EstimatorBase, step: Macro, target: Subject) -> Walk[Sub
     mapped = plus(ONE, _LIST, times(count, plus(_APPEND, key.cost)), ONE)
     compared = plus(times(count, count), times(count, count))
     if key.type in _WITH_LENGTH:
-        compared = plus(compared, scaled(times(count, count), 0.1))
+        longer = plus(compared, scaled(times(count, count), 0.1))
+        compared = either(compared, longer) if key.type is DYN else longer
     cost = plus(target.cost, _LIST, ONE, mapped, fixed(11), compared)
     return Subject(cost, estimator.result_type(step.pos), times(count, count))
 

@@ -8,7 +8,8 @@ from . import types
 from .estimate_sizes import ONE, plus, scaled
 from .library import Estimate, Operand, Overload, Range
 
-_OPAQUE = frozenset({types.QUANTITY, types.SEMVER, types.URL, types.IP, types.CIDR})
+_OPAQUE = frozenset({types.QUANTITY, types.SEMVER, types.IP, types.CIDR})
+_FORMATS = Range(1, 7)
 _SIZED = ("string", "bytes")
 _ORDERS = ("less", "less_equals", "greater", "greater_equals")
 
@@ -26,7 +27,11 @@ def _compare(operands: tuple[Operand, ...]) -> Estimate:
 
 
 def _equal(operands: tuple[Operand, ...]) -> Estimate:
-    return Estimate(ONE) if all(operand.type in _OPAQUE for operand in operands) else _compare(operands)
+    if all(operand.type in _OPAQUE for operand in operands):
+        return Estimate(ONE)
+    if all(operand.type is types.FORMAT for operand in operands):
+        return Estimate(_FORMATS)
+    return _compare(operands)
 
 
 def _concatenate(operands: tuple[Operand, ...]) -> Estimate:
@@ -44,7 +49,7 @@ def _search(operands: tuple[Operand, ...]) -> Estimate:
 
 _OPERATORS: dict[str, Callable[[tuple[Operand, ...]], Estimate]] = {
     "equals": _equal,
-    "not_equals": _equal,
+    "not_equals": _compare,
     "in_list": _search,
     "add_list": _concatenate_lists,
     **{f"add_{name}": _concatenate for name in _SIZED},

@@ -77,8 +77,13 @@ def both(one: Range | None, other: Range | None) -> Range | None:
 def size_at(path: Path | None, type_: Type, declared: SizeOf) -> Range:
     """The size of what stands at a path, from its declaration or its type."""
     found = declared(path) if path else None
-    if found is not None:
-        return found
+    return size_by_type(type_) if found is None else found
+
+
+def size_by_type(type_: Type) -> Range:
+    """The size of what is known by its type alone; an optional is as large as its value."""
+    while type_.name == "optional_type":
+        type_ = type_.params[0]
     return ONE if type_ in _SCALARS else UNKNOWN
 
 

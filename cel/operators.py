@@ -13,7 +13,7 @@ from . import arithmetic
 from .library import Function, Overload
 from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, map_of, optional_of
 from .types import parameter as type_parameter
-from .values import CelMap, Value, compare, equal, unequal
+from .values import CelMap, Value, compare, equal, inner_size, is_measured, unequal
 
 _A, _K, _V = type_parameter("A"), type_parameter("K"), type_parameter("V")
 _Cost = Callable[[tuple[Value, ...], Value], int]
@@ -23,25 +23,25 @@ _ORDERED = (
 )  # fmt: skip
 
 
-def size_of(value: Value) -> int:
-    """The size that costs go by: length of strings, bytes and lists, entries of maps, 1 for all else (cel.md 1.5)."""
-    return len(value) if hasattr(value, "__len__") else 1
-
-
 def _tenth(size: int) -> int:
     return math.ceil(size * 0.1)
 
 
 def _traverse_both(args: tuple[Value, ...], _result: Value) -> int:
-    return _tenth(min(size_of(args[0]), size_of(args[1])))
+    return _tenth(min(inner_size(args[0]), inner_size(args[1])))
+
+
+def _traverse_equal(args: tuple[Value, ...], result: Value) -> int:
+    """Addresses and networks have a size, but to ``==`` they are as one."""
+    return 1 if all(map(is_measured, args)) else _traverse_both(args, result)
 
 
 def _concatenate(args: tuple[Value, ...], _result: Value) -> int:
-    return _tenth(size_of(args[0]) + size_of(args[1]))
+    return _tenth(inner_size(args[0]) + inner_size(args[1]))
 
 
 def _search(args: tuple[Value, ...], _result: Value) -> int:
-    return size_of(args[1])
+    return inner_size(args[1])
 
 
 def _not_applied(*_args: Value) -> Value:
@@ -151,7 +151,7 @@ def _selections() -> Iterator[Function]:
 
 
 def _functions() -> Iterator[Function]:
-    yield Function("_==_", (_binary("equals", _A, _A, BOOL, equal, _traverse_both),))
+    yield Function("_==_", (_binary("equals", _A, _A, BOOL, equal, _traverse_equal),))
     yield Function("_!=_", (_binary("not_equals", _A, _A, BOOL, unequal, _traverse_both),))
     yield _comparison("_<_", "less", _less)
     yield _comparison("_<=_", "less_equals", _less_equal)

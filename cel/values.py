@@ -34,18 +34,21 @@ from .values_core import (
     TypeValue,
     UInt,
     Value,
+    inner_size,
+    is_measured,
     put_key,
     register,
     runtime_type,
+    size_of,
     stored_key,
     type_name,
     type_spelling,
-)  # fmt: skip
-from .values_equality import comparable, compare, equal, unequal
+)
+from .values_equality import comparable, compare, equal, surely_equal, unequal
 from .values_time import NANOS, Duration, Timestamp
 
 __all__ = [
     "INT_MAX", "INT_MIN", "NANOS", "NONE", "UINT_MAX", "CelMap", "Duration", "Optional", "Timestamp", "TypeValue",
-    "UInt", "Value", "comparable", "compare", "equal", "put_key", "register", "runtime_type", "stored_key",
-    "type_name", "type_spelling", "unequal",
+    "UInt", "Value", "comparable", "compare", "equal", "inner_size", "is_measured", "put_key", "register",
+    "runtime_type", "size_of", "stored_key", "surely_equal", "type_name", "type_spelling", "unequal",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -132,6 +132,26 @@ class CelMap(Mapping[Value, Value]):
         return "{" + ", ".join(f"{key!r}: {value!r}" for key, value in self.items()) + "}"
 
 
+def size_of(value: Value) -> int:
+    """The size that costs go by (cel.md 1.5): length of strings, bytes and lists, entries of maps, 1 for all else."""
+    measure = _SIZES.get(type(value))
+    if measure is not None:
+        return measure(value)
+    return len(value) if hasattr(value, "__len__") else 1
+
+
+def is_measured(value: Value) -> bool:
+    """Whether the value is of an opaque type that has a size."""
+    return type(value) in _SIZES
+
+
+def inner_size(value: Value) -> int:
+    """As ``size_of``, but that of an optional is that of its value: so cel-go measures, other than the API server."""
+    while type(value) is Optional and value.present:
+        value = value.value
+    return size_of(value)
+
+
 _RUNTIME_TYPES: dict[type, Type] = {
     type(None): types.NULL,
     bool: types.BOOL,
@@ -152,14 +172,20 @@ _RUNTIME_TYPES: dict[type, Type] = {
 
 BY_REFERENCE: set[type] = set()
 """The classes whose values stand for Go pointers."""
+_SIZES: dict[type, Callable[[Any], int]] = {}
 
 
-def register(python: type, type_: Type, *, by_reference: bool = False) -> None:
+def register(
+    python: type, type_: Type, *, by_reference: bool = False, size: Callable[[Any], int] | None = None
+) -> None:
     """Make instances of a Python class values of an opaque type; they are compared by ``==``.
 
-    A value ``by_reference`` stands for a Go pointer, which no value equals, nor compares with at all.
+    A value ``by_reference`` stands for a Go pointer, which no value equals, nor compares with at all. ``size`` is what
+    ``size_of`` gives for a value; without it that is 1.
     """
     _RUNTIME_TYPES[python] = type_
+    if size is not None:
+        _SIZES[python] = size
     if by_reference:
         BY_REFERENCE.add(python)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from .cost_meter import tick
-from .errors import CelRuntimeError
+from .errors import CelCostError, CelRuntimeError
 from .values_core import BY_REFERENCE, CelMap, Optional, TypeValue, UInt, Value, runtime_type
 from .values_time import Duration, Timestamp
 
@@ -35,12 +35,19 @@ def equal(a: Value, b: Value) -> bool:
     return _equal_opaque(a, b) if pairs is None else _equal_deep(pairs(a, b))
 
 
+def surely_equal(a: Value, b: Value) -> bool:
+    """Tell whether ``==`` holds, as searches ask; a comparison that is not defined finds nothing."""
+    try:
+        return equal(a, b)
+    except CelCostError:
+        raise
+    except CelRuntimeError:
+        return False
+
+
 def unequal(a: Value, b: Value) -> bool:
     """Tell whether ``!=`` holds: where ``==`` is an error, as for an opaque left side, cel-go says that it does."""
-    try:
-        return not equal(a, b)
-    except CelRuntimeError:
-        return True
+    return not surely_equal(a, b)
 
 
 def comparable(a: Value, b: Value) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..errors import CelRuntimeError
+from ..estimate_sizes import scaled
 from ..library import UNBOUNDED, Estimate, Function, Operand, Overload, Range
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, parameter, type_of
-from ..values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt, Value, type_name
+from ..values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt, Value, size_of, type_name
 from ..values_time import NANOS, Duration, Timestamp
-from .costs import STRING_FACTOR, of_size, part, scaled, size, sized
+from .costs import STRING_FACTOR, of_size, part, sized
 from .declare import function, only
 from .numbers import format_double, parse_double, parse_integer
 from .time_text import format_duration, format_timestamp, parse_duration, parse_timestamp
@@ -144,7 +145,7 @@ def _coded(id_: str, source: Type, to: Type, apply: Callable[..., Value]) -> Ove
         (source,),
         to,
         apply,
-        cost=lambda args, _: part(size(args[0]), STRING_FACTOR),
+        cost=lambda args, _: part(size_of(args[0]), STRING_FACTOR),
         estimate=lambda operands: Estimate(scaled(operands[0].size, STRING_FACTOR), result(operands)),
     )
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import TypeAlias, TypedDict
 
 from ..estimate_sizes import ONE, UNKNOWN, plus, scaled, times
-from ..library import UNBOUNDED, Estimate, Operand, Range
+from ..library import Estimate, Operand, Range
 from ..syntax import Literal
 from ..types import BYTES, STRING
-from ..values import CelMap, Value
+from ..values import CelMap, Value, inner_size, size_of
 
 Cost: TypeAlias = Callable[[tuple[Value, ...], Value], int]
 Estimator: TypeAlias = Callable[[tuple[Operand, ...]], Estimate]
@@ -33,14 +33,6 @@ class Rule(TypedDict, total=False):
 
     cost: Cost
     estimate: Estimator
-
-
-def size(value: Value) -> int:
-    """Characters of a string, bytes, elements or entries; 1 for all else."""
-    try:
-        return len(value)
-    except TypeError:
-        return 1
 
 
 def part(amount: int, factor: float) -> int:
@@ -78,10 +70,15 @@ def sized(result: ResultSize) -> Rule:
     return {"estimate": lambda operands: Estimate(ONE, result(operands))}
 
 
-def per_length(factor: float = STRING_FACTOR, index: int = 0, result: ResultSize = unknown_size) -> Rule:
+def per_length(
+    factor: float = STRING_FACTOR,
+    index: int = 0,
+    result: ResultSize = unknown_size,
+    measure: Callable[[Value], int] = size_of,
+) -> Rule:
     """``factor`` for each character of an argument."""
     return {
-        "cost": lambda args, _: part(size(args[index]), factor),
+        "cost": lambda args, _: part(measure(args[index]), factor),
         "estimate": lambda operands: Estimate(scaled(operands[index].size, factor), result(operands)),
     }
 
@@ -89,17 +86,17 @@ def per_length(factor: float = STRING_FACTOR, index: int = 0, result: ResultSize
 def search(result: ResultSize = unknown_size) -> Rule:
     """A search for one string in another."""
     return {
-        "cost": lambda args, _: part(size(args[0]), STRING_FACTOR) * part(size(args[1]), STRING_FACTOR),
+        "cost": lambda args, _: part(inner_size(args[0]), STRING_FACTOR) * part(inner_size(args[1]), STRING_FACTOR),
         "estimate": lambda operands: Estimate(
             times(scaled(operands[0].size, STRING_FACTOR), scaled(operands[1].size, STRING_FACTOR)), result(operands)
         ),
     }
 
 
-def regex_search(result: ResultSize = unknown_size) -> Rule:
+def regex_search(result: ResultSize = unknown_size, measure: Callable[[Value], int] = size_of) -> Rule:
     """A search for a pattern (second) in a text (first)."""
     return {
-        "cost": lambda args, _: part(size(args[0]) + 1, STRING_FACTOR) * part(size(args[1]), REGEX_FACTOR),
+        "cost": lambda args, _: part(measure(args[0]) + 1, STRING_FACTOR) * part(measure(args[1]), REGEX_FACTOR),
         "estimate": lambda operands: Estimate(
             times(
                 scaled(plus(operands[0].size, ONE), STRING_FACTOR),
@@ -161,11 +158,5 @@ _PARTS: dict[type, Callable[[Value], list[Value]]] = {
     tuple: list,
     CelMap: lambda value: [*value, *value.entries.values()],
 }
-_CONTAINERS = frozenset({"list", "map"})
-
-__all__ = [
-    "LIST_CREATION", "ONE", "REGEX_FACTOR", "REPLACE_FACTOR", "STRING_FACTOR", "UNBOUNDED", "UNKNOWN", "Cost",
-    "Estimator", "ResultSize", "Rule", "literal_int", "nothing", "of_size", "part", "per_length", "plus",
-    "regex_search", "scaled", "search", "size", "sized", "times", "traversal", "traversed", "unknown_size",
-    "up_to_size",
-]  # fmt: skip
+# cel-go takes an optional for a list of values of its type.
+_CONTAINERS = frozenset({"list", "map", "optional_type"})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..estimate_sizes import scaled, times
 from ..library import Estimate, Function, Range
 from ..types import FORMAT, STRING, list_of, optional_of
-from ..values import NONE, Optional, Value, register
-from .costs import REGEX_FACTOR, STRING_FACTOR, Rule, part, scaled, size, times
+from ..values import NONE, Optional, Value, register, size_of
+from .costs import REGEX_FACTOR, STRING_FACTOR, Rule, part
 from .declare import function, method, only
 from .name_rules import (
     Check,
@@ -113,7 +114,7 @@ def _constant(one: NamedFormat) -> Function:
 
 
 def _validate_cost(args: tuple[Value, ...], result: Value) -> int:
-    return part(size(args[1]) + 1, STRING_FACTOR) * part(args[0].pattern, REGEX_FACTOR)
+    return part(size_of(args[1]) + 1, STRING_FACTOR) * part(args[0].pattern, REGEX_FACTOR)
 
 
 _VALIDATE: Rule = {

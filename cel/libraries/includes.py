@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from ..errors import CelRuntimeError
 from ..library import Function
 from ..types import BOOL, DYN
-from ..values import Value, equal
+from ..values import Value, surely_equal
 from .costs import traversal
 from .declare import method, only
 
 
 def _includes(value: Value, wanted: Value) -> bool:
     values = value if type(value) in (list, tuple) else (value,)
-    return any(_equal(one, wanted) for one in values)
-
-
-def _equal(a: Value, b: Value) -> bool:
-    """A comparison that is not defined finds nothing."""
-    try:
-        return equal(a, b)
-    except CelRuntimeError:
-        return False
+    return any(surely_equal(one, wanted) for one in values)
 
 
 FUNCTIONS: tuple[Function, ...] = (

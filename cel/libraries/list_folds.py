@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import CelRuntimeError
 from ..library import Function
 from ..types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
-from ..values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, compare, equal
+from ..values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, compare, surely_equal
 from .costs import traversal
 from .declare import method, no_overload
 
@@ -99,19 +99,12 @@ def _sum(zero: Value, values: Sequence[Value]) -> Value:
     return adder(values)
 
 
-def _equal(a: Value, b: Value) -> bool:
-    try:
-        return equal(a, b)
-    except CelRuntimeError:
-        return False
-
-
 def _index_of(values: Sequence[Value], wanted: Value) -> int:
-    return next((index for index, value in enumerate(values) if _equal(value, wanted)), -1)
+    return next((index for index, value in enumerate(values) if surely_equal(value, wanted)), -1)
 
 
 def _last_index_of(values: Sequence[Value], wanted: Value) -> int:
-    return next((index for index in range(len(values) - 1, -1, -1) if _equal(values[index], wanted)), -1)
+    return next((index for index in range(len(values) - 1, -1, -1) if surely_equal(values[index], wanted)), -1)
 
 
 def _extremes(name: str, sign: int) -> Function:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from ..cost_meter import tick
 from ..errors import CelRuntimeError
-from ..library import Estimate, Function, Operand, Overload, Range
+from ..estimate_sizes import plus
+from ..library import UNBOUNDED, Estimate, Function, Operand, Overload, Range
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
-from ..values import Duration, Timestamp, UInt, Value, equal
-from .costs import LIST_CREATION, STRING_FACTOR, UNBOUNDED, Rule, literal_int, part, plus, size
+from ..values import Duration, Timestamp, UInt, Value, size_of, surely_equal
+from .costs import LIST_CREATION, STRING_FACTOR, Rule, literal_int, part
 from .declare import MOST_ELEMENTS, check_elements, check_pairs, function, method, only
 
 _T = parameter("T")
@@ -86,18 +87,11 @@ def _distinct(values: Sequence[Value]) -> list[Value]:
             known.add(value)
         else:
             tick(len(others))
-            if any(_equal(value, other) for other in others):
+            if any(surely_equal(value, other) for other in others):
                 continue
             others.append(value)
         found.append(value)
     return found
-
-
-def _equal(a: Value, b: Value) -> bool:
-    try:
-        return equal(a, b)
-    except CelRuntimeError:
-        return False
 
 
 def _range(count: int) -> list[int]:
@@ -138,8 +132,8 @@ def _squares(count: int, texts: bool) -> float:
 
 def _pairwise_cost(args: tuple[Value, ...], result: Value) -> int:
     """The last argument holds what is compared."""
-    texts = bool(size(args[-1])) and type(args[-1][0]) in (str, bytes)
-    return _BASE + int(_squares(size(args[0]), texts))
+    texts = bool(size_of(args[-1])) and type(args[-1][0]) in (str, bytes)
+    return _BASE + int(_squares(size_of(args[0]), texts))
 
 
 def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Estimate:
@@ -179,7 +173,7 @@ FUNCTIONS: tuple[Function, ...] = (
             (_LIST, INT, INT),
             _LIST,
             _slice,
-            cost=lambda args, result: _BASE + size(result),
+            cost=lambda args, result: _BASE + size_of(result),
             estimate=_estimate_slice,
         ),
     ),
@@ -191,7 +185,7 @@ FUNCTIONS: tuple[Function, ...] = (
                 (list_of(_LIST),),
                 _LIST,
                 _flatten,
-                cost=lambda args, result: _BASE + size(args[0]),
+                cost=lambda args, result: _BASE + size_of(args[0]),
                 estimate=_estimate_flatten,
             ),
             method(
@@ -199,7 +193,7 @@ FUNCTIONS: tuple[Function, ...] = (
                 (list_of(DYN), INT),
                 list_of(DYN),
                 _flatten,
-                cost=lambda args, result: _BASE + size(args[0]) * (args[1] if args[1] >= 0 else 1),
+                cost=lambda args, result: _BASE + size_of(args[0]) * (args[1] if args[1] >= 0 else 1),
                 estimate=_estimate_flatten,
             ),
         ),
@@ -213,7 +207,7 @@ FUNCTIONS: tuple[Function, ...] = (
             (_LIST,),
             _LIST,
             _reverse,
-            cost=lambda args, result: _BASE + size(result),
+            cost=lambda args, result: _BASE + size_of(result),
             estimate=lambda operands: _made(operands[0].size),
         ),
     ),
@@ -225,7 +219,7 @@ FUNCTIONS: tuple[Function, ...] = (
             (INT,),
             list_of(INT),
             _range,
-            cost=lambda args, result: _BASE + size(result),
+            cost=lambda args, result: _BASE + size_of(result),
             estimate=lambda operands: _made(_range_size(operands[0])),
         ),
     ),

@@ -6,20 +6,21 @@ from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
 from ..errors import CelRuntimeError
+from ..estimate_sizes import plus, scaled
 from ..library import Estimate, Function, Operand, Range
 from ..types import BOOL, CIDR, INT, IP, STRING
-from ..values import Value, register
+from ..values import Value, register, size_of
 from .addresses import Address, Cidr, address_text, parse_cidr, parse_ip
-from .costs import REPLACE_FACTOR, STRING_FACTOR, Rule, part, per_length, plus, scaled, size
+from .costs import REPLACE_FACTOR, STRING_FACTOR, Rule, part, per_length
 from .declare import function, method, no_overload, only
 
 _MOST_BYTES = 16
 _BROADCAST = IPv4Address("255.255.255.255")
 
 
-register(IPv4Address, IP)
-register(IPv6Address, IP)
-register(Cidr, CIDR)
+register(IPv4Address, IP, size=lambda address: 4)
+register(IPv6Address, IP, size=lambda address: _MOST_BYTES)
+register(Cidr, CIDR, size=lambda cidr: -(-cidr.bits // 8))
 
 
 def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
@@ -72,10 +73,6 @@ def _masked(cidr: Cidr) -> Cidr:
     return Cidr(cidr.network.network_address, cidr.bits)
 
 
-def _prefix_bytes(value: Value) -> int:
-    return -(-value.bits // 8) if type(value) is Cidr else 1
-
-
 def _containment(parsed: bool, network: bool) -> Rule:
     """For ``containsIP`` and, when ``network`` is set, ``containsCIDR``; the other side may have to be parsed.
 
@@ -83,11 +80,11 @@ def _containment(parsed: bool, network: bool) -> Rule:
     """
 
     def cost(args: tuple[Value, ...], result: Value) -> int:
-        prefix = _prefix_bytes(args[0])
+        prefix = size_of(args[0])
         total = part(prefix, REPLACE_FACTOR)
         if network:
             total += part(prefix, STRING_FACTOR) + 1
-        return total if parsed else total + part(size(args[1]), STRING_FACTOR)
+        return total if parsed else total + part(size_of(args[1]), STRING_FACTOR)
 
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
         total = scaled(Range(1, _MOST_BYTES), REPLACE_FACTOR)

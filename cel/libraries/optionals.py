@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..errors import CelRuntimeError
 from ..library import Function
@@ -10,7 +11,7 @@ from ..types import BOOL, list_of, optional_of, parameter
 from ..values import NONE, Duration, Optional, Timestamp, Value
 from ..values_time import TIMESTAMP_MIN
 from .costs import nothing
-from .declare import function, method, only
+from .declare import function, method, no_overload, only
 
 _V = parameter("V")
 _OPTIONAL = optional_of(_V)
@@ -47,9 +48,9 @@ def _last(values: Sequence[Value]) -> Optional:
     return Optional(values[-1]) if values else NONE
 
 
-def _unwrap(optionals: Sequence[Optional]) -> list[Value]:
+def _unwrap(name: str, optionals: Sequence[Optional]) -> list[Value]:
     if any(type(optional) is not Optional for optional in optionals):
-        raise CelRuntimeError("no such overload")
+        raise no_overload(name, "list")
     return [optional.value for optional in optionals if optional.present]
 
 
@@ -82,6 +83,6 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     only("first", method("list_first", (_LIST,), _OPTIONAL, _first)),
     only("last", method("list_last", (_LIST,), _OPTIONAL, _last)),
-    only("optional.unwrap", function("optional_unwrap", (_OPTIONALS,), _LIST, _unwrap)),
-    only("unwrapOpt", method("optional_unwrapOpt", (_OPTIONALS,), _LIST, _unwrap)),
+    only("optional.unwrap", function("optional_unwrap", (_OPTIONALS,), _LIST, partial(_unwrap, "optional.unwrap"))),
+    only("unwrapOpt", method("optional_unwrapOpt", (_OPTIONALS,), _LIST, partial(_unwrap, "unwrapOpt"))),
 )

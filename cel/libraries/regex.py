@@ -12,6 +12,7 @@ from ..cost_meter import tick
 from ..errors import CelRuntimeError
 from ..library import Function
 from ..types import BOOL, INT, STRING, list_of
+from ..values import inner_size
 from .costs import regex_search, up_to_size
 from .declare import check_elements, function, method, only
 
@@ -111,8 +112,8 @@ FUNCTIONS: tuple[Function, ...] = (
     Function(
         "matches",
         (
-            function("matches", _TWO, BOOL, _matches, **regex_search()),
-            method("matches_string", _TWO, BOOL, _matches, **regex_search()),
+            function("matches", _TWO, BOOL, _matches, **regex_search(measure=inner_size)),
+            method("matches_string", _TWO, BOOL, _matches, **regex_search(measure=inner_size)),
         ),
     ),
     only("find", method("string_find_string", _TWO, STRING, _find, **regex_search(up_to_size(0)))),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..cost_meter import tick
-from ..errors import CelRuntimeError
+from ..estimate_sizes import ONE, plus, times
 from ..library import Estimate, Function, Operand
 from ..types import BOOL, list_of, parameter
-from ..values import Value, equal
-from .costs import ONE, Rule, plus, size, times
+from ..values import Value, size_of, surely_equal
+from .costs import Rule
 from .declare import check_pairs, function, only
 
 _LISTS = (list_of(parameter("T")), list_of(parameter("T")))
@@ -22,19 +22,12 @@ def _members(values: Sequence[Value]) -> Callable[[Value], bool]:
     if len(kinds) <= 1 and kinds <= _EXACT:
         known = set(values)
         return lambda value: type(value) in kinds and value in known
-    return lambda value: _any_equal(values, value)
+    return lambda value: _anymatches(values, value)
 
 
-def _any_equal(values: Sequence[Value], wanted: Value) -> bool:
+def _anymatches(values: Sequence[Value], wanted: Value) -> bool:
     tick(len(values))
-    return any(_equal(wanted, value) for value in values)
-
-
-def _equal(a: Value, b: Value) -> bool:
-    try:
-        return equal(a, b)
-    except CelRuntimeError:
-        return False
+    return any(surely_equal(wanted, value) for value in values)
 
 
 def _contains(values: Sequence[Value], wanted: Sequence[Value]) -> bool:
@@ -58,7 +51,7 @@ def _pairs(weight: int) -> Rule:
         pairs = times(operands[0].size, operands[1].size)
         return Estimate(plus(ONE, *(pairs,) * weight))
 
-    return {"cost": lambda args, _: 1 + weight * size(args[0]) * size(args[1]), "estimate": estimate}
+    return {"cost": lambda args, _: 1 + weight * size_of(args[0]) * size_of(args[1]), "estimate": estimate}
 
 
 FUNCTIONS: tuple[Function, ...] = (

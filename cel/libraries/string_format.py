@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..errors import CelRuntimeError
 from ..library import Function
 from ..types import DYN, STRING, list_of
-from ..values import Value, type_name
+from ..values import Value, inner_size, type_name
 from .costs import per_length
 from .declare import check_length, method, only
 from .format_clauses import CLAUSES, fail
@@ -78,5 +78,5 @@ def _print(letter: str, value: Value, precision: int) -> str:
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    only("format", method("string_format", (STRING, list_of(DYN)), STRING, _format, **per_length())),
+    only("format", method("string_format", (STRING, list_of(DYN)), STRING, _format, **per_length(measure=inner_size))),
 )

@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import CelRuntimeError
-from ..library import Estimate, Function, Operand, Range
+from ..estimate_sizes import FREE, UNKNOWN, scaled
+from ..library import UNBOUNDED, Estimate, Function, Operand, Range
 from ..types import BOOL, INT, STRING, list_of
-from .costs import (
-    REPLACE_FACTOR,
-    STRING_FACTOR,
-    UNBOUNDED,
-    UNKNOWN,
-    Rule,
-    literal_int,
-    of_size,
-    part,
-    per_length,
-    scaled,
-    search,
-    size,
-    traversal,
-)
+from ..values import inner_size, size_of, type_name
+from .costs import REPLACE_FACTOR, STRING_FACTOR, Rule, literal_int, of_size, part, per_length, search, traversal
 from .declare import check_elements, check_length, function, method, no_overload, only
 from .quoting import quote
 
@@ -97,9 +85,10 @@ def _trim(text: str) -> str:
     return text.strip(_SPACES)
 
 
-def _join(texts: Sequence[str], separator: str = "") -> str:
+def _join(texts: Sequence[str], *given: str) -> str:
     if any(type(text) is not str for text in texts):
-        raise no_overload("join", "list")
+        raise no_overload("join", "list", *map(type_name, given))
+    separator = given[0] if given else ""
     check_length(sum(map(len, texts)) + max(0, len(texts) - 1) * len(separator))
     return separator.join(texts)
 
@@ -113,8 +102,8 @@ def _split_size(operands: tuple[Operand, ...]) -> Range:
 
 def _joined_size(operands: tuple[Operand, ...]) -> Range:
     """The elements, and a separator between each two."""
-    count, each = operands[0].size, operands[0].element or UNKNOWN
-    between = operands[1].size if len(operands) > 1 else Range(0, 0)
+    count, each = operands[0].size, operands[0].element or (UNKNOWN if operands[0].type.name == "list" else FREE)
+    between = operands[1].size if len(operands) > 1 else FREE
     return Range(
         _clip(count.min * each.min + max(0, count.min - 1) * between.min),
         _clip(count.max * each.max + max(0, count.max - 1) * between.max),
@@ -130,14 +119,18 @@ def _join_rule() -> Rule:
         result = _joined_size(operands)
         return Estimate(scaled(result, STRING_FACTOR), result)
 
-    return {"cost": lambda args, result: part(size(result), REPLACE_FACTOR), "estimate": estimate}
+    return {"cost": lambda args, result: part(size_of(result), REPLACE_FACTOR), "estimate": estimate}
 
 
 def _replaced_size(operands: tuple[Operand, ...]) -> Range:
-    """From the most that replacing can shorten to the most that it can lengthen."""
+    """From the most that replacing can shorten to the most that it can lengthen.
+
+    As cel-go has it, an occurrence that is longer than the text shortens nothing.
+    """
     text, old, new = (operand.size for operand in operands[:3])
+    shortens = old.max > new.min or not old.max
     return Range(
-        min(text.min, _all_replaced(text.min, old.max, new.min)) if old.max else _all_replaced(text.min, 0, new.min),
+        _all_replaced(text.min, old.max, new.min) if shortens else text.min,
         max(text.max, _all_replaced(text.max, old.min, new.max)),
     )
 
@@ -155,14 +148,16 @@ def _quoted_size(operands: tuple[Operand, ...]) -> Range:
 
 _TWO = (STRING, STRING)
 _STRINGS = list_of(STRING)
+_AFFIX = per_length(index=1, measure=inner_size)
+_QUOTE = per_length(result=_quoted_size, measure=inner_size)
 _SAME_SIZE = per_length(result=of_size(0))
 _REPLACE = per_length(REPLACE_FACTOR, result=_replaced_size)
 _SPLIT = per_length(REPLACE_FACTOR, result=_split_size)
 
 FUNCTIONS: tuple[Function, ...] = (
     only("contains", method("contains_string", _TWO, BOOL, lambda text, part: part in text, **search())),
-    only("startsWith", method("starts_with_string", _TWO, BOOL, str.startswith, **per_length(index=1))),
-    only("endsWith", method("ends_with_string", _TWO, BOOL, str.endswith, **per_length(index=1))),
+    only("startsWith", method("starts_with_string", _TWO, BOOL, str.startswith, **_AFFIX)),
+    only("endsWith", method("ends_with_string", _TWO, BOOL, str.endswith, **_AFFIX)),
     only("charAt", method("string_char_at_int", (STRING, INT), STRING, _char_at)),
     Function(
         "indexOf",
@@ -209,5 +204,5 @@ FUNCTIONS: tuple[Function, ...] = (
             method("list_join_string", (_STRINGS, STRING), STRING, _join, **_join_rule()),
         ),
     ),
-    only("strings.quote", function("strings_quote", (STRING,), STRING, quote, **per_length(result=_quoted_size))),
+    only("strings.quote", function("strings_quote", (STRING,), STRING, quote, **_QUOTE)),
 )

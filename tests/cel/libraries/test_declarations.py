@@ -6,10 +6,10 @@ import pytest
 
 from drasat.cel import libraries
 from drasat.cel.libraries import all_functions
-from drasat.cel.libraries.costs import part, size, traversed
+from drasat.cel.libraries.costs import part, traversed
 from drasat.cel.library import UNBOUNDED, Operand, Range
 from drasat.cel.types import INT, STRING
-from drasat.cel.values import CelMap, Optional
+from drasat.cel.values import CelMap, Optional, size_of
 
 OVERLOADS = [(function.name, one) for function in all_functions() for one in function.overloads]
 
@@ -76,10 +76,10 @@ def test_estimates_grow_with_their_operands(name, one):
 
 
 def test_sizes_are_characters_elements_and_entries():
-    assert size("\u00e9\u20ac") == 2
-    assert size(b"abc") == 3
-    assert size([1, 2]) == size(CelMap([(1, 2), (3, 4)])) == 2
-    assert size(5) == size(None) == size(Optional(1)) == 1
+    assert size_of("\u00e9\u20ac") == 2
+    assert size_of(b"abc") == 3
+    assert size_of([1, 2]) == size_of(CelMap([(1, 2), (3, 4)])) == 2
+    assert size_of(5) == size_of(None) == size_of(Optional(1)) == 1
 
 
 @pytest.mark.parametrize(
