@@ -13,7 +13,7 @@ def _cluster(devices: int, claims: list[Mapped], nodes: int = 1) -> list[Mapped]
     made: list[Mapped] = [objects.device_class("gpu", f'device.driver == "{DRIVER}"'), objects.device_class("any")]
     for number in range(nodes):
         name = f"node-{number:04d}"
-        gpus = [objects.device(f"gpu-{index:03d}", {"index": index, "numa": index % 2}) for index in range(devices)]
+        gpus = [objects.device(f"gpu-{index:03d}", {"index": index, "numa": index % 5}) for index in range(devices)]
         made += [objects.node(name), objects.resource_slice(name, DRIVER, name, objects.on_node(name), gpus)]
     return made + claims
 
