@@ -46,7 +46,7 @@ class ClaimRef:
             return self.manifest.raw if self.manifest else None
         if self.manifest is None or self.manifest.raw is None:
             return generated_claims.printable(self.claim, RESOURCE_API, as_mapping(self.claim.spec))
-        spec = self.manifest.raw["spec"].get("spec") or {}
+        spec = (self.manifest.raw.get("spec") or {}).get("spec") or {}
         return generated_claims.printable(self.claim, self.manifest.api_version, spec)
 
     @property

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["error", "warning"]
+# A kind, a namespace and a name as the API allows them are shorter.
+_LONGEST_NAME = 400
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,6 +42,8 @@ class InputProblem:
 
     def __str__(self) -> str:
         told = f"{self.kind} {self.name}".strip()
+        if len(told) > _LONGEST_NAME:
+            told = f"{told[: _LONGEST_NAME - 3]}..."
         warning = "warning" if self.severity == "warning" else ""
         return one_line(": ".join(filter(None, [str(self.source), told, warning, self.field, self.message])))
 

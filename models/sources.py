@@ -50,13 +50,18 @@ def _paths(path: str, recursive: bool) -> Iterator[Input]:
     try:
         files = [path] if path == STDIN or not Path(path).is_dir() else _manifest_files(Path(path), recursive)
     except (OSError, ValueError, SourceError) as error:
-        yield Input(path, failure=_told(error))
+        yield Input(_shown(path), failure=_told(error))
         return
     for file in files:
         try:
-            yield Input("<stdin>" if file == STDIN else file, data=_unpacked(_content(file)))
+            yield Input("<stdin>" if file == STDIN else _shown(file), data=_unpacked(_content(file)))
         except (OSError, ValueError, SourceError) as error:
-            yield Input(file, failure=_told(error))
+            yield Input(_shown(file), failure=_told(error))
+
+
+def _shown(path: str) -> str:
+    """Name a file, also where its name holds bytes that are no text."""
+    return path.encode(errors="backslashreplace").decode()
 
 
 def _told(error: Exception) -> str:

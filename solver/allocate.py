@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 
 from ..models.cluster import Cluster
+from ..models.collector import young_only
 from ..models.gates import FeatureGates
 from ..models.units import Unit, joined, units
 from ..problem.demands import POLICIES
@@ -21,6 +22,7 @@ TIME_LIMIT = 60.0
 Progress = Callable[[int, int], None]
 
 
+@young_only()
 def allocate(
     cluster: Cluster,
     *,

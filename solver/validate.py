@@ -10,6 +10,7 @@ from ..cel.environment import TOO_COSTLY
 from ..cel.errors import CelCompileError
 from ..cel.program import Program
 from ..cel.types import DEVICE
+from ..models.collector import young_only
 from ..models.gates import FeatureGates
 from ..models.manifests import InputSource, Manifest, read_manifests
 from ..models.problems import InputProblem
@@ -32,6 +33,7 @@ def validate(
     return found + problems_of(manifests, gates, skip_validation=skip_validation)
 
 
+@young_only()
 def problems_of(
     manifests: Sequence[Manifest], gates: FeatureGates, *, skip_validation: bool = False
 ) -> list[InputProblem]:

@@ -1,15 +1,15 @@
 """Names that are checked in several steps: drivers, pools, qualified names."""
 
 from . import names
-from .findings import Findings, Path, byte_length
+from .findings import LIMIT, Category, Findings, Path, byte_length
 
 
-def check_label(found: Findings, path: Path, text: str) -> None:
+def check_label(found: Findings, path: Path, text: str, category: Category = LIMIT) -> None:
     """Check a required DNS-1123 label."""
     if not text:
-        found.required(path)
+        found.required(path, category=category)
     elif complaints := names.label(text):
-        found.each_invalid(path, text, complaints)
+        found.each_invalid(path, text, complaints, category)
 
 
 def check_subdomain(found: Findings, path: Path, text: str) -> None:

@@ -18,9 +18,12 @@ Expression = tuple[str, str, Purpose]
 
 
 def expressions(kind: str, obj: Any) -> Iterator[Expression]:
-    """Every CEL expression of an object as (field path, text, purpose); none for kinds without CEL."""
+    """Every CEL expression of an object as (field path, text, purpose); none for kinds without CEL.
+
+    ``obj`` is None for one that is ignored: another API may have a kind of the same name.
+    """
     finder = _FINDERS.get(kind)
-    return finder(obj) if finder else iter(())
+    return finder(obj) if finder and obj is not None else iter(())
 
 
 def _selectors(path: Path, selectors: Iterable[DeviceSelector] | None) -> Iterator[Expression]:

@@ -3,7 +3,7 @@
 from ..claims import CapacityRequirements, DeviceDerivedAttribute, DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from .amounts import check_quantity
 from .checked_names import check_fully_qualified, check_label, check_subdomain
-from .findings import STRUCTURE, Findings, Key, Path
+from .findings import LIMIT, STRUCTURE, Findings, Key, Path
 from .selectors import check_expression, check_selectors
 from .taints import check_tolerations
 
@@ -22,7 +22,7 @@ def check_requests(found: Findings, path: Path, requests: tuple[DeviceRequest, .
 
 
 def _check_request(found: Findings, path: Path, request: DeviceRequest) -> None:
-    check_label(found, (*path, "name"), request.name)
+    _check_name(found, (*path, "name"), request.name)
     if request.exactly is None and not request.first_available:
         found.required(path, _FORMS, STRUCTURE)
     if request.exactly is not None and request.first_available:
@@ -33,11 +33,16 @@ def _check_request(found: Findings, path: Path, request: DeviceRequest) -> None:
         _check_alternatives(found, (*path, "firstAvailable"), request.first_available)
 
 
+def _check_name(found: Findings, path: Path, name: str) -> None:
+    """Results say ``request`` or ``request/alternative``, which must stay readable whatever else is lifted."""
+    check_label(found, path, name, STRUCTURE if not name or "/" in name else LIMIT)
+
+
 def _check_alternatives(found: Findings, path: Path, alternatives: tuple[DeviceSubRequest, ...]) -> None:
     found.at_most(path, alternatives, ALTERNATIVES_MAX)
     found.unique(path, (alternative.name for alternative in alternatives), ("name",), STRUCTURE)
     for index, alternative in enumerate(alternatives):
-        check_label(found, (*path, index, "name"), alternative.name)
+        _check_name(found, (*path, index, "name"), alternative.name)
         _check_wish(found, (*path, index), alternative)
 
 
@@ -60,7 +65,7 @@ def _check_mode(found: Findings, path: Path, mode: str, count: int) -> None:
     if mode == "ExactCount" and count <= 0:
         # Zero devices can be allocated (CLM-1), fewer cannot.
         detail = "must be greater than zero"
-        found.invalid((*path, "count"), count, detail, STRUCTURE if count < 0 else "limit")
+        found.invalid((*path, "count"), count, detail, STRUCTURE if count < 0 else LIMIT)
 
 
 def _check_capacity(found: Findings, path: Path, capacity: CapacityRequirements) -> None:

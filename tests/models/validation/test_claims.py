@@ -37,7 +37,7 @@ FORM_ROWS = [
         {"spec devices": {"requests": [{"name": "a", "exactly": EXACTLY}] * 2}},
         f'structure {REQUESTS}[1].name: Duplicate value: "a"',
     ),
-    row("request name missing", only(name="", exactly=EXACTLY), f"{REQUESTS}[0].name: Required value"),
+    row("request name missing", only(name="", exactly=EXACTLY), f"structure {REQUESTS}[0].name: Required value"),
     row(
         "request name shape",
         only(name="A_b", exactly=EXACTLY),
@@ -67,11 +67,13 @@ FORM_ROWS = [
         alternatives("a", "a"),
         f'structure {REQUESTS}[0].firstAvailable[1].name: Duplicate value: "a"',
     ),
-    row("alternative name missing", alternatives(""), f"{REQUESTS}[0].firstAvailable[0].name: Required value"),
+    row(
+        "alternative name missing", alternatives(""), f"structure {REQUESTS}[0].firstAvailable[0].name: Required value"
+    ),
     row(
         "alternative name shape",
         alternatives("a/b"),
-        f'{REQUESTS}[0].firstAvailable[0].name: Invalid value: "a/b": a lowercase RFC 1123 label',
+        f'structure {REQUESTS}[0].firstAvailable[0].name: Invalid value: "a/b": a lowercase RFC 1123 label',
     ),
 ]
 WISHES = [
