@@ -1,0 +1,58 @@
+"""The garbage collector while very many objects are made that stay: it would walk them all again and again."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+# So many collections of middle age never come.
+_NEVER = 2**31 - 1
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Do without it while nothing becomes garbage but what reference counts free."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Full:
+    """Full collections, which are off while anybody wants them off."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._unwanted = 0
+        self._threshold = gc.get_threshold()
+
+    def off(self) -> None:
+        """Off until as many times on again."""
+        with self._lock:
+            if not self._unwanted:
+                self._threshold = gc.get_threshold()
+                gc.set_threshold(*self._threshold[:2], _NEVER)
+            self._unwanted += 1
+
+    def on(self) -> None:
+        """The opposite of ``off``."""
+        with self._lock:
+            self._unwanted -= 1
+            if not self._unwanted:
+                gc.set_threshold(*self._threshold)
+
+
+_full = _Full()
+
+
+@contextmanager
+def young_only() -> Iterator[None]:
+    """Look for garbage among new objects only. May be nested, and entered by several threads."""
+    _full.off()
+    try:
+        yield
+    finally:
+        _full.on()
