@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from .collector import young_only
 from .core import Namespace, Node, Pod
 from .gates import FeatureGates
 from .identity import ObjectKey, key_of
@@ -77,6 +78,7 @@ class Cluster:
     _usages: dict[bool, Usage] = field(default_factory=dict)
 
     @classmethod
+    @young_only()
     def build(cls, manifests: Iterable[Manifest]) -> "Cluster":
         """Index manifests; of two objects of one kind and name the later counts."""
         read = tuple(manifests)
@@ -150,14 +152,16 @@ class Cluster:
         key = gates.partitionable_devices, gates.compatibility_groups, rules, stable
         index = self._indexes.pools.get(key)
         if index is None:
-            index = self._indexes.pools[key] = PoolIndex(self.slices, gates, self.taint_rules)
+            with young_only():
+                index = self._indexes.pools[key] = PoolIndex(self.slices, gates, self.taint_rules)
         return index
 
     def usage(self, gates: FeatureGates) -> Usage:
         """What the claims' allocations hold under these gates, built at the first call and kept."""
         sharing = gates.consumable_capacity
         if sharing not in self._usages:
-            self._usages[sharing] = Usage.of(self.claims.values(), gates)
+            with young_only():
+                self._usages[sharing] = Usage.of(self.claims.values(), gates)
         return self._usages[sharing]
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,14 +17,19 @@ class OpenNodes:
     def __init__(self, positions: Sequence[int], ledger: Ledger) -> None:
         self.failed: dict[int, Attempt] = {}
         self._ledger = ledger
-        self._open = list(positions)
+        # Negative, so that the first nodes are last: those fail most, and the end of a list is where to take from.
+        self._open = sorted(-position for position in positions)
         self._watchers: dict[PoolId, set[int]] = defaultdict(set)
         self._seen = ledger.changes
 
     def __iter__(self) -> Iterator[int]:
         """Yield the nodes to try; ``fail`` may be called meanwhile."""
         self._reopen()
-        yield from tuple(self._open)
+        index = len(self._open)
+        while index:
+            last = self._open[index - 1]
+            yield -last
+            index = bisect_left(self._open, last)
 
     def fail(self, positions: Iterable[tuple[int, Attempt, Iterable[PoolId]]]) -> None:
         """Leave nodes out until one of their pools changes."""
@@ -32,11 +37,11 @@ class OpenNodes:
             self.failed[position] = attempt
             for pool in pools:
                 self._watchers[pool].add(position)
-        self._open = [position for position in self._open if position not in self.failed]
+            del self._open[bisect_left(self._open, -position)]
 
     def _reopen(self) -> None:
         for pool in self._ledger.changed_since(self._seen):
             for position in self._watchers.pop(pool, ()):
                 if self.failed.pop(position, None) is not None:
-                    insort(self._open, position)
+                    insort(self._open, -position)
         self._seen = self._ledger.changes
