@@ -49,10 +49,11 @@ def _writable(stream: TextIO | None) -> TextIO:
 
 def _failed(error: Exception) -> int:
     from ..models.problems import InputError
+    from ..peers.errors import PeerError
 
     if isinstance(error, InputError):
         complain(*map(str, error.problems))
-    elif isinstance(error, UsageError):
+    elif isinstance(error, UsageError | PeerError):
         complain(str(error))
     elif isinstance(error, OSError):
         complain(": ".join(filter(None, [str(error.filename or ""), error.strerror or str(error)])))

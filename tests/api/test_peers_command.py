@@ -54,3 +54,13 @@ def test_build_says_in_one_line_what_is_missing(drasat, monkeypatch):
     monkeypatch.setattr(building, "build", fail)
     done = drasat("peers", "build")
     assert (done.code, done.out, done.err) == (2, "", "drasat: the kube-scheduler peer needs Go to be built\n")
+
+
+def test_allocating_without_the_peer_says_in_one_line_what_to_do(drasat, examples, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked = ("allocate", "-f", examples / "whole-gpus", "--engine", "kube-scheduler", "--cel-errors", "kube")
+    done = drasat(*asked)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("drasat: the kube-scheduler peer ")
+    assert "drasat peers build" in done.err
+    assert len(done.err.splitlines()) == 1
