@@ -9,7 +9,7 @@ from ..models.claims import AllocationResult
 from ..models.identity import ObjectKey, PoolId
 from ..models.pools import Pool, PoolDevice
 from ..models.quantity import Quantity
-from ..models.usage import Usage
+from ..models.usage import Hold, Usage
 from .records import InUse, joined_groups
 from .shapes import NodeView, group_set
 
@@ -59,21 +59,20 @@ class Ledger:
         return known[2]
 
     def _number(self, view: NodeView) -> InUse:
-        usage = self.usage
-        used = [(number, device) for number, device in enumerate(view.devices) if usage.in_use(device.id)]
+        holds = self.usage.holds
+        held = [(number, found) for number, device in enumerate(view.devices) if (found := holds(device.id))]
+        shares = {number: count for number, found in held if (count := _shares(found))}
         return InUse(
-            frozenset(number for number, device in used if usage.is_dedicated(device.id)),
-            {number: shares for number, device in used if (shares := self._shares(device))},
-            {row: amount for number, device in used for row, amount in self._consumed(view, number, device)},
+            frozenset(number for number, found in held if shares.get(number, 0) < len(found)),
+            shares,
+            {row: amount for number in shares for row, amount in self._consumed(view, number)},
             tuple(amount for pool in view.pools for amount in self._available(pool)),
             tuple(self._group_state(view, pool, name) for pool, name in view.shape.groups.sets),
         )
 
-    def _shares(self, device: PoolDevice) -> int:
-        return sum(hold.share_id is not None for hold in self.usage.holds(device.id))
-
-    def _consumed(self, view: NodeView, number: int, device: PoolDevice) -> Iterable[tuple[int, int]]:
-        consumed = self.usage.consumed_on(device.id)
+    def _consumed(self, view: NodeView, number: int) -> Iterable[tuple[int, int]]:
+        """Only shares consume."""
+        consumed = self.usage.consumed_on(view.devices[number].id)
         rows = view.shape.capacities.rows.get(number, ())
         names = view.shape.capacities.names
         return ((row, consumed[names[row]]) for row in rows if consumed.get(names[row]))
@@ -112,3 +111,7 @@ class Ledger:
                 if consumption.counter_set == set_name:
                     state = joined_groups(state, group_set(consumption, bits))
         return state
+
+
+def _shares(holds: Iterable[Hold]) -> int:
+    return sum(hold.share_id is not None for hold in holds)

@@ -66,8 +66,11 @@ class Profiles:
         """Write down what can be seen, beside the names; all of it where a value fails every expression (CEL-3)."""
         attributes = device.attributes or {}
         seen, hidden = self._split(driver, names)
-        if not all(self._is_readable(attributes[name]) for name in hidden):
-            seen = names
+        for name in hidden:
+            # Plain texts are by far the most and never wrong; as keys they would only fill the memory.
+            if attributes[name].string is None and not self._is_readable(attributes[name]):
+                seen = names
+                break
         return _encode(
             (
                 [attributes[name] for name in seen],
@@ -88,9 +91,6 @@ class Profiles:
         return found
 
     def _is_readable(self, attribute: DeviceAttribute) -> bool:
-        # Plain texts are by far the most and never wrong; as keys they would only fill the memory.
-        if attribute.string is not None:
-            return True
         known = self._readable.get(attribute)
         if known is None:
             known = self._readable[attribute] = is_readable(attribute)

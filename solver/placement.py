@@ -21,6 +21,8 @@ from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure,
 from .reasons import device_reasons, misfit_reasons, node_classes
 from .refusals import refusals
 
+_encode = msgspec.msgpack.Encoder().encode
+
 
 @dataclass(slots=True)
 class _Candidates:
@@ -44,7 +46,8 @@ class Placer:
         self._deadline = deadline
         self._timed_out = False
         self._made: dict[ObjectKey, AllocationResult] = {}
-        self._candidates: dict[bytes, _Candidates] = {}
+        self._suited: dict[bytes, tuple[list[int], tuple[Misfit, ...]]] = {}
+        self._candidates: dict[tuple[bytes, bytes], _Candidates] = {}
 
     def place(self, unit: Unit) -> UnitOutcome:
         """Find a node and devices for a unit, and commit them."""
@@ -129,15 +132,17 @@ class Placer:
         """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2)."""
         earlier = [*self._earlier(unit)]
         spec = unit.pod.spec if unit.pod else None
-        key = msgspec.msgpack.encode(
+        place = _encode(
             (
                 spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations),
                 [allocation.node_selector for allocation in earlier],
-                [claim.spec for claim in _claims(asked)],
             )
         )
+        key = place, _encode([claim.spec for claim in _claims(asked)])
         if key not in self._candidates:
-            positions, misfits = self._suitable(spec, earlier)
+            if place not in self._suited:
+                self._suited[place] = self._suitable(spec, earlier)
+            positions, misfits = self._suited[place]
             self._candidates[key] = _Candidates(OpenNodes(positions, self._ledger), misfits)
         return self._candidates[key]
 
