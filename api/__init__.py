@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .comparing import ComparisonResult, compare
     from .functions import allocate, load, validate
     from .models.cluster import Cluster
     from .models.gates import FeatureGates
@@ -21,10 +22,12 @@ _HOMES = {
     "AllocationInterrupted": ".results",
     "AllocationResult": ".results",
     "Cluster": ".models.cluster",
+    "ComparisonResult": ".comparing",
     "FeatureGates": ".models.gates",
     "InputError": ".models.problems",
     "ValidationResult": ".results",
     "allocate": ".functions",
+    "compare": ".comparing",
     "load": ".functions",
     "validate": ".functions",
 }
@@ -33,10 +36,12 @@ __all__ = [
     "AllocationInterrupted",
     "AllocationResult",
     "Cluster",
+    "ComparisonResult",
     "FeatureGates",
     "InputError",
     "ValidationResult",
     "allocate",
+    "compare",
     "load",
     "validate",
 ]

@@ -1,14 +1,21 @@
-"""The public function ``compare``, its result document and its result."""
+"""The public function ``compare`` and its result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from .documents import API_VERSION, Outcome, Reason
-from .models.base import Model
+from .comparison_documents import (
+    ComparisonDocument,
+    EngineAnswer,
+    LeftOver,
+    RequestDevices,
+    UnitSide,
+    UnitSides,
+)
+from .documents import Outcome, Reason
 from .models.cluster import Cluster
 from .models.gates import FeatureGates
 from .models.units import Unit
@@ -21,77 +28,6 @@ if TYPE_CHECKING:
     from .solver.compare import Comparison, EngineRun
     from .solver.compare_units import UnitComparison
     from .solver.outcome import UnitOutcome
-
-
-class LeftOver(Model, omit_defaults=False):
-    """Devices in all, devices that nobody holds, and nodes all of whose own devices are free."""
-
-    devices: int
-    free: int
-    whole_nodes: int
-
-
-class EngineAnswer(Model, omit_defaults=False):
-    """One engine's answer as a whole; ``version`` is that of a peer, empty for engines of drasat itself."""
-
-    engine: str
-    version: str
-    outcome: Outcome
-    admitted: int
-    steps: int
-    left: LeftOver
-    verified: bool
-
-
-class RequestDevices(Model, omit_defaults=False):
-    """What a request (``name`` or ``name/alternative``) of a claim got, as ``driver/pool/device``."""
-
-    claim: str
-    request: str
-    devices: tuple[str, ...]
-
-
-class UnitSide(Model, omit_defaults=False):
-    """One engine's answer to a unit, and how it relates to that of the first engine."""
-
-    engine: str
-    relation: Relation
-    outcome: Outcome
-    node: str | None
-    requests: tuple[RequestDevices, ...]
-    reasons: tuple[Reason, ...]
-
-
-class UnitSides(Model, omit_defaults=False):
-    """A pod, or a loose claim (``pod`` is null), with all answers; ``request`` is the first that got something else."""
-
-    pod: str | None
-    claims: tuple[str, ...]
-    relation: Relation
-    claim: str
-    request: str
-    sides: tuple[UnitSide, ...]
-
-
-class ComparisonDocument(Model, kw_only=True, omit_defaults=False):
-    """What ``compare -o json`` prints. ``parting`` is the first unit with which the answers part.
-
-    ``sameVerdict``: outcome and number of admitted units agree among the engines that were done in time (``decided``:
-    all were); ``identical``: every unit got the same node and devices everywhere.
-    """
-
-    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
-    kind: Literal["ComparisonResult"] = "ComparisonResult"
-    same_verdict: bool
-    identical: bool
-    decided: bool
-    asked: int
-    engines: tuple[EngineAnswer, ...]
-    parting: UnitSides | None
-    units: tuple[UnitSides, ...]
-    feature_gates: dict[str, bool]
-    cel_errors: str
-    timings: dict[str, list[float]] | msgspec.UnsetType = msgspec.UNSET
 
 
 class ComparisonResult(Result):

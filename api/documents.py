@@ -5,7 +5,7 @@ Shapes only grow within ``v1alpha1``. Field names are those of the documents, so
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -104,20 +104,3 @@ class ValidationDocument(Model, kw_only=True, omit_defaults=False):
     kind: Literal["ValidationResult"] = "ValidationResult"
     valid: bool
     problems: tuple[ValidationProblem, ...]
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of every result document (published as ``docs/results.schema.json``)."""
-    references, definitions = msgspec.json.schema_components(
-        [AllocationDocument, ValidationDocument], ref_template="#/$defs/{name}"
-    )
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Result documents of drasat",
-        "oneOf": list(references),
-        "$defs": definitions,
-    }
-
-
-if __name__ == "__main__":
-    print(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())

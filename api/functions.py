@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["allocate", "load", "validate"]
 
+_DEFAULT_POLICIES = {"kube-scheduler": "kube"}
+
 
 def allocate(
     cluster: Cluster,
@@ -29,7 +31,7 @@ def allocate(
     claims: Sequence[str] | None = None,
     engine: str = "auto",
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
-    cel_errors: str = "strict",
+    cel_errors: str | None = None,
     time_limit: float | None = 60.0,
     seed: int = 0,
     timings: bool = False,
@@ -56,6 +58,7 @@ def allocate(
     cel_errors
         What a CEL run-time error on a candidate does: ``kube`` (the allocation fails when the search gets there),
         ``strict`` (such a device is never used; if nothing fits without it the outcome is ``Error``) or ``skip``.
+        Default: ``strict``, but ``kube`` for the engine kube-scheduler, which knows nothing else.
     time_limit
         Seconds for everything; None for no limit. Units not decided in time are ``Unknown``.
     seed
@@ -85,7 +88,7 @@ def allocate(
             claims=claims,
             engine=engine,
             feature_gates=feature_gates,
-            cel_errors=cel_errors,
+            cel_errors=cel_errors or _DEFAULT_POLICIES.get(engine, "strict"),
             time_limit=time_limit,
             seed=seed,
             progress=progress,

@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from .comparing import compare
-from .documents import API_VERSION, Outcome
-from .models.base import Model
+from .comparison_documents import SweepDocument, SweepEngine, SweepPoint
 from .results import Result
 
 if TYPE_CHECKING:
     import pandas
 
     from .comparing import ComparisonResult
-
-
-class SweepEngine(Model, omit_defaults=False):
-    """One engine at one size; ``seconds`` is the median."""
-
-    engine: str
-    outcome: Outcome
-    admitted: int
-    steps: int
-    seconds: float
-
-
-class SweepPoint(Model, omit_defaults=False):
-    """One size; engines that ran out of time at a smaller one are missing."""
-
-    size: int
-    asked: int
-    engines: tuple[SweepEngine, ...]
-
-
-class SweepDocument(Model, kw_only=True, omit_defaults=False):
-    """What ``compare --sweep -o json`` prints. The only document with wall times that are not asked for."""
-
-    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
-    kind: Literal["SweepResult"] = "SweepResult"
-    sweep: str
-    same_verdict: bool
-    decided: bool
-    points: tuple[SweepPoint, ...]
 
 
 class SweepResult(Result):

@@ -35,7 +35,12 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
-    cel_errors: options.CelErrorPolicy = options.CelErrors.STRICT,
+    cel_errors: Annotated[
+        options.CelErrors | None,
+        typer.Option(
+            help="What a CEL run-time error on a candidate does. [default: strict; engine kube-scheduler: kube]"
+        ),
+    ] = None,
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
@@ -61,7 +66,7 @@ def command(
             selector=selector,
             engine=engine,
             feature_gates=gates,
-            cel_errors=cel_errors.value,
+            cel_errors=cel_errors.value if cel_errors else None,
             time_limit=limit,
             seed=seed,
             timings=timings,

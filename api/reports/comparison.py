@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 from ..solver.compare_units import Relation
 
 if TYPE_CHECKING:
-    from ..comparing import ComparisonDocument, EngineAnswer, UnitSide, UnitSides
-    from ..sweeping import SweepDocument, SweepEngine, SweepPoint
+    from ..comparison_documents import (
+        ComparisonDocument,
+        EngineAnswer,
+        SweepDocument,
+        SweepEngine,
+        SweepPoint,
+        UnitSide,
+        UnitSides,
+    )
 
 HEADERS = ("engine", "outcome", "admitted", "devices", "steps", "time", "free devices", "whole nodes")
 UNIT_HEADERS = ("pod", "claims", "engine", "outcome", "node", "devices", "relation")

@@ -8,7 +8,7 @@ import pytest
 
 import drasat
 from drasat import scenarios
-from drasat.documents import schema
+from drasat.schema import schema
 
 SCHEMA = "docs/results.schema.json"
 
@@ -57,7 +57,7 @@ def test_documents_match_the_published_schema(cluster, examples):
 
 
 def test_the_published_schema_is_current(examples):
-    """Renew with ``python -m drasat.documents > docs/results.schema.json``."""
+    """Renew with ``python -m drasat.schema > docs/results.schema.json``."""
     assert json.loads((examples.parent / SCHEMA).read_text()) == json.loads(json.dumps(schema()))
 
 
@@ -110,3 +110,13 @@ def test_validation_results_show_themselves():
     pytest.importorskip("pandas")
     assert list(result.to_frame()["kind"].unique()) == ["DeviceClass"]
     assert "A_" in result._repr_html_()
+
+
+@pytest.mark.parametrize("kind", ["AllocationResult", "ValidationResult", "ComparisonResult", "SweepResult"])
+def test_every_document_is_in_the_schema(kind):
+    kinds = [
+        definition["properties"]["kind"]["enum"]
+        for definition in schema()["$defs"].values()
+        if "apiVersion" in definition.get("properties", {})
+    ]
+    assert [kind] in kinds
