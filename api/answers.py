@@ -13,12 +13,12 @@ from .documents import (
     ClaimAnswer,
     FallenDevices,
     NodeClass,
-    Outcome,
     Reason,
     RequestTable,
     UnitAnswer,
     ValidationDocument,
     ValidationProblem,
+    outcome_of,
 )
 from .models.base import api_name
 from .models.claims import AllocationResult
@@ -37,7 +37,7 @@ _NODES_NAMED = 5
 def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> AllocationDocument:
     """The document of an ``allocate``."""
     return AllocationDocument(
-        outcome=_outcome(found.outcome),
+        outcome=outcome_of(found.outcome),
         engine=found.engine,
         units=tuple(_unit(unit) for unit in found.units),
         feature_gates=found.gates.to_dict(),
@@ -78,7 +78,7 @@ def _unit(found: UnitOutcome) -> UnitAnswer:
     return UnitAnswer(
         pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
         node=found.node,
-        outcome=_outcome(found.outcome),
+        outcome=outcome_of(found.outcome),
         reasons=tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in found.reasons),
         claims=tuple(
             ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key)) for ref in claims
@@ -118,8 +118,3 @@ def _manifest(ref: ClaimRef, allocation: AllocationResult) -> dict[str, Any]:
     version = ref.manifest.api_version if ref.manifest else RESOURCE_API
     source = ref.manifest.source if ref.manifest else Source("", 0)
     return claim_manifest(Manifest("ResourceClaim", version, ref.claim, ref.raw, source), allocation)
-
-
-def _outcome(text: str) -> Outcome:
-    outcome: Outcome = msgspec.convert(text, Outcome)
-    return outcome

@@ -15,7 +15,7 @@ from .comparison_documents import (
     UnitSide,
     UnitSides,
 )
-from .documents import Outcome, Reason
+from .documents import Reason, outcome_of
 from .models.cluster import Cluster
 from .models.gates import FeatureGates
 from .models.units import Unit
@@ -142,7 +142,7 @@ def _engine(run: EngineRun) -> EngineAnswer:
     return EngineAnswer(
         engine=run.engine,
         version=run.version,
-        outcome=_outcome(run.answer.outcome),
+        outcome=outcome_of(run.answer.outcome),
         admitted=run.admitted,
         steps=run.answer.statistics.steps,
         left=LeftOver(devices=run.left.devices, free=run.left.free, whole_nodes=run.left.whole_nodes),
@@ -171,7 +171,7 @@ def _side(engine: str, relation: Relation, answer: UnitOutcome) -> UnitSide:
     return UnitSide(
         engine=engine,
         relation=relation,
-        outcome=_outcome(answer.outcome),
+        outcome=outcome_of(answer.outcome),
         node=answer.node,
         requests=tuple(
             RequestDevices(claim=claim, request=request, devices=tuple("/".join(device) for device in devices))
@@ -179,8 +179,3 @@ def _side(engine: str, relation: Relation, answer: UnitOutcome) -> UnitSide:
         ),
         reasons=tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in answer.reasons),
     )
-
-
-def _outcome(text: str) -> Outcome:
-    outcome: Outcome = msgspec.convert(text, Outcome)
-    return outcome

@@ -16,6 +16,12 @@ API_VERSION: Final = "drasat.dev/v1alpha1"
 Outcome = Literal["Allocated", "Unallocatable", "Error", "Unknown"]
 
 
+def outcome_of(text: str) -> Outcome:
+    """The solver's outcome as the documents' type."""
+    outcome: Outcome = msgspec.convert(text, Outcome)
+    return outcome
+
+
 class Reason(Model, omit_defaults=False):
     """Why something could not be allocated: a stable id, the claim (``namespace/name``) and a sentence."""
 
