@@ -61,9 +61,6 @@ class ComparisonResult(Result):
         answers = ", ".join(f"{one.engine}: {one.outcome}, {one.admitted} admitted" for one in self.document.engines)
         return f"ComparisonResult({answers})"
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
-
 
 def compare(
     cluster: Cluster,

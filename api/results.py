@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """A document, as a dict, as JSON or as YAML."""
+    """A document, as a dict, as JSON, as YAML, and as a table."""
 
     document: msgspec.Struct
 
@@ -34,6 +34,13 @@ class Result:
         from .models.writing import to_yaml
 
         return to_yaml([self.to_dict()])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The main table of the result."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False))
 
 
 class AllocationResult(Result):
@@ -74,9 +81,6 @@ class AllocationResult(Result):
         done = sum(unit.outcome == "Allocated" for unit in self.units)
         return f"AllocationResult({self.outcome}, {done} of {len(self.units)} units allocated)"
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
-
 
 class AllocationInterrupted(KeyboardInterrupt):
     """Ctrl-C during ``allocate``; ``result`` holds what was decided by then, the other units are ``Unknown``."""
@@ -114,6 +118,3 @@ class ValidationResult(Result):
         fields = ("severity", "source", "kind", "name", "field", "message")
         rows = [[getattr(problem, field) for field in fields] for problem in self.document.problems]
         return pandas.DataFrame(rows, columns=list(fields))
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))

@@ -44,9 +44,6 @@ class SweepResult(Result):
         ]
         return pandas.DataFrame(rows, columns=["size", "engine", "outcome", "admitted", "steps", "seconds"])
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
-
 
 def parse_sweep(text: str) -> tuple[str, tuple[int, ...]]:
     """Read ``NAME`` or ``NAME=8,16,32``. Raises ``ValueError``, one line."""
