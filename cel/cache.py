@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import TypeVar
 
 from .errors import CelCompileError
+from .parser import require_text
 from .program import Program
 from .selector import Selector
-from .type_text import parse_type
+from .type_text import declared_types
 from .types import Type
 
 T = TypeVar("T")
@@ -23,15 +24,12 @@ def compile(text: str, variables: Mapping[str, Type | str] | None = None, *, che
     Lists and maps may be written with values of several types, as in standard CEL; in selectors Kubernetes forbids it.
     With ``check=False`` the text is parsed but not type-checked. Raises ``CelCompileError``.
     """
-    declared = {
-        name: parse_type(type_) if isinstance(type_, str) else type_ for name, type_ in (variables or {}).items()
-    }
-    return _or_raise(_program(text, tuple(declared.items()), check))
+    return _or_raise(_program(require_text(text), tuple(declared_types(variables).items()), check))
 
 
 def compile_selector(text: str) -> Selector:
     """The selector of a text; ``CelCompileError`` (CEL-5, CEL-6)."""
-    return _or_raise(_selector(text))
+    return _or_raise(_selector(require_text(text)))
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)

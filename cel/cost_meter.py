@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
 from time import monotonic
+from typing import TypeVar
 
 from .errors import CelCostError, CelDeadlineError
+
+T = TypeVar("T")
 
 COST_LIMIT = 1_000_000
 
@@ -56,8 +60,9 @@ current = _Current()
 def tick(steps: int) -> None:
     """Tell the running evaluation that a function has done so many steps of work its cost does not show.
 
-    To be called every thousand steps or so by functions whose work may grow faster than their cost. Raises
-    ``CelDeadlineError`` when the deadline has passed, ``CelCostError`` when no deadline ends absurd work.
+    A step takes about a microsecond. To be called every thousand steps or so by functions whose work may grow faster
+    than their cost. Raises ``CelDeadlineError`` when the deadline has passed, ``CelCostError`` when no deadline ends
+    absurd work.
     """
     meter = current.meter
     if meter is None:
@@ -68,4 +73,15 @@ def tick(steps: int) -> None:
     meter.check_deadline()
 
 
-_MOST_STEPS = 20_000_000
+def paced(values: Iterable[T]) -> Iterator[T]:
+    """The values, with a tick at every thousand or so."""
+    for number, value in enumerate(values, 1):
+        if number % PACE == 0:
+            tick(PACE)
+        yield value
+
+
+# A second or two of work beyond what the cost shows.
+_MOST_STEPS = 1_500_000
+PACE = 1024
+"""How many steps pass between two ticks."""

@@ -16,7 +16,7 @@ from .libraries import FUNCTIONS
 from .library import Function, Range
 from .operators import OPERATORS
 from .parser import parse
-from .type_text import parse_type
+from .type_text import declared_types
 from .types import ANY, BOOL, DEVICE, DYN, Type, full_name
 from .validators import validate
 
@@ -102,8 +102,5 @@ def generic_environment(
     A type is a ``Type`` or the text of one, e.g. ``map(string, list(int))``, ``dyn``, ``kubernetes.Quantity``;
     CelCompileError for a text that is none. ``functions`` come on top of those of the libraries.
     """
-    declared = {
-        name: parse_type(type_) if isinstance(type_, str) else type_ for name, type_ in (variables or {}).items()
-    }
-    declarations = Declarations.of([*_OPERATORS, *FUNCTIONS, *functions], declared)
+    declarations = Declarations.of([*_OPERATORS, *FUNCTIONS, *functions], declared_types(variables))
     return Environment(declarations, sizes, mixed_literals=mixed_literals)

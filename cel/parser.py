@@ -37,12 +37,19 @@ def parse(text: str, functions: frozenset[str] = frozenset(), names: frozenset[s
     is linear in the length, which is at most 10,240 bytes (CLM-6); that bounds the number of tokens too.
     """
     try:
-        length = len(text.encode())
+        length = len(require_text(text).encode())
     except UnicodeEncodeError as error:
         raise CelCompileError.at("", [Issue(0, f"invalid unicode code point at {error.start}")]) from None
     if length > MAX_BYTES:
         raise CelCompileError(f"Too long: may not be more than {MAX_BYTES} bytes")
     return _Parser(text, functions, names).run()
+
+
+def require_text(text: str) -> str:
+    """The text of an expression as it is; CelCompileError for what is no text, whatever annotations say."""
+    if isinstance(text, str):
+        return text
+    raise CelCompileError(f"an expression must be a string, not {type(text).__name__}")
 
 
 class _Parser(TokenReader):

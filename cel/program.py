@@ -15,7 +15,7 @@ from .compile_stack import on_fresh_stack
 from .compile_tree import Compiled, compile_tree
 from .cost_meter import COST_LIMIT, Meter, current
 from .environment import Environment, dra_environment, generic_environment
-from .errors import CelError
+from .errors import CelError, CelRuntimeError
 from .library import Range
 from .parser import parse
 from .types import DYN, Type
@@ -102,7 +102,7 @@ class Program:
         """Evaluate, and say what it cost; never raises."""
         meter = Meter(limit, deadline)
         try:
-            value = _on_any_stack(lambda: self._counted(meter, self._values(inputs or {})))
+            value = _on_any_stack(lambda: self._counted(meter, self._values({} if inputs is None else inputs)))
         except CelError as error:
             return Outcome(None, error, meter.cost)
         return Outcome(value, None, meter.cost)
@@ -122,6 +122,8 @@ class Program:
         return _on_any_stack(lambda: compiled.run(compiled.frame(None, values)))
 
     def _values(self, inputs: Mapping[str, Any]) -> list[Value]:
+        if not isinstance(inputs, Mapping):
+            raise CelRuntimeError(f"inputs must be a mapping of names to values, not {type(inputs).__name__}")
         return [from_native(inputs[name]) if name in inputs else ABSENT for name in self._names]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from . import types
 from .declarations import TYPE_NAMES
 from .errors import CelCompileError
 from .types import DYN, Type
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*")
 _TOKEN = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*|[(),]")
 _NAMES = {name: type_ for name, type_ in TYPE_NAMES.items() if not type_.params and name != "type"} | {
     "dyn": DYN,
@@ -27,8 +29,31 @@ def parse_type(text: str) -> Type:
         parsed = parser.type(MAX_DEPTH)
         parser.expect("")
     except ValueError:
-        raise CelCompileError(f"not a type: {text[:100]}") from None
+        raise CelCompileError(f"not a type: {text!r:.100}") from None
     return parsed
+
+
+def declared_types(variables: Mapping[str, Type | str] | None) -> dict[str, Type]:
+    """Variables with their types, which may be given as text; CelCompileError for what is no name or no type."""
+    if variables is None:
+        return {}
+    if not isinstance(variables, Mapping):
+        raise CelCompileError(f"variables must be a mapping of names to types, not {type(variables).__name__}")
+    return {_name(name): _declared(type_) for name, type_ in variables.items()}
+
+
+def _name(name: object) -> str:
+    if isinstance(name, str) and _VARIABLE.fullmatch(name):
+        return name
+    raise CelCompileError(f"not the name of a variable: {name!r:.100}")
+
+
+def _declared(type_: object) -> Type:
+    if isinstance(type_, Type):
+        return type_
+    if isinstance(type_, str):
+        return parse_type(type_)
+    raise CelCompileError(f"not a type: {type_!r:.100}")
 
 
 class _TypeParser:

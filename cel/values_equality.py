@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from .cost_meter import tick
+from .cost_meter import PACE, tick
 from .errors import CelCostError, CelRuntimeError
 from .values_core import BY_REFERENCE, CelMap, Optional, TypeValue, UInt, Value, runtime_type
 from .values_time import Duration, Timestamp
@@ -14,8 +14,6 @@ _NUMBERS = frozenset({int, float, UInt})
 _LISTS = frozenset({list, tuple})
 _ORDERED = frozenset({bool, int, UInt, float, str, bytes, Timestamp, Duration})
 _MISSING = object()
-# How many pairs a deep comparison looks at before it asks whether the deadline has passed.
-_STRIDE = 1024
 
 
 def equal(a: Value, b: Value) -> bool:
@@ -129,24 +127,29 @@ def _equal_deep(top: _Pairs) -> bool:
     if top is None:
         return False
     stack, seen = [iter(top)], 0
-    while stack:
-        for a, b in stack[-1]:
-            seen += 1
-            if seen % _STRIDE == 0:
-                tick(_STRIDE)
-            nested = _PAIRS.get(type(a))
-            if nested is None:
-                if not _equal_or_error(a, b):
+    try:
+        while stack:
+            for a, b in stack[-1]:
+                seen += 1
+                if seen == PACE:
+                    seen = 0
+                    tick(PACE)
+                nested = _PAIRS.get(type(a))
+                if nested is None:
+                    if not _equal_or_error(a, b):
+                        return False
+                    continue
+                pairs = nested(a, b)
+                if pairs is None:
                     return False
-                continue
-            pairs = nested(a, b)
-            if pairs is None:
-                return False
-            stack.append(iter(pairs))
-            break
-        else:
-            stack.pop()
-    return True
+                stack.append(iter(pairs))
+                break
+            else:
+                stack.pop()
+        return True
+    finally:
+        # Short comparisons count too, for there may be many.
+        tick(seen)
 
 
 def _equal_or_error(a: Value, b: Value) -> bool:

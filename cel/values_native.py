@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .errors import CelRuntimeError
+from .errors import CelError, CelRuntimeError
 from .values import INT_MAX, INT_MIN, NANOS, UINT_MAX, CelMap, Duration, Timestamp, UInt, Value, put_key, runtime_type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,7 +21,13 @@ def from_native(value: Any) -> Value:
     becomes a timestamp, ``timedelta`` a duration. Raises ``CelRuntimeError`` for anything else, and for numbers out
     of range.
     """
-    return _convert(value, 0)
+    try:
+        return _convert(value, 0)
+    except (CelError, RecursionError):
+        raise
+    except Exception as error:
+        # Mappings of others may fail in any way.
+        raise CelRuntimeError(f"value of type {type(value).__name__} cannot be read: {error!r}") from None
 
 
 def _convert(value: Any, depth: int) -> Value:
@@ -92,6 +98,8 @@ _CONVERSIONS: dict[type, Callable[[Any, int], Value]] = {
     list: _list,
     tuple: _list,
     dict: _map,
+    Timestamp: lambda value, _depth: Timestamp.checked(value.ns),
+    Duration: lambda value, _depth: Duration.checked(value.ns),
     datetime: _datetime,
     timedelta: _timedelta,
 }

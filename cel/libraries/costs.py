@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias, TypedDict
 
+from ..cost_meter import PACE, tick
 from ..estimate_sizes import ONE, UNKNOWN, plus, scaled, times
 from ..library import Estimate, Operand, Range
 from ..syntax import Literal
@@ -25,6 +26,8 @@ REPLACE_FACTOR = 0.2
 REGEX_FACTOR = 0.25
 LIST_CREATION = 10
 _MOST_SEEN = 4_000_000
+# Values counted in the time of a step.
+_QUICK = 4
 _TEXTS = frozenset({STRING, BYTES})
 
 
@@ -126,6 +129,8 @@ def traversed(value: Value) -> int:
     while pending and seen < _MOST_SEEN:
         one = pending.pop()
         seen += 1
+        if seen % PACE == 0:
+            tick(PACE // _QUICK)
         kind = type(one)
         if kind in _PARTS:
             pending.extend(_PARTS[kind](one))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import NoReturn, TypeAlias
 
+from ..cost_meter import PACE, tick
 from ..errors import CelRuntimeError
 from ..values import CelMap, Duration, Timestamp, TypeValue, UInt, Value, type_name
 from .declare import check_length
@@ -115,6 +116,8 @@ def _container(value: Value, precision: int) -> str:
                 break
             text = part if type(part) is _Text else _scalar(part)
             written.append(text)
+            if len(written) % PACE == 0:
+                tick(PACE)
             length += len(text)
             check_length(length)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..cost_meter import paced
 from ..library import Function
 from ..types import BOOL, DYN
 from ..values import Value, surely_equal
@@ -11,7 +12,7 @@ from .declare import method, only
 
 def _includes(value: Value, wanted: Value) -> bool:
     values = value if type(value) in (list, tuple) else (value,)
-    return any(surely_equal(one, wanted) for one in values)
+    return any(surely_equal(one, wanted) for one in paced(values))
 
 
 FUNCTIONS: tuple[Function, ...] = (

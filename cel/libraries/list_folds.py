@@ -7,6 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from ..cost_meter import paced
 from ..errors import CelRuntimeError
 from ..library import Function
 from ..types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
@@ -34,7 +35,7 @@ def _extreme(name: str, sign: int, values: Sequence[Value]) -> Value:
     if len(set(map(type, values))) == 1 and type(values[0]) is not float:
         return (max if sign > 0 else min)(values)
     best = values[0]
-    for value in values:
+    for value in paced(values):
         if _order(value, best) == sign:
             best = value
     return best
@@ -48,7 +49,7 @@ def _check_ordered(name: str, values: Sequence[Value]) -> None:
 
 def _is_sorted(values: Sequence[Value]) -> bool:
     _check_ordered("isSorted", values)
-    return all(_order(a, b) <= 0 for a, b in pairwise(values))
+    return all(_order(a, b) <= 0 for a, b in paced(pairwise(values)))
 
 
 def _add_int(numbers: Sequence[int]) -> int:
@@ -100,11 +101,11 @@ def _sum(zero: Value, values: Sequence[Value]) -> Value:
 
 
 def _index_of(values: Sequence[Value], wanted: Value) -> int:
-    return next((index for index, value in enumerate(values) if surely_equal(value, wanted)), -1)
+    return next((index for index, value in enumerate(paced(values)) if surely_equal(value, wanted)), -1)
 
 
 def _last_index_of(values: Sequence[Value], wanted: Value) -> int:
-    return next((index for index in range(len(values) - 1, -1, -1) if surely_equal(values[index], wanted)), -1)
+    return next((index for index in paced(range(len(values) - 1, -1, -1)) if surely_equal(values[index], wanted)), -1)
 
 
 def _extremes(name: str, sign: int) -> Function:

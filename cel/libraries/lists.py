@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..cost_meter import tick
+from ..cost_meter import paced, tick
 from ..errors import CelRuntimeError
 from ..estimate_sizes import plus
 from ..library import UNBOUNDED, Estimate, Function, Operand, Overload, Range
@@ -42,7 +42,7 @@ def _flatten(values: Sequence[Value], depth: int = 1) -> Sequence[Value]:
 
 def _flat_once(values: Sequence[Value]) -> list[Value]:
     flat: list[Value] = []
-    for value in values:
+    for value in paced(values):
         if type(value) in (list, tuple):
             check_elements(len(flat) + len(value))
             flat.extend(value)
