@@ -11,13 +11,20 @@ _NEVER = 2**31 - 1
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Do without it while nothing becomes garbage but what reference counts free."""
+    """Do without it while nothing becomes garbage but what reference counts free.
+
+    What was made meanwhile is then old: it is not walked once more for being new.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            # What somebody else has frozen must stay so.
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
