@@ -96,11 +96,17 @@ class FeatureGates:
         return (base or cls.all_on()).with_(dict(_parse_pair(pair) for pair in pairs if pair))
 
     def with_(self, switches: Mapping[str, bool]) -> "FeatureGates":
-        """Switch the named gates; group names as in ``parse``. Raises ``ValueError`` for unknown names."""
+        """Switch the named gates; group names as in ``parse``.
+
+        Raises ``ValueError`` for unknown names and values that are no booleans.
+        """
         unknown = [name for name in switches if name not in GATES and name not in _GROUPS]
         if unknown:
             known = ", ".join([*_GROUPS, *GATES])
             raise ValueError(f"unknown feature gate {unknown[0]!r}, known are: {known}")
+        vague = [name for name, value in switches.items() if not isinstance(value, bool)]
+        if vague:
+            raise ValueError(f"bad value {switches[vague[0]]!r} of feature gate {vague[0]!r}, expected True or False")
         state = {name: name in self.enabled for name in GATES}
         for group, stage in _GROUPS.items():
             if group in switches:

@@ -1,15 +1,15 @@
 """Manifests: what was read, with the typed v1 object, the mapping as read, and its place."""
 
-import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .collector import paused
 from .conversion import ConversionError, to_v1
 from .defaults import with_defaults
 from .documents import read_documents
+from .generated_names import GeneratedNames
 from .kinds import KINDS, ApiObject, Kind, group_of
 from .plain import plain_data
 from .problems import InputProblem, Source
@@ -29,8 +29,8 @@ class Manifest:
     """An object as read.
 
     ``object`` is in v1 shape with the API's defaults (CLM-1), None for a kind that is ignored.
-    ``raw`` is the mapping as read, in its own ``api_version``; it is None for ResourceSlices, of
-    which a cluster has too many to keep twice.
+    ``raw`` is the mapping as read, in its own ``api_version``, with a name if it had a ``generateName``
+    only; it is None for ResourceSlices, of which a cluster has too many to keep twice.
     """
 
     kind: str
@@ -48,23 +48,16 @@ def read_manifests(
     Nothing in the input raises: what cannot be read is among the problems.
     """
     reader = _Reader()
-    with _paused_collector():
+    with paused():
         for read in open_sources(sources, recursive):
             reader.read(read)
-    ignored = Counter(manifest.kind for manifest in reader.manifests if manifest.object is None)
+    ignored = Counter(_ignored_kind(manifest) for manifest in reader.manifests if manifest.object is None)
     return reader.manifests, reader.problems, ignored
 
 
-@contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Keep the garbage collector from walking millions of new objects again and again; none is garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def _ignored_kind(manifest: Manifest) -> str:
+    """Name the kind, with the version if it is a kind of ours in another API: it may be misspelt."""
+    return f"{manifest.kind} of {manifest.api_version}" if manifest.kind in KINDS else manifest.kind
 
 
 class _Reader:
@@ -74,6 +67,7 @@ class _Reader:
         self.manifests: list[Manifest] = []
         self.problems: list[InputProblem] = []
         self._shared = SharedValues()
+        self._names = GeneratedNames()
 
     def read(self, read: Input) -> None:
         """Read one file, or the objects of one iterable."""
@@ -141,6 +135,7 @@ class _Reader:
 
     def _known(self, known: Kind, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
         version = api_version.rpartition("/")[2]
+        mapping = self._names.named(kind, mapping)
         try:
             read, found = to_object(to_v1(kind, version, mapping), known.model)
         except ConversionError as error:

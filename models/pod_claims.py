@@ -71,7 +71,10 @@ class PodClaims:
             self._taken[namespace].add(name)
 
     def claims_of(self, pod: Pod) -> tuple[ClaimRef, ...]:
-        """The claims of the pod's entries in their order; an entry for which none was needed is left out."""
+        """The claims of the pod's entries in their order, one that several entries name only once.
+
+        An entry for which none was needed is left out.
+        """
         known = {status.name: status for status in (pod.status.resource_claim_statuses if pod.status else None) or ()}
         found = []
         for entry in pod.spec.resource_claims or ():
@@ -80,7 +83,10 @@ class PodClaims:
                 found.append(self._by_spec(pod, entry))
             elif status.resource_claim_name:
                 found.append(self._owned(pod, entry, status.resource_claim_name))
-        return tuple(found)
+        once: dict[ObjectKey, ClaimRef] = {}
+        for ref in found:
+            once.setdefault(ref.key, ref)
+        return tuple(once.values())
 
     def existing(self, key: ObjectKey, entry: str = "") -> ClaimRef:
         """A claim by its name."""

@@ -15,9 +15,10 @@ from ..models.gates import FeatureGates
 from ..models.manifests import InputSource, Manifest, read_manifests
 from ..models.problems import InputProblem
 from ..models.validation import Purpose, expressions
-from ..models.validation.findings import quote
+from ..models.validation.findings import byte_length, quote
 from ..models.validation.inputs import validate_manifests
 from ..models.validation.references import input_problem
+from ..models.validation.selectors import EXPRESSION_MAX
 from ..problem.derived import check_type
 
 
@@ -51,7 +52,8 @@ def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem
     """CLM-6, CEL-5: what admission says of expressions."""
     for manifest in manifests:
         for field, text, purpose in expressions(manifest.kind, manifest.object):
-            message = _refusal(text, purpose)
+            # What is empty or too long has been refused for that.
+            message = _refusal(text, purpose) if text.strip() and byte_length(text) <= EXPRESSION_MAX else None
             if message is not None:
                 yield input_problem(manifest, field, message)
 

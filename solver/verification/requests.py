@@ -92,7 +92,7 @@ def _problems(asked: Asked, classes: Mapping[str, DeviceClass], gates: FeatureGa
         yield "PRE-2", "capacity is requested, and that feature is off"
     if asked.derived_attributes and not gates.derived_attributes:
         yield "PRE-3", "attributes are derived, and that feature is off"
-    if any(selector.cel is None or not selector.cel.expression for selector in asked.selectors or ()):
+    if any(selector.cel is None for selector in asked.selectors or ()):
         yield "PRE-4", "a selector has no expression"
     if isinstance(asked, ExactDeviceRequest) and asked.admin_access is not None and not gates.admin_access:
         yield "PRE-5", "admin access is requested, and that feature is off"
