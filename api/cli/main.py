@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -42,8 +43,14 @@ def root(
 
 
 def program_name() -> str:
-    """How the user called us: ``kubectl drasat`` for the plug-in's file name."""
-    return "kubectl drasat" if Path(sys.argv[0]).name.startswith("kubectl") else "drasat"
+    """How the user called us: ``kubectl drasat`` for the plug-in's file name.
+
+    Shells complete that as the one word it is, and variables with a blank in their names do not exist.
+    """
+    if not Path(sys.argv[0]).name.startswith("kubectl"):
+        return "drasat"
+    completion = "_KUBECTL_DRASAT_COMPLETE" in os.environ or any(word.endswith("-completion") for word in sys.argv[1:])
+    return "kubectl-drasat" if completion else "kubectl drasat"
 
 
 def main() -> NoReturn:

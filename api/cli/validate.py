@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..results import ValidationResult
 from . import options
 from .exits import Exit, write, write_lines
+
+if TYPE_CHECKING:
+    from ..results import ValidationResult
 
 
 class ReportFormat(StrEnum):
