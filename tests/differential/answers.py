@@ -16,7 +16,6 @@ from drasat.solver.attempts import Ending, Engine, Session
 from drasat.solver.backtracking import Backtracking
 from drasat.solver.kube_scheduler import KubeSchedulerEngine
 
-
 # Seconds for one attempt of one engine: some of the random clusters need 2^n steps, which both would take.
 PATIENCE = 5.0
 
