@@ -202,7 +202,7 @@ class _Checker(CheckerBase):
 
     def _select(self, step: Select, target: Type, place: int) -> Walk[Type]:
         return self.keep(step.pos, field_type(self, step.pos, target, step.field, step.optional))
-        yield
+        yield  # Steps are visited as generators.
 
     def _has(self, node: syntax.Has) -> Walk[Type]:
         target = yield node.operand

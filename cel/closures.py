@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from .closures_base import ABSENT, Closure, Frame
+from .closures_bind import bind_closure, lazy_closure
 from .closures_fast import fast_binary, fast_path
 from .closures_literals import list_closure, map_closure
 from .closures_select import check_key, present, select, select_optional
@@ -49,16 +50,7 @@ class Emitter:
 
     def read_lazy(self, slot: int) -> Closure:
         """A variable of ``cel.bind``, computed when first read."""
-
-        def run(frame: Frame) -> Value:
-            value = frame[slot]
-            if type(value) is _Pending:
-                value = frame[slot] = value.settle(frame)
-            if type(value) is _Failed:
-                raise value.error
-            return value
-
-        return run
+        return lazy_closure(slot)
 
     def observed(self, bare: Closure, own: int) -> Closure:
         """An attribute where its value is used; ``own`` is what that costs."""
@@ -191,12 +183,7 @@ class Emitter:
 
     def bind(self, slot: int, init: Closure, body: Closure) -> Closure:
         """``cel.bind``: ``init`` is computed when the variable is first read, once."""
-
-        def run(frame: Frame) -> Value:
-            frame[slot] = _Pending(init)
-            return body(frame)
-
-        return run
+        return bind_closure(slot, init, body)
 
     def fallback(self, operand: Closure, other: Closure, unwrap: bool) -> Closure:
         """``operand.or(other)``, or ``orValue`` with ``unwrap``: ``other`` only where there is no value."""
@@ -224,30 +211,3 @@ class Emitter:
     def hit(self, run: Closure, cost: int) -> Closure:
         """A predicate that costs so much more where it holds."""
         return run
-
-
-class _Pending:
-    """A variable of ``cel.bind`` that nothing has read."""
-
-    __slots__ = ("init",)
-
-    def __init__(self, init: Closure) -> None:
-        self.init = init
-
-    def settle(self, frame: Frame) -> Value:
-        """The value, or what stands for its error."""
-        try:
-            return self.init(frame)
-        except CelCostError:
-            raise
-        except CelRuntimeError as error:
-            return _Failed(error)
-
-
-class _Failed:
-    """A variable of ``cel.bind`` whose value is an error."""
-
-    __slots__ = ("error",)
-
-    def __init__(self, error: CelRuntimeError) -> None:
-        self.error = error

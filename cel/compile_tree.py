@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from .closures import Emitter, Step
@@ -78,15 +79,10 @@ def compile_tree(
 class _Compiler(Builder):
     """One pass over a tree."""
 
-    def __init__(
-        self,
-        variables: Sequence[str],
-        functions: Mapping[str, Sequence[Overload]],
-        overloads: Mapping[int, Sequence[Overload]],
-        emitter: Emitter,
-    ) -> None:
-        super().__init__(variables, functions, overloads, emitter)
-        self.handlers: dict[type, Callable[[Any], Walk[Code] | Code]] = {
+    @cached_property
+    def handlers(self) -> dict[type, Callable[[Any], Walk[Code] | Code]]:
+        """What visits the nodes of each class."""
+        return {
             Literal: self._literal, Ident: self._ident, ListLiteral: self._list, MapLiteral: self._map,
             Struct: self._struct, Unary: self._unary, Chain: self._chain, Logical: self._logical,
             Conditional: self._conditional, Call: self._call, Has: self._has, Bind: self._bind,

@@ -10,7 +10,7 @@ from . import types
 from .checker import Checked, check
 from .declarations import OBJECTS, Declarations
 from .errors import CelCompileError
-from .estimate import COST_LIMIT, estimate
+from .estimate import estimate
 from .estimate_sizes import Path, SizeOf, device_sizes
 from .libraries import FUNCTIONS
 from .library import Function, Range
@@ -23,6 +23,7 @@ from .validators import validate
 # In the order of cel-go: where the type of an operand is still open, the first overload that fits decides it.
 _OPERATORS = [Function(one.name, tuple(sorted(one.overloads, key=lambda overload: overload.id))) for one in OPERATORS]
 TOO_COSTLY = "too complex, exceeds cost limit"
+"""What the API server says of new expressions that may cost more than ``COST_LIMIT`` (CLM-6)."""
 
 
 def no_sizes(path: Path) -> Range | None:
@@ -46,7 +47,7 @@ class Environment:
         """Parse, check and validate an expression.
 
         Raises CelCompileError with all complaints, cel-go's texts (cel.md 1.3). What it may cost is not looked at:
-        the scheduler itself refuses only what exceeds the limit as it runs; see ``estimate`` and ``require_cost``.
+        the scheduler itself refuses only what exceeds the limit as it runs; see ``estimate``.
         """
         declared = self.declarations
         tree = parse(text, declared.dotted_functions, declared.dotted_names)
@@ -60,11 +61,6 @@ class Environment:
     def estimate(self, checked: Checked) -> Range:
         """The least and the most that evaluating may cost; ``UNBOUNDED`` where a size is not limited."""
         return estimate(checked, self.sizes)
-
-    def require_cost(self, checked: Checked, limit: int = COST_LIMIT) -> None:
-        """What the API server asks of new expressions (CLM-6): CelCompileError where the estimate is over the limit."""
-        if self.estimate(checked).max > limit:
-            raise CelCompileError(TOO_COSTLY)
 
     def _require_result(self, checked: Checked) -> None:
         if self.results is not None and checked.type not in self.results:

@@ -190,7 +190,7 @@ class _Estimator(EstimatorBase):
             return Subject(plus(target.cost, ONE), type_)
         cost = ONE if target.type.name in _FIELDS else FREE
         return Subject(plus(target.cost, cost), type_, path=below(target.path, step.field))
-        yield
+        yield  # Steps are visited as generators.
 
     def _has(self, node: syntax.Has) -> Walk[Subject]:
         """Presence costs nothing beyond its operand: Kubernetes has it so."""

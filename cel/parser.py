@@ -10,16 +10,14 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from . import brackets, literals
-from .brackets import Bracket, Kind, unexpected, unexpected_comma
-from .brackets_close import CLOSE
+from .brackets import unexpected, unexpected_comma
+from .brackets_open import OpenBrackets
 from .errors import CelCompileError, Issue
 from .lexer import Token
-from .precedence import LEVELS, Expression, Misplaced, TooDeep
+from .precedence import LEVELS, Misplaced, TooDeep
 from .syntax import Ident, Literal, Node, Select
-from .tokens import TokenReader
 
 MAX_BYTES = 10_240
-MAX_NESTING = 250
 
 RESERVED = frozenset(
     {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"}
@@ -52,50 +50,40 @@ def require_text(text: str) -> str:
     raise CelCompileError(f"an expression must be a string, not {type(text).__name__}")
 
 
-class _Parser(TokenReader):
-    def __init__(self, text: str, functions: frozenset[str], names: frozenset[str]) -> None:
-        super().__init__(text)
-        self._functions = functions
-        self._names = names
-        self._stack: list[Bracket] = []
-
+class _Parser(OpenBrackets):
     def run(self) -> Node:
-        self._open(brackets.ROOT)
-        while self._stack:
+        self.open(brackets.ROOT)
+        while self.stack:
             token = self.take()
             try:
-                if self._here.complete:
+                if self.here.complete:
                     self._after_operand(token)
                 else:
                     self._at_operand(token)
             except Misplaced:
-                raise self.failure(token, unexpected(self._stack, token, self.peek())) from None
+                raise self.failure(token, unexpected(self.stack, token, self.peek())) from None
             except TooDeep:
                 raise self.refusal("max recursion depth exceeded") from None
         self.finish()
-        return self._result
-
-    @property
-    def _here(self) -> Expression:
-        return self._stack[-1].expression
+        return self.result
 
     # --- where an operand may begin
 
     def _at_operand(self, token: Token) -> None:
         handler = self._OPERANDS.get(token.kind)
-        bracket = self._stack[-1]
+        bracket = self.innermost
         if handler is not None:
             handler(self, token)
         elif token.kind == bracket.kind.closer:
-            self._end_empty(bracket)
+            self.end_empty(bracket)
         elif token.kind == "," and bracket.kind.trailing and self.previous().pos == bracket.pos:
             self.expect(f"'{bracket.kind.closer}'", bracket.kind.closer)
-            self._close(bracket)
+            self.close(bracket)
         else:
             raise Misplaced
 
     def _constant(self, token: Token) -> None:
-        self._here.begin(Literal(_CONSTANTS[token.kind], token.pos))
+        self.here.begin(Literal(_CONSTANTS[token.kind], token.pos))
 
     def _literal(self, token: Token, sign: str = "") -> None:
         try:
@@ -103,19 +91,19 @@ class _Parser(TokenReader):
         except ValueError as error:
             self.report(Issue(token.pos, str(error)))
             value = None
-        self._here.begin(Literal(value, token.pos))
+        self.here.begin(Literal(value, token.pos))
 
     def _minus(self, token: Token) -> None:
         following = self.peek()
-        if following.kind in ("int", "double") and not self._here.minus_pending:
+        if following.kind in ("int", "double") and not self.here.minus_pending:
             self._literal(self.take()._replace(pos=token.pos), "-")
-        elif following.kind not in brackets.OPERAND_KINDS or following.kind == "!" or self._here.not_pending:
+        elif following.kind not in brackets.OPERAND_KINDS or following.kind == "!" or self.here.not_pending:
             raise self.dead_end("-", following)
         else:
-            self._here.prefix("-", token.pos)
+            self.here.prefix("-", token.pos)
 
     def _not(self, token: Token) -> None:
-        self._here.prefix("!", token.pos)
+        self.here.prefix("!", token.pos)
 
     def _leading_dot(self, token: Token) -> None:
         self._name(self.expect(".", "name"), ".")
@@ -124,21 +112,21 @@ class _Parser(TokenReader):
         if token.text in RESERVED:
             self.report(Issue(token.pos, f"reserved identifier: {token.text}"))
         if self.peek().kind == "(":
-            self._open(brackets.CALL, self.take().pos, dot + token.text)
+            self.open(brackets.CALL, self.take().pos, dot + token.text)
         else:
-            self._here.begin(Ident(dot + token.text, token.pos))
+            self.here.begin(Ident(dot + token.text, token.pos))
 
     def _parenthesis(self, token: Token) -> None:
-        self._open(brackets.PARENTHESIS, token.pos)
+        self.open(brackets.PARENTHESIS, token.pos)
 
     def _list(self, token: Token) -> None:
-        self._open(brackets.LIST, token.pos)
+        self.open(brackets.LIST, token.pos)
 
     def _map(self, token: Token) -> None:
-        self._open(brackets.MAP, token.pos)
+        self.open(brackets.MAP, token.pos)
 
     def _mark(self, token: Token) -> None:
-        bracket = self._stack[-1]
+        bracket = self.innermost
         if not bracket.kind.marks or self.previous().kind not in ("[", "{", ","):
             raise Misplaced
         bracket.optional.add(len(bracket.items))
@@ -146,12 +134,12 @@ class _Parser(TokenReader):
     # --- what may follow an operand
 
     def _after_operand(self, token: Token) -> None:
-        bracket = self._stack[-1]
+        bracket = self.innermost
         if token.kind == bracket.kind.closer:
-            self._end_item(bracket)
-            self._close(bracket)
+            self.end_item(bracket)
+            self.close(bracket)
         elif token.kind in LEVELS:
-            self._here.infix(token.kind, token.pos)
+            self.here.infix(token.kind, token.pos)
         elif token.kind in self._FOLLOWERS:
             self._FOLLOWERS[token.kind](self, token)
         else:
@@ -161,24 +149,24 @@ class _Parser(TokenReader):
         if self.peek().kind == "?":
             self.take()
             name = self._field(_FIELD)
-            self._here.step(Select(name, True, token.pos))
+            self.here.step(Select(name, True, token.pos))
         elif self.peek().kind == "name" and self.peek(1).kind == "(":
             name = self.take().text
-            self._open(brackets.METHOD, self.take().pos, name)
+            self.open(brackets.METHOD, self.take().pos, name)
         else:
-            self._here.step(Select(self._field("."), False, token.pos))
+            self.here.step(Select(self._field("."), False, token.pos))
 
     def _field(self, expected: str) -> str:
         return self.expect(expected, "name", "quoted").text.strip("`")
 
     def _subscript(self, token: Token) -> None:
-        self._open(brackets.INDEX, token.pos)
+        self.open(brackets.INDEX, token.pos)
 
     def _brace(self, token: Token) -> None:
-        name = self._here.qualified("")
+        name = self.here.qualified("")
         if name is None:
             raise Misplaced
-        self._open(brackets.STRUCT, token.pos, name[:-1])
+        self.open(brackets.STRUCT, token.pos, name[:-1])
         self._struct_field()
 
     def _struct_field(self) -> None:
@@ -187,63 +175,32 @@ class _Parser(TokenReader):
             return
         if self.peek().kind == "?":
             self.take()
-        self._stack[-1].keys.append(self._field(_FIELD))
+        self.innermost.keys.append(self._field(_FIELD))
         self.expect("':'", ":")
 
     def _question(self, token: Token) -> None:
-        self._here.question(token.pos)
+        self.here.question(token.pos)
 
     def _colon(self, token: Token) -> None:
-        bracket = self._stack[-1]
-        if self._here.awaits_colon:
-            self._here.colon()
+        bracket = self.innermost
+        if self.here.awaits_colon:
+            self.here.colon()
         elif bracket.awaits_colon:
             bracket.key = bracket.end_expression()
-            bracket.expression = Expression(self._names)
+            bracket.expression = self.expression()
         else:
             raise Misplaced
 
     def _comma(self, token: Token) -> None:
-        bracket = self._stack[-1]
+        bracket = self.innermost
         if not bracket.kind.separated:
             raise Misplaced
-        self._end_item(bracket)
-        bracket.expression = Expression(self._names)
+        self.end_item(bracket)
+        bracket.expression = self.expression()
         if bracket.kind is brackets.STRUCT:
             self._struct_field()
         elif bracket.kind.trailing and self.peek().kind == ",":
             raise self.failure(self.peek(), unexpected_comma(bracket, self.peek(), self.peek(1)))
-
-    # --- brackets
-
-    def _open(self, kind: Kind, pos: int = 0, name: str = "") -> None:
-        if len(self._stack) >= MAX_NESTING:
-            raise self.refusal(f"expression recursion limit exceeded: {MAX_NESTING}")
-        self._stack.append(Bracket(kind, Expression(self._names), pos, name))
-
-    def _end_item(self, bracket: Bracket) -> None:
-        if bracket.kind.keyed:
-            if bracket.key is None:
-                raise Misplaced
-            bracket.keys.append(bracket.key)
-            bracket.key = None
-        bracket.items.append(bracket.end_expression())
-
-    def _end_empty(self, bracket: Bracket) -> None:
-        """A closing bracket where an item might begin: nothing was written, or a trailing comma."""
-        before = self.previous()
-        if not bracket.kind.separated or not (
-            before.pos == bracket.pos or (before.kind == "," and bracket.kind.trailing)
-        ):
-            raise Misplaced
-        self._close(bracket)
-
-    def _close(self, bracket: Bracket) -> None:
-        self._stack.pop()
-        if bracket.kind is brackets.ROOT:
-            self._result = bracket.items[0]
-        else:
-            CLOSE[bracket.kind](bracket, self._here, self._functions, self.report)
 
     _OPERANDS: ClassVar[dict[str, Callable[[_Parser, Token], None]]] = {
         **dict.fromkeys(_CONSTANTS, _constant),

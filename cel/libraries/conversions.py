@@ -12,7 +12,7 @@ from ..values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt, Value, size_of
 from ..values_time import NANOS, Duration, Timestamp
 from .costs import STRING_FACTOR, of_size, part, sized
 from .declare import function, only
-from .numbers import format_double, parse_double, parse_integer
+from .numbers import format_bool, format_double, parse_double, parse_integer
 from .time_text import format_duration, format_timestamp, parse_duration, parse_timestamp
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
@@ -110,10 +110,6 @@ def _from_unix(seconds: int) -> Timestamp:
     return Timestamp.checked(seconds * NANOS)
 
 
-def _bool_text(value: bool) -> str:
-    return "true" if value else "false"
-
-
 def _same(value: Value) -> Value:
     return value
 
@@ -155,7 +151,7 @@ _TO_STRING = _conversions(
     "string",
     STRING,
     _from("string", STRING, _same),
-    _from("bool", BOOL, _bool_text),
+    _from("bool", BOOL, format_bool),
     _from("int64", INT, str),
     _from("uint64", UINT, str),
     _from("double", DOUBLE, format_double),

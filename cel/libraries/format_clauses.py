@@ -11,7 +11,7 @@ from ..cost_meter import PACE, tick
 from ..errors import CelRuntimeError
 from ..values import CelMap, Duration, Timestamp, TypeValue, UInt, Value, type_name
 from .declare import check_length
-from .numbers import format_double, format_special
+from .numbers import format_bool, format_double, format_special
 from .quoting import go_quote
 from .time_text import format_duration, format_timestamp
 
@@ -39,19 +39,11 @@ def _nested_double(value: float) -> str:
     return f"{value:.6f}" if special is None else f'"{special}"'
 
 
-def _lower_bool(value: bool) -> str:
-    return "true" if value else "false"
-
-
-def _bool_text(value: bool) -> str:
-    return "true" if value else "false"
-
-
 # What %s prints of a scalar inside a list or a map.
 _NESTED: dict[type, Callable[[Value], str]] = {
     str: go_quote,
     bytes: lambda value: f"b{go_quote(_decoded(value))}",
-    bool: _bool_text,
+    bool: format_bool,
     int: str,
     UInt: str,
     float: _nested_double,

@@ -1,4 +1,4 @@
-"""Numbers in text, as Go reads and writes them."""
+"""Numbers and truth values in text, as Go reads and writes them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ _SPECIAL = re.compile(r"[+-]?inf(?:inity)?|nan", re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _MOST_DIGITS = 4000
 _MOST_CHARACTERS = 10_000
+
+
+def format_bool(value: bool) -> str:
+    """``true`` or ``false``."""
+    return "true" if value else "false"
 
 
 def parse_integer(text: str) -> int | None:

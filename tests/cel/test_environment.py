@@ -7,8 +7,9 @@ import pickle
 import pytest
 
 from drasat import cel
-from drasat.cel.environment import TOO_COSTLY, Environment, dra_environment, generic_environment
+from drasat.cel.environment import Environment, dra_environment, generic_environment
 from drasat.cel.errors import CelCompileError
+from drasat.cel.estimate import COST_LIMIT
 from drasat.cel.library import UNBOUNDED, Function, Overload, Range
 from drasat.cel.type_text import parse_type
 from drasat.cel.types import (
@@ -221,19 +222,7 @@ COSTLY = "device.attributes['a'].b.all(v, device.attributes['a'].b.all(w, device
 def test_costly_expression_compiles_but_exceeds_the_limit() -> None:
     """CLM-6: the limit is for the API server; the scheduler compiles all the same."""
     checked = DEVICE.compile(COSTLY)
-    assert DEVICE.estimate(checked).max > 1_000_000
-    with pytest.raises(CelCompileError) as caught:
-        DEVICE.require_cost(checked)
-    assert str(caught.value) == TOO_COSTLY == "too complex, exceeds cost limit"
-
-
-def test_cost_at_the_limit_is_no_complaint() -> None:
-    checked = DEVICE.compile("device.driver == 'a'")
-    most = DEVICE.estimate(checked).max
-    DEVICE.require_cost(checked)
-    DEVICE.require_cost(checked, limit=most)
-    with pytest.raises(CelCompileError):
-        DEVICE.require_cost(checked, limit=most - 1)
+    assert DEVICE.estimate(checked).max > COST_LIMIT
 
 
 @pytest.mark.parametrize(
