@@ -1,5 +1,6 @@
 """The immutable index of everything that was read."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -40,13 +41,20 @@ def _name(metadata: ObjectMeta) -> str:
     return metadata.name
 
 
-def _sorted_by_key(kind: str, key: Callable[[ObjectMeta], Any], manifests: Iterable[Manifest]) -> dict[Any, Any]:
-    found = {
-        key(manifest.object.metadata): manifest.object
-        for manifest in manifests
-        if manifest.kind == kind and manifest.object is not None
-    }
-    return dict(sorted(found.items()))
+class _Kinds:
+    """Manifests by kind, the ignored ones left out."""
+
+    def __init__(self, manifests: Iterable[Manifest]) -> None:
+        self._objects: dict[str, list[ApiObject]] = defaultdict(list)
+        for manifest in manifests:
+            if manifest.object is not None:
+                self._objects[manifest.kind].append(manifest.object)
+
+    def sorted(self, kind: str, key: Callable[[ObjectMeta], Any]) -> dict[Any, Any]:
+        """The objects of a kind by key, in its order; of several with one key the last."""
+        found = {key(item.metadata): item for item in self._objects[kind]}
+        names = sorted(found)
+        return found if names == list(found) else {name: found[name] for name in names}
 
 
 class _Indexes:
@@ -82,16 +90,17 @@ class Cluster:
     def build(cls, manifests: Iterable[Manifest]) -> "Cluster":
         """Index manifests; of two objects of one kind and name the later counts."""
         read = tuple(manifests)
-        slices = tuple(_sorted_by_key("ResourceSlice", _name, read).values())
+        kinds = _Kinds(read)
+        slices = tuple(kinds.sorted("ResourceSlice", _name).values())
         return cls(
             slices=slices,
-            classes=_sorted_by_key("DeviceClass", _name, read),
-            claims=_sorted_by_key("ResourceClaim", key_of, read),
-            templates=_sorted_by_key("ResourceClaimTemplate", key_of, read),
-            pods=_sorted_by_key("Pod", key_of, read),
-            nodes=_sorted_by_key("Node", _name, read) or _inferred_nodes(slices),
-            namespaces=_sorted_by_key("Namespace", _name, read),
-            taint_rules=tuple(_sorted_by_key("DeviceTaintRule", _name, read).values()),
+            classes=kinds.sorted("DeviceClass", _name),
+            claims=kinds.sorted("ResourceClaim", key_of),
+            templates=kinds.sorted("ResourceClaimTemplate", key_of),
+            pods=kinds.sorted("Pod", key_of),
+            nodes=kinds.sorted("Node", _name) or _inferred_nodes(slices),
+            namespaces=kinds.sorted("Namespace", _name),
+            taint_rules=tuple(kinds.sorted("DeviceTaintRule", _name).values()),
             read=read,
         )
 

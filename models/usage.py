@@ -44,12 +44,12 @@ class Usage:
     @classmethod
     def of(cls, claims: Iterable[ResourceClaim], gates: FeatureGates) -> "Usage":
         """The state that the claims' ``status.allocation`` make (IN-3). Raises ``ValueError`` on a bad quantity."""
-        return cls.empty(gates).with_claims(claims)
+        return cls.empty(gates)._added(_allocated(claims))  # noqa: SLF001 - the class's own
 
     def with_claims(self, claims: Iterable[ResourceClaim]) -> "Usage":
         """With these claims holding what their status says, and nothing else of what they held before."""
-        now = {key_of(claim.metadata): claim.status.allocation if claim.status else None for claim in claims}
-        return self.without(now).plus((key, allocation) for key, allocation in now.items() if allocation)
+        now = list(claims)
+        return self.without(key_of(claim.metadata) for claim in now)._added(_allocated(now))  # noqa: SLF001 - the class's own
 
     def plus(self, allocations: Iterable[tuple[ObjectKey, AllocationResult]]) -> "Usage":
         """With these claims' allocations added; what they held before is given up."""
@@ -130,6 +130,12 @@ class Usage:
 
     def _all(self) -> Iterator[tuple[DeviceId, Hold]]:
         return ((device, hold) for device, holds in self._by_device.items() for hold in holds)
+
+
+def _allocated(claims: Iterable[ResourceClaim]) -> dict[ObjectKey, AllocationResult]:
+    """The allocations that claims have; of several claims with one key the last one counts."""
+    found = {key_of(claim.metadata): claim.status.allocation if claim.status else None for claim in claims}
+    return {key: allocation for key, allocation in found.items() if allocation}
 
 
 def _sum_consumed(holds: Iterable[Hold]) -> Mapping[str, int]:

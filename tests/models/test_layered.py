@@ -47,3 +47,21 @@ def test_agrees_with_a_dictionary(seed):
         mapping, plain = mapping.updated({key: values}), {**plain, key: values}
     assert all(mapping.get(key) == plain.get(key, ()) for key in range(400))
     assert dict(mapping.items()) == {key: values for key, values in plain.items() if values}
+
+
+def test_a_thousand_changes_of_a_large_base_do_not_copy_it_often():
+    mapping = Layered({number: (number,) for number in range(30_000)})
+    bases = set()
+    for number in range(1000):
+        mapping = mapping.updated({number: ()})
+        bases.add(id(mapping._base))
+        assert len(mapping._recent) <= 64
+    assert len(bases) <= 2
+    assert len(mapping._middle) <= 30_000 ** (2 / 3)
+    assert sum(1 for _ in mapping.items()) == 29_000
+
+
+def test_many_first_values_are_a_base_without_empty_ones():
+    mapping = Layered({}).updated({number: (number,) if number % 2 else () for number in range(200)})
+    assert len(mapping._base) == 100
+    assert (mapping.get(1), mapping.get(2)) == ((1,), ())
