@@ -701,6 +701,37 @@ type(1) => 1 1
 {1: 2}[1] => 31 31
 m.map(k, m.map(j, m[j] + k)) => 12 1699
 ls.exists(a, ls.exists_one(c, c == a)) => 2 2942
+[1, 2].sortBy(y, dyn(y)) => 80 81
+ls.sortBy(y, x) => 35 1135
+url(s) == url(s2) => 3 22
+url(s) != url(s2) => 3 22
+format.dns1123Label() == format.uuid() => 3 9
+format.dns1123Label() == format.named(s).value() => 5 11
+format.dns1123Label() != format.uuid() => 3 1844674407370955266
+ip('1.2.3.4') != ip('1.2.3.4') => 3 1844674407370955266
+q != q => 3 1844674407370955266
+dyn([1]).join() => 11 11
+dyn(['a', 'b']).join(',') => 12 12
+x.join() => 1 1
+x.join(s) => 2 692
+optional.of(1) == optional.of(2) => 3 3
+optional.of(s) == optional.of(s2) => 5 1844674407370955268
+optional.of(optional.of(1)) == optional.of(optional.of(1)) => 5 5
+optional.of(i) != optional.none() => 4 4
+l.first() == optional.of(i) => 5 5
+o == optional.of(s) => 4 8
+o.includes('a') => 1 unlimited
+os.includes('a') => 1 6
+optional.of('a').includes('a') => 1 unlimited
+m.includes('a') => 1 12912720851596686856
+md.includes('a') => 1 9223372036854776326
+mm.includes('a') => 1 7378697629483821061
+'a'.replace(s, 'longlonglong').indexOf('l') => 4 5
+'abc'.replace(s, 'longerthanthat').indexOf('l') => 4 8
+'a'.replace('b', 'longerthanthat').indexOf('l') => 2 3
+'abcdefgh'.replace('bcd', '').indexOf('l') => 2 3
+''.replace('', 'bbbbbbbbbbbbbbbbbbbbbbbbbb').indexOf('l') => 3 3
+s.replace(s2, s).indexOf('l') => 3 1043
 """
 
 # The same for made-up expressions, which combine everything with everything.

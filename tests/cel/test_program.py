@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import subprocess
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 
 import pytest
 
 from drasat import cel
-from drasat.cel import CelCompileError, CelError, CelMap, CelRuntimeError, Program, cache, types
+from drasat.cel import (
+    CelCompileError,
+    CelError,
+    CelMap,
+    CelRuntimeError,
+    Duration,
+    Program,
+    Selector,
+    Timestamp,
+    UInt,
+    cache,
+    types,
+)
 
 
 def at_depth(frames, run):
@@ -23,6 +38,23 @@ def at_depth(frames, run):
     while here is not None:
         here, depth = here.f_back, depth + 1
     return deeper(frames - depth)
+
+
+CYCLIC: list[object] = []
+CYCLIC.append(CYCLIC)
+
+
+class Broken(Mapping):
+    """A mapping that cannot be read."""
+
+    def __getitem__(self, key):
+        raise KeyError(key)
+
+    def __iter__(self):
+        raise RuntimeError("broken")
+
+    def __len__(self):
+        return 1
 
 
 VARIABLES = {"i": types.INT, "t": types.BOOL, "l": types.list_of(types.INT), "d": types.DYN}
@@ -90,6 +122,35 @@ class TestEvaluation:
         with pytest.raises(CelRuntimeError, match="unsupported value of type set"):
             cache.compile("x", {"x": "dyn"}).evaluate({"x": {1}})
 
+    @pytest.mark.parametrize(
+        ("value", "message"),
+        [
+            (object(), "unsupported value of type object"),
+            (Decimal("1.5"), "unsupported value of type Decimal"),
+            (range(3), "unsupported value of type range"),
+            (10**400, "integer overflow: a huge number is out of int64"),
+            (UInt(-1), "unsigned integer overflow"),
+            (CYCLIC, "value nested deeper than 100 levels"),
+            ({"a": CYCLIC}, "value nested deeper than 100 levels"),
+            ({(1, 2): 1}, "unsupported key type"),
+            (Broken(), r"value of type Broken cannot be read: RuntimeError\('broken'\)"),
+            (Duration(10**40), "integer overflow"),
+            (Timestamp("now"), "value of type Timestamp cannot be read"),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_each_input_that_is_no_value_has_one_clear_error(self, value, message):
+        with pytest.raises(CelRuntimeError, match=f"^{message}"):
+            cache.compile("x", {"x": "dyn"}).evaluate({"x": value})
+
+    @pytest.mark.parametrize("inputs", [[1], "x", 5, {1}], ids=["list", "str", "int", "set"])
+    def test_inputs_are_a_mapping(self, inputs):
+        with pytest.raises(CelRuntimeError, match=r"^inputs must be a mapping of names to values, not "):
+            cache.compile("x", {"x": "dyn"}).evaluate(inputs)
+
+    def test_numbers_that_are_none_are_values(self):
+        assert math.isnan(cache.compile("x", {"x": "dyn"}).evaluate({"x": math.nan}))
+
     def test_constants_are_not_shared_with_callers(self):
         program = cache.compile("x + [1, 2]", {"x": "list(int)"})
         first = program.evaluate({"x": []})
@@ -144,6 +205,37 @@ class TestCache:
                 cache.compile("1 +")
             tracebacks.append(len(raised.traceback))
         assert len(set(tracebacks)) == 1
+
+    @pytest.mark.parametrize("text", [123, None, b"true", ["1"], {}], ids=lambda value: type(value).__name__)
+    @pytest.mark.parametrize("compile_", [cache.compile, cache.compile_selector, Selector, Program])
+    def test_what_is_no_text_is_refused(self, compile_, text):
+        with pytest.raises(CelCompileError, match=r"^an expression must be a string, not "):
+            compile_(text)
+
+    @pytest.mark.parametrize("text", ["'\ud800'", "\udfff", "1 // \ud83d"], ids=ascii)
+    def test_lone_surrogates_are_refused(self, text):
+        with pytest.raises(CelCompileError, match="invalid unicode code point"):
+            cache.compile(text)
+
+    def test_null_characters_belong_into_strings(self):
+        assert cache.compile("'\0'").evaluate() == "\0"
+        with pytest.raises(CelCompileError, match="token recognition error"):
+            cache.compile("1\0")
+
+    @pytest.mark.parametrize("variables", [5, ["x"], "x"], ids=["int", "list", "str"])
+    def test_variables_are_a_mapping(self, variables):
+        with pytest.raises(CelCompileError, match=r"^variables must be a mapping of names to types, not "):
+            cache.compile("1", variables)
+
+    @pytest.mark.parametrize("name", ["", "a b", "1a", "a.", "\ud800", 5, None], ids=ascii)
+    def test_names_that_are_none_are_refused(self, name):
+        with pytest.raises(CelCompileError, match=r"^not the name of a variable: "):
+            cache.compile("1", {name: "int"})
+
+    @pytest.mark.parametrize("type_", [5, None, b"int", int], ids=lambda value: type(value).__name__)
+    def test_types_are_texts_or_types(self, type_):
+        with pytest.raises(CelCompileError, match=r"^not a type: "):
+            cache.compile("1", {"x": type_})
 
     @pytest.mark.parametrize("type_", ["", "list(", "foo", "map(int)"])
     def test_texts_that_are_no_types_are_refused(self, type_):

@@ -7,7 +7,15 @@ from drasat.cel.errors import CelCostError, CelDeadlineError, CelRuntimeError
 from drasat.cel.libraries import all_functions, regex
 from drasat.cel.libraries.costs import traversed
 from drasat.cel.libraries.declare import MOST_CHARACTERS, MOST_ELEMENTS
-from drasat.cel.values import runtime_type
+from drasat.cel.values import equal, runtime_type
+
+
+@pytest.fixture
+def meter():
+    """The meter of an evaluation that seems to run."""
+    current.meter = Meter()
+    yield current.meter
+    current.meter = None
 
 
 def overload(name, args):
@@ -119,6 +127,63 @@ def test_patterns_that_compile_to_much_are_refused():
         regex.compile_pattern("((a{100}){100}){100}")
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("(a?){500}a{500}b", "a" * 2000),
+        ("(a?){1000}" * 20, "a" * 64),
+        ("a|b", "\u00e9" * 400_000),
+    ],
+    ids=["many states", "large program", "long text"],
+)
+@pytest.mark.parametrize("name", ["matches", "find", "findAll"])
+def test_searches_that_cannot_be_interrupted_are_refused_beforehand(name, pattern, text):
+    """CEL-11: RE2 runs on whatever the deadline is."""
+    with pytest.raises(CelCostError, match="actual cost limit exceeded"):
+        overload(name, [text, pattern]).apply(text, pattern)
+
+
+@pytest.mark.parametrize("pattern", ["(a|b)*c", "^[a-z]{1,63}$", "\\pL+", "(\\w+\\.)+\\w+"])
+def test_what_attributes_hold_is_searched_with_any_pattern_of_their_kind(pattern):
+    assert overload("matches", ["", ""]).apply("b" * 1024, pattern) in (True, False)
+
+
+NESTED = 999
+
+
+@pytest.mark.parametrize(
+    ("pattern", "complaint"),
+    [
+        ("(" * (NESTED + 1) + "a" + ")" * (NESTED + 1), "expression nests too deeply"),
+        ("\\pL" * 201, "expression too large"),
+        ("(a?){1000}" * 900, "pattern too large"),
+    ],
+    ids=["groups", "categories", "repetitions"],
+)
+def test_patterns_that_take_long_to_compile_are_refused(pattern, complaint):
+    with pytest.raises(CelRuntimeError, match=complaint):
+        regex.compile_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(" * NESTED + "a" + ")" * NESTED, "(a)" * 1500, "\\(" * 1500, "[(]" * 1500], ids=lambda text: text[:4]
+)
+def test_groups_in_a_row_do_not_nest(pattern):
+    assert regex.compile_pattern(pattern).size > 0
+
+
+def test_a_search_counts_as_work(meter):
+    overload("matches", ["", ""]).apply("a" * 4000, "(a|b)*c")
+    assert 100 < meter.steps < 10_000
+
+
+def test_every_match_counts_as_work(meter):
+    overload("findAll", ["", ""]).apply("ab" * 200, "z")
+    without = meter.steps
+    overload("findAll", ["", ""]).apply("ab" * 200, "a")
+    assert meter.steps > 2 * without
+
+
 def test_long_patterns_are_not_remembered():
     regex.compile_pattern("abc")
     remembered = regex._remembered.cache_info().currsize
@@ -136,17 +201,54 @@ def test_counting_what_is_shared_many_times_comes_to_an_end():
         ("findAll", "a" * 5000, "a"),
         ("distinct", [[number] for number in range(500)]),
         ("sets.contains", [1.5] * 999, [1]),
+        ("format", "%s", [doubled(20)]),
+        ("flatten", [[0]] * 5000),
+        ("indexOf", [0] * 5000, 1),
+        ("lastIndexOf", [0] * 5000, 1),
+        ("includes", [0] * 5000, 1),
+        ("isSorted", [0] * 5000),
+        ("max", [0.5] * 5000),
+        ("matches", "a" * 5000, "(b|a)*c"),
     ],
     ids=lambda case: case[0],
 )
-def test_the_deadline_holds_inside_a_call(case):
+def test_the_deadline_holds_inside_a_call(case, meter):
+    """CEL-11"""
     name, *args = case
-    current.meter = Meter(deadline=0.0)
-    try:
-        with pytest.raises(CelDeadlineError):
-            overload(name, args).apply(*args)
-    finally:
-        current.meter = None
+    meter.deadline = 0.0
+    with pytest.raises(CelDeadlineError):
+        overload(name, args).apply(*args)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("indexOf", [doubled(40)], doubled(40)),
+        ("includes", [doubled(40)], doubled(40)),
+        ("sets.contains", [doubled(40)], [doubled(40)]),
+        ("distinct", [doubled(40), doubled(40)]),
+        ("format", "%s", [doubled(40)]),
+    ],
+    ids=lambda case: case[0],
+)
+def test_absurd_work_ends_without_a_deadline(case, meter):
+    """CLM-6: comparisons that find nothing do not hide that the budget is spent."""
+    name, *args = case
+    with pytest.raises(CelCostError):
+        overload(name, args).apply(*args)
+
+
+def test_counting_what_is_shared_ends_at_the_deadline(meter):
+    """CEL-11"""
+    meter.deadline = 0.0
+    with pytest.raises(CelDeadlineError):
+        traversed(doubled(40))
+
+
+def test_short_comparisons_add_up(meter):
+    for _ in range(10):
+        equal([[1], [2], [3]], [[1], [2], [3]])
+    assert meter.steps == 60
 
 
 def test_limit_of_characters_is_that_of_the_result():
