@@ -11,6 +11,7 @@ from ..problems import Severity
 
 # What a message quotes is cut here; the API server quotes all of it.
 _QUOTED = 200
+_GO_ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\v": r"\v"}
 
 
 # A limit can be lifted, for allocation still has a meaning without it; a structure cannot.
@@ -42,9 +43,17 @@ class Key(str):
 Path = tuple[str | int, ...]
 
 
+def _cut(text: str) -> str:
+    return text if len(text) <= _QUOTED else text[:_QUOTED] + "..."
+
+
 def _printable(text: str) -> str:
-    shown = text if len(text) <= _QUOTED else text[:_QUOTED] + "..."
-    return shown if shown.isprintable() else json.dumps(shown)[1:-1]
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    """Escape a character as Go does, which has names for a few more than Python."""
+    return _GO_ESCAPES.get(character) or character.encode("unicode_escape").decode()
 
 
 def _plain(value: Any) -> Any:
@@ -59,14 +68,15 @@ def compact_json(value: Any) -> str:
 def quote(value: Any) -> str:
     """Show a value as error messages do: strings in quotes, objects as JSON, all cut to 200 characters."""
     if isinstance(value, str):
-        return json.dumps(_printable(value), ensure_ascii=False) if value.isprintable() else f'"{_printable(value)}"'
-    return _printable(compact_json(value))
+        quoted = _cut(value).replace("\\", r"\\").replace('"', r"\"")
+        return f'"{_printable(quoted)}"'
+    return _printable(_cut(compact_json(value)))
 
 
 def render(path: Path) -> str:
     """Spell the path: ``spec.devices[0].attributes[model].string``."""
     text = "".join(
-        f"[{_printable(str(segment))}]" if isinstance(segment, int | Key) else f".{segment}" for segment in path
+        f"[{_printable(_cut(str(segment)))}]" if isinstance(segment, int | Key) else f".{segment}" for segment in path
     )
     return text.removeprefix(".")
 
@@ -124,7 +134,7 @@ class Findings:
 
     def forbidden(self, path: Path, detail: str, category: Category = LIMIT) -> None:
         """Report a field that may not be set here."""
-        self.error(path, f"Forbidden: {detail}", category)
+        self.error(path, f"Forbidden: {detail}" if detail else "Forbidden", category)
 
     def nested(self, path: Path, problems: Iterable[FieldProblem]) -> None:
         """Report problems whose paths begin at ``path``."""

@@ -43,8 +43,7 @@ _NAME_PART_TEXT = (
     f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME_PART}')"
 )
 _KEY_TEXT = (
-    "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+    f"a valid label key {_NAME_PART_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 )
 _LABEL_VALUE_TEXT = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
@@ -59,8 +58,9 @@ _IDENTIFIER_TEXT = (
 _remember = lru_cache(maxsize=16384)
 
 
-def _too_long(text: str, limit: int) -> Complaints:
-    return (f"must be no more than {limit} bytes",) if byte_length(text) > limit else ()
+def _too_long(text: str, limit: int, unit: str = "bytes") -> Complaints:
+    """Bytes are counted, whatever the API server calls them."""
+    return (f"must be no more than {limit} {unit}",) if byte_length(text) > limit else ()
 
 
 def _shaped(fits: Callable[[str], object], text: str, complaint: str) -> Complaints:
@@ -70,13 +70,14 @@ def _shaped(fits: Callable[[str], object], text: str, complaint: str) -> Complai
 @_remember
 def label(text: str) -> Complaints:
     """DNS-1123 label."""
-    return _too_long(text, LABEL_MAX) + _shaped(_is_label, text, _LABEL_TEXT)
+    complaint = "must not contain dots" if _is_subdomain(text) else _LABEL_TEXT
+    return _too_long(text, LABEL_MAX, "characters") + _shaped(_is_label, text, complaint)
 
 
 @_remember
 def subdomain(text: str) -> Complaints:
     """DNS-1123 subdomain."""
-    return _too_long(text, SUBDOMAIN_MAX) + _shaped(_is_subdomain, text, _SUBDOMAIN_TEXT)
+    return _too_long(text, SUBDOMAIN_MAX, "characters") + _shaped(_is_subdomain, text, _SUBDOMAIN_TEXT)
 
 
 @_remember
@@ -100,7 +101,8 @@ def label_value(text: str) -> Complaints:
 def _prefix(text: str) -> Complaints:
     if not text:
         return ("prefix part must be non-empty",)
-    return tuple(f"prefix part {complaint}" for complaint in subdomain(text))
+    complaints = _too_long(text, SUBDOMAIN_MAX) + _shaped(_is_subdomain, text, _SUBDOMAIN_TEXT)
+    return tuple(f"prefix part {complaint}" for complaint in complaints)
 
 
 def _name_part(text: str) -> Complaints:

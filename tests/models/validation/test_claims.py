@@ -47,7 +47,7 @@ FORM_ROWS = [
     row(
         "request name 64 bytes",
         only(name="r" * 64, exactly=EXACTLY),
-        f"{REQUESTS}[0].name: Invalid value: ...must be no more than 63 bytes",
+        f"{REQUESTS}[0].name: Invalid value: ...must be no more than 63 characters",
     ),
     row("VER-6 neither form", only(name="r"), f"structure {REQUESTS}[0]: Required value: {FORMS}"),
     row("VER-6 empty list", only(name="r", firstAvailable=[]), f"structure {REQUESTS}[0]: Required value: {FORMS}"),

@@ -34,12 +34,12 @@ NAMES = [
     row(
         "device name 64 bytes",
         {"spec devices 0 name": "d" * 64},
-        f"{DEVICE}.name: Invalid value: ...must be no more than 63 bytes",
+        f"{DEVICE}.name: Invalid value: ...must be no more than 63 characters",
     ),
     row(
         "device name shape",
         {"spec devices 0 name": "gpu.0"},
-        f'{DEVICE}.name: Invalid value: "gpu.0": a lowercase RFC 1123 label',
+        f'{DEVICE}.name: Invalid value: "gpu.0": must not contain dots',
     ),
     row(
         "ATTR-1 hyphen",

@@ -50,7 +50,7 @@ CLASSES = [
     row(
         "extended resource of three parts",
         {"spec extendedResourceName": "example.com/a/b"},
-        "spec.extendedResourceName: Invalid value: ...a qualified name must",
+        "spec.extendedResourceName: Invalid value: ...a valid label key must",
     ),
 ]
 RULES = [
@@ -155,7 +155,11 @@ PODS = [
 META = [
     row("no name", {"metadata name": ""}, "structure metadata.name: Required value: name or generateName is required"),
     row("name of 253", {"metadata name": "n" * 253}),
-    row("name of 254", {"metadata name": "n" * 254}, "metadata.name: Invalid value: ...must be no more than 253 bytes"),
+    row(
+        "name of 254",
+        {"metadata name": "n" * 254},
+        "metadata.name: Invalid value: ...must be no more than 253 characters",
+    ),
     row("name shape", {"metadata name": "a_b"}, 'metadata.name: Invalid value: "a_b": a lowercase RFC 1123 subdomain'),
     row(
         "generated name",
@@ -167,7 +171,7 @@ META = [
     row(
         "label key",
         {"metadata labels": {"a/b/c": "x"}},
-        'metadata.labels: Invalid value: "a/b/c": a qualified name must consist of',
+        'metadata.labels: Invalid value: "a/b/c": a valid label key must consist of',
     ),
     row(
         "label key without name",
@@ -281,7 +285,7 @@ SELECTORS = [
     ),
 ]
 NAMESPACES = [
-    row("namespace name", {"metadata name": "a.b"}, 'metadata.name: Invalid value: "a.b": a lowercase RFC 1123 label'),
+    row("namespace name", {"metadata name": "a.b"}, 'metadata.name: Invalid value: "a.b": must not contain dots'),
     row(
         "namespace in a namespace", {"metadata namespace": "x"}, "warning metadata.namespace: the kind has no namespace"
     ),

@@ -208,7 +208,7 @@ SETS = [
     row(
         "CNT-1 set name of 64",
         {"spec sharedCounters 0 name": "s" * 64},
-        f"{SET}.name: Invalid value: ...must be no more than 63 bytes",
+        f"{SET}.name: Invalid value: ...must be no more than 63 characters",
     ),
     row("CNT-1 no counters", {"spec sharedCounters 0 counters": {}}, f"{SET}.counters: Required value"),
     row("CNT-1 32 counters", {"spec sharedCounters 0 counters": {f"c{i}": {"value": "1"} for i in range(32)}}),
@@ -220,7 +220,7 @@ SETS = [
     row(
         "CNT-1 counter name",
         {"spec sharedCounters 0 counters": {"a.b": {"value": "1"}}},
-        f'{SET}.counters[a.b]: Invalid value: "a.b": a lowercase RFC 1123 label',
+        f'{SET}.counters[a.b]: Invalid value: "a.b": must not contain dots',
     ),
     row(
         "counter value",
