@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..models.identity import PoolId
 from ..problem.in_use import Ledger
 from .attempts import Attempt
+from .failed_nodes import FailedNodes
 
 
 class OpenNodes:
     """Nodes in order, less those where an equal unit failed and no pool that the node sees has changed since."""
 
-    def __init__(self, positions: Sequence[int], ledger: Ledger) -> None:
-        self.failed: dict[int, Attempt] = {}
+    def __init__(self, positions: Sequence[int], failed: FailedNodes, ledger: Ledger) -> None:
+        self.failed = failed
         self._ledger = ledger
         # Negative, so that the first nodes are last: those fail most, and the end of a list is where to take from.
         self._open = sorted(-position for position in positions)
@@ -34,7 +35,7 @@ class OpenNodes:
     def fail(self, positions: Iterable[tuple[int, Attempt, Iterable[PoolId]]]) -> None:
         """Leave nodes out until one of their pools changes."""
         for position, attempt, pools in positions:
-            self.failed[position] = attempt
+            self.failed.add(position, attempt)
             for pool in pools:
                 self._watchers[pool].add(position)
             del self._open[bisect_left(self._open, -position)]
@@ -42,6 +43,7 @@ class OpenNodes:
     def _reopen(self) -> None:
         for pool in self._ledger.changed_since(self._seen):
             for position in self._watchers.pop(pool, ()):
-                if self.failed.pop(position, None) is not None:
+                if position in self.failed:
+                    self.failed.remove(position)
                     insort(self._open, -position)
         self._seen = self._ledger.changes

@@ -16,9 +16,10 @@ from ..models.units import Unit
 from ..problem.in_use import Ledger
 from ..problem.messages import claim_text
 from .attempts import Attempt, Ending, Engine, Session
+from .failed_nodes import FailedNodes
 from .open_nodes import OpenNodes
 from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
-from .reasons import device_reasons, misfit_reasons, node_classes
+from .reasons import device_reasons, misfit_reasons
 from .refusals import refusals
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -29,8 +30,7 @@ class _Candidates:
     """Nodes for units that are alike: those still open, and why others do not even suit the pod."""
 
     open: OpenNodes
-    misfits: tuple[Misfit, ...]
-    report: tuple[int, tuple[NodeClassFailure, ...]] | None = None
+    misfits: tuple[Reason, ...]
 
 
 class Placer:
@@ -43,10 +43,11 @@ class Placer:
         self._engine = engine
         self._ledger = ledger
         self._nodes = nodes
+        self._names = [node.metadata.name for node in nodes]
         self._deadline = deadline
         self._timed_out = False
         self._made: dict[ObjectKey, AllocationResult] = {}
-        self._suited: dict[bytes, tuple[list[int], tuple[Misfit, ...]]] = {}
+        self._suited: dict[bytes, tuple[list[int], tuple[Reason, ...]]] = {}
         self._candidates: dict[tuple[bytes, bytes], _Candidates] = {}
 
     def place(self, unit: Unit) -> UnitOutcome:
@@ -99,30 +100,22 @@ class Placer:
 
     def _nowhere(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
         failed = candidates.open.failed
+        report = failed.report()
         error = self._decisive_error(asked, failed)
         if error is not None:
-            return unplaced(unit, ERROR, [error], self._report(candidates))
-        report = self._report(candidates)
+            return unplaced(unit, ERROR, [error], report)
         names = [claim_text(ref.key) for ref in asked]
-        reasons = [*device_reasons(report, names), *misfit_reasons(candidates.misfits, len(self._nodes))]
+        reasons = [*device_reasons(report, names), *candidates.misfits]
         return unplaced(unit, UNALLOCATABLE, reasons or [Reason("nodes", "", "there are no nodes")], report)
 
-    def _decisive_error(self, asked: Sequence[ClaimRef], failed: dict[int, Attempt]) -> Reason | None:
+    def _decisive_error(self, asked: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
         """Word the error that may be why nothing fits (policy ``strict``), for this unit's own claims."""
-        position = min((position for position, attempt in failed.items() if attempt.error), default=None)
+        position = failed.first_erring
         if position is None:
             return None
         node = self._nodes[position]
         again = self._engine.attempt(node, _claims(asked), self._ledger, self._deadline)
         return Reason("expression", "", f"node {node.metadata.name}: {again.error or failed[position].error}")
-
-    def _report(self, candidates: _Candidates) -> tuple[NodeClassFailure, ...]:
-        """Put the failures together; equal units share the report while nothing changes."""
-        if candidates.report is None or candidates.report[0] != self._ledger.changes:
-            failed = sorted(candidates.open.failed.items())
-            classes = node_classes((self._nodes[position].metadata.name, attempt) for position, attempt in failed)
-            candidates.report = self._ledger.changes, classes
-        return candidates.report[1]
 
     def _pools(self, position: int) -> Iterable[tuple[str, str]]:
         pools = self._session.cluster.pools(self._session.gates).pools_for(self._nodes[position])
@@ -143,7 +136,7 @@ class Placer:
             if place not in self._suited:
                 self._suited[place] = self._suitable(spec, earlier)
             positions, misfits = self._suited[place]
-            self._candidates[key] = _Candidates(OpenNodes(positions, self._ledger), misfits)
+            self._candidates[key] = _Candidates(OpenNodes(positions, FailedNodes(self._names), self._ledger), misfits)
         return self._candidates[key]
 
     def _earlier(self, unit: Unit) -> Iterable[AllocationResult]:
@@ -155,7 +148,7 @@ class Placer:
 
     def _suitable(
         self, spec: PodSpec | None, earlier: Sequence[AllocationResult]
-    ) -> tuple[list[int], tuple[Misfit, ...]]:
+    ) -> tuple[list[int], tuple[Reason, ...]]:
         positions: list[int] = []
         misfits: list[Misfit] = []
         for position, node in enumerate(self._nodes):
@@ -164,7 +157,7 @@ class Placer:
                 positions.append(position)
             else:
                 misfits.append(misfit)
-        return positions, tuple(misfits)
+        return positions, misfit_reasons(misfits, len(self._nodes))
 
 
 def _misfit(spec: PodSpec | None, earlier: Sequence[AllocationResult], node: Node) -> Misfit | None:

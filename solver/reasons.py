@@ -1,24 +1,14 @@
-"""Reasons in words: from attempts and misfits to what a user reads."""
+"""Reasons in words: from failures and misfits to what a user reads."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from ..models.selection import Misfit
-from .attempts import Attempt
 from .outcome import NodeClassFailure, Reason
 from .tables import SELECTING, DemandTable
-
-
-def node_classes(failed: Iterable[tuple[str, Attempt]]) -> tuple[NodeClassFailure, ...]:
-    """Put nodes together that fail alike, the largest class first, equal ones by node name."""
-    classes: dict[tuple[str, tuple[DemandTable, ...]], list[str]] = {}
-    for node, attempt in failed:
-        classes.setdefault((attempt.message, attempt.tables), []).append(node)
-    found = (NodeClassFailure(tuple(nodes), *key) for key, nodes in classes.items())
-    return tuple(sorted(found, key=lambda failure: (-len(failure.nodes), failure.nodes)))
 
 
 def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) -> tuple[Reason, ...]:

@@ -7,6 +7,7 @@ from drasat.models.gates import FeatureGates
 from drasat.models.usage import Usage
 from drasat.problem.in_use import Ledger
 from drasat.solver.attempts import Attempt, Ending
+from drasat.solver.failed_nodes import FailedNodes
 from drasat.solver.open_nodes import OpenNodes
 
 FAILED = Attempt(Ending.NONE)
@@ -16,6 +17,10 @@ def ledger():
     return Ledger(Usage.empty(FeatureGates.all_on()))
 
 
+def open_nodes(positions, ledger_):
+    return OpenNodes(positions, FailedNodes([f"n{position}" for position in range(10)]), ledger_)
+
+
 def take(ledger_, pool_name):
     result = DeviceRequestAllocationResult(request="r", driver="d.x", pool=pool_name, device="a")
     made = AllocationResult(devices=DeviceAllocationResult(results=(result,)))
@@ -23,15 +28,15 @@ def take(ledger_, pool_name):
 
 
 def test_failed_nodes_are_left_out():
-    nodes = OpenNodes([0, 1, 2], ledger())
+    nodes = open_nodes([0, 1, 2], ledger())
     nodes.fail([(1, FAILED, [("d.x", "p")])])
     assert list(nodes) == [0, 2]
-    assert nodes.failed == {1: FAILED}
+    assert {position: nodes.failed[position] for position in nodes.failed} == {1: FAILED}
 
 
 def test_nodes_come_back_in_order_when_one_of_their_pools_changes():
     book = ledger()
-    nodes = OpenNodes([0, 1, 2, 3], book)
+    nodes = open_nodes([0, 1, 2, 3], book)
     nodes.fail([(0, FAILED, [("d.x", "p")]), (2, FAILED, [("d.x", "q"), ("d.x", "p")]), (3, FAILED, [("d.x", "r")])])
     take(book, "p")
     assert list(nodes) == [0, 1, 2]
@@ -40,7 +45,7 @@ def test_nodes_come_back_in_order_when_one_of_their_pools_changes():
 
 def test_changes_of_other_pools_do_not_matter():
     book = ledger()
-    nodes = OpenNodes([0], book)
+    nodes = open_nodes([0], book)
     nodes.fail([(0, FAILED, [("d.x", "p")])])
     take(book, "q")
     assert list(nodes) == []
@@ -49,14 +54,14 @@ def test_changes_of_other_pools_do_not_matter():
 def test_changes_before_the_failure_do_not_matter():
     book = ledger()
     take(book, "p")
-    nodes = OpenNodes([0], book)
+    nodes = open_nodes([0], book)
     assert list(nodes) == [0]
     nodes.fail([(0, FAILED, [("d.x", "p")])])
     assert list(nodes) == []
 
 
 def test_nodes_may_fail_while_they_are_walked():
-    nodes = OpenNodes([0, 1, 2], ledger())
+    nodes = open_nodes([0, 1, 2], ledger())
     walked = []
     for position in nodes:
         walked.append(position)
