@@ -68,7 +68,7 @@ def tick(steps: int) -> None:
     if meter is None:
         return
     meter.steps += steps
-    if meter.steps > _MOST_STEPS:
+    if meter.steps > MOST_STEPS:
         raise CelCostError("operation cancelled: actual cost limit exceeded")
     meter.check_deadline()
 
@@ -81,7 +81,7 @@ def paced(values: Iterable[T]) -> Iterator[T]:
         yield value
 
 
-# A second or two of work beyond what the cost shows.
-_MOST_STEPS = 1_500_000
+MOST_STEPS = 1_500_000
+"""About a second of work beyond what the cost shows."""
 PACE = 1024
 """How many steps pass between two ticks."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from .checker import Checked
 from .closures import Emitter
-from .closures_base import ABSENT
+from .closures_base import ABSENT, Frame
 from .closures_metered import MeteredEmitter
 from .compile_stack import on_fresh_stack
 from .compile_tree import Compiled, compile_tree
@@ -21,6 +21,7 @@ from .parser import parse
 from .types import DYN, Type
 from .values import Value
 from .values_native import from_native
+from .work import cost_shows_work
 
 R = TypeVar("R")
 
@@ -75,6 +76,10 @@ class Program:
         return _on_any_stack(lambda: self._environment.estimate(self.checked))
 
     @cached_property
+    def _cost_shows_work(self) -> bool:
+        return cost_shows_work(self.checked.tree)
+
+    @cached_property
     def _metered(self) -> Compiled:
         return self._compile(MeteredEmitter())
 
@@ -110,21 +115,32 @@ class Program:
     def _counted(self, meter: Meter, values: list[Value]) -> Value:
         compiled = self._metered
         meter.restart()
-        outer, current.meter = current.meter, meter
-        try:
-            return compiled.run(compiled.frame(meter, values))
-        finally:
-            current.meter = outer
+        return _under(meter, compiled, compiled.frame(meter, values))
 
-    def evaluate_quickly(self, values: list[Value]) -> Value:
-        """Evaluate without counting: only for values as small as declared, where ``estimate`` is within the limit."""
+    def evaluate_quickly(self, values: list[Value], *, deadline: float | None = None) -> Value:
+        """Evaluate without counting: only for values as small as declared, where ``estimate`` is within the limit.
+
+        Where that does not show all the work, functions count it all the same.
+        """
         compiled = self._plain
-        return _on_any_stack(lambda: compiled.run(compiled.frame(None, values)))
+        if self._cost_shows_work:
+            return _on_any_stack(lambda: compiled.run(compiled.frame(None, values)))
+        meter = Meter(deadline=deadline)
+        return _on_any_stack(lambda: _under(meter, compiled, compiled.frame(None, values)))
 
     def _values(self, inputs: Mapping[str, Any]) -> list[Value]:
         if not isinstance(inputs, Mapping):
             raise CelRuntimeError(f"inputs must be a mapping of names to values, not {type(inputs).__name__}")
         return [from_native(inputs[name]) if name in inputs else ABSENT for name in self._names]
+
+
+def _under(meter: Meter, compiled: Compiled, frame: Frame) -> Value:
+    """Evaluate, functions reporting their work to a meter."""
+    outer, current.meter = current.meter, meter
+    try:
+        return compiled.run(frame)
+    finally:
+        current.meter = outer
 
 
 def _on_any_stack(run: Callable[[], R]) -> R:

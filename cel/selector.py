@@ -91,7 +91,7 @@ class Selector:
         try:
             value = device.cel_value
             if self._quick and not device.oversized:
-                return _verdict(self.program.evaluate_quickly([value]))
+                return _verdict(self.program.evaluate_quickly([value], deadline=deadline))
             return _verdict(self.program.evaluate({"device": value}, deadline=deadline))
         except CelRuntimeError as error:
             return _hinted(error)
