@@ -36,6 +36,7 @@ def load(*sources: InputSource, skip_validation: bool = False) -> Cluster:
     ------
     InputError
         With every problem of every source.
+
     """
     return load_all(sources, skip_validation=skip_validation).cluster
 
