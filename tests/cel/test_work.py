@@ -25,7 +25,6 @@ def mapped(times):
 HIDDEN = {
     "bindings": bound("a", 40) + bound("b", 40) + "a39 == b39" + ")" * 80,
     "maps": f"{mapped(40)} == {mapped(40)}",
-    "optionals": "optional.of(1)" + ".optMap(x, [x, x])" * 40 + " == optional.of(1)" + ".optMap(x, [x, x])" * 40,
     "texts": bound("a", 40) + "'%s'.format([a39]) == ''" + ")" * 40,
 }
 PATTERNS = {
@@ -49,7 +48,7 @@ def test_it_ends_without_a_deadline(text):
     assert isinstance(Selector(text).evaluate(DEVICE), CelCostError)
 
 
-@pytest.mark.parametrize("text", [*HIDDEN.values(), *PATTERNS.values()], ids=[*HIDDEN, *PATTERNS])
+@pytest.mark.parametrize("text", [*HIDDEN.values(), *PATTERNS.values(), "a.optMap(x, [x, x])"])
 def test_such_expressions_are_known(text):
     assert not cost_shows_work(parse(text))
 
