@@ -1,5 +1,12 @@
 """The real allocator answers as the protocol says. Skipped where it is not built."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -8,8 +15,9 @@ from drasat.models.core import Node
 from drasat.models.gates import FeatureGates
 from drasat.models.slices import ResourceSlice
 from drasat.models.taints import DeviceTaintRule
+from drasat.peers.build import require
 from drasat.peers.errors import PeerError
-from drasat.peers.requests import AllocateRequest, Features, PodRequest, ScheduleRequest, features
+from drasat.peers.requests import AllocateRequest, Features, PodRequest, ScheduleRequest, encode, features
 
 ALL = features(FeatureGates.all_on())
 NODES = tuple(msgspec.convert({"metadata": {"name": name}}, Node) for name in ("n1", "n2"))
@@ -225,3 +233,34 @@ def test_one_pods_error_does_not_stop_the_others(real):
 def test_pods_without_claims_take_the_first_node(real):
     (got,) = plan(real, pods([]), ())
     assert (got.outcome, got.node, got.allocations) == ("allocated", "n1", ())
+
+
+def test_a_search_ends_when_its_parent_was_killed(real):
+    """Nothing else would end it: it does not look at its input meanwhile."""
+    asked = AllocateRequest(
+        node=NODES[0], classes=CLASSES, features=ALL, slices=(devices(30),), claims=(claim("a", 31),)
+    )
+    code = (
+        "import subprocess, sys, time\n"
+        f"peer = subprocess.Popen([{str(require())!r}], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)\n"
+        "peer.stdin.write(sys.stdin.buffer.read()); peer.stdin.flush()\n"
+        "print(peer.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    parent.stdin.write(encode(asked, 1))
+    parent.stdin.close()
+    peer = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    assert _ends_within(30, peer)
+
+
+def _ends_within(seconds, process):
+    for _ in range(seconds * 10):
+        state = Path(f"/proc/{process}/stat")
+        if not state.exists() or state.read_text().split(") ")[1].startswith("Z"):
+            return True
+        time.sleep(0.1)
+    os.kill(process, signal.SIGKILL)
+    return False
