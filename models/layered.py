@@ -39,14 +39,14 @@ class Layered(Generic[K, V]):
     def updated(self, changes: Mapping[K, tuple[V, ...]]) -> "Layered[K, V]":
         """A mapping with these keys changed; an empty tuple removes its key."""
         if len(changes) > _SMALL and not (self._base or self._middle or self._recent):
-            return Layered(_present(changes))
+            return Layered(_merged({}, changes))
         recent = {**self._recent, **changes}
         if len(recent) <= _SMALL:
             return Layered(self._base, self._middle, recent)
         middle = {**self._middle, **recent}
         if len(middle) <= max(_SMALL, len(self._base) ** (2 / 3)):
             return Layered(self._base, middle)
-        return Layered(_present({**self._base, **middle}))
+        return Layered(_merged(self._base, middle))
 
     def items(self) -> Iterator[tuple[K, tuple[V, ...]]]:
         """All keys that are there, with their tuples."""
@@ -54,5 +54,10 @@ class Layered(Generic[K, V]):
         return ((key, values) for key, values in merged.items() if values)
 
 
-def _present(mapping: Mapping[K, tuple[V, ...]]) -> dict[K, tuple[V, ...]]:
-    return {key: values for key, values in mapping.items() if values}
+def _merged(base: Mapping[K, tuple[V, ...]], changes: Mapping[K, tuple[V, ...]]) -> dict[K, tuple[V, ...]]:
+    """The base with changes. Keys are copied with their hashes, which takes a fraction of hashing them again."""
+    merged = {**base, **changes}
+    for key, values in changes.items():
+        if not values:
+            del merged[key]
+    return merged
