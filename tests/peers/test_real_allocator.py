@@ -242,7 +242,8 @@ def test_a_search_ends_when_its_parent_was_killed(real):
     )
     code = (
         "import subprocess, sys, time\n"
-        f"peer = subprocess.Popen([{str(require())!r}], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)\n"
+        f"peer = subprocess.Popen([{str(require())!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "peer.stdout.readline()\n"
         "peer.stdin.write(sys.stdin.buffer.read()); peer.stdin.flush()\n"
         "print(peer.pid, flush=True)\n"
         "time.sleep(60)\n"
