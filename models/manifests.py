@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 
 from .collector import paused
@@ -123,6 +124,8 @@ class _Reader:
             self._document(item, source.item(number), listed)
 
     def _object(self, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
+        # The same few texts on all objects: one of each is less memory, and quick to compare.
+        kind, api_version = intern(kind), intern(api_version)
         known = KINDS.get(kind)
         if known is None or group_of(api_version) != known.group:
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
