@@ -1,0 +1,99 @@
+"""Searches that do not end: the time limit, and Ctrl-C, leave what was decided by then."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import drasat
+
+from .hard import hopeless
+from .objects import told
+
+DECIDED = ["Allocated n1: easy=gpu-0", "Unknown -: hard=", "Unknown -: late="]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    return drasat.load(hopeless())
+
+
+@pytest.fixture
+def manifests(tmp_path):
+    path = tmp_path / "hopeless.json"
+    path.write_text("\n".join(map(json.dumps, hopeless())))
+    return path
+
+
+def reasons(result):
+    return [[reason.id for reason in unit.reasons] for unit in result.units]
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.3])
+def test_the_limit_ends_a_search_that_would_take_years(cluster, limit):
+    found = drasat.allocate(cluster, time_limit=limit)
+    assert told(found) == DECIDED
+    assert reasons(found) == [[], ["timeLimit"], ["timeLimit"]]
+
+
+def test_the_limit_is_code_3(drasat, manifests):
+    done = drasat("allocate", "-f", manifests, "--time-limit", "200ms", "-o", "json")
+    assert done.code == 3
+    assert json.loads(done.out)["outcome"] == "Unknown"
+
+
+def test_an_interrupt_in_python_carries_what_was_decided(cluster):
+    def interrupt_the_second(done, _of):
+        if done == 1:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        drasat.allocate(cluster, progress=interrupt_the_second)
+    found = interrupt.value.result
+    assert isinstance(interrupt.value, drasat.AllocationInterrupted)
+    assert told(found) == DECIDED
+    assert reasons(found) == [[], ["interrupted"], ["interrupted"]]
+    assert found.document.verified
+
+
+def interrupted_at_the_second(monkeypatch):
+    from drasat.solver.placement import Placer
+
+    place, asked = Placer.place, []
+
+    def placed(self, unit):
+        asked.append(unit)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return place(self, unit)
+
+    monkeypatch.setattr(Placer, "place", placed)
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "manifests", "name"])
+def test_an_interrupt_prints_the_best_answer_so_far(drasat, manifests, monkeypatch, output):
+    interrupted_at_the_second(monkeypatch)
+    done = drasat("allocate", "-f", manifests, "-o", output)
+    assert done.code == 130
+    assert "easy" in done.out
+    if output in ("table", "wide", "manifests"):
+        assert done.err.count("interrupted before this was decided") == 2
+
+
+def test_a_real_interrupt_ends_the_command(manifests):
+    """The signal is sent half a second after the command has read its input; most often it searches then."""
+    with manifests.open("a") as stream:
+        stream.write('\n{"apiVersion":"v1","kind":"Secret"}\n')
+    code = "from drasat.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "allocate", "-f", manifests, "-o", "json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stderr.readline() == "drasat: ignored 1 objects of other kinds: 1 Secret\n"
+        threading.Timer(0.5, child.send_signal, (signal.SIGINT,)).start()
+        out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert "Traceback" not in err
+    assert not out or json.loads(out)["outcome"] == "Unknown"
