@@ -56,7 +56,8 @@ def table(results: dict[int, dict[str, float]]) -> list[str]:
 def main() -> None:
     """Run everything and write ``benchmarks/out/phases.json``."""
     results = {size: measured(size) for size in SIZES}
-    print(f"{platform.machine()}, {os.cpu_count()} cores, {platform.python_implementation()} {platform.python_version()}")
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    print(f"{platform.machine()}, {os.cpu_count()} cores, {python}")
     print("\n".join(table(results)))
     out = HERE / "out" / "phases.json"
     out.parent.mkdir(exist_ok=True)
