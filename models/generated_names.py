@@ -19,7 +19,7 @@ class GeneratedNames:
     def named(self, kind: str, mapping: dict[str, Any]) -> dict[str, Any]:
         """Give the object with its name; as it is if it has one, or nothing to make it of."""
         metadata = mapping.get("metadata")
-        if not isinstance(metadata, dict) or metadata.get("name"):
+        if not isinstance(metadata, dict) or metadata.get("name") not in (None, ""):
             return mapping
         beginning = metadata.get("generateName")
         if not isinstance(beginning, str) or not beginning:

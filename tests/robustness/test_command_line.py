@@ -1,0 +1,96 @@
+"""What the shell sees: help, names, completion, bad usage."""
+
+import subprocess
+import sys
+
+import pytest
+
+from drasat.cli import main as entry
+
+HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat.solver", "drasat.results"}
+
+
+@pytest.mark.parametrize("argv", ["--help", "allocate --help", "validate -h", "compare -h"])
+def test_help_loads_nothing_heavy(argv):
+    code = (
+        "import sys; from drasat.cli.main import main\n"
+        f"sys.argv = {['drasat', *argv.split()]!r}\n"
+        "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.startswith("Usage: drasat")
+    assert not HEAVY & set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "shown"),
+    [
+        ("drasat", "allocate", "Usage: drasat allocate"),
+        ("/usr/local/bin/kubectl-drasat", "allocate", "Usage: kubectl drasat allocate"),
+        ("kubectl-drasat", "validate", "Usage: kubectl drasat validate"),
+    ],
+)
+def test_the_name_is_the_one_it_was_called_by(monkeypatch, capsys, name, verb, shown):
+    monkeypatch.setattr("sys.argv", [name, verb, "--help"])
+    with pytest.raises(SystemExit):
+        entry.main()
+    assert shown in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "variable"), [("drasat", "_DRASAT"), ("kubectl-drasat", "_KUBECTL_DRASAT")])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_ask_for_what_is_answered(monkeypatch, capsys, name, variable, shell):
+    monkeypatch.setattr("sys.argv", [name])
+    monkeypatch.setenv(f"{variable}_COMPLETE", f"source_{shell}")
+    with pytest.raises(SystemExit) as end:
+        entry.main()
+    assert end.value.code == 0
+    assert f"{variable}_COMPLETE=complete_{shell}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "offered"),
+    [
+        ("drasat", "drasat al", {"allocate"}),
+        ("drasat", "drasat allocate --en", {"--engine"}),
+        ("drasat", "drasat allocate --cel-errors s", {"strict", "skip"}),
+        ("kubectl-drasat", "kubectl-drasat val", {"validate"}),
+    ],
+)
+def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name, words, offered):
+    monkeypatch.setattr("sys.argv", [name])
+    monkeypatch.setenv(f"_{name.upper().replace('-', '_')}_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    with pytest.raises(SystemExit):
+        entry.main()
+    streams = capsys.readouterr()
+    assert (set(streams.out.split()), streams.err) == (offered, "")
+
+
+BAD_USAGE = [
+    "",
+    "nonsense",
+    "allocate",
+    "allocate -f",
+    "validate",
+    "allocate -f x --seed one",
+    "allocate -f x --time-limit -1s",
+    "allocate -f x --time-limit \u0663s",
+    "allocate -f x --time-limit 999999999999",
+    "allocate -f x --feature-gates =",
+    "allocate -f x --feature-gates DRAAdminAccess=maybe",
+    "allocate -f x --node a\x1b[31m",
+    "allocate -f x -o \x1b[31m",
+    "compare",
+    "compare -f x --sweep easy",
+]
+
+
+@pytest.mark.parametrize("argv", BAD_USAGE, ids=repr)
+def test_bad_usage_is_code_2_with_nothing_on_stdout(drasat, argv):
+    done = drasat(*argv.split(" ")) if argv else drasat()
+    assert (done.code, done.out) == (2, "")
+    assert done.err
+    assert "defect" not in done.err
+    assert all(line.isprintable() for line in done.err.splitlines())

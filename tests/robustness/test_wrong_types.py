@@ -1,0 +1,65 @@
+"""A value of every type in every field of every kind: refused with the field's path, or read, and then answered."""
+
+import pytest
+
+import drasat
+from drasat.models.kinds import KINDS
+
+from .models import places, spelt, whole, with_value
+from .objects import CLASS, claim, pod, pool
+
+VALUES = [None, True, 1, 1.5, "x", [], {}, [None], {"key": None}]
+# Fields of quantities, which are texts or numbers, and of content that may be anything.
+QUANTITIES = {"value", "default", "min", "max", "step", "validValues", "requests", "consumedCapacity", "allocatable"}
+OPAQUE = {"parameters", "nodeAllocatableResources"}
+
+
+def answered(cluster):
+    """Ask, and look at every view of the answer."""
+    found = drasat.allocate(cluster, time_limit=5)
+    assert found.to_json()
+    assert found.to_yaml()
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_has_a_type(kind):
+    """With the right types all over, no value is said to have the wrong one; with others it is said where."""
+    made = whole(kind)
+    assert not any("must be a" in problem.message for problem in drasat.validate(made, skip_validation=True).problems)
+    for path, there in places(made):
+        for value in VALUES:
+            problems = drasat.validate(with_value(made, path, value), skip_validation=True).problems
+            said = [str(problem) for problem in problems]
+            assert all(text.isprintable() for text in said)
+            if value is None or path[0] in ("kind", "apiVersion") or _may_be(path, there, value):
+                continue
+            assert any(spelt(path) in text and "must be" in text for text in said), (path, value, said)
+
+
+def _may_be(path, there, value):
+    if type(value) is type(there) or OPAQUE & {str(part) for part in path}:
+        return True
+    quantity = bool(QUANTITIES & {str(part) for part in path}) or path[:2] == ("status", "capacity")
+    return quantity and type(value) in (str, int, float)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "Namespace"])
+def test_what_is_read_is_answered(kind):
+    """Beside a cluster that works, an object with nothing but a name and one strange field is no reason to fail."""
+    made = whole(kind)
+    beside = [CLASS, pool(), claim(), pod("p", "c")]
+    named = {key: made[key] for key in ("apiVersion", "kind")} | {"metadata": {"name": "odd", "namespace": "default"}}
+    read = refused = 0
+    for path, _ in places({key: part for key, part in made.items() if key in ("spec", "status")}):
+        for value in (None, [], {}, "x", 1):
+            odd = {**named, path[0]: with_value(made[path[0]], path[1:], value)}
+            try:
+                cluster = drasat.load([*beside, odd], skip_validation=True)
+            except drasat.InputError:
+                refused += 1
+            else:
+                read += 1
+                assert any(unit.pod == "default/p" for unit in answered(cluster).units)
+    assert read
+    assert refused
