@@ -12,6 +12,8 @@ from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate import allocate
 
 SEEDS = range(12)
+# Families whose devices differ in what everybody sees.
+ALL_DIFFERENT = {"shares-in-use"}
 
 
 def objects_with_unique_values(family, seed):
@@ -48,4 +50,4 @@ def test_answers_do_not_depend_on_what_is_hidden(family, policy, monkeypatch):
         assert hidden[:2] == shown[:2]
         assert hidden[2].classes <= shown[2].classes
         fewer += shown[2].classes - hidden[2].classes
-    assert fewer > 0
+    assert fewer > 0 or family in ALL_DIFFERENT
