@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-FOLDERS := api cel encoders integrations models peers problem scenarios solver
+FOLDERS := api cel models peers problem scenarios solver
 EXTRAS := test,lint
 EDITABLE := $(BIN)/python -m pip install --quiet --no-build-isolation --config-settings editable_mode=strict -e
 FILES := find $(FOLDERS) -type f ! -name '*.pyc' 2>/dev/null | LC_ALL=C sort
@@ -27,10 +27,10 @@ $(VENV)/installed: pyproject.toml
 	@mkdir -p build && $(FILES) > build/linked
 	@touch $@
 
-# The strict editable install links file by file: a new or moved file needs new links.
+# The strict editable install links file by file: a new or moved file needs new links, and nothing removes old ones.
 link: $(VENV)/installed
 	@$(FILES) > build/files
-	@cmp -s build/files build/linked || { $(EDITABLE) . --no-deps && cp build/files build/linked; }
+	@cmp -s build/files build/linked || { rm -rf build/__editable__.* && $(EDITABLE) . --no-deps && cp build/files build/linked; }
 
 lint: setup  ## ruff, mypy (strict), import-linter
 	$(BIN)/ruff check .
