@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 import msgspec
 
@@ -15,7 +16,7 @@ from .constraints import Kind, compile_constraint, kind_of
 from .demands import Bench, constrained
 from .filters import Context
 from .messages import Blank
-from .outcomes import FatalError
+from .outcomes import DeadlineExceededError, FatalError
 from .reads import reads_of
 from .records import Claim, Constraint, Demand, Problem, Request
 from .selectors import Expressions
@@ -39,8 +40,11 @@ class Question:
 class Compiler:
     """Compiles questions of one cluster under one set of gates; remembers what it compiled, errors too.
 
-    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``.
+    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``. ``deadline`` is a reading of
+    ``time.monotonic`` or None; passing it raises ``DeadlineExceededError``: a node may have very many devices.
     """
+
+    deadline: float | None = None
 
     def __init__(
         self, classes: Mapping[str, DeviceClass], gates: FeatureGates, expressions: Expressions, policy: str
@@ -75,6 +79,11 @@ class Compiler:
         if isinstance(found, FatalError):
             raise found
         return found
+
+    def check_deadline(self) -> None:
+        """Raise ``DeadlineExceededError`` if it has passed (SRCH-10)."""
+        if self.deadline is not None and monotonic() >= self.deadline:
+            raise DeadlineExceededError("filter operation aborted: the time limit passed")
 
     def asks(self, question: Question) -> Sequence[Ask]:
         """List the asks of a question that was compiled, numbered like the demands of its problems."""
@@ -132,6 +141,7 @@ class _Compilation:
 
     def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
         index = len(self._demands)
+        self._compiler.check_deadline()
         ask = self._compiler.ask(self._question, index, claim, request, alternative)
         self._demands.append(self._compiler.bench.demand(ask, index, self._shape))
         self._asks.append(ask)

@@ -47,7 +47,7 @@ class Backtracking:
 
     def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
         """Search the node for a first solution."""
-        self._expressions.deadline = deadline
+        self._expressions.deadline = self._compiler.deadline = deadline
         try:
             question = self._compiler.question(claims)
             view = self._views.of(node, question.visible)

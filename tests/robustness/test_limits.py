@@ -12,7 +12,7 @@ import pytest
 import drasat
 
 from .hard import hopeless
-from .objects import told
+from .objects import CLASS, claim, pool, told, wish
 
 DECIDED = ["Allocated n1: easy=gpu-0", "Unknown -: hard=", "Unknown -: late="]
 
@@ -97,3 +97,22 @@ def test_a_real_interrupt_ends_the_command(manifests):
     assert child.returncode == 130
     assert "Traceback" not in err
     assert not out or json.loads(out)["outcome"] == "Unknown"
+
+
+def test_the_limit_counts_while_a_question_is_compiled(monkeypatch):
+    """A node with very many devices: judging them for each request is part of the time that is limited."""
+    from drasat.problem.demands import Bench
+
+    judged = []
+    demand = Bench.demand
+
+    def slow(self, ask, index, shape):
+        judged.append(index)
+        threading.Event().wait(0.05)
+        return demand(self, ask, index, shape)
+
+    monkeypatch.setattr(Bench, "demand", slow)
+    requests = [wish(f"r{number}") for number in range(32)]
+    found = drasat.allocate(drasat.load([CLASS, pool(40), claim("c", *requests)]), time_limit=0.1)
+    assert reasons(found) == [["timeLimit"]]
+    assert len(judged) < len(requests)
