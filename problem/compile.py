@@ -141,10 +141,10 @@ class _Compilation:
 
     def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
         index = len(self._demands)
-        self._compiler.check_deadline()
         ask = self._compiler.ask(self._question, index, claim, request, alternative)
         self._demands.append(self._compiler.bench.demand(ask, index, self._shape))
         self._asks.append(ask)
+        self._compiler.check_deadline()
         return index
 
     def _needed(self, claim: int, request: str, demands: Sequence[int], accounted: int) -> int:
