@@ -87,7 +87,9 @@ class Tokens:
         return ODD if scalar is None else self._numbers.setdefault(scalar, len(self._numbers))
 
     def _bits(self, value: DeviceAttribute) -> int:
-        return sum(1 << self._numbers.setdefault(member, len(self._numbers)) for member in set(members_of(value)))
+        return sum(
+            1 << self._numbers.setdefault(member, len(self._numbers)) for member in dict.fromkeys(members_of(value))
+        )
 
 
 class Derivation:
