@@ -129,6 +129,11 @@ def joined_groups(state: int | None, groups: int) -> int:
     return state & groups if state and groups else state
 
 
+def compatible(state: int | None, groups: int) -> bool:
+    """Tell whether a device with these groups may join what a counter set already holds (GRP-3)."""
+    return state is None or state == groups == 0 or state & groups > 1
+
+
 @dataclass(frozen=True, slots=True)
 class Capacities:
     """Capacity rows, several a device: name and total."""

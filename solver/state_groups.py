@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..problem.records import Groups, InUse, joined_groups
-
-
-def compatible(state: int | None, groups: int) -> bool:
-    """Whether a device with these groups may join what a counter set already holds (GRP-3)."""
-    return state is None or state == groups == 0 or state & groups > 1
+from ..problem.records import Groups, InUse, compatible, joined_groups
 
 
 class GroupTracker:

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..problem.records import Demand, InUse, Problem
-from .state_groups import compatible
+from ..problem.records import Demand, InUse, Problem, compatible
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from random import Random
 
 import pytest
 
-from drasat.problem.records import Capacities, Constraint, Counters, Groups, InUse, joined_groups
+from drasat.problem.records import Capacities, Constraint, Counters, Groups, InUse, compatible, joined_groups
 from drasat.solver.state_capacity import CapacityState, CapacityTracker
 from drasat.solver.state_constraints import track_constraint
 from drasat.solver.state_counters import CounterTracker
-from drasat.solver.state_groups import GroupTracker, compatible
+from drasat.solver.state_groups import GroupTracker
 
 DEVICES = range(6)
 SHARED = frozenset({4, 5})

@@ -1,0 +1,1 @@
+"""Goals of an allocation, one module each: what a stage minimises."""

@@ -1,0 +1,20 @@
+"""Why something cannot be: a stable id and a sentence, with blanks for names, as equal nodes and claims share it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Justification:
+    """A reason by the id of the filter or encoder behind it (``matchAttribute``, ``counters``, ...).
+
+    ``claim`` is the number of the claim it is about, None if it is about several; ``message`` may have blanks for
+    that claim, and is a sentence that anyone can check against the manifests.
+    """
+
+    id: str
+    message: Message
+    claim: int | None = None
