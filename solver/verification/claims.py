@@ -41,7 +41,8 @@ class ClaimRules:
         yield from self._constrained(claim, found)
         yield from configs(claim, chosen, self._scene.classes, allocation)
         if len(found) == len(results):
-            yield from node_selector([taking.entry for taking in found], seat.node, allocation.node_selector)
+            entries = [taking.entry for taking in found]
+            yield from node_selector(entries, seat.node, allocation.node_selector, self._scene.gates)
 
     def _result(
         self, result: DeviceRequestAllocationResult, asked: Asked, seat: Seat, found: list[Taking]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
+import msgspec
+
 from ...cel.devices import DeviceShapes, PreparedDevice
 from ...cel.errors import CelCompileError, CelError
 from ...cel.program import Program
 from ...cel.selector import Selector
 from ...cel.types import DEVICE
 from ...cel.values import Optional, Value
+from ...models.gates import FeatureGates
 from ...models.slices import DeviceAttribute
 from ...models.versions import Version
 from .findings import Finding
@@ -43,7 +46,9 @@ def typed(attribute: DeviceAttribute) -> Typed:
 class Expressions:
     """Compiles every text once, and evaluates it once on every device it is asked about."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: FeatureGates) -> None:
+        # The stable variant has never heard of devices that can be shared (FEAT-3).
+        self._hides_sharing = gates.variant == "stable"
         self._shapes = DeviceShapes()
         self._devices: dict[int, PreparedDevice] = {}
         self._selectors: dict[str, Selector | CelError] = {}
@@ -77,7 +82,10 @@ class Expressions:
     def _device(self, entry: Published) -> PreparedDevice:
         key = id(entry.device)
         if key not in self._devices:
-            self._devices[key] = self._shapes.prepare(entry.device, entry.driver)
+            device = entry.device
+            if self._hides_sharing:
+                device = msgspec.structs.replace(device, allow_multiple_allocations=None)
+            self._devices[key] = self._shapes.prepare(device, entry.driver)
         return self._devices[key]
 
 

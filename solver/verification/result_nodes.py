@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from ...models.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ...models.gates import FeatureGates
 from ...models.selection import NAME_FIELD
 from .findings import Finding
 from .published import Published
@@ -14,11 +15,17 @@ Requirement: TypeAlias = tuple[str, str, str, frozenset[str]]
 """Whether it is about a label or a field, key, operator and values."""
 
 
-def node_selector(entries: Sequence[Published], node: Node, found: NodeSelector | None) -> Iterator[Finding]:
-    """Compare the selector of an allocation with what its devices demand; the order of requirements is free."""
+def node_selector(
+    entries: Sequence[Published], node: Node, found: NodeSelector | None, gates: FeatureGates
+) -> Iterator[Finding]:
+    """Compare the selector of an allocation with what its devices demand; the order of requirements is free.
+
+    The stable variant has never heard of devices that bind to a node (FEAT-3).
+    """
+    binding = gates.variant != "stable"
     wanted: list[Requirement] = []
     for entry in entries:
-        if entry.place.node_name or entry.device.binds_to_node:
+        if entry.place.node_name or (binding and entry.device.binds_to_node):
             wanted = [("field", NAME_FIELD, "In", frozenset({node.metadata.name}))]
             break
         selector = None if entry.place.all_nodes else entry.place.node_selector

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...models.claims import DeviceClass
 from ...models.core import Node
@@ -25,8 +25,8 @@ class Scene:
     gates: FeatureGates
     inventory: Inventory
     ledger: Ledger
+    expressions: Expressions
     errors_left_out: bool = False
-    expressions: Expressions = field(default_factory=Expressions)
 
     @property
     def devices(self) -> DeviceRules:

@@ -13,6 +13,7 @@ from ...models.gates import FeatureGates
 from ...models.identity import ObjectKey, key_of
 from ...models.selection import SelectorError, node_matches, pod_fits
 from .claims import ClaimRules
+from .expressions import Expressions
 from .findings import Finding
 from .inventory import Inventory
 from .ledger import Attempt, Ledger
@@ -78,7 +79,7 @@ class _Replay:
         for key, claim in cluster.claims.items():
             if claim.status is not None and claim.status.allocation is not None:
                 self._enter(key, claim.status.allocation)
-        scene = Scene(cluster.classes, gates, self._inventory, self._ledger, cel_errors == "skip")
+        scene = Scene(cluster.classes, gates, self._inventory, self._ledger, Expressions(gates), cel_errors == "skip")
         self._rules = ClaimRules(scene)
 
     def _enter(self, claim: ObjectKey, allocation: AllocationResult) -> None:

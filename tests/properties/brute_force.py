@@ -13,6 +13,7 @@ from drasat.models.device_taints import with_rules
 from drasat.models.gates import FeatureGates
 from drasat.models.identity import DeviceId
 from drasat.solver.verification.constraints import ConstraintRules, covers
+from drasat.solver.verification.expressions import Expressions
 from drasat.solver.verification.inventory import Inventory
 from drasat.solver.verification.ledger import Attempt, Ledger
 from drasat.solver.verification.requests import ALL, Asked, everything_asked, unsupported
@@ -55,7 +56,7 @@ class BruteForce:
         inventory = Inventory(with_rules(cluster.slices, cluster.taint_rules, gates), gates)
         self._cluster = cluster
         self._gates = gates
-        self._scene = Scene(cluster.classes, gates, inventory, ledger)
+        self._scene = Scene(cluster.classes, gates, inventory, ledger, Expressions(gates))
         self._taking = TakingRules(self._scene)
         self._constraints = ConstraintRules(gates, self._scene.expressions)
         self._left = limit

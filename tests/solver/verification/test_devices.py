@@ -4,6 +4,8 @@ import pytest
 from verification_scene import (
     EVERYTHING,
     GPU,
+    INCUBATING,
+    STABLE,
     allocation,
     chip,
     claim,
@@ -215,6 +217,25 @@ def test_devices_the_request_may_have(edit):
     scene = everyday()
     edit(scene)
     assert scene.rules() == set()
+
+
+@pytest.mark.parametrize(
+    ("gates", "seen"),
+    [
+        pytest.param(EVERYTHING, True, id="experimental"),
+        pytest.param(INCUBATING.with_({"DRAConsumableCapacity": False}), True, id="incubating, sharing off"),
+        pytest.param(STABLE, False, id="stable"),
+    ],
+)
+def test_what_expressions_see_of_sharing(gates, seen):
+    """CEL-1, FEAT-3: the stable variant hides that a device may be shared."""
+    sharing = objects.selectors("device.allowMultipleAllocations")
+    copied = {"shareID": share_id(1), "consumedCapacity": {"memory": "10Gi"}} if gates.consumable_capacity else {}
+    scene = one_claim([piece([shared("d")])], [request("r", selectors=sharing)], [result("r", "d", **copied)])
+    scene.gates = gates
+    assert scene.rules() == (set() if seen else {"DEV-3"})
+    sharing[0]["cel"]["expression"] = "!device.allowMultipleAllocations"
+    assert scene.rules() == ({"DEV-3"} if seen else set())
 
 
 def twice(first, second, *, published=None, same_claim=True):

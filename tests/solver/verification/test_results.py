@@ -4,6 +4,7 @@ import pytest
 from verification_scene import (
     EVERYTHING,
     GPU,
+    STABLE,
     everyday,
     gpu,
     on,
@@ -288,6 +289,15 @@ def test_a_device_may_bind_to_its_node():
     """RES-7"""
     assert spread(ZONE, selector=on(), bindsToNode=True).rules() == set()
     assert spread(ZONE, selector=term(IN_ZONE), bindsToNode=True).rules() == {"RES-7"}
+
+
+def test_the_stable_variant_has_never_heard_of_devices_that_bind():
+    """RES-7, FEAT-3"""
+    scene = spread(ZONE, selector=term(IN_ZONE), bindsToNode=True)
+    scene.gates = STABLE
+    assert scene.rules() == set()
+    scene.allocation()["nodeSelector"] = on()
+    assert scene.rules() == {"RES-7"}
 
 
 def test_devices_that_choose_their_nodes_are_asked_themselves():

@@ -31,6 +31,13 @@ def without(*features):
     return EVERYTHING.with_(dict.fromkeys(features, False))
 
 
+INCUBATING = without(
+    "DRAListTypeAttributes", "DRAOptionalNodeOperations", "DRADerivedAttributes", "DRADeviceCompatibilityGroups"
+)
+STABLE = INCUBATING.with_(
+    dict.fromkeys(("DRADeviceBindingConditions", "DRAConsumableCapacity", "DRAFractionalCapacityRange"), False)
+)
+
 # What is published.
 
 
