@@ -87,7 +87,8 @@ def _build(gpus: int, rng: Random, node: str, fullness: float) -> Iterator[Mappe
         members = [device for gpu in chunk for device in gpu]
         yield objects.resource_slice(f"{name}-{number}", DRIVER, node, where, members, count=count)
     for index in range(gpus):
-        yield from _held(rng, node, index, fullness)
+        for profile, start in packed(rng, portion(rng, _MEMORY_SLICES, fullness)):
+            yield held_partition(node, index, profile, start)
 
 
 def whole(index: int) -> Mapped:
@@ -125,9 +126,9 @@ def _device(name: str, index: int, attributes: dict[str, objects.AttributeValue]
     return objects.device(name, attributes, capacity, consumesCounters=[objects.consumption(f"gpu-{index}", used)])
 
 
-def _held(rng: Random, node: str, index: int, fullness: float) -> Iterator[Mapped]:
-    """Claims of partitions placed at random, until enough memory slices of the GPU are in use."""
-    target, used = portion(rng, _MEMORY_SLICES, fullness), Counter[str]()
+def packed(rng: Random, target: int = _MEMORY_SLICES) -> Iterator[tuple[str, int]]:
+    """Profiles and where they begin, placed at random on one GPU, until so many memory slices are taken."""
+    used = Counter[str]()
     placements = [(name, start) for name, profile in PROFILES.items() for start in profile.starts]
     rng.shuffle(placements)
     for name, start in placements:
@@ -138,8 +139,13 @@ def _held(rng: Random, node: str, index: int, fullness: float) -> Iterator[Mappe
             and _fits(used, profile)
         ):
             used.update({**dict.fromkeys(slices, 1), "slices": profile.size, **_engines(profile)})
-            device = partition_name(index, name, start)
-            yield held_claim(f"{node}-{device}", "mig", [objects.result("devices", DRIVER, node, device)], node)
+            yield name, start
+
+
+def held_partition(node: str, index: int, profile: str, start: int) -> Mapped:
+    """A claim that has been allocated a partition of a GPU."""
+    device = partition_name(index, profile, start)
+    return held_claim(f"{node}-{device}", "mig", [objects.result("devices", DRIVER, node, device)], node)
 
 
 def _engines(profile: Profile) -> dict[str, int]:

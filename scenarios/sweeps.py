@@ -23,9 +23,9 @@ def _claim(name: str, *bodies: Mapped, constraints: tuple[Mapped, ...] = ()) -> 
     return objects.claim(name, objects.claim_spec(requests, constraints))
 
 
-def easy(size: int) -> list[Mapped]:
-    """One device of ``size``."""
-    return _cluster(size, [_claim("easy", objects.wanted("gpu", count=1))])
+def easy(size: int, nodes: int = 1) -> list[Mapped]:
+    """One device of ``size``, on one node or any of several."""
+    return _cluster(size, [_claim("easy", objects.wanted("gpu", count=1))], nodes)
 
 
 def too_many(size: int) -> list[Mapped]:
@@ -33,11 +33,11 @@ def too_many(size: int) -> list[Mapped]:
     return _cluster(size, [_claim("too-many", objects.wanted("any", count=size + 1))])
 
 
-def hopeless(size: int) -> list[Mapped]:
-    """A quarter or, up to 16, half of the devices, and then one that does not exist."""
-    some = size // 2 if size <= 16 else size // 4
+def hopeless(size: int, some: int = 0) -> list[Mapped]:
+    """Some devices (default: a quarter or, up to 16, half of them), and then one that does not exist."""
+    count = some or (size // 2 if size <= 16 else size // 4)
     impossible = objects.wanted("any", f'device.driver == "{DRIVER}" && {_INDEX} < 0', count=1)
-    return _cluster(size, [_claim("hopeless", objects.wanted("any", count=some), impossible)])
+    return _cluster(size, [_claim("hopeless", objects.wanted("any", count=count), impossible)])
 
 
 def pods(size: int) -> list[Mapped]:

@@ -1,0 +1,172 @@
+"""Random nodes that are full or nearly so: hard for a search, and no allocation is obvious.
+
+A part of the devices is in use. For nearly all others there are claims: what they ask for was planted, so it can be
+allocated. To every second member a claim is added that may be one too many.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from . import gpus, mig, objects
+from .drafts import DraftClaim
+from .objects import Mapped
+from .partitioned import of_profile
+from .planting import Bond, Planted, claims_for
+from .shapes import combine, held_claim
+from .single import LISTS_PER_SLICE, NODE, one_pod, sliced
+
+DRIVER = "whole.example.com"
+
+_DEVICE = f'device.attributes["{DRIVER}"]'
+_WHOLE = objects.device_class("whole", f'device.driver == "{DRIVER}" && !device.allowMultipleAllocations')
+_SHARED = objects.device_class("shared", f'device.driver == "{DRIVER}" && device.allowMultipleAllocations')
+
+_PARTITION_BONDS = [
+    (None, 3.0),
+    (Bond("matchAttribute", "parentIndex", (2, 4)), 2.0),
+    (Bond("distinctAttribute", "parentIndex", (2, 6)), 2.0),
+]
+_WHOLE_BONDS = [
+    (None, 2.0),
+    (Bond("matchAttribute", "root", (2, 4)), 2.0),
+    (Bond("matchAttribute", "fabrics", (3, 8)), 2.0),
+    (Bond("distinctAttribute", "root", (2, 6)), 1.0),
+    (Bond("distinctAttribute", "fabrics", (2, 4)), 1.0),
+]
+# What a shared device has; a request may take any whole number of it.
+_CORES = 12
+_LARGER = {"1g.5gb": "2g.10gb", "1g.10gb": "2g.10gb", "2g.10gb": "3g.20gb", "3g.20gb": "4g.20gb"}
+
+
+@dataclass(frozen=True, slots=True)
+class FullNode:
+    """A member: its objects, and whether all that is asked for was planted (then it can be allocated)."""
+
+    objects: list[Mapped]
+    planted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Devices of one kind: the objects that are there, claims that fit together, and one claim more."""
+
+    there: list[Mapped]
+    claims: list[DraftClaim]
+    extra: DraftClaim
+
+
+def full_node(seed: int, shrink: int = 1) -> FullNode:
+    """The member of the set that belongs to the seed: partitions, whole and shared devices, or both, by turns.
+
+    Nodes have 64 to 128 devices, or eight GPUs with 26 each, divided by ``shrink``.
+    """
+    rng = Random(f"full/{seed}")
+    parts = [part(rng, shrink) for part in _KINDS[seed % len(_KINDS)]]
+    claims = [claim for part in parts for claim in part.claims]
+    planted = rng.random() < 0.4
+    if not planted:
+        claims.append(rng.choice(parts).extra)
+    rng.shuffle(claims)
+    there = combine([objects.node(NODE), _WHOLE, _SHARED], *(part.there for part in parts))
+    return FullNode([*there, *one_pod(claims)], planted)
+
+
+def _partitions(rng: Random, count: int) -> _Part:
+    """GPUs with all their partitions as devices, each packed at random; some of that is in use, the rest planted."""
+    shape, planted = mig.mig_shape(count), list[Planted]()
+    there = [*shape.classes, *shape.build(rng, NODE, 0.0)]
+    for index in range(count):
+        for profile, start in mig.packed(rng):
+            if rng.random() < 0.25:
+                there.append(mig.held_partition(NODE, index, profile, start))
+            else:
+                bodies = [*([of_profile(_LARGER[profile])] if profile in _LARGER else []), of_profile(profile)]
+                planted.append(Planted({"parentIndex": index}, bodies))
+    claims = claims_for(rng, gpus.DRIVER, planted, _PARTITION_BONDS, "mig")
+    body = of_profile(rng.choice(["1g.5gb", "1g.10gb", "2g.10gb"]))
+    return _Part(there, claims, DraftClaim("mig-more", [objects.exactly("r0", body)]))
+
+
+def _devices(rng: Random, count: int) -> _Part:
+    """Whole devices on PCIe roots and fabrics, and a few that are shared."""
+    shared, facts = max(1, count // 16), [_facts(rng, index, count) for index in range(count)]
+    devices = [objects.device(f"gpu-{index:03d}", dict(each)) for index, each in enumerate(facts)]
+    names = rng.sample(range(shared, count), count - shared)
+    in_use, idle = rng.randint(0, count // 3), rng.randint(0, min(6, count // 4))
+    held = [_held(f"held-{index}", f"gpu-{index:03d}") for index in names[:in_use]]
+    planted = [Planted(facts[index], _ways(rng, facts[index])) for index in names[in_use + idle :]]
+    for device in devices[:shared]:
+        device |= _shared_fields()
+    claims = claims_for(rng, DRIVER, planted, _WHOLE_BONDS, "gpu") + list(_shares(rng, shared))
+    tie: Mapped = {"matchAttribute": f"{DRIVER}/{rng.choice(['root', 'fabrics'])}"}
+    body = objects.wanted("whole", count=rng.randint(1, max(1, idle)))
+    extra = DraftClaim("gpu-more", [objects.exactly("r0", body)], [tie])
+    return _Part([*sliced(devices, LISTS_PER_SLICE, DRIVER), *held], claims, extra)
+
+
+def _facts(rng: Random, index: int, count: int) -> dict[str, int | str | list[str]]:
+    fabrics = sorted(rng.sample(range(max(3, count // 8)), rng.randint(1, 3)))
+    return {
+        "model": rng.choice("aabc"),
+        "generation": rng.randint(1, 3),
+        "root": index // 4,
+        "fabrics": [f"fabric-{number}" for number in fabrics],
+    }
+
+
+def _ways(rng: Random, facts: dict[str, int | str | list[str]]) -> list[Mapped]:
+    """Ask for a device of any kind, by its model, or by its generation as well."""
+    model, generation = f'{_DEVICE}.model == "{facts["model"]}"', f"{_DEVICE}.generation >= {facts['generation']}"
+    tests = rng.choice([[], [model], [model], [generation], [model, generation]])
+    better = objects.wanted("whole", f"{_DEVICE}.generation == 3", *tests)
+    return [better, objects.wanted("whole", *tests)]
+
+
+def _shared_fields() -> Mapped:
+    cores = {"value": str(_CORES), "requestPolicy": {"default": "1", "validRange": {"min": "1", "step": "1"}}}
+    return {"allowMultipleAllocations": True, "capacity": {"cores": cores}}
+
+
+def _shares(rng: Random, devices: int) -> Iterator[DraftClaim]:
+    """Claims for shares that fill the devices, all but a core now and then."""
+    amounts = []
+    for _ in range(devices):
+        left = _CORES - rng.choice([0, 0, 1])
+        while left:
+            amounts.append(min(left, rng.randint(2, 7)))
+            left -= amounts[-1]
+    rng.shuffle(amounts)
+    for number, first in enumerate(range(0, len(amounts), 3)):
+        asked = [
+            objects.exactly(f"r{place}", objects.wanted("shared", capacity={"requests": {"cores": str(amount)}}))
+            for place, amount in enumerate(amounts[first : first + 3])
+        ]
+        yield DraftClaim(f"share-{number:02d}", asked)
+
+
+def _held(name: str, device: str) -> Mapped:
+    return held_claim(name, "whole", [objects.result("devices", DRIVER, NODE, device)], NODE)
+
+
+def _many_partitions(rng: Random, shrink: int) -> _Part:
+    return _partitions(rng, max(1, rng.choice([4, 8]) // shrink))
+
+
+def _few_partitions(rng: Random, shrink: int) -> _Part:
+    return _partitions(rng, max(1, 2 // shrink))
+
+
+def _many_devices(rng: Random, shrink: int) -> _Part:
+    return _devices(rng, rng.randint(64, 128) // shrink)
+
+
+def _few_devices(rng: Random, shrink: int) -> _Part:
+    return _devices(rng, rng.randint(32, 64) // shrink)
+
+
+_KINDS: list[list[Callable[[Random, int], _Part]]] = [
+    [_many_partitions],
+    [_many_devices],
+    [_few_partitions, _few_devices],
+]
