@@ -1,10 +1,10 @@
 """The immutable index of everything that was read."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from .collector import young_only
@@ -20,6 +20,8 @@ from .rendering import RESOURCE_API, current_manifests, is_allocated
 from .slices import ResourceSlice
 from .taints import DeviceTaintRule
 from .usage import Usage
+
+T = TypeVar("T")
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
@@ -58,10 +60,11 @@ class _Kinds:
 
 
 class _Indexes:
-    """Pool indexes by the gates that matter; shared by clusters with the same slices and rules."""
+    """Pool indexes by the gates that matter, and others; shared by clusters with the same slices and rules."""
 
     def __init__(self) -> None:
         self.pools: dict[tuple[bool, bool, bool, bool], PoolIndex] = {}
+        self.others: dict[Hashable, Any] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -84,6 +87,7 @@ class Cluster:
     read: tuple[Manifest, ...] = ()
     _indexes: _Indexes = field(default_factory=_Indexes)
     _usages: dict[bool, Usage] = field(default_factory=dict)
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False)
 
     @classmethod
     @young_only()
@@ -173,6 +177,19 @@ class Cluster:
                 self._usages[sharing] = Usage.of(self.claims.values(), gates)
         return self._usages[sharing]
 
+    def index(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` derives from slices and taint rules, once for all clusters that have the same ones."""
+        return _made_once(self._indexes.others, key, make)
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` derives from this very cluster, made at the first call with this key."""
+        return _made_once(self._kept, key, make)
+
+    @cached_property
+    def device_count(self) -> int:
+        """How many devices the slices publish, obsolete ones included."""
+        return sum(len(slice_.spec.devices or ()) for slice_ in self.slices)
+
     @cached_property
     def order(self) -> tuple[tuple[str, ObjectKey], ...]:
         """Kind and key of the pods and claims in the order read; claims that were added come last, by name."""
@@ -211,7 +228,7 @@ class Cluster:
         return {field_.name: getattr(self, field_.name) for field_ in fields(self) if not field_.name.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _indexes=_Indexes(), _usages={})
+        self.__dict__.update(state, _indexes=_Indexes(), _usages={}, _kept={})
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {what}" for what, count in self.summary().items() if count)
@@ -226,7 +243,7 @@ class Cluster:
         return {
             "nodes": len(self.nodes),
             "slices": len(self.slices),
-            "devices": sum(len(slice_.spec.devices or ()) for slice_ in self.slices),
+            "devices": self.device_count,
             "device classes": len(self.classes),
             "claims": len(self.claims),
             "allocated claims": sum(1 for claim in self.claims.values() if is_allocated(claim)),
@@ -244,6 +261,14 @@ def inferred_node(name: str) -> Node:
 def _inferred_nodes(slices: Iterable[ResourceSlice]) -> dict[str, Node]:
     names = {part.node_name for slice_ in slices for part in located_parts(slice_) if part.node_name}
     return {name: inferred_node(name) for name in sorted(names) or [""]}
+
+
+def _made_once(known: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
+    if key not in known:
+        with young_only():
+            known[key] = make()
+    found: T = known[key]
+    return found
 
 
 def _except(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:

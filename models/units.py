@@ -65,7 +65,8 @@ def units(
     """
     requirements = parse_label_selector(selector)
     wanted = None if claims is None else [_claim_key(text, namespace) for text in claims]
-    asked = [unit for unit in _all_units(cluster) if _is_asked(unit, namespace, requirements)]
+    there = cluster.kept("units", lambda: tuple(_all_units(cluster)))
+    asked = [unit for unit in there if _is_asked(unit, namespace, requirements)]
     if wanted is None:
         return tuple(asked)
     _check_wanted(wanted, asked, cluster)

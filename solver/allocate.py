@@ -81,7 +81,7 @@ def allocate(
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
     session = Session(cluster, gates, cel_errors, seed)
     worker = ENGINES[name](session)
-    nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
+    nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     placer = Placer(session, worker, Ledger(cluster.usage(gates)), nodes, deadline)
     outcomes, interrupted = _place(placer, asked, progress)
@@ -132,6 +132,6 @@ def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
     return Statistics(
         steps=counts.steps,
         cel_evaluations=counts.cel_evaluations,
-        devices=cluster.summary()["devices"],
+        devices=cluster.device_count,
         classes=counts.classes,
     )

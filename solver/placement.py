@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from ..models.claims import AllocationResult, ResourceClaim
-from ..models.core import Node, PodSpec
+from ..models.core import Node
 from ..models.identity import ObjectKey
 from ..models.pod_claims import ClaimRef
-from ..models.selection import Misfit, SelectorError, node_matches, pod_fits
+from ..models.selection import SelectorError
 from ..models.units import Unit
 from ..problem.in_use import Ledger
 from ..problem.messages import claim_text
@@ -19,35 +19,36 @@ from .attempts import Attempt, Ending, Engine, Session
 from .failed_nodes import FailedNodes
 from .open_nodes import OpenNodes
 from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
-from .reasons import device_reasons, misfit_reasons
+from .reasons import device_reasons
 from .refusals import refusals
+from .suitable_nodes import SuitableNodes
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(slots=True)
 class _Candidates:
-    """Nodes for units that are alike: those still open, and why others do not even suit the pod."""
+    """Nodes for units that are alike: those that suit the pod, and of these the ones still open."""
 
+    suitable: SuitableNodes
     open: OpenNodes
-    misfits: tuple[Reason, ...]
 
 
 class Placer:
-    """Places units on ``nodes`` in their order; ``deadline`` is a reading of ``time.monotonic``."""
+    """Places units on ``nodes``, which are by name, in their order; ``deadline`` is a reading of ``time.monotonic``."""
 
     def __init__(
-        self, session: Session, engine: Engine, ledger: Ledger, nodes: Sequence[Node], deadline: float | None
+        self, session: Session, engine: Engine, ledger: Ledger, nodes: Mapping[str, Node], deadline: float | None
     ) -> None:
         self._session = session
         self._engine = engine
         self._ledger = ledger
-        self._nodes = nodes
-        self._names = [node.metadata.name for node in nodes]
+        self._nodes = list(nodes.values())
+        self._names = list(nodes)
         self._deadline = deadline
         self._timed_out = False
         self._made: dict[ObjectKey, AllocationResult] = {}
-        self._suited: dict[bytes, tuple[list[int], tuple[Reason, ...]]] = {}
+        self._suited: dict[bytes, SuitableNodes] = {}
         self._candidates: dict[tuple[bytes, bytes], _Candidates] = {}
 
     def place(self, unit: Unit) -> UnitOutcome:
@@ -105,7 +106,7 @@ class Placer:
         if error is not None:
             return unplaced(unit, ERROR, [error], report)
         names = [claim_text(ref.key) for ref in asked]
-        reasons = [*device_reasons(report, names), *candidates.misfits]
+        reasons = [*device_reasons(report, names), *candidates.suitable.reasons]
         return unplaced(unit, UNALLOCATABLE, reasons or [Reason("nodes", "", "there are no nodes")], report)
 
     def _decisive_error(self, asked: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
@@ -122,7 +123,10 @@ class Placer:
         return (pool.id for pool in pools)
 
     def _candidates_for(self, unit: Unit, asked: Sequence[ClaimRef]) -> _Candidates:
-        """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2)."""
+        """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2).
+
+        Raises ``SelectorError``.
+        """
         earlier = [*self._earlier(unit)]
         spec = unit.pod.spec if unit.pod else None
         place = _encode(
@@ -134,9 +138,9 @@ class Placer:
         key = place, _encode([claim.spec for claim in _claims(asked)])
         if key not in self._candidates:
             if place not in self._suited:
-                self._suited[place] = self._suitable(spec, earlier)
-            positions, misfits = self._suited[place]
-            self._candidates[key] = _Candidates(OpenNodes(positions, FailedNodes(self._names), self._ledger), misfits)
+                self._suited[place] = SuitableNodes(self._nodes, spec, earlier)
+            suitable = self._suited[place]
+            self._candidates[key] = _Candidates(suitable, OpenNodes(suitable, FailedNodes(self._names), self._ledger))
         return self._candidates[key]
 
     def _earlier(self, unit: Unit) -> Iterable[AllocationResult]:
@@ -145,29 +149,6 @@ class Placer:
             made = self._made.get(ref.key) or (status.allocation if status else None)
             if made is not None:
                 yield made
-
-    def _suitable(
-        self, spec: PodSpec | None, earlier: Sequence[AllocationResult]
-    ) -> tuple[list[int], tuple[Reason, ...]]:
-        positions: list[int] = []
-        misfits: list[Misfit] = []
-        for position, node in enumerate(self._nodes):
-            misfit = _misfit(spec, earlier, node)
-            if misfit is None:
-                positions.append(position)
-            else:
-                misfits.append(misfit)
-        return positions, misfit_reasons(misfits, len(self._nodes))
-
-
-def _misfit(spec: PodSpec | None, earlier: Sequence[AllocationResult], node: Node) -> Misfit | None:
-    """Find the first reason why a node does not suit."""
-    found = pod_fits(spec, node) if spec else []
-    if found:
-        return found[0]
-    if all(node_matches(allocation.node_selector, node) for allocation in earlier):
-        return None
-    return Misfit("allocatedClaim", "a claim of the pod is allocated for other nodes")
 
 
 def _claims(refs: Sequence[ClaimRef]) -> list[ResourceClaim]:

@@ -46,6 +46,26 @@ def test_objects_are_sorted_by_name():
     assert list(cluster.namespaces) == ["ns"]
 
 
+def test_what_others_derive_is_made_once():
+    cluster = of(slice_on("n1"), claim("a"))
+    made = []
+    for _ in range(2):
+        assert cluster.kept("key", lambda: made.append("own")) is None
+        assert cluster.index("key", lambda: made.append("index")) is None
+    assert made == ["own", "index"]
+    for other in (cluster.with_claims([claim("b")]), cluster.without(claims=[("default", "a")])):
+        assert other.index("key", lambda: "new") is None
+        assert other.kept("key", lambda: "new") == "new"
+    for other in (cluster.with_nodes([], [slice_on("n2")]), pickle.loads(pickle.dumps(cluster))):
+        assert other.index("key", lambda: "new") == "new"
+
+
+def test_devices_are_counted():
+    cluster = of(slice_on("n1"), slice_on("n2"))
+    assert cluster.device_count == cluster.summary()["devices"] == 2
+    assert cluster.with_nodes([], [slice_on("n3")]).device_count == 3
+
+
 def test_objects_without_namespace_are_in_the_default_one():
     assert list(of(claim("a", namespace="")).claims) == [("default", "a")]
 

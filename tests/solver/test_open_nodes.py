@@ -17,8 +17,15 @@ def ledger():
     return Ledger(Usage.empty(FeatureGates.all_on()))
 
 
-def open_nodes(positions, ledger_):
+def unread(positions, ledger_):
     return OpenNodes(positions, FailedNodes([f"n{position}" for position in range(10)]), ledger_)
+
+
+def open_nodes(positions, ledger_):
+    """All of which were walked once."""
+    nodes = unread(positions, ledger_)
+    assert list(nodes) == positions
+    return nodes
 
 
 def take(ledger_, pool_name):
@@ -61,13 +68,26 @@ def test_changes_before_the_failure_do_not_matter():
 
 
 def test_nodes_may_fail_while_they_are_walked():
-    nodes = open_nodes([0, 1, 2], ledger())
+    nodes = unread([0, 1, 2], ledger())
     walked = []
     for position in nodes:
         walked.append(position)
         nodes.fail([(position, FAILED, [])])
     assert walked == [0, 1, 2]
     assert list(nodes) == []
+
+
+def test_positions_are_read_as_they_are_reached():
+    left = iter([1, 4, 7])
+    nodes = unread(left, ledger())
+    for position in nodes:
+        if position == 4:
+            break
+    nodes.fail([(1, FAILED, [])])
+    walk = iter(nodes)
+    assert next(walk) == 4
+    assert next(left) == 7
+    assert list(walk) == []
 
 
 def test_builders_agree_about_names():
