@@ -11,10 +11,12 @@ from .messages import Message
 class Justification:
     """A reason by the id of the filter or encoder behind it (``matchAttribute``, ``counters``, ...).
 
-    ``claim`` is the number of the claim it is about, None if it is about several; ``message`` may have blanks for
-    that claim, and is a sentence that anyone can check against the manifests.
+    ``claim`` is the number of the claim it is about, None if it is about several, ``device`` and ``pool`` likewise;
+    ``message`` may have blanks for them, and is a sentence that anyone can check against the manifests.
     """
 
     id: str
     message: Message
     claim: int | None = None
+    device: int | None = None
+    pool: int | None = None

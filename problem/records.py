@@ -179,5 +179,7 @@ class Problem:
     groups: Groups = Groups()
     permutations: bool = False
     """Each further device of a request is looked for from the start again, as the stable variant does (SRCH-2)."""
+    fatal_constraints: bool = True
+    """A device that All must take and a constraint forbids is an error of the whole attempt (SRCH-7)."""
     invalid_pools: bool = False
     """Some pool that the node sees is invalid (POOL-13)."""

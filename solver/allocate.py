@@ -13,7 +13,7 @@ from ..problem.demands import POLICIES
 from ..problem.in_use import Ledger
 from .attempts import Engine, Session
 from .checked import check
-from .engines import ENGINES, resolve_engine
+from .engines import ENGINES, check_engine, effective_policy
 from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
 from .placement import Placer, unplaced
 
@@ -55,7 +55,8 @@ def allocate(
     feature_gates
         A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
     cel_errors
-        What a run-time error of an expression on a candidate does: ``kube``, ``strict`` or ``skip``.
+        What a run-time error of an expression on a candidate does: ``kube``, ``strict`` or ``skip``. Engines that do
+        not visit devices in the scheduler's order take ``kube`` for ``strict``.
     time_limit
         Seconds for everything; None: no limit.
     seed
@@ -75,20 +76,21 @@ def allocate(
     """
     if cel_errors not in POLICIES:
         raise ValueError(f"unknown policy {cel_errors!r} for CEL errors, known are: {', '.join(POLICIES)}")
-    name = resolve_engine(engine)
+    name = check_engine(engine)
+    policy = effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
-    session = Session(cluster, gates, cel_errors, seed)
+    session = Session(cluster, gates, policy, seed)
     worker = ENGINES[name](session)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     placer = Placer(session, worker, Ledger(cluster.usage(gates)), nodes, deadline)
     outcomes, interrupted = _place(placer, asked, progress)
     searched = monotonic()
-    check(cluster, outcomes, gates, cel_errors)
+    check(cluster, outcomes, gates, policy)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
-    answer = AllocationOutcome(name, outcomes, gates, cel_errors, True, _statistics(cluster, worker), seconds)
+    answer = AllocationOutcome(name, outcomes, gates, policy, True, _statistics(cluster, worker), seconds)
     if interrupted:
         raise AllocationInterrupted(answer)
     return answer
@@ -131,6 +133,8 @@ def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
     counts = engine.counts
     return Statistics(
         steps=counts.steps,
+        conflicts=counts.conflicts,
+        literals=counts.literals,
         cel_evaluations=counts.cel_evaluations,
         devices=cluster.device_count,
         classes=counts.classes,

@@ -12,6 +12,7 @@ from ..models.cluster import Cluster
 from ..models.core import Node
 from ..models.gates import FeatureGates
 from ..problem.in_use import Ledger
+from ..problem.justification import Justification
 from .tables import DemandTable
 
 
@@ -38,6 +39,8 @@ class Ending(Enum):
     FATAL = "fatal"
     # The deadline passed.
     TIMEOUT = "timeout"
+    # Not decided for another reason; another node may have a solution.
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Attempt:
 
     ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
     an error of an expression that may be why nothing fits (policy ``strict``); ``tables`` say how many devices fell
-    where.
+    where. ``witness`` proves a no by counting; ``certified``: it does not rest on one run of a solver alone.
     """
 
     ending: Ending
@@ -56,6 +59,8 @@ class Attempt:
     claim: int | None = None
     error: str = ""
     tables: tuple[DemandTable, ...] = ()
+    witness: Justification | None = None
+    certified: bool = False
 
 
 @dataclass(slots=True)
@@ -63,6 +68,8 @@ class Counts:
     """What an engine did so far; engines leave at 0 what they cannot tell."""
 
     steps: int = 0
+    conflicts: int = 0
+    literals: int = 0
     cel_evaluations: int = 0
     devices: int = 0
     classes: int = 0

@@ -15,7 +15,7 @@ from .allocate import TIME_LIMIT, allocate, asked_units, gates_of
 from .checked import check
 from .compare_left import LeftOver, left_over
 from .compare_units import DIFFERENT, UnitComparison, compare_units
-from .engines import resolve_engine
+from .engines import check_engine
 from .kube_scheduler import NAME as KUBE_SCHEDULER
 from .kube_scheduler import check_policy
 from .kube_scheduler_list import UnitList, is_listable
@@ -105,7 +105,7 @@ def compare(
 
     Raises ``ValueError``, one line, for fewer than two engines and as ``allocate`` does, ``PeerError`` if a peer fails.
     """
-    names = [resolve_engine(name) for name in engines]
+    names = [check_engine(name) for name in engines]
     if len(set(names)) < 2 or len(set(names)) < len(names):
         raise ValueError("compare needs at least two different engines")
     if repeat < 1:

@@ -20,6 +20,10 @@ from .search_state import State
 CHECK_INTERVAL = 256
 
 
+class StepBudgetError(Exception):
+    """The search has made as many steps as it may, and a few more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pick:
     """A device taken for a demand, both by their numbers in the Problem."""
@@ -31,7 +35,7 @@ class Pick:
 class Search:
     """One search. ``steps`` may be read at any time; the rest belongs to the points of the program.
 
-    ``deadline`` is a reading of ``clock``, in seconds; None: no limit.
+    ``deadline`` is a reading of ``clock``, in seconds, and ``budget`` a number of steps; None: no limit.
     """
 
     def __init__(
@@ -40,6 +44,7 @@ class Search:
         in_use: InUse,
         *,
         deadline: float | None = None,
+        budget: int | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.steps = 0
@@ -48,13 +53,14 @@ class Search:
         self.plan: Plan | None = None
         self.k = 0
         self._deadline = deadline
+        self._budget = budget
         self._clock = clock
         self._next_check = 0
 
     def run(self) -> tuple[Pick, ...] | None:
         """Return the first solution in search order, or None if there is none.
 
-        Raises ``FatalError`` (CEL-7, SRCH-7, CON-12) and ``DeadlineExceededError``.
+        Raises ``FatalError`` (CEL-7, SRCH-7, CON-12), ``DeadlineExceededError`` and ``StepBudgetError``.
         """
         frames = self.frames
         while True:
@@ -69,11 +75,13 @@ class Search:
     def _step(self) -> Ending | None:
         self.steps += 1
         if self.steps > self._next_check:
-            self._check_deadline()
+            self._check_limits()
         plan = self.plan
         return self.node.start(self) if plan is None else plan.enter(self, self.k)
 
-    def _check_deadline(self) -> None:
+    def _check_limits(self) -> None:
+        if self._budget is not None and self.steps > self._budget:
+            raise StepBudgetError
         self._next_check = self.steps + CHECK_INTERVAL
         if self._deadline is not None and self._clock() >= self._deadline:
             raise DeadlineExceededError("filter operation aborted: the time limit passed")

@@ -83,7 +83,7 @@ class Plan:
             raise trapped(demand.traps[device], demand.claim, device)
         for position, tracker in enumerate(self.trackers):
             if not tracker.add(device):
-                if tracker.fatal_under_all and demand.all_devices:
+                if tracker.fatal_under_all and demand.all_devices and self.state.fatal_constraints:
                     raise _unsatisfied(demand, device)
                 for earlier in reversed(self.trackers[:position]):
                     earlier.undo(device)

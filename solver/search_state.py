@@ -41,6 +41,7 @@ class State:
         self.shares = [in_use.shares.get(device, 0) for device in range(problem.size)]
         self.shared = problem.shared
         self.permutations = problem.permutations
+        self.fatal_constraints = problem.fatal_constraints
         self.taken = [0] * len(problem.claims)
         self._problem = problem
         self._capacity = CapacityState(problem.capacities, problem.shared, in_use)

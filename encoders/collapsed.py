@@ -1,0 +1,109 @@
+"""A Problem with equal things put together: what the model speaks of instead of devices, requests and claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..problem.records import Constraint, InUse, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One way to serve a merged request: the request itself, or one of its alternatives.
+
+    ``demands`` has the demand of each copy, claim by claim; ``count`` is the number of devices for one copy,
+    ``per_claim`` the number of copies in one claim, ``candidates`` the devices that any copy could take.
+    """
+
+    index: int
+    request: int
+    demands: tuple[int, ...]
+    per_claim: int
+    count: int
+    all_devices: bool
+    admin: bool
+    candidates: tuple[int, ...]
+
+    @property
+    def copies(self) -> int:
+        """Number of equal requests."""
+        return len(self.demands)
+
+    @property
+    def claims(self) -> int:
+        """Number of equal claims that the copies come from."""
+        return len(self.demands) // self.per_claim
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRequest:
+    """Equal requests: of one claim, or of several claims that are equal as a whole.
+
+    ``claims`` are the claims' numbers, ``branches`` the numbers of the ways to serve it, in order of preference.
+    """
+
+    index: int
+    name: str
+    claims: tuple[int, ...]
+    listed: bool
+    branches: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedConstraint:
+    """Equal entries of equal claims; ``record`` is the first of them, ``branches`` are those it covers."""
+
+    record: Constraint
+    position: int
+    """Number of the entry in its claim."""
+    claims: tuple[int, ...]
+    branches: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lot:
+    """Devices that no rule tells apart, ascending: the model only counts how many of them are taken."""
+
+    index: int
+    devices: tuple[int, ...]
+    branches: tuple[int, ...]
+    """Branches that could take them."""
+
+    @property
+    def first(self) -> int:
+        """The device that stands for all."""
+        return self.devices[0]
+
+    @property
+    def size(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A Problem whose requests and claims are merged, its devices not yet."""
+
+    problem: Problem
+    in_use: InUse
+    requests: tuple[MergedRequest, ...]
+    branches: tuple[Branch, ...]
+    constraints: tuple[MergedConstraint, ...]
+
+    def token(self, constraint: MergedConstraint, branch: int, device: int) -> int:
+        """Find the device's value for a constraint that covers the branch."""
+        return constraint.record.tokens[self.branches[branch].demands[0]][device]
+
+    def claim_of(self, branch: Branch) -> int:
+        """Find the first claim that a branch belongs to."""
+        return self.problem.demands[branch.demands[0]].claim
+
+
+@dataclass(frozen=True, slots=True)
+class Collapsed:
+    """A Problem with its devices in lots."""
+
+    merged: Merged
+    lots: tuple[Lot, ...]
+    lots_of: tuple[tuple[int, ...], ...]
+    """For each branch the lots that it could take from."""

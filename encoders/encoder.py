@@ -1,0 +1,33 @@
+"""What an encoder is: a joint rule with a stable id, what it sees of a device, and the rows it posts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .collapsed import Merged
+
+if TYPE_CHECKING:
+    from .model import AllocationModel
+
+Signature = Callable[[int], Hashable]
+"""What a rule sees of a device: devices of one lot must look equal to every rule."""
+
+
+def sees_nothing(_merged: Merged) -> None:
+    """Sign for a rule that only counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A joint rule. The same ``id`` appears in explanations, in result documents and in the docs.
+
+    ``post`` adds the rows. ``sign`` returns what the rule sees of a device, None if it tells none apart in this
+    problem; a device that must be spoken of alone signs with its own number.
+    """
+
+    id: str
+    description: str
+    post: Callable[[AllocationModel], None]
+    sign: Callable[[Merged], Signature | None] = sees_nothing

@@ -1,0 +1,97 @@
+"""From counts back to devices: by name order, and always in the same way.
+
+Devices of a lot are interchangeable, so that the first free ones are taken. What a merged branch takes is dealt out to
+its copies: sorted by device and then in turn, so that a shareable device, which comes at most once for each copy, goes
+to different ones (DEV-13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import cycle, groupby
+
+from .collapsed import Branch, Collapsed, MergedConstraint
+from .distinct_attribute import DISTINCT
+from .match_attribute import MATCH
+from .model import AllocationModel
+
+Taken = tuple[int, int]
+"""A demand and a device, by their numbers in the Problem."""
+
+
+def expand(model: AllocationModel, values: Sequence[int]) -> tuple[Taken, ...]:
+    """List what each demand takes, in search order; ``values`` are those of the model's variables."""
+    counts = {key: values[variable] for key, variable in model.takes.items()}
+    devices = _devices(model.collapsed, counts)
+    chosen = _chosen_demands(model, values)
+    entries = {
+        branch: constraint
+        for constraint in model.merged.constraints
+        if len(constraint.claims) > 1
+        for branch in constraint.branches
+    }
+    taken: list[Taken] = []
+    for branch in model.merged.branches:
+        demands, constraint = chosen[branch.index], entries.get(branch.index)
+        if constraint is None:
+            taken += _deal(devices[branch.index], demands)
+        else:
+            taken += _DEALING[constraint.record.kind](branch, constraint, devices[branch.index])
+    return tuple(sorted(taken))
+
+
+def _devices(collapsed: Collapsed, counts: Mapping[tuple[int, int], int]) -> list[list[int]]:
+    """Find for each branch the devices it takes, a shareable one as often as it does."""
+    shared = collapsed.merged.problem.shared
+    branches = collapsed.merged.branches
+    found: list[list[int]] = [[] for _ in branches]
+    for lot in collapsed.lots:
+        free = iter(lot.devices)
+        for branch in lot.branches:
+            count = counts[branch, lot.index]
+            alone = lot.first in shared or branches[branch].admin or lot.size == 1
+            found[branch] += [lot.first] * count if alone else [next(free) for _ in range(count)]
+    return [sorted(devices) for devices in found]
+
+
+def _chosen_demands(model: AllocationModel, values: Sequence[int]) -> list[tuple[int, ...]]:
+    """Serve the first copies by the first alternative, the next ones by the next (SRCH-4)."""
+    chosen: list[tuple[int, ...]] = []
+    for request in model.merged.requests:
+        start = 0
+        for number in request.branches:
+            branch, choice = model.merged.branches[number], model.choices[number]
+            count = branch.copies if choice is None else values[choice]
+            chosen.append(branch.demands[start : start + count])
+            start += count
+    return chosen
+
+
+def _deal(devices: Iterable[int], demands: Sequence[int]) -> Iterator[Taken]:
+    """Deal devices out in turn: those that come several times go to different demands."""
+    return zip(cycle(demands), devices) if demands else iter(())
+
+
+def _by_value(branch: Branch, constraint: MergedConstraint, devices: Iterable[int]) -> Iterator[Taken]:
+    """Give each claim all it takes of one value; claims go through the values in order."""
+    tokens = constraint.record.tokens[branch.demands[0]]
+    start = 0
+    for _, group in groupby(sorted(devices, key=lambda device: (tokens[device], device)), key=tokens.__getitem__):
+        own = list(group)
+        end = start + len(own) // branch.count
+        yield from _deal(own, branch.demands[start:end])
+        start = end
+
+
+def _once_each(branch: Branch, constraint: MergedConstraint, devices: Iterable[int]) -> Iterator[Taken]:
+    """Deal out by value, to one claim after the other: no claim gets a value twice."""
+    tokens = constraint.record.tokens[branch.demands[0]]
+    in_turn = [branch.demands[copy :: branch.per_claim] for copy in range(branch.per_claim)]
+    demands = [demand for copies in in_turn for demand in copies]
+    return _deal(sorted(devices, key=lambda device: (tokens[device], device)), demands)
+
+
+_DEALING: dict[str, Callable[[Branch, MergedConstraint, Iterable[int]], Iterator[Taken]]] = {
+    MATCH: _by_value,
+    DISTINCT: _once_each,
+}

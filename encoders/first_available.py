@@ -1,0 +1,19 @@
+"""List requests: each copy is served by one of its alternatives (SRCH-4)."""
+
+from __future__ import annotations
+
+from .encoder import Encoder
+from .model import AllocationModel
+from .wording import about_request
+
+
+def _post(model: AllocationModel) -> None:
+    for request in model.merged.requests:
+        if request.listed:
+            first = model.merged.branches[request.branches[0]]
+            guard = model.guard(about_request(model.merged, first))
+            choices = [(choice, 1) for one in request.branches if (choice := model.choices[one]) is not None]
+            model.rows.equal(choices, first.copies, guard)
+
+
+FIRST_AVAILABLE = Encoder("firstAvailable", "one alternative of a list is chosen", _post)

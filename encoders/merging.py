@@ -1,0 +1,184 @@
+"""Equal requests become one with a larger count, and equal claims one, where the parts can be told apart again.
+
+Requests of one claim merge if they ask the same and the same entries cover them: every rule inside a claim is about
+the claim's devices as a whole. Claims are different: an entry holds in each of them alone, so that counts of the whole
+may have no split. They merge only where a split always exists (``_splits``); ``encoders.expansion`` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from ..problem.constraints import ODD
+from ..problem.order import giving_pools, has_odd_firsts
+from ..problem.records import Constraint, Demand, InUse, Problem, Request
+from .collapsed import Branch, Merged, MergedConstraint, MergedRequest
+
+# Most devices in one claim's result (SRCH-8).
+RESULT_LIMIT = 32
+
+Candidates = Sequence[tuple[int, ...]]
+
+
+def merge(problem: Problem, in_use: InUse, candidates: Candidates, *, together: bool = True) -> Merged:
+    """Merge what is equal; without ``together`` every request stays alone.
+
+    ``candidates`` are the usable devices of each demand.
+    """
+    keys = _Keys(problem, candidates)
+    alone = not together or bool(giving_pools(problem))
+    groups = [(claim,) for claim in range(len(problem.claims))] if alone else list(_equal_claims(problem, keys))
+    builder = _Builder(problem, candidates)
+    for claims in groups:
+        constraints = [number for number, one in enumerate(problem.constraints) if one.claim == claims[0]]
+        ordered = any(has_odd_firsts(problem.constraints[number]) for number in constraints)
+        for positions in _equal_requests(problem.claims[claims[0]].requests, keys, alone or ordered):
+            builder.add(claims, positions)
+        builder.constrain(claims, constraints)
+    return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), tuple(builder.constraints))
+
+
+class _Keys:
+    """What must be equal of two demands that are to be merged."""
+
+    def __init__(self, problem: Problem, candidates: Candidates) -> None:
+        self._problem = problem
+        self._candidates = candidates
+        self._first: dict[int, int] = {}
+        for number, constraint in enumerate(problem.constraints):
+            self._first.setdefault(constraint.claim, number)
+
+    def of(self, number: int) -> Hashable:
+        demand, candidates = self._problem.demands[number], self._candidates[number]
+        amounts = tuple(demand.amounts.get(device) for device in candidates) if demand.amounts else ()
+        values = tuple(self._values(demand, constraint, candidates) for constraint in demand.constraints)
+        return demand.count, demand.all_devices, demand.admin, candidates, amounts, values
+
+    def _values(self, demand: Demand, number: int, candidates: Iterable[int]) -> Hashable:
+        constraint = self._problem.constraints[number]
+        tokens = constraint.tokens[demand.index]
+        # Numbers count from the claim's own first entry.
+        return number - self._first[constraint.claim], tuple(tokens[device] for device in candidates)
+
+    def request(self, request: Request) -> Hashable:
+        return request.listed, tuple(map(self.of, request.demands))
+
+    def claim(self, number: int) -> Hashable:
+        own = [one for one in self._problem.constraints if one.claim == number]
+        entries = tuple((one.kind, one.sets) for one in own)
+        return entries, tuple(map(self.request, self._problem.claims[number].requests))
+
+
+def _equal_claims(problem: Problem, keys: _Keys) -> Iterator[tuple[int, ...]]:
+    """Group claims that are equal and can be told apart again, in order of the first.
+
+    Preference looks at list requests in order (SRCH-4), so that no other list may come between two merged ones.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    lists = 0
+    for claim in range(len(problem.claims)):
+        listed = any(request.listed for request in problem.claims[claim].requests)
+        key: Hashable = claim
+        if len(problem.claims) > 1 and _splits(problem, claim):
+            key = keys.claim(claim)
+        previous = groups.get((key, lists if listed else -1))
+        if previous is None:
+            lists += listed
+            groups[key, lists if listed else -1] = [claim]
+        else:
+            previous.append(claim)
+    return map(tuple, groups.values())
+
+
+def _splits(problem: Problem, claim: int) -> bool:
+    """Tell whether merged copies of a claim can always be told apart again.
+
+    Without entries they can: a device is free for one claim or shareable, and each request takes what it needs. With
+    one scalar matchAttribute the model counts claims by value. With one scalar distinctAttribute over one request no
+    value is taken more often than there are claims, and dealing devices out by value gives no claim a value twice.
+    """
+    requests = problem.claims[claim].requests
+    demands = [problem.demands[number] for request in requests for number in request.demands]
+    if any(demand.all_devices or demand.admin for demand in demands) or sum(one.listed for one in requests) > 1:
+        return False
+    if _most(problem, requests) > RESULT_LIMIT:
+        return False
+    own = [one for one in problem.constraints if one.claim == claim]
+    if not own:
+        return True
+    lists = any(request.listed for request in requests)
+    return len(own) == 1 and not lists and not own[0].sets and _SPLITTING[own[0].kind](own[0])
+
+
+def _has_no_odd(constraint: Constraint) -> bool:
+    return all(ODD not in tokens.values() for tokens in constraint.tokens.values())
+
+
+_SPLITTING: dict[str, Callable[[Constraint], bool]] = {
+    "matchAttribute": _has_no_odd,
+    "distinctAttribute": lambda constraint: len(constraint.tokens) == 1 and _has_no_odd(constraint),
+}
+
+
+def _most(problem: Problem, requests: Iterable[Request]) -> int:
+    return sum(max((problem.demands[number].count for number in one.demands), default=0) for one in requests)
+
+
+def _equal_requests(requests: Sequence[Request], keys: _Keys, alone: bool) -> Iterator[tuple[int, ...]]:
+    """Group a claim's requests that are equal, lists only if no other list is between them (SRCH-4)."""
+    if alone or len(requests) == 1:
+        yield from ((position,) for position in range(len(requests)))
+        return
+    lists = [position for position, request in enumerate(requests) if request.listed]
+    run = {p: n for n, (_, ps) in enumerate(groupby(lists, key=lambda p: keys.request(requests[p]))) for p in ps}
+    groups: dict[Hashable, list[int]] = {}
+    for position, request in enumerate(requests):
+        groups.setdefault((run.get(position, -1), keys.request(request)), []).append(position)
+    yield from map(tuple, groups.values())
+
+
+@dataclass
+class _Builder:
+    """Numbers what is merged."""
+
+    problem: Problem
+    candidates: Candidates
+
+    def __post_init__(self) -> None:
+        self.requests: list[MergedRequest] = []
+        self.branches: list[Branch] = []
+        self.constraints: list[MergedConstraint] = []
+
+    def add(self, claims: Sequence[int], positions: Sequence[int]) -> None:
+        """Add the requests at these positions of these claims as one."""
+        asked = [self.problem.claims[claim].requests[position] for claim in claims for position in positions]
+        first, number = asked[0], len(self.requests)
+        branches = []
+        for rank in range(len(first.demands)):
+            branches.append(len(self.branches))
+            self._branch(number, tuple(request.demands[rank] for request in asked), len(positions))
+        self.requests.append(MergedRequest(number, first.name, tuple(claims), first.listed, tuple(branches)))
+
+    def _branch(self, request: int, demands: tuple[int, ...], per_claim: int) -> None:
+        demand = self.problem.demands[demands[0]]
+        self.branches.append(
+            Branch(
+                len(self.branches),
+                request,
+                demands,
+                per_claim,
+                demand.count,
+                demand.all_devices,
+                demand.admin,
+                self.candidates[demand.index],
+            )
+        )
+
+    def constrain(self, claims: Sequence[int], numbers: Iterable[int]) -> None:
+        """Add the entries of these claims, by the numbers of the first claim's."""
+        for position, number in enumerate(numbers):
+            record = self.problem.constraints[number]
+            covered = tuple(branch.index for branch in self.branches if branch.demands[0] in record.tokens)
+            self.constraints.append(MergedConstraint(record, position, tuple(claims), covered))

@@ -1,0 +1,92 @@
+"""The model of one question: how many devices of each lot each branch takes, and which branches are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..problem.justification import Justification
+from .collapsed import Branch, Collapsed, Lot, Merged
+from .encoder import Encoder
+from .rows import Rows, Term
+
+
+class AllocationModel:
+    """Variables, and the rows that encoders post.
+
+    ``takes[branch, lot]`` is the variable for the number of devices of the lot that the branch takes; ``choices`` has
+    for each branch of a list request the variable for the number of copies served by it, and None for others.
+    With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
+    """
+
+    def __init__(self, collapsed: Collapsed, *, guarded: bool = False) -> None:
+        self.collapsed = collapsed
+        self.rows = Rows()
+        self.guards: dict[Justification, int] = {}
+        self._guarded = guarded
+        self._used: dict[int, int] = {}
+        self.choices = [self._choice(branch) for branch in self.merged.branches]
+        self.takes = {
+            (branch.index, lot): self._take(branch, collapsed.lots[lot])
+            for branch in self.merged.branches
+            for lot in collapsed.lots_of[branch.index]
+        }
+
+    @property
+    def merged(self) -> Merged:
+        """Requests and branches."""
+        return self.collapsed.merged
+
+    def _choice(self, branch: Branch) -> int | None:
+        listed = self.merged.requests[branch.request].listed
+        return self.rows.integer(0, branch.copies) if listed else None
+
+    def _take(self, branch: Branch, lot: Lot) -> int:
+        # A request takes a device once (DEV-13), so that a shareable one goes to each copy at most once.
+        shared = lot.first in self.merged.problem.shared
+        return self.rows.integer(0, branch.copies if shared else min(lot.size, branch.copies * branch.count))
+
+    def used(self, lot: Lot) -> int:
+        """Return the literal that says that anything of a lot is taken."""
+        literal = self._used.get(lot.index)
+        if literal is None:
+            literal = self._used[lot.index] = self.rows.boolean()
+            for branch in lot.branches:
+                variable = self.takes[branch, lot.index]
+                self.rows.at_most([(variable, 1), (literal, -self.rows.range_of(variable)[1])], 0)
+        return literal
+
+    def guard(self, justification: Justification) -> int | None:
+        """Return the literal under which a row holds, None if all rows hold always."""
+        if not self._guarded:
+            return None
+        literal = self.guards.get(justification)
+        if literal is None:
+            literal = self.guards[justification] = self.rows.boolean()
+        return literal
+
+    def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:
+        """Terms for what a branch takes, of some lots or of all."""
+        chosen = self.collapsed.lots_of[branch] if lots is None else lots
+        return [(self.takes[branch, lot], coefficient) for lot in chosen]
+
+    def certain(self, branch: int) -> int:
+        """Return how many devices a branch takes whatever is chosen; 0 if that depends."""
+        if self._guarded or self.choices[branch] is not None:
+            return 0
+        return self.merged.branches[branch].copies * self.merged.branches[branch].count
+
+    def times_chosen(self, branch: Branch, terms: Sequence[Term], factor: int, guard: int | None) -> None:
+        """Post ``sum(terms) == factor * copies of the branch that are chosen``."""
+        choice = self.choices[branch.index]
+        if choice is None:
+            self.rows.equal(terms, factor * branch.copies, guard)
+        else:
+            self.rows.equal([*terms, (choice, -factor)], 0)
+
+
+def build(collapsed: Collapsed, encoders: Sequence[Encoder], *, guarded: bool = False) -> AllocationModel:
+    """Let every encoder post its rows. Raises ``CoefficientError``."""
+    model = AllocationModel(collapsed, guarded=guarded)
+    for encoder in encoders:
+        encoder.post(model)
+    return model

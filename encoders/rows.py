@@ -1,0 +1,108 @@
+"""Variables and linear rows of a CP-SAT model, by number: written into the proto directly, which halves the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+from typing import TypeAlias
+
+from ortools.sat.python import cp_model
+
+Term: TypeAlias = tuple[int, int]
+"""A variable's number and its coefficient."""
+
+# Beyond this, sums of coefficients have made the solver drop rows (or-tools #5293).
+COEFFICIENT_LIMIT = 1 << 31
+
+_LEAST, _MOST = -(1 << 62), 1 << 62
+
+
+class CoefficientError(Exception):
+    """A row cannot be written with numbers that the solver is known to handle."""
+
+
+class Rows:
+    """A model as it grows. ``proto`` is only for the solver."""
+
+    def __init__(self) -> None:
+        self.model = cp_model.CpModel()
+        self._proto = self.model.proto
+        self._ranges: list[tuple[int, int]] = []
+
+    @property
+    def variables(self) -> int:
+        """Number of variables so far."""
+        return len(self._ranges)
+
+    def range_of(self, variable: int) -> tuple[int, int]:
+        """Return the least and the greatest value of a variable."""
+        return self._ranges[variable]
+
+    def integer(self, least: int, most: int) -> int:
+        """Add a variable with these bounds."""
+        self._proto.variables.add().domain.extend([least, most])
+        self._ranges.append((least, most))
+        return len(self._ranges) - 1
+
+    def boolean(self) -> int:
+        """Add a variable that is 0 or 1."""
+        return self.integer(0, 1)
+
+    def at_most(self, terms: Iterable[Term], most: int, guard: int | None = None) -> None:
+        """Post ``sum(terms) <= most``; with a guard only if that literal is true."""
+        self.between(terms, None, most, guard)
+
+    def equal(self, terms: Iterable[Term], value: int, guard: int | None = None) -> None:
+        """Post ``sum(terms) == value``."""
+        self.between(terms, value, value, guard)
+
+    def between(self, terms: Iterable[Term], least: int | None, most: int | None, guard: int | None = None) -> None:
+        """Post ``least <= sum(terms) <= most``, divided by what all coefficients have in common.
+
+        Raises ``CoefficientError`` if they are too large even so.
+        """
+        kept = [(variable, coefficient) for variable, coefficient in terms if coefficient]
+        divisor = gcd(*(coefficient for _, coefficient in kept)) or 1
+        lower = _LEAST if least is None else -(-least // divisor)
+        upper = _MOST if most is None else most // divisor
+        scaled = [(variable, coefficient // divisor) for variable, coefficient in kept]
+        low, high = self._extent(scaled)
+        if max(-low, high) >= COEFFICIENT_LIMIT:
+            raise CoefficientError(f"a row of {len(scaled)} terms sums up to {max(-low, high)}, which is 2^31 or more")
+        if low >= lower and high <= upper:
+            return
+        if lower > upper:
+            # No multiple of the divisor lies between; the solver knows no empty range.
+            scaled, lower, upper = [], 1, 1
+        self._post(scaled, lower, upper, guard)
+
+    def _post(self, terms: Sequence[Term], lower: int, upper: int, guard: int | None) -> None:
+        constraint = self._proto.constraints.add()
+        if guard is not None:
+            constraint.enforcement_literal.append(guard)
+        linear = constraint.linear
+        linear.vars.extend([variable for variable, _ in terms])
+        linear.coeffs.extend([coefficient for _, coefficient in terms])
+        linear.domain.extend([lower, upper])
+
+    def _extent(self, terms: Sequence[Term]) -> tuple[int, int]:
+        """Least and greatest sum that the variables' bounds allow."""
+        low = high = 0
+        for variable, coefficient in terms:
+            least, most = self._ranges[variable]
+            low += coefficient * (least if coefficient > 0 else most)
+            high += coefficient * (most if coefficient > 0 else least)
+        return low, high
+
+    def minimize(self, terms: Sequence[Term]) -> None:
+        """Replace the objective by ``sum(terms)``; nothing to minimise: any solution will do."""
+        self._proto.clear_objective()
+        if terms:
+            self._proto.objective.vars.extend([variable for variable, _ in terms])
+            self._proto.objective.coeffs.extend([coefficient for _, coefficient in terms])
+
+    def hint(self, values: Sequence[int]) -> None:
+        """Suggest a value for every variable; a second hint would make the model invalid, so the first goes."""
+        self._proto.clear_solution_hint()
+        self._proto.solution_hint.vars.extend(range(len(values)))
+        self._proto.solution_hint.values.extend(values)

@@ -1,0 +1,37 @@
+"""The engine ``cp-sat``: a proof by counting where there is one, else the model of counts by class (CP-SAT)."""
+
+from __future__ import annotations
+
+from ..problem.records import InUse, Problem
+from ..problem.usable import usable
+from .attempts import Counts, Session
+from .decision import Answer, Decision
+from .node_engine import NodeEngine
+from .proofs import witness
+
+
+class Counting:
+    """Asks for a witness first, and the solver if there is none."""
+
+    in_order = False
+
+    def __init__(self, seed: int) -> None:
+        self.counts = Counts()
+        self._seed = seed
+
+    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Return the allocation that the scheduler's preference likes best (SRCH-4), or a proof that there is none."""
+        from .solving import solve
+
+        candidates = usable(problem, in_use)
+        found = witness(problem, in_use, candidates)
+        if found is not None:
+            return Decision(Answer.NO, certified=True, witness=found)
+        return solve(problem, in_use, candidates, self.counts, self._seed, deadline)
+
+
+class CpSat(NodeEngine):
+    """Decides every question with the solver, unless counting is enough."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, Counting(session.seed))

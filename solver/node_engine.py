@@ -1,0 +1,146 @@
+"""Engines that compile a question and decide it: everything about an attempt but the decision itself."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from ..models.claims import ResourceClaim
+from ..models.core import Node
+from ..models.identity import key_of
+from ..models.selection import SelectorError
+from ..problem.compile import Compiler, Question
+from ..problem.demands import STRICT
+from ..problem.expressions import CelExpressions
+from ..problem.filters import EXPRESSION_FILTERS
+from ..problem.in_use import Ledger
+from ..problem.lenient import lenient
+from ..problem.messages import Names
+from ..problem.outcomes import DeadlineExceededError, FatalError, trapped
+from ..problem.records import Failure, InUse, Problem
+from ..problem.shapes import NodeView, Views
+from .attempts import Attempt, Counts, Ending, Session
+from .decision import Answer, Decider, Decision
+from .result import ResultBuilder
+from .tables import DemandTable, demand_tables
+
+_ENDINGS = {Answer.NO: Ending.NONE, Answer.UNKNOWN: Ending.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shortfall:
+    """Why there is no solution, without names: it is the same for equal nodes and claims."""
+
+    decision: Decision
+    invalid_pools: bool
+    tables: tuple[DemandTable, ...]
+    error: FatalError | None
+
+
+class NodeEngine:
+    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails."""
+
+    def __init__(self, session: Session, decider: Decider) -> None:
+        self._session = session
+        self._decider = decider
+        self._expressions = CelExpressions()
+        self._views = Views(session.cluster.pools(session.gates), session.gates)
+        self._compiler = Compiler(session.cluster.classes, session.gates, self._expressions, session.policy)
+        self._builder = ResultBuilder(session.gates, session.seed)
+        self._failed: dict[Hashable, _Shortfall] = {}
+
+    @property
+    def counts(self) -> Counts:
+        """Work done so far."""
+        counts = self._decider.counts
+        counts.cel_evaluations = self._expressions.evaluations
+        counts.classes = self._views.classes
+        return counts
+
+    def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
+        """Decide about the node, and build the result."""
+        self._expressions.deadline = self._compiler.deadline = deadline
+        try:
+            question = self._compiler.question(claims)
+            view = self._views.of(node, question.visible)
+            return self._attempt(question, claims, view, ledger.in_use(view), deadline)
+        except SelectorError as error:
+            return Attempt(Ending.FATAL, rule="nodeSelector", message=f"gather pool information: {error}")
+        except FatalError as error:
+            return _aborted(error, claims, view)
+        except DeadlineExceededError as error:
+            return Attempt(Ending.TIMEOUT, rule="timeLimit", message=str(error))
+
+    def _attempt(
+        self,
+        question: Question,
+        claims: Sequence[ResourceClaim],
+        view: NodeView,
+        in_use: InUse,
+        deadline: float | None,
+    ) -> Attempt:
+        key = question.index, view.shape.index, in_use.key
+        shortfall = self._failed.get(key)
+        if shortfall is None:
+            problem = self._compiler.problem(question, view.shape)
+            asked = problem if self._decider.in_order else lenient(problem)
+            decision = self._decider.decide(asked, in_use, deadline)
+            if decision.answer is Answer.YES:
+                asks = self._compiler.asks(question)
+                return Attempt(Ending.ALLOCATED, self._builder.build(claims, asks, decision.picks, view))
+            shortfall = self._failed[key] = self._explain(problem, in_use, decision)
+        return _unallocatable(shortfall, claims, view)
+
+    def _explain(self, problem: Problem, in_use: InUse, decision: Decision) -> _Shortfall:
+        decisive = None
+        if self._session.policy == STRICT and decision.answer is Answer.NO:
+            decisive = _decisive_error(problem, in_use, self._decider.in_order)
+        return _Shortfall(decision, problem.invalid_pools, demand_tables(problem, in_use), decisive)
+
+
+def _decisive_error(problem: Problem, in_use: InUse, in_order: bool) -> FatalError | None:
+    """Find the first error without which a free device might have been usable (policy ``strict``).
+
+    A search in order meets errors that are not about expressions by itself, if they matter.
+    """
+    for demand in problem.demands:
+        for device, failed in enumerate(demand.failures):
+            free = demand.admin or device not in in_use.dedicated
+            if failed and free and all(_is_error(one, in_order) for one in failed):
+                return trapped(failed[0], demand.claim, device)
+    return None
+
+
+def _is_error(failure: Failure, in_order: bool) -> bool:
+    return bool(failure.error) and (failure.filter in EXPRESSION_FILTERS or not in_order)
+
+
+def _unallocatable(shortfall: _Shortfall, claims: Sequence[ResourceClaim], view: NodeView) -> Attempt:
+    """Say why; an invalid pool is the reason that upstream gives (POOL-13)."""
+    decision = shortfall.decision
+    message = "invalid resource pools were encountered" if shortfall.invalid_pools else "cannot allocate all claims"
+    error = shortfall.error and _aborted(shortfall.error, claims, view).message
+    return Attempt(
+        _ENDINGS[decision.answer],
+        rule="pool" if shortfall.invalid_pools else "",
+        message=decision.message or message,
+        error=error or "",
+        tables=shortfall.tables,
+        witness=decision.witness,
+        certified=decision.certified,
+    )
+
+
+def names_of(claims: Sequence[ResourceClaim], view: NodeView) -> Names:
+    """Names for the numbers of a Problem about these claims on this node."""
+    return Names(
+        tuple(key_of(claim.metadata) for claim in claims),
+        tuple(device.id for device in view.devices),
+        tuple(pool.id for pool in view.pools),
+    )
+
+
+def _aborted(error: FatalError, claims: Sequence[ResourceClaim], view: NodeView) -> Attempt:
+    names = names_of(claims, view)
+    message = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
+    return Attempt(Ending.FATAL, rule=error.rule, message=message, claim=error.claim)
