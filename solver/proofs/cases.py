@@ -74,7 +74,9 @@ def no_case(tally: Tally) -> Justification | None:
     if not alternatives and len(values) < 2:
         return None
     pairs = sum(tally.masks[option].bit_count() for need in tally.needs for option in need.options)
-    return _Cases(min(_MOST_CASES, _MOST_PAIRS // max(1, pairs))).refute(tally, [*alternatives, *values])
+    affordable = min(_MOST_CASES, _MOST_PAIRS // max(1, pairs))
+    choices: list[_Choice] = [*alternatives, *values]
+    return _Cases(affordable).refute(tally, choices) if affordable > len(choices) else None
 
 
 class _Cases:

@@ -6,10 +6,11 @@ flow decides, and its minimum cut is the set. Devices that the same requests may
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ...problem.justification import Justification
-from .tally import Need, Tally
+from .tally import Need, Tally, members
 from .wording import justified, plural, verb, who
 
 
@@ -70,8 +71,11 @@ class _Flow:
         self._sets = sorted(wanted, key=lambda mask: (mask.bit_count(), mask))
         self._missing = [wanted[mask] for mask in self._sets]
         cells = _cells(self._sets)
-        self._left = [cell.bit_count() for cell in cells]
-        self._reach = [[number for number, cell in enumerate(cells) if cell & mask] for mask in self._sets]
+        self._left = list(cells.values())
+        self._reach: list[list[int]] = [[] for _ in self._sets]
+        for cell, owners in enumerate(cells):
+            for number in members(owners):
+                self._reach[number].append(cell)
         # What each cell gives to which set.
         self._given: list[dict[int, int]] = [{} for _ in cells]
 
@@ -127,9 +131,10 @@ class _Flow:
             del gifts[number]
 
 
-def _cells(sets: Sequence[int]) -> list[int]:
-    """Split the members by the sets that they are in."""
-    cells = [union(sets)]
-    for mask in sets:
-        cells = [part for cell in cells for part in (cell & mask, cell & ~mask) if part]
-    return cells
+def _cells(sets: Sequence[int]) -> Counter[int]:
+    """Count the members that are in the same sets: the keys are bit sets of the sets' numbers."""
+    owners: dict[int, int] = {}
+    for number, mask in enumerate(sets):
+        for member in members(mask):
+            owners[member] = owners.get(member, 0) | 1 << number
+    return Counter(owners.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
 from ...problem.constraints import ODD
 from ...problem.justification import Justification
@@ -33,11 +33,24 @@ def value_cases(tally: Tally, number: int) -> list[Tally] | None:
         if key not in known:
             known[key] = devices_of_values(constraint, option, tally.masks[option])
         found[option] = known[key]
-    common = set.intersection(*({value for option in need.options for value in found[option]} for need in needs))
-    options = [option for need in needs for option in need.options]
-    frequency = {value: union([found[option].get(value, 0) for option in options]).bit_count() for value in common}
-    values = sorted((value for value in common if value != ODD), key=lambda value: (-frequency[value], value))
-    return [tally.with_masks({option: masks.get(value, 0) for option, masks in found.items()}) for value in values]
+    # Equal requests have one map.
+    tied_maps = {tuple(id(found[option]) for option in need.options): need for need in needs}
+    own = [set().union(*(found[option] for option in need.options)) for need in tied_maps.values()]
+    common = set.intersection(*own) - {ODD}
+    # Also of options that the constraint covers where it need not: equal values are equal for these, too.
+    distinct_maps = {id(masks): masks for masks in found.values()}.values()
+    return [
+        tally.with_masks({option: masks.get(value, 0) for option, masks in found.items()})
+        for value in _largest(common, tuple(distinct_maps))
+    ]
+
+
+def _largest(values: Iterable[int], maps: Collection[Mapping[int, int]]) -> list[int]:
+    """List the values by how many devices have them, of values with the same devices only one."""
+    found: dict[tuple[int, ...], int] = {}
+    for value in sorted(values):
+        found.setdefault(tuple([masks.get(value, 0) for masks in maps]), value)
+    return [found[devices] for devices in sorted(found, key=lambda devices: -union(devices).bit_count())]
 
 
 def no_value(tally: Tally) -> Justification | None:
@@ -98,5 +111,5 @@ def _text(tally: Tally, number: int, needs: Sequence[Need], reasons: Sequence[Ju
         count = tally.demand(option).count
         if most < count:
             return (f"{name} needs {plural(count, 'device')} of one value, no value has more than {most}",)
-    none = f"none of {plural(len(reasons), 'value')} can serve {name}"
+    none = f"no value can serve {name}"
     return (none,) if nested else (none, "; of the most frequent one, ", *reasons[0].message)
