@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from .devices import PreparedDevice, Shape
-from .devices_projection import projection
+from .devices_projection import Path, projection
 from .errors import CelCompileError, CelError, CelRuntimeError
+from .parser import require_text
 from .program import Program
 from .values import Optional, Value, type_name
 
@@ -36,11 +38,9 @@ class Selector:
     def __init__(self, text: str) -> None:
         self.text = text
         try:
-            self.program = Program(text)
+            self.program, self.projection, self._quick = _compiled(require_text(text))
         except CelCompileError as error:
             raise _prefixed(error) from None
-        self.projection = projection(self.program.checked.tree)
-        self._quick = self.program.estimate.max <= _QUICK
         self._memos: WeakKeyDictionary[Shape, _Memo] = WeakKeyDictionary()
 
     @classmethod
@@ -100,6 +100,13 @@ class Selector:
         positions = sorted({position for path in self.projection for position in shape.positions(path)})
         memo = self._memos[shape] = (itemgetter(*positions) if positions else _nothing, {})
         return memo
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> tuple[Program, frozenset[Path], bool]:
+    """The program, what it can see of a device, and whether it is quick; all of it costs far more than evaluating."""
+    program = Program(text)
+    return program, projection(program.checked.tree), program.estimate.max <= _QUICK
 
 
 def _prefixed(error: CelCompileError) -> CelCompileError:

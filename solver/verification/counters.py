@@ -38,11 +38,11 @@ class Stock:
             yield Finding("CTR-2", f"counter {counter} of set {name} is overdrawn")
 
     def _catch_up(self) -> None:
-        held = self._ledger.newly_held[self._pool]
-        for device in held[self._read :]:
+        new = self._ledger.held_since(self._pool, self._read)
+        for device in new:
             for entry in self._generation.consumers_by_name.get(device[2], ()):
                 self._draw(entry)
-        self._read = len(held)
+        self._read += len(new)
 
     def _draw(self, entry: Published) -> None:
         for key, amount in entry.consumption:

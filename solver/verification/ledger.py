@@ -18,15 +18,20 @@ def device_id(result: DeviceRequestAllocationResult) -> DeviceId:
 
 
 class Ledger:
-    """Everything held by claims outside the unit being looked at (IN-2, IN-3)."""
+    """Everything held by claims outside the unit being looked at (IN-2, IN-3).
 
-    def __init__(self, gates: FeatureGates) -> None:
+    It may go on where another one, ``before``, ends; that one must not change any more.
+    """
+
+    def __init__(self, gates: FeatureGates, before: Ledger | None = None) -> None:
         self._gates = gates
-        self.dedicated: set[DeviceId] = set()
-        self.shares: dict[DeviceId, set[str]] = defaultdict(set)
-        self.consumed: dict[DeviceId, Tally[str]] = {}
+        self._before = before
+        self._dedicated: set[DeviceId] = set()
+        self._shared: set[DeviceId] = set()
+        self._share_ids: set[str] = set()
+        self._consumed: dict[DeviceId, Tally[str]] = {}
         # Devices of each pool in the order in which they came into use.
-        self.newly_held: dict[PoolId, list[DeviceId]] = defaultdict(list)
+        self._held: dict[PoolId, list[DeviceId]] = defaultdict(list)
 
     def enter(self, allocation: AllocationResult) -> None:
         """Count an allocation as held; admin access does not hold (IN-3)."""
@@ -37,19 +42,52 @@ class Ledger:
     def _enter(self, result: DeviceRequestAllocationResult) -> None:
         held = device_id(result)
         if not self.holds(held):
-            self.newly_held[held[:2]].append(held)
+            self._held[held[:2]].append(held)
         if result.share_id is None or not self._gates.consumable_capacity:
-            self.dedicated.add(held)
+            self._dedicated.add(held)
             return
-        self.shares[held].add(result.share_id)
+        self._shared.add(held)
+        self._share_ids.add(result.share_id)
         if result.consumed_capacity is not None:
-            used = self.consumed.setdefault(held, Tally())
+            used = self._consumed.setdefault(held, Tally())
             for name, amount in result.consumed_capacity.items():
                 used[name] += nano(amount)
 
     def holds(self, device: DeviceId) -> bool:
         """IN-4: whether the device counts as allocated."""
-        return device in self.dedicated or device in self.shares
+        return self.dedicates(device) or self.shares(device)
+
+    def dedicates(self, device: DeviceId) -> bool:
+        """Whether somebody has the device alone."""
+        return device in self._dedicated or (self._before is not None and self._before.dedicates(device))
+
+    def shares(self, device: DeviceId) -> bool:
+        """Whether a share of the device is in use."""
+        return device in self._shared or (self._before is not None and self._before.shares(device))
+
+    def knows_share(self, share_id: str) -> bool:
+        """Whether a share has this id."""
+        return share_id in self._share_ids or (self._before is not None and self._before.knows_share(share_id))
+
+    def consumed(self, device: DeviceId, capacity: str) -> int:
+        """Add up what shares consume of a capacity, in billionths."""
+        used = self._consumed.get(device)
+        before = self._before.consumed(device, capacity) if self._before is not None else 0
+        return before + (used[capacity] if used else 0)
+
+    def held_since(self, pool: PoolId, known: int) -> list[DeviceId]:
+        """List the pool's devices in the order in which they came into use, but for the first ``known``."""
+        own = self._held.get(pool, [])
+        if self._before is None:
+            return own[known:]
+        earlier = self._before.held_number(pool)
+        before = self._before.held_since(pool, known) if known < earlier else []
+        return before + own[max(0, known - earlier) :]
+
+    def held_number(self, pool: PoolId) -> int:
+        """Count the pool's devices in use."""
+        before = self._before.held_number(pool) if self._before is not None else 0
+        return before + len(self._held.get(pool, ()))
 
 
 class Attempt:
@@ -66,7 +104,7 @@ class Attempt:
 
     def shared_already(self, device: DeviceId) -> bool:
         """CTR-3: whether a share of the device is in use, so that another one costs no counters."""
-        return device in self.before.shares or device in self.shared
+        return device in self.shared or self.before.shares(device)
 
     def take(self, entry: Published, claim: int, shared: bool) -> None:
         """Mark the device as taken: for this claim, or as one more share (DEV-12)."""
@@ -79,5 +117,4 @@ class Attempt:
 
     def used(self, device: DeviceId, capacity: str) -> int:
         """Add up what others and this unit consume of a capacity, in billionths."""
-        before = self.before.consumed.get(device)
-        return (before[capacity] if before else 0) + self.consumed[device][capacity]
+        return self.before.consumed(device, capacity) + self.consumed[device][capacity]

@@ -37,7 +37,7 @@ class TakingRules:
         self._scene = scene
         self._devices = scene.devices
         self._stocks: dict[Generation, Stock] = {}
-        self._share_ids = {share for shares in scene.ledger.shares.values() for share in shares}
+        self._share_ids: set[str] = set()
 
     def broken(self, taking: Taking, seat: Seat) -> Iterator[Finding]:
         """Say what DEV-1 to DEV-10 and DEV-12 have against the device, which then counts as taken by the attempt."""
@@ -61,7 +61,7 @@ class TakingRules:
         if is_admin(taking.asked):
             if seat.number in takers:
                 yield Finding("DEV-1", "admin access to a device that the claim has already")
-        elif taking.entry.id in self._scene.ledger.dedicated:
+        elif self._scene.ledger.dedicates(taking.entry.id):
             yield Finding("DEV-1", "the device is in use")
         elif takers:
             yield Finding("DEV-1", "the device is taken twice")
@@ -99,7 +99,7 @@ class TakingRules:
         share = result.share_id or ""
         if not _SHARE_ID.fullmatch(share):
             yield Finding("CAP-8", f"share id {share!r} is no lower-case UUID")
-        elif share in self._share_ids:
+        elif share in self._share_ids or self._scene.ledger.knows_share(share):
             yield Finding("CAP-8", f"share id {share} is not fresh")
         self._share_ids.add(share)
         recorded = {name: nano(amount) for name, amount in (result.consumed_capacity or {}).items()}

@@ -69,22 +69,39 @@ def verify(
     return [found for placement in placements for found in replay.unit(placement)]
 
 
+# Under these names the cluster keeps what every verification starts from.
+_INVENTORY, _HELD = "verification.inventory", "verification.held"
+
+
+def _inventory(cluster: Cluster, gates: FeatureGates) -> Inventory:
+    return Inventory(with_rules(cluster.slices, cluster.taint_rules, gates), gates)
+
+
+def _held(cluster: Cluster, gates: FeatureGates) -> Ledger:
+    ledger = Ledger(gates)
+    for allocation in filter(None, map(_allocation, cluster.claims.values())):
+        ledger.enter(allocation)
+    return ledger
+
+
+def _allocation(claim: ResourceClaim | None) -> AllocationResult | None:
+    return claim.status.allocation if claim is not None and claim.status is not None else None
+
+
 class _Replay:
     """The allocated state, moved on from unit to unit."""
 
     def __init__(self, cluster: Cluster, gates: FeatureGates, cel_errors: str) -> None:
-        self._inventory = Inventory(with_rules(cluster.slices, cluster.taint_rules, gates), gates)
-        self._ledger = Ledger(gates)
-        self._allocated: dict[ObjectKey, AllocationResult] = {}
-        for key, claim in cluster.claims.items():
-            if claim.status is not None and claim.status.allocation is not None:
-                self._enter(key, claim.status.allocation)
+        self._inventory = cluster.index((_INVENTORY, gates), lambda: _inventory(cluster, gates))
+        self._ledger = Ledger(gates, cluster.kept((_HELD, gates.consumable_capacity), lambda: _held(cluster, gates)))
+        self._claims = cluster.claims
+        self._made: dict[ObjectKey, AllocationResult] = {}
         scene = Scene(cluster.classes, gates, self._inventory, self._ledger, Expressions(gates), cel_errors == "skip")
         self._rules = ClaimRules(scene)
 
-    def _enter(self, claim: ObjectKey, allocation: AllocationResult) -> None:
-        self._allocated[claim] = allocation
-        self._ledger.enter(allocation)
+    def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
+        """What a claim holds by now."""
+        return self._made.get(claim) or _allocation(self._claims.get(claim))
 
     def unit(self, placement: Placement) -> Iterator[Violation]:
         """Everything wrong with one unit; then its devices count as held."""
@@ -96,10 +113,11 @@ class _Replay:
             for finding in self._claim(claim, allocation, Seat(placement.node, attempt, number)):
                 yield Violation(finding.rule, name, finding.message)
         for claim, allocation in placement.claims:
-            self._enter(key_of(claim.metadata), allocation)
+            self._made[key_of(claim.metadata)] = allocation
+            self._ledger.enter(allocation)
 
     def _claim(self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat) -> Iterator[Finding]:
-        if key_of(claim.metadata) in self._allocated:
+        if self._allocation(key_of(claim.metadata)) is not None:
             yield Finding("SCHED-2", "the claim is allocated already")
         yield from self._rules.broken(claim, allocation, seat)
 
@@ -113,7 +131,7 @@ class _Replay:
                 yield Finding("NODE-2", f"pod {'/'.join(key_of(pod.metadata))}: {misfit.message}")
         for claim in placement.earlier:
             key = key_of(claim.metadata)
-            allocation = self._allocated.get(key)
+            allocation = self._allocation(key)
             if allocation is None:
                 yield Finding("SCHED-2", f"claim {'/'.join(key)} is not allocated yet")
             elif not _usable(allocation, node):

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from verification_scene import (
     EVERYTHING,
+    GPU,
     Scene,
     allocation,
     claim,
@@ -16,12 +17,18 @@ from verification_scene import (
     request,
     result,
     results,
+    share_id,
+    without,
 )
 
+from drasat.models.claims import AllocationResult, ResourceClaimStatus
 from drasat.models.core import Node
+from drasat.models.identity import key_of
+from drasat.models.quantity import NANO
 from drasat.models.slices import ResourceSliceSpec
 from drasat.scenarios import objects
 from drasat.solver.verification import Violation, verify
+from drasat.solver.verification.ledger import Ledger
 from drasat.solver.verification.places import Places
 from drasat.solver.verification.published import Generation
 
@@ -177,3 +184,46 @@ def test_placements_may_be_an_iterator():
     cluster, placements = everyday().question()
     assert verify(cluster, iter(placements), EVERYTHING) == []
     assert verify(cluster, iter(placements * 2), EVERYTHING) != []
+
+
+def test_a_verification_leaves_nothing_behind():
+    """What one verification takes is free for the next of the same cluster, unless a claim holds it by then."""
+    cluster, placements = everyday().question()
+    assert [verify(cluster, placements, EVERYTHING) for _ in range(2)] == [[], []]
+    ((asked, made),) = placements[0].claims
+    taken = msgspec.structs.replace(asked, status=ResourceClaimStatus(allocation=made))
+    after = cluster.with_claims([taken])
+    assert {found.rule for found in verify(after, placements, EVERYTHING)} == {"DEV-1", "SCHED-2"}
+    assert verify(after.without(claims=[key_of(asked.metadata)]), placements, EVERYTHING) == []
+
+
+def test_the_gates_of_one_verification_are_not_those_of_the_next():
+    scene = everyday()
+    scene.find("ResourceSlice", "n1")["spec"]["sharedCounters"] = [objects.counter_set("s", {"c": 1})]
+    cluster, placements = scene.question()
+    for gates, rules in ((EVERYTHING, set()), (without("DRAPartitionableDevices"), {"POOL-2"}), (EVERYTHING, set())):
+        assert {found.rule for found in verify(cluster, placements, gates)} == rules
+
+
+def test_ledgers_go_on_where_others_end():
+    """IN-2, IN-4, CAP-6"""
+    first = Ledger(EVERYTHING)
+    one = result("r", "d", shareID=share_id(1), consumedCapacity={"memory": "1"})
+    two = result("r", "d", shareID=share_id(2), consumedCapacity={"memory": "2"})
+    enter(first, one, result("r", "e"))
+    books = [Ledger(EVERYTHING, first) for _ in range(2)]
+    enter(books[0], two, result("r", "f"))
+    d, e, f = ((GPU, "n1", name) for name in "def")
+    assert [book.consumed(d, "memory") // NANO for book in (first, *books)] == [1, 3, 1]
+    assert [book.knows_share(share_id(2)) for book in (first, *books)] == [False, True, False]
+    assert [books[0].dedicates(device) for device in (d, e, f)] == [False, True, True]
+    assert [books[1].dedicates(device) for device in (d, e, f)] == [False, True, False]
+    assert [book.shares(d) for book in books] == [True, True]
+    held_in_order = [d, e, f]
+    for known in range(4):
+        assert books[0].held_since((GPU, "n1"), known) == held_in_order[known:]
+        assert books[1].held_since((GPU, "n1"), known) == held_in_order[known:2]
+
+
+def enter(ledger, *given):
+    ledger.enter(msgspec.convert(allocation(given), AllocationResult))
