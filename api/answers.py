@@ -92,6 +92,8 @@ def _node_class(failure: NodeClassFailure, claims: Sequence[str]) -> NodeClass:
         nodes=len(failure.nodes),
         names=failure.nodes[:_NODES_NAMED],
         message=failure.message,
+        proof=failure.proof.message if failure.proof else "",
+        certified=failure.certified,
         requests=tuple(_request(table, claims) for table in failure.tables),
     )
 
@@ -108,10 +110,8 @@ def _request(table: DemandTable, claims: Sequence[str]) -> RequestTable:
 
 
 def _certified(unit: UnitOutcome) -> bool:
-    """Whether a no has a witness beside the search: on every kind of node some request finds too few devices alone."""
-    if unit.outcome != UNALLOCATABLE:
-        return True
-    return all(any(table.is_short for table in failure.tables) for failure in unit.failures)
+    """Whether a no is sure: by a witness, by trying everything, or by two runs of the solver that agree."""
+    return unit.outcome != UNALLOCATABLE or all(failure.certified for failure in unit.failures)
 
 
 def _manifest(ref: ClaimRef, allocation: AllocationResult) -> dict[str, Any]:

@@ -58,11 +58,16 @@ class RequestTable(Model, omit_defaults=False):
 
 
 class NodeClass(Model, omit_defaults=False):
-    """Nodes on which a unit fails in the same way: how many, the first few by name, and the request tables."""
+    """Nodes on which a unit fails in the same way: how many, the first few by name, and the request tables.
+
+    ``proof`` is a bound that anyone can check, where one is enough; ``certified``: the no is sure.
+    """
 
     nodes: int
     names: tuple[str, ...]
     message: str
+    proof: str
+    certified: bool
     requests: tuple[RequestTable, ...]
 
 

@@ -67,9 +67,13 @@ class Rows:
         upper = _MOST if most is None else most // divisor
         scaled = [(variable, coefficient // divisor) for variable, coefficient in kept]
         low, high = self._extent(scaled)
-        if max(-low, high) >= COEFFICIENT_LIMIT:
-            raise CoefficientError(f"a row of {len(scaled)} terms sums up to {max(-low, high)}, which is 2^31 or more")
         if low >= lower and high <= upper:
+            return
+        if max(-low, high) >= COEFFICIENT_LIMIT:
+            if high > upper:
+                self._at_most_in_digits(scaled, upper, guard)
+            if low < lower:
+                self._at_most_in_digits([(variable, -coefficient) for variable, coefficient in scaled], -lower, guard)
             return
         if lower > upper:
             # No multiple of the divisor lies between; the solver knows no empty range.
@@ -84,6 +88,28 @@ class Rows:
         linear.vars.extend([variable for variable, _ in terms])
         linear.coeffs.extend([coefficient for _, coefficient in terms])
         linear.domain.extend([lower, upper])
+
+    def _at_most_in_digits(self, terms: Sequence[Term], most: int, guard: int | None) -> None:
+        """Post a row whose coefficients are too large as a row of their low digits, with a carry to that of the high.
+
+        Bytes of memory that have no large common divisor need this.
+        """
+        shift = COEFFICIENT_LIMIT.bit_length() - 2 - sum(self._width(variable) for variable, _ in terms).bit_length()
+        if shift < 1:
+            raise CoefficientError(f"a row of {len(terms)} terms is too large for the solver")
+        radix = 1 << shift
+        low_terms = [(variable, coefficient % radix) for variable, coefficient in terms]
+        least, most_carried = (bound // radix for bound in self._extent(low_terms))
+        carry, rest = self.integer(least, most_carried), self.integer(0, radix - 1)
+        self.equal([*low_terms, (carry, -radix), (rest, -1)], 0)
+        level = self.boolean()
+        high, digit = divmod(most, radix)
+        # Below the limit in the high digits, or level with it and not above it in the low ones.
+        self.at_most([*((v, c // radix) for v, c in terms), (carry, 1), (level, -1)], high - 1, guard)
+        self.at_most([(rest, 1), (level, radix - 1 - digit)], radix - 1, guard)
+
+    def _width(self, variable: int) -> int:
+        return max(map(abs, self._ranges[variable]))
 
     def _extent(self, terms: Sequence[Term]) -> tuple[int, int]:
         """Least and greatest sum that the variables' bounds allow."""

@@ -49,7 +49,8 @@ class Attempt:
 
     ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
     an error of an expression that may be why nothing fits (policy ``strict``); ``tables`` say how many devices fell
-    where. ``witness`` proves a no by counting; ``certified``: it does not rest on one run of a solver alone.
+    where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``certified``: the
+    no does not rest on one run of a solver alone.
     """
 
     ending: Ending
@@ -60,6 +61,7 @@ class Attempt:
     error: str = ""
     tables: tuple[DemandTable, ...] = ()
     witness: Justification | None = None
+    proof: str = ""
     certified: bool = False
 
 

@@ -6,11 +6,20 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .attempts import Attempt
-from .outcome import NodeClassFailure
+from ..problem.justification import Justification
+from .attempts import Attempt, Ending
+from .outcome import NodeClassFailure, Reason
 from .tables import DemandTable
 
-_Key = tuple[str, tuple[DemandTable, ...]]
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What equal failures have in common."""
+
+    message: str
+    tables: tuple[DemandTable, ...]
+    witness: Justification | None
+    certified: bool
 
 
 @dataclass(slots=True)
@@ -18,6 +27,7 @@ class _NodeClass:
     """Nodes that fail alike, in order: their positions and names side by side."""
 
     key: _Key
+    proof: str
     positions: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     told: NodeClassFailure | None = None
@@ -36,7 +46,9 @@ class _NodeClass:
     def failure(self) -> NodeClassFailure:
         """What is reported; one object while the class does not change."""
         if self.told is None:
-            self.told = NodeClassFailure(tuple(self.names), *self.key)
+            key = self.key
+            proof = Reason(key.witness.id, "", self.proof) if key.witness else None
+            self.told = NodeClassFailure(tuple(self.names), key.message, key.tables, proof, key.certified)
         return self.told
 
 
@@ -52,6 +64,7 @@ class FailedNodes:
         self._found: dict[int, tuple[Attempt, _NodeClass]] = {}
         self._classes: dict[_Key, _NodeClass] = {}
         self._erring: set[int] = set()
+        self._undecided: set[int] = set()
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._found)
@@ -64,14 +77,16 @@ class FailedNodes:
 
     def add(self, position: int, attempt: Attempt) -> None:
         """Add a node that was not there."""
-        key = attempt.message, attempt.tables
+        key = _Key(attempt.message, attempt.tables, attempt.witness, attempt.certified)
         found = self._classes.get(key)
         if found is None:
-            found = self._classes[key] = _NodeClass(key)
+            found = self._classes[key] = _NodeClass(key, attempt.proof)
         found.add(position, self._names[position])
         self._found[position] = attempt, found
         if attempt.error:
             self._erring.add(position)
+        if attempt.ending is Ending.UNKNOWN:
+            self._undecided.add(position)
 
     def remove(self, position: int) -> None:
         """Take a node away that is there."""
@@ -80,11 +95,17 @@ class FailedNodes:
         if not found.positions:
             del self._classes[found.key]
         self._erring.discard(position)
+        self._undecided.discard(position)
 
     @property
     def first_erring(self) -> int | None:
         """The first node on which an expression went wrong in a way that may be why it failed."""
         return min(self._erring, default=None)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether some node may fit after all."""
+        return bool(self._undecided)
 
     def report(self) -> tuple[NodeClassFailure, ...]:
         """List the classes, the largest first, equal ones by node name."""

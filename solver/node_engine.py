@@ -14,6 +14,7 @@ from ..problem.demands import STRICT
 from ..problem.expressions import CelExpressions
 from ..problem.filters import EXPRESSION_FILTERS
 from ..problem.in_use import Ledger
+from ..problem.justification import Justification
 from ..problem.lenient import lenient
 from ..problem.messages import Names
 from ..problem.outcomes import DeadlineExceededError, FatalError, trapped
@@ -127,8 +128,14 @@ def _unallocatable(shortfall: _Shortfall, claims: Sequence[ResourceClaim], view:
         error=error or "",
         tables=shortfall.tables,
         witness=decision.witness,
+        proof=_told(decision.witness, claims, view) if decision.witness else "",
         certified=decision.certified,
     )
+
+
+def _told(witness: Justification, claims: Sequence[ResourceClaim], view: NodeView) -> str:
+    names = names_of(claims, view)
+    return names.fill(witness.message, claim=witness.claim, device=witness.device, pool=witness.pool)
 
 
 def names_of(claims: Sequence[ResourceClaim], view: NodeView) -> Names:

@@ -32,11 +32,16 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class NodeClassFailure:
-    """Nodes on which a unit fails in the same way; ``message`` is the scheduler's (SCHED-6)."""
+    """Nodes on which a unit fails in the same way; ``message`` is the scheduler's (SCHED-6).
+
+    ``proof`` counts on the first of them what is not there, if counting is enough; ``certified``: the no is sure.
+    """
 
     nodes: tuple[str, ...]
     message: str
     tables: tuple[DemandTable, ...]
+    proof: Reason | None = None
+    certified: bool = False
 
 
 @dataclass(frozen=True, slots=True)

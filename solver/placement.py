@@ -25,6 +25,9 @@ from .suitable_nodes import SuitableNodes
 
 _encode = msgspec.msgpack.Encoder().encode
 
+# After these another node may still fit.
+_PASSING = frozenset({Ending.NONE, Ending.UNKNOWN})
+
 
 @dataclass(slots=True)
 class _Candidates:
@@ -72,7 +75,7 @@ class Placer:
         for position in candidates.open:
             node = self._nodes[position]
             attempt = self._engine.attempt(node, claims, self._ledger, self._deadline)
-            if attempt.ending is not Ending.NONE:
+            if attempt.ending not in _PASSING:
                 answer = self._ended(unit, asked, node, attempt)
                 break
             failed.append((position, attempt))
@@ -107,7 +110,8 @@ class Placer:
             return unplaced(unit, ERROR, [error], report)
         names = [claim_text(ref.key) for ref in asked]
         reasons = [*device_reasons(report, names), *candidates.suitable.reasons]
-        return unplaced(unit, UNALLOCATABLE, reasons or [Reason("nodes", "", "there are no nodes")], report)
+        outcome = UNKNOWN if failed.undecided else UNALLOCATABLE
+        return unplaced(unit, outcome, reasons or [Reason("nodes", "", "there are no nodes")], report)
 
     def _decisive_error(self, asked: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
         """Word the error that may be why nothing fits (policy ``strict``), for this unit's own claims."""

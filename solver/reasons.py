@@ -19,6 +19,8 @@ def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) 
     where = f"{len(worst.nodes)} of {sum(len(failure.nodes) for failure in failures)} nodes"
     if worst.message.startswith("invalid resource pools"):
         return (Reason("pool", "", f"{where}: {worst.message}"),)
+    if worst.proof and not any(table.is_short for table in worst.tables):
+        return (Reason(worst.proof.id, worst.proof.claim, f"{where}: {worst.proof.message}"),)
     if not worst.tables:
         # The engine says no more than that.
         return (Reason("combination", "", f"{where}: {worst.message}"),)
