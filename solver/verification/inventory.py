@@ -119,7 +119,7 @@ class Inventory:
     def _look(self, name: PoolId, pool: _Pool, newest: int, kept: list[ResourceSlice]) -> PoolView:
         """POOL-3 to POOL-9."""
         generation = pool.generations[newest]
-        declared = kept[0].spec.pool.resource_slice_count
+        declared = self._declaring(kept).spec.pool.resource_slice_count
         if len(kept) != declared:
             if max(pool.generations) > newest:
                 return PoolView(name, generation, {}, Finding("POOL-5", f"pool {name[1]} is obsolete for the node"))
@@ -129,6 +129,11 @@ class Inventory:
         if problem := self._invalid(offered, generation):
             return PoolView(name, generation, {}, Finding("POOL-9", f"pool {name[1]} is invalid: {problem}"))
         return PoolView(name, generation, {entry.device.name: entry for entry in offered})
+
+    def _declaring(self, kept: list[ResourceSlice]) -> ResourceSlice:
+        """The slice whose word counts where they disagree: those with a node name are listed first (POOL-4)."""
+        local = (piece for piece in kept if piece.spec.node_name and self._gates.variant != "stable")
+        return next(local, kept[0])
 
     def _invalid(self, offered: list[Published], generation: Generation) -> str:
         """POOL-9."""

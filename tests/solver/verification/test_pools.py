@@ -268,3 +268,12 @@ def test_a_node_name_goes_before_all_nodes():
     assert scene.rules() == set()
     other_node(scene)
     assert "POOL-1" in scene.rules()
+
+
+@pytest.mark.parametrize(("local", "shared", "refused"), [(2, 1, False), (1, 2, True)])
+def test_slices_that_disagree_about_their_number(local, shared, refused):
+    """POOL-4: a slice with a node name is asked first, whatever its name."""
+    scene = everyday()
+    scene.find("ResourceSlice", "n1")["spec"]["pool"].update(resourceSliceCount=local)
+    scene.objects.append(piece([gpu(9)], "aaa", "n1", where={"allNodes": True}, count=shared))
+    assert bool(scene.violations()) == refused
