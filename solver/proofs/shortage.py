@@ -11,11 +11,7 @@ from .wording import justified, plural, who
 def shortage(tally: Tally) -> Justification | None:
     """Every alternative of a request needs more devices than could be used."""
     for need in tally.needs:
-        for option in need.options:
-            count = tally.problem.demands[option].count
-            if 0 < count <= tally.masks[option].bit_count() or not (count or tally.demand(option).all_devices):
-                break
-        else:
+        if all(tally.is_short(option) for option in need.options):
             text = "; ".join(_shortfall(tally, option) for option in need.options)
             return justified("devices", text, tally, (need,))
     return None

@@ -37,13 +37,15 @@ class Tally:
     @classmethod
     def of(cls, problem: Problem, in_use: InUse, candidates: tuple[tuple[int, ...], ...]) -> Tally:
         """Begin with the devices that each demand could take alone."""
-        needs = tuple(
-            Need(number, request.name, request.demands)
-            for number, claim in enumerate(problem.claims)
-            for request in claim.requests
-        )
         known: dict[tuple[int, ...], int] = {}
         masks = tuple([known.get(devices) or known.setdefault(devices, mask_of(devices)) for devices in candidates])
+        needs = tuple(
+            [
+                Need(number, request.name, _open_options(problem, masks, request.demands))
+                for number, claim in enumerate(problem.claims)
+                for request in claim.requests
+            ]
+        )
         return cls(problem, in_use, masks, mask_of(problem.shared), needs)
 
     def demand(self, option: int) -> Demand:
@@ -54,6 +56,10 @@ class Tally:
         """Return how many devices the request takes at least."""
         demands = self.problem.demands
         return min([demands[option].count for option in need.options])
+
+    def is_short(self, option: int) -> bool:
+        """Tell whether a demand lacks devices even if nobody else takes any."""
+        return _is_short(self.problem, self.masks, option)
 
     def devices(self, need: Need) -> int:
         """Return all devices that some option may take."""
@@ -88,6 +94,19 @@ class Tally:
     def with_needs(self, needs: tuple[Need, ...]) -> Tally:
         """Return the question about these requests alone."""
         return Tally(self.problem, self.in_use, self.masks, self.shared, needs)
+
+
+def _is_short(problem: Problem, masks: Sequence[int], option: int) -> bool:
+    demand = problem.demands[option]
+    # All of nothing is no device too few, but fails as well (SRCH-6).
+    return demand.count > masks[option].bit_count() or (demand.all_devices and not demand.count)
+
+
+def _open_options(problem: Problem, masks: Sequence[int], options: tuple[int, ...]) -> tuple[int, ...]:
+    """Leave out alternatives without enough devices, unless there are no others."""
+    if len(options) == 1:
+        return options
+    return tuple([option for option in options if not _is_short(problem, masks, option)]) or options
 
 
 def mask_of(devices: Sequence[int] | frozenset[int]) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ...problem.constraints import ODD
 from ...problem.records import Constraint
-from .hall import union
 from .tally import Need, Tally, members
 
 
@@ -29,14 +27,3 @@ def devices_of_values(constraint: Constraint, option: int, mask: int) -> dict[in
         for value in members(token) if constraint.sets else (token,):
             found[value] = found.get(value, 0) | 1 << device
     return found
-
-
-def values_of_devices(constraint: Constraint, option: int, mask: int) -> tuple[int, int]:
-    """Return the values of these devices as a bit set, and how many values one of the devices has at least.
-
-    A list under a scalar constraint may come first, and only one may: all lists are one more value (CON-9).
-    """
-    tokens = [constraint.tokens[option][device] for device in members(mask)]
-    if not constraint.sets:
-        return union([1 << token - ODD for token in tokens]), 1
-    return union(tokens), min([token.bit_count() for token in tokens], default=1)
