@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..problem.justification import Justification
+from ..problem.outcomes import check_deadline
 from .collapsed import Branch, Collapsed, Lot, Merged
 from .encoder import Encoder
 from .rows import Rows, Term
@@ -84,9 +85,19 @@ class AllocationModel:
             self.rows.equal([*terms, (choice, -factor)], 0)
 
 
-def build(collapsed: Collapsed, encoders: Sequence[Encoder], *, guarded: bool = False) -> AllocationModel:
-    """Let every encoder post its rows. Raises ``CoefficientError``."""
+def build(
+    collapsed: Collapsed,
+    encoders: Sequence[Encoder],
+    *,
+    guarded: bool = False,
+    deadline: float | None = None,
+) -> AllocationModel:
+    """Let every encoder post its rows. Raises ``CoefficientError``, and ``DeadlineExceededError`` once it is over.
+
+    ``deadline`` is a reading of ``time.monotonic``.
+    """
     model = AllocationModel(collapsed, guarded=guarded)
     for encoder in encoders:
+        check_deadline(deadline)
         encoder.post(model)
     return model

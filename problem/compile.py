@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 
 import msgspec
 
@@ -16,7 +15,7 @@ from .constraints import Kind, compile_constraint, kind_of
 from .demands import Bench, constrained
 from .filters import Context
 from .messages import Blank
-from .outcomes import DeadlineExceededError, FatalError
+from .outcomes import FatalError, check_deadline
 from .reads import reads_of
 from .records import Claim, Constraint, Demand, Problem, Request
 from .selectors import Expressions
@@ -80,11 +79,6 @@ class Compiler:
             raise found
         return found
 
-    def check_deadline(self) -> None:
-        """Raise ``DeadlineExceededError`` if it has passed (SRCH-10)."""
-        if self.deadline is not None and monotonic() >= self.deadline:
-            raise DeadlineExceededError("filter operation aborted: the time limit passed")
-
     def asks(self, question: Question) -> Sequence[Ask]:
         """List the asks of a question that was compiled, numbered like the demands of its problems."""
         return self._asks[question.index]
@@ -144,7 +138,7 @@ class _Compilation:
         ask = self._compiler.ask(self._question, index, claim, request, alternative)
         self._demands.append(self._compiler.bench.demand(ask, index, self._shape))
         self._asks.append(ask)
-        self._compiler.check_deadline()
+        check_deadline(self._compiler.deadline)
         return index
 
     def _needed(self, claim: int, request: str, demands: Sequence[int], accounted: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from .messages import Message
 from .records import Failure
 
@@ -31,6 +33,12 @@ class FatalError(Exception):
 
 class DeadlineExceededError(Exception):
     """The time limit passed before the question was decided (SRCH-10)."""
+
+
+def check_deadline(deadline: float | None) -> None:
+    """Raise ``DeadlineExceededError`` if it has passed; a reading of ``time.monotonic``, None: no limit (SRCH-10)."""
+    if deadline is not None and monotonic() >= deadline:
+        raise DeadlineExceededError("filter operation aborted: the time limit passed")
 
 
 def trapped(failure: Failure, claim: int, device: int) -> FatalError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from tempfile import NamedTemporaryFile
 from threading import Thread
 from time import monotonic
 
@@ -30,11 +31,13 @@ class Status(Enum):
 
 
 class InvalidModelError(Exception):
-    """The solver refuses a model: a defect of drasat. ``text`` is the model in the solver's own notation."""
+    """The solver refuses a model: a defect of drasat. The model is kept in a file for the report."""
 
-    def __init__(self, problem: str, text: str) -> None:
-        super().__init__(f"the solver refuses the model: {problem}")
-        self.text = text
+    def __init__(self, problem: str, model: str) -> None:
+        with NamedTemporaryFile("w", prefix="drasat-model-", suffix=".txt", delete=False, encoding="utf-8") as file:
+            file.write(model)
+        super().__init__(f"the solver refuses the model, which is saved in {file.name}: {problem}")
+        self.path = file.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def solve(
 ) -> Decision:
     """Decide whether the claims can be allocated; ``candidates`` are the usable devices of each demand."""
     try:
-        model = build(collapsed(problem, in_use, candidates), ENCODERS)
+        model = build(collapsed(problem, in_use, candidates), ENCODERS, deadline=deadline)
     except CoefficientError as error:
         return Decision(Answer.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
     counts.literals += model.rows.variables

@@ -53,6 +53,18 @@ def test_no_heavy_library_is_loaded_before_it_is_needed(module, tmp_path):
     assert not loaded_by(f"import {module}", tmp_path).intersection(HEAVY)
 
 
+def test_an_easy_claim_is_allocated_without_the_solver(tmp_path):
+    code = f"import drasat; assert drasat.allocate(drasat.load({str(ROOT / 'examples/whole-gpus')!r})).units"
+    assert not loaded_by(code, tmp_path).intersection(HEAVY)
+
+
+def test_a_shortage_is_proven_without_the_solver(tmp_path):
+    code = "import drasat\nfrom drasat.scenarios import sweeps\n"
+    code += "r = drasat.allocate(drasat.load(sweeps.too_many(20)))\n"
+    code += "assert r.outcome == 'Unallocatable' and r.document.certified"
+    assert not loaded_by(code, tmp_path).intersection(HEAVY)
+
+
 def test_every_folder_with_modules_is_listed_as_a_package():
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     folders = {listed["package-dir"][package] for package in listed["packages"]}
