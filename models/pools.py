@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from .core import Node
 from .device_taints import TaintRules
@@ -75,6 +76,28 @@ class Pool:
             return ()
         others = self._generation.others(self._kept)
         return tuple(device for slice_ in others for device in _pool_devices(slice_))
+
+
+def united(views: Sequence[Pool]) -> Pool | None:
+    """Return a pool as a node would see it that reaches whatever these views of it reach.
+
+    None if there is no such view: they are of several generations, or count in counter sets of their own.
+    """
+    complete = [view for view in views if view.status == COMPLETE]
+    if len(complete) < 2:
+        return next(iter(complete), views[0])
+    first = complete[0]
+    counting = any(view.counter_sets for view in complete)
+    if any(view.generation != first.generation for view in complete):
+        return None
+    if counting and any(view._generation is not first._generation for view in complete):  # noqa: SLF001 - Pool's own
+        return None
+    devices: dict[DeviceId, PoolDevice] = {}
+    for device in chain.from_iterable(view.devices for view in complete):
+        if device.reachable or device.id not in devices:
+            devices[device.id] = device
+    kept = tuple(sorted({position for view in complete for position in view._kept}))  # noqa: SLF001 - Pool's own
+    return replace(first, devices=tuple(devices.values()), _kept=kept)
 
 
 def _pool_devices(slice_: ResourceSlice, reachable: Sequence[bool] | None = None) -> list[PoolDevice]:

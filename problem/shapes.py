@@ -101,19 +101,29 @@ class Views:
 
     def of(self, node: Node, visible: Visible = EVERYTHING) -> NodeView:
         """Find what the node sees, for questions that look at this. Raises ``SelectorError`` (NODE-2)."""
+        return self._lens(visible).of(self._sight(node))
+
+    def of_pools(self, node: Node, pools: Iterable[Pool], visible: Visible = EVERYTHING) -> NodeView:
+        """Find what a node like this one would see of these pools; nothing is kept."""
+        ordered = tuple(sorted(pools, key=lambda pool: (pool.binds, pool.driver, pool.name)))
+        return self._lens(visible).once(_sight_of(node, ordered))
+
+    def _lens(self, visible: Visible) -> Lens:
         lens = self._lenses.get(visible)
         if lens is None:
             lens = self._lenses[visible] = Lens(self._gates, visible, self._numbers, self._groups)
-        return lens.of(self._sight(node))
+        return lens
 
     def _sight(self, node: Node) -> _Sight:
         name = node.metadata.name
         sight = self._sights.get(name)
         if sight is None or sight.node is not node:
-            pools = self._pools.pools_for(node)
-            devices = tuple(chain.from_iterable(pool.devices for pool in pools))
-            sight = self._sights[name] = _Sight(node, pools, devices)
+            sight = self._sights[name] = _sight_of(node, self._pools.pools_for(node))
         return sight
+
+
+def _sight_of(node: Node, pools: tuple[Pool, ...]) -> _Sight:
+    return _Sight(node, pools, tuple(chain.from_iterable(pool.devices for pool in pools)))
 
 
 class Lens:
@@ -134,9 +144,12 @@ class Lens:
         name = sight.node.metadata.name
         view = self._views.get(name)
         if view is None or view.node is not sight.node:
-            shape = self._shape(sight.node, sight.pools)
-            view = self._views[name] = NodeView(sight.node, sight.pools, shape, sight.devices)
+            view = self._views[name] = self.once(sight)
         return view
+
+    def once(self, sight: _Sight) -> NodeView:
+        """Make a view that is not kept."""
+        return NodeView(sight.node, sight.pools, self._shape(sight.node, sight.pools), sight.devices)
 
     def _shape(self, node: Node, pools: Iterable[Pool]) -> Shape:
         declared = (node.status.declared_features if node.status else None) or ()

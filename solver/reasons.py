@@ -15,29 +15,34 @@ def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) 
     """Say for the largest class of nodes which requests find too few devices; ``claims`` are the names by number."""
     if not failures:
         return ()
-    worst = failures[0]
-    where = f"{len(worst.nodes)} of {sum(len(failure.nodes) for failure in failures)} nodes"
-    if worst.message.startswith("invalid resource pools"):
-        return (Reason("pool", "", f"{where}: {worst.message}"),)
-    if worst.proof and not any(table.is_short for table in worst.tables):
-        return (Reason(worst.proof.id, worst.proof.claim, f"{where}: {worst.proof.message}"),)
-    if not worst.tables:
+    where = f"{len(failures[0].nodes)} of {sum(len(failure.nodes) for failure in failures)} nodes"
+    reasons = class_reasons(failures[0], claims)
+    return tuple(Reason(one.id, one.claim, f"{where}: {one.message}") for one in reasons)
+
+
+def class_reasons(failure: NodeClassFailure, claims: Sequence[str]) -> tuple[Reason, ...]:
+    """Say which requests find too few devices on nodes of one class."""
+    if failure.message.startswith("invalid resource pools"):
+        return (Reason("pool", "", failure.message),)
+    if failure.proof and not any(table.is_short for table in failure.tables):
+        return (failure.proof,)
+    if not failure.tables:
         # The engine says no more than that.
-        return (Reason("combination", "", f"{where}: {worst.message}"),)
-    groups = groupby(worst.tables, key=lambda table: (table.claim, table.request))
+        return (Reason("combination", "", failure.message),)
+    groups = groupby(failure.tables, key=lambda table: (table.claim, table.request))
     requests = [(key, list(tables)) for key, tables in groups]
     short = [(claim, tables) for (claim, _), tables in requests if all(table.is_short for table in tables)]
-    reasons = (_shortage(claims[claim], table, where) for claim, tables in short for table in tables)
+    reasons = tuple(_shortage(claims[claim], table) for claim, tables in short for table in tables)
     together = "each request finds enough devices alone, but not all of them together"
-    return tuple(reasons) or (Reason("combination", "", f"{where}: {together}"),)
+    return reasons or (Reason("combination", "", together),)
 
 
-def _shortage(claim: str, table: DemandTable, where: str) -> Reason:
+def _shortage(claim: str, table: DemandTable) -> Reason:
     """Name the filter at which most devices fall, of those that are meant if there are any."""
     meant = [row.filter for row in table.fallen if row.filter not in SELECTING]
     main = next(iter(meant or [row.filter for row in table.fallen]), "devices")
     needs = f"request {table.label} needs {table.needed}, {table.fitting} fit"
-    return Reason(main, claim, f"{where}: {needs} of {table}")
+    return Reason(main, claim, f"{needs} of {table}")
 
 
 def misfit_reasons(misfits: Sequence[Misfit], nodes: int) -> tuple[Reason, ...]:
