@@ -1,0 +1,140 @@
+"""What copies are made of: a claim, a claim template, or a pod with all its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from ..models.claims import ResourceClaim, ResourceClaimSpec
+from ..models.cluster import Cluster
+from ..models.core import Pod
+from ..models.generated_claims import claim_name
+from ..models.identity import DEFAULT_NAMESPACE, ObjectKey, key_of
+from ..models.meta import ObjectMeta
+from ..models.pod_claims import ClaimRef, PodClaims, is_deleting
+from ..models.rendering import is_allocated
+from ..models.units import Unit
+
+CLAIM, TEMPLATE, POD = "ResourceClaim", "ResourceClaimTemplate", "Pod"
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+@dataclass(slots=True)
+class Original:
+    """The object of which copies are made. Copies are numbered from 0; their names are new in the cluster."""
+
+    kind: str
+    namespace: str
+    name: str
+    _make: Callable[[int], Unit]
+    _made: list[Unit] = field(default_factory=list)
+
+    def copy(self, number: int) -> Unit:
+        """Return a copy as a unit: a pod with its claims, or a loose claim."""
+        while len(self._made) <= number:
+            self._made.append(self._make(len(self._made)))
+        return self._made[number]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+def original(
+    cluster: Cluster, *, claim: str | None = None, template: str | None = None, pod: str | None = None
+) -> Original:
+    """Find what copies are made of, by ``[namespace/]name``; without a name the only thing in the input that asks.
+
+    Raises ``ValueError``, one line, for several names, one that is not there, and no name where several things ask.
+    """
+    given = [(kind, name) for kind, name in ((CLAIM, claim), (TEMPLATE, template), (POD, pod)) if name is not None]
+    if len(given) > 1:
+        raise ValueError("copies are made of one claim, one template or one pod: give only one of them")
+    kind, key = (given[0][0], _key(given[0][1])) if given else _only(list(_asking(cluster)))
+    if key not in {CLAIM: cluster.claims, TEMPLATE: cluster.templates, POD: cluster.pods}[kind]:
+        raise ValueError(f"{kind} {key[0]}/{key[1]} not found")
+    return _MAKERS[kind](cluster, key)
+
+
+def _key(text: str) -> ObjectKey:
+    head, slash, tail = text.partition("/")
+    return (head, tail) if slash else (DEFAULT_NAMESPACE, head)
+
+
+def _only(found: Sequence[tuple[str, ObjectKey]]) -> tuple[str, ObjectKey]:
+    if not found:
+        raise ValueError("nothing in the input asks for devices: no pod with claims, no template, no open claim")
+    if len(found) > 1:
+        names = ", ".join(f"{kind} {'/'.join(key)}" for kind, key in found[:3])
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        raise ValueError(f"several things ask for devices, say which: {names}{more}")
+    return found[0]
+
+
+def _asking(cluster: Cluster) -> Iterator[tuple[str, ObjectKey]]:
+    """Yield pods with claims, and templates and claims without allocation that are no pod's."""
+    pods = {key: pod for key, pod in cluster.pods.items() if pod.spec.resource_claims and not _is_over(pod)}
+    yield from ((POD, key) for key in pods)
+    named: set[tuple[str, ObjectKey]] = set()
+    for (namespace, _), pod in pods.items():
+        for entry in pod.spec.resource_claims or ():
+            named.add((CLAIM, (namespace, entry.resource_claim_name or "")))
+            named.add((TEMPLATE, (namespace, entry.resource_claim_template_name or "")))
+    yield from ((TEMPLATE, key) for key in cluster.templates if (TEMPLATE, key) not in named)
+    for key, claim in cluster.claims.items():
+        if (CLAIM, key) not in named and not is_allocated(claim) and not is_deleting(claim.metadata):
+            yield CLAIM, key
+
+
+def _is_over(pod: Pod) -> bool:
+    return is_deleting(pod.metadata) or (pod.status is not None and pod.status.phase in _FINISHED)
+
+
+def _of_claim(cluster: Cluster, key: ObjectKey) -> Original:
+    claim = cluster.claims[key]
+    return Original(CLAIM, *key, _loose(cluster, key, claim.metadata, claim.spec))
+
+
+def _of_template(cluster: Cluster, key: ObjectKey) -> Original:
+    made = cluster.templates[key].spec
+    return Original(TEMPLATE, *key, _loose(cluster, key, made.metadata or ObjectMeta(), made.spec))
+
+
+def _loose(cluster: Cluster, key: ObjectKey, metadata: ObjectMeta, spec: ResourceClaimSpec) -> Callable[[int], Unit]:
+    namespace, stem = key
+    taken = {name for where, name in cluster.claims if where == namespace}
+
+    def make(number: int) -> Unit:
+        name = claim_name(stem, f"copy-{number}", taken)
+        copied = ObjectMeta(name=name, namespace=namespace, labels=metadata.labels)
+        claim = ResourceClaim(metadata=copied, spec=spec)
+        return Unit(None, (ClaimRef(namespace, name, claim, generated=True),), namespace, name)
+
+    return make
+
+
+def _of_pod(cluster: Cluster, key: ObjectKey) -> Original:
+    """Make pods like this one: where it runs, and which claims were made for it, does not matter to them.
+
+    Claims from templates are made anew for each; those that it names are shared by all, and only restrict the nodes.
+    Raises ``ValueError`` for a named claim that has no allocation yet: it is not known which nodes it would leave.
+    """
+    pod, resolver = cluster.pods[key], PodClaims(cluster)
+    spec = replace(pod.spec, node_name=None)
+
+    def make(number: int) -> Unit:
+        metadata = ObjectMeta(name=f"{key[1]}-copy-{number}", namespace=key[0], labels=pod.metadata.labels)
+        copy = Pod(metadata=metadata, spec=spec)
+        return Unit(copy, resolver.claims_of(copy), key[0], metadata.name)
+
+    made = Original(POD, *key, make)
+    for ref in made.copy(0).claims:
+        if ref.claim is not None and not ref.generated and not ref.allocated and not ref.problem:
+            problem = "has no allocation yet; allocate it first"
+            raise ValueError(f"ResourceClaim {'/'.join(key_of(ref.claim.metadata))}, which all copies share, {problem}")
+    return made
+
+
+_MAKERS: dict[str, Callable[[Cluster, ObjectKey], Original]] = {CLAIM: _of_claim, TEMPLATE: _of_template, POD: _of_pod}

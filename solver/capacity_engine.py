@@ -1,0 +1,181 @@
+"""How copies of a unit are asked about on one node: the engine behind ``capacity``."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from ..models.claims import AllocationResult
+from ..models.core import Node
+from ..models.identity import DeviceId, PoolId
+from ..models.pools import Pool, united
+from ..models.units import Unit
+from ..problem.compile import Question
+from ..problem.in_use import Ledger
+from ..problem.justification import Justification
+from ..problem.lenient import lenient
+from ..problem.order import giving_pools, has_odd_firsts
+from ..problem.outcomes import DeadlineExceededError
+from ..problem.records import InUse, Problem
+from ..problem.shapes import NodeView
+from ..problem.usable import usable
+from .attempts import Attempt, Counts, Session
+from .auto import DIVE_STEPS, Escalating
+from .backtracking import dive
+from .capacity_ask import Original
+from .decision import Answer, Decision
+from .node_engine import NodeEngine, names_of
+from .proofs import witness
+from .search import Pick, StepBudgetError
+
+Picks = tuple[Pick, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """A node, or a place that sees what several nodes see, and the question of one copy there."""
+
+    question: Question
+    view: NodeView
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What each copy got that was placed after the others; ``decided``: not for lack of time it is no more."""
+
+    copies: tuple[Picks, ...]
+    decided: bool
+
+
+class InOrder:
+    """Finds what the scheduler's search finds first, but proves a no by whatever is quickest."""
+
+    in_order = False
+
+    def __init__(self, seed: int) -> None:
+        self.counts = Counts()
+        self._seed = seed
+
+    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Return the first solution in search order, however long that takes; a no may come from the solver."""
+        candidates = usable(problem, in_use)
+        found = witness(problem, in_use, candidates)
+        if found is not None:
+            return Decision(Answer.NO, certified=True, witness=found)
+        try:
+            return dive(problem, in_use, self.counts, deadline, DIVE_STEPS)
+        except StepBudgetError:
+            pass
+        from .solving import solve
+
+        decision = solve(problem, in_use, candidates, self.counts, self._seed, deadline)
+        return decision if decision.answer is Answer.NO else dive(problem, in_use, self.counts, deadline)
+
+
+class CopyEngine(NodeEngine):
+    """Knows nodes as ``Scene``s, fills them copy by copy, and builds what copies get."""
+
+    def __init__(self, session: Session, asked: Original) -> None:
+        decider = InOrder(session.seed)
+        super().__init__(session, decider)
+        self.asked = asked
+        self.joint = Escalating(session.seed)
+        # All work is counted together.
+        self.joint.counts = decider.counts
+
+    def scene(self, node: Node, deadline: float | None) -> Scene:
+        """Compile the question for a node. Raises ``FatalError``, ``SelectorError`` and ``DeadlineExceededError``."""
+        question = self._question(deadline)
+        return self._seen(question, self._views.of(node, question.visible))
+
+    def keys(self, scene: Scene, in_use: InUse) -> tuple[DeviceId | PoolId, ...]:
+        """Return what a copy may take there, in order: devices, and pools whose counters it may draw from.
+
+        Places whose keys have nothing in common have nothing to do with each other; for equal questions about equal
+        places with equal keys it is one place.
+        """
+        candidates = sorted({device for devices in usable(scene.problem, in_use) for device in devices})
+        ids = [scene.view.devices[device].id for device in candidates]
+        drawing = (id_[:2] for device, id_ in zip(candidates, ids, strict=True) if _draws(scene.problem, device))
+        return (*ids, *dict.fromkeys(drawing))
+
+    def united(self, scenes: Sequence[Scene]) -> Scene | None:
+        """Return the question for a node that sees what all of these see; None where that cannot be said.
+
+        What fits on them together fits there: a copy may even mix what no single node reaches. But a request for all
+        devices means more there, and where order decides, the order may be another one. Raises ``FatalError``.
+        """
+        problem = scenes[0].problem
+        if giving_pools(problem) or any(map(has_odd_firsts, problem.constraints)):
+            return None
+        if any(demand.all_devices for demand in problem.demands):
+            return None
+        seen: dict[PoolId, list[Pool]] = defaultdict(list)
+        for pool in dict.fromkeys(pool for scene in scenes for pool in scene.view.pools):
+            seen[pool.id].append(pool)
+        pools = [united(views) for views in seen.values()]
+        able = next((scene for scene in scenes if scene.view.shape.node_skips), scenes[0])
+        question = able.question
+        whole = [pool for pool in pools if pool is not None]
+        if len(whole) < len(pools):
+            return None
+        return self._seen(question, self._views.of_pools(able.view.node, whole, question.visible))
+
+    def state(self, scene: Scene, ledger: Ledger) -> tuple[InUse, Hashable]:
+        """Return what is in use there, and a key that is equal for places where as many copies fit."""
+        in_use = ledger.in_use(scene.view)
+        return in_use, (scene.view.shape.index, in_use.key)
+
+    def fill(self, scene: Scene, ledger: Ledger, first: int, most: int, deadline: float | None) -> Filled:
+        """Place copies one after the other, as the scheduler would, and commit them; ``first`` is their number."""
+        copies: list[Picks] = []
+        try:
+            while len(copies) < most:
+                decision = self._decider.decide(scene.problem, ledger.in_use(scene.view), deadline)
+                if decision.answer is not Answer.YES:
+                    return Filled(tuple(copies), decision.answer is Answer.NO)
+                copies.append(decision.picks)
+                self.commit(scene, ledger, first + len(copies) - 1, decision.picks)
+        except DeadlineExceededError:
+            return Filled(tuple(copies), False)
+        return Filled(tuple(copies), True)
+
+    def commit(self, scene: Scene, ledger: Ledger, number: int, picks: Picks) -> None:
+        """Enter what a copy takes into a ledger."""
+        unit = self.asked.copy(number)
+        ledger.commit(zip((ref.key for ref in unit.asked), self.build(scene, unit, picks), strict=True))
+
+    def build(self, scene: Scene, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
+        """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
+        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        return self._builder.build(claims, self._compiler.asks(scene.question), picks, scene.view)
+
+    def tell(self, scene: Scene, found: Justification, copies: int) -> str:
+        """Write down a justification about so many copies there."""
+        claims = [ref.claim for number in range(copies) for ref in self.asked.copy(number).asked if ref.claim]
+        names = names_of(claims, scene.view)
+        return names.fill(found.message, claim=found.claim, device=found.device, pool=found.pool)
+
+    def one_more(self, node: Node, ledger: Ledger, number: int, deadline: float | None) -> Attempt:
+        """Try one more copy, for the reasons why it does not fit."""
+        claims = [ref.claim for ref in self.asked.copy(number).asked if ref.claim is not None]
+        return self.attempt(node, claims, ledger, deadline)
+
+    def _question(self, deadline: float | None) -> Question:
+        self._expressions.deadline = self._compiler.deadline = deadline
+        return self._compiler.question([ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None])
+
+    def _seen(self, question: Question, view: NodeView) -> Scene:
+        return Scene(question, view, lenient(self._compiler.problem(question, view.shape)))
+
+
+def _draws(problem: Problem, device: int) -> bool:
+    return device in problem.counters.consumption
+
+
+def slice_of(deadline: float | None, parts: int) -> float | None:
+    """Return the deadline for the first of so many equal parts of the time that is left."""
+    return None if deadline is None else min(deadline, monotonic() + max(0.0, deadline - monotonic()) / parts)

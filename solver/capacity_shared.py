@@ -1,0 +1,117 @@
+"""The room on nodes that reach the same devices or counters, where the sum of what fits on each alone is too much."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..models.core import Node
+from ..problem.in_use import Ledger
+from ..problem.outcomes import DeadlineExceededError, FatalError
+from .capacity_engine import CopyEngine, Picks, Scene, slice_of
+from .capacity_node import Measured, measure
+from .capacity_outcome import Room, added
+from .capacity_search import Together, ceiling
+
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """A node with its question, and the room on it alone; places with equal ``same`` are one place for copies."""
+
+    node: Node
+    scene: Scene
+    alone: Measured
+    keys: tuple[Hashable, ...]
+    same: Hashable
+
+
+Placed = tuple[Place, Picks]
+"""A copy: where it is, and what it takes."""
+
+
+def linked(keys: Mapping[T, Sequence[Hashable]]) -> list[tuple[T, ...]]:
+    """Group what has keys in common, also by way of others; groups and members in the order given."""
+    parent: dict[Hashable, Hashable] = {}
+
+    def root(item: Hashable) -> Hashable:
+        while (up := parent.setdefault(item, item)) != item:
+            parent[item] = item = parent[up]
+        return item
+
+    for item, own in keys.items():
+        for key in own:
+            parent[root(("key", key))] = root(("item", item))
+    groups: dict[Hashable, list[T]] = {}
+    for item in keys:
+        groups.setdefault(root(("item", item)), []).append(item)
+    return list(map(tuple, groups.values()))
+
+
+def share(
+    engine: CopyEngine, places: Sequence[Place], ledger: Ledger, limit: int, deadline: float | None
+) -> tuple[Room, list[Placed]]:
+    """Find how many copies fit on all these nodes together.
+
+    Where several nodes reach the very same, a copy on one of them could as well be on another, and one is enough.
+    Otherwise nodes are filled one after the other, and what fits on each alone, or on one node that reaches what all
+    of them reach, is more than fits together.
+    """
+    distinct = list({place.same: place for place in reversed(places)}.values())[::-1]
+    alone = added([place.alone.answer.room for place in distinct])
+    if len(distinct) == 1 or alone.unbounded:
+        return alone, [(place, picks) for place in distinct for picks in place.alone.copies]
+    firsts, first_fit = _in_turn(engine, distinct, ledger, limit, slice_of(deadline, 4))
+    best = [*_each_at_best(engine, distinct, ledger, limit, slice_of(deadline, 3))]
+    placed = max(best, firsts, key=len)
+    bound = _bound(engine, distinct, ledger, len(placed), alone.bound, deadline)
+    return Room(len(placed), bound, first_fit), placed
+
+
+def _in_turn(
+    engine: CopyEngine, places: Sequence[Place], ledger: Ledger, limit: int, deadline: float | None
+) -> tuple[list[Placed], int | None]:
+    """Fill node after node as the scheduler would; the number is None where that was not decided."""
+    running, placed, decided = Ledger(ledger.usage), list[Placed](), True
+    for number, place in enumerate(places):
+        filled = engine.fill(place.scene, running, len(placed), limit, slice_of(deadline, len(places) - number))
+        placed += [(place, picks) for picks in filled.copies]
+        decided = decided and filled.decided
+    return placed, len(placed) if decided else None
+
+
+def _each_at_best(
+    engine: CopyEngine, places: Sequence[Place], ledger: Ledger, limit: int, deadline: float | None
+) -> Iterator[Placed]:
+    """Fill node after node with as many copies as fit there beside those before."""
+    running, placed = Ledger(ledger.usage), 0
+    for number, place in enumerate(places):
+        until = slice_of(deadline, len(places) - number)
+        for picks in measure(engine, place.node, place.scene, running, limit, until).copies:
+            engine.commit(place.scene, running, placed, picks)
+            placed += 1
+            yield place, picks
+
+
+def _bound(
+    engine: CopyEngine,
+    places: Sequence[Place],
+    ledger: Ledger,
+    fitting: int,
+    bound: int | None,
+    deadline: float | None,
+) -> int | None:
+    """Ask a node that reaches everything; what does not fit there does not fit anywhere."""
+    if bound is None or bound == fitting:
+        return bound
+    try:
+        scene = engine.united([place.scene for place in places])
+    except (FatalError, DeadlineExceededError):
+        return bound
+    if scene is None:
+        return bound
+    # A ledger of its own: this one knows the node by its name.
+    in_use, _ = engine.state(scene, Ledger(ledger.usage))
+    return ceiling(Together(scene.problem, in_use, engine.joint), fitting, bound, deadline)
