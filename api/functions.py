@@ -52,7 +52,7 @@ def allocate(
         Which pods and claims are asked about, by namespace, by labels as for kubectl, and by ``[namespace/]name``;
         default all that have no allocation.
     engine
-        ``auto``, ``backtracking`` or ``kube-scheduler``.
+        ``auto``, ``cp-sat``, ``backtracking`` or ``kube-scheduler``.
     feature_gates
         Switches by upstream name; what is not named is on.
     cel_errors

@@ -56,7 +56,7 @@ def command(
     gates = options.gates(feature_gates, kubernetes_version)
     limit = options.seconds(time_limit)
     loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored), *_order(engine, cel_errors))
     interrupted = False
     try:
         result = allocate(
@@ -78,6 +78,14 @@ def command(
     complain(*_doubts(loaded.cluster, result, node))
     _PRINT[output](result)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _EXITS[result.outcome])
+
+
+def _order(engine: str, cel_errors: options.CelErrors | None) -> Iterator[str]:
+    """Say that an error cannot be met in order by an engine that has none."""
+    from ..solver.engines import effective_policy
+
+    if cel_errors is options.CelErrors.KUBE and effective_policy(engine, cel_errors.value) != cel_errors.value:
+        yield f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict"
 
 
 def _doubts(cluster: Cluster, result: AllocationResult, node: str | None) -> Iterator[str]:

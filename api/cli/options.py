@@ -58,7 +58,8 @@ class Format(StrEnum):
 
 
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="NAME", help="auto, backtracking or kube-scheduler (the real allocator).")
+    str,
+    typer.Option("--engine", metavar="NAME", help="auto, cp-sat, backtracking or kube-scheduler (the real allocator)."),
 ]
 CelErrorPolicy = Annotated[
     CelErrors, typer.Option("--cel-errors", help="What a CEL run-time error on a candidate does.")

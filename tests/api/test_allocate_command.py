@@ -96,8 +96,17 @@ def test_an_error_of_an_expression_exits_with_1_and_outcome_error(drasat, manife
 )
 def test_cel_errors_decide_what_an_error_does(drasat, manifests, policy, outcome):
     path = manifests(claim("a", expression="device.attributes['gpu.example.com'].sick"))
-    done = drasat("allocate", "-f", path, "--cel-errors", policy, "-o", "json")
+    done = drasat("allocate", "-f", path, "--engine", "backtracking", "--cel-errors", policy, "-o", "json")
     assert json.loads(done.out)["outcome"] == outcome
+
+
+@pytest.mark.parametrize("engine", ["auto", "cp-sat"])
+def test_engines_without_a_search_order_say_that_they_are_strict(drasat, manifests, engine):
+    """CEL-7: whether an error is met depends on the order."""
+    path = manifests(claim("a", expression="device.attributes['gpu.example.com'].sick"))
+    done = drasat("allocate", "-f", path, "--engine", engine, "--cel-errors", "kube", "-o", "json")
+    assert json.loads(done.out)["outcome"] == "Allocated"
+    assert f"engine {engine} visits devices in no order: --cel-errors kube means strict" in done.err
 
 
 def test_with_a_node_loose_claims_are_one_pods(drasat, manifests):

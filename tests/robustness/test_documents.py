@@ -36,7 +36,9 @@ def outcome(request):
 def ask(drasat, tmp_path, outcome):
     path = tmp_path / "input.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": BY_OUTCOME[outcome]}))
-    return lambda output: drasat("allocate", "-f", path, "--time-limit", "100ms", "-o", output)
+    return lambda output: drasat(
+        "allocate", "-f", path, "--engine", "backtracking", "--time-limit", "100ms", "-o", output
+    )
 
 
 def without_steps(document):

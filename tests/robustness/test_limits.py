@@ -35,13 +35,13 @@ def reasons(result):
 
 @pytest.mark.parametrize("limit", [0.1, 0.3])
 def test_the_limit_ends_a_search_that_would_take_years(cluster, limit):
-    found = drasat.allocate(cluster, time_limit=limit)
+    found = drasat.allocate(cluster, engine="backtracking", time_limit=limit)
     assert told(found) == DECIDED
     assert reasons(found) == [[], ["timeLimit"], ["timeLimit"]]
 
 
 def test_the_limit_is_code_3(drasat, manifests):
-    done = drasat("allocate", "-f", manifests, "--time-limit", "200ms", "-o", "json")
+    done = drasat("allocate", "-f", manifests, "--engine", "backtracking", "--time-limit", "200ms", "-o", "json")
     assert done.code == 3
     assert json.loads(done.out)["outcome"] == "Unknown"
 
@@ -52,7 +52,7 @@ def test_an_interrupt_in_python_carries_what_was_decided(cluster):
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     with pytest.raises(KeyboardInterrupt) as interrupt:
-        drasat.allocate(cluster, progress=interrupt_the_second)
+        drasat.allocate(cluster, engine="backtracking", progress=interrupt_the_second)
     found = interrupt.value.result
     assert isinstance(interrupt.value, drasat.AllocationInterrupted)
     assert told(found) == DECIDED
@@ -89,7 +89,7 @@ def test_a_real_interrupt_ends_the_command(manifests):
     with manifests.open("a") as stream:
         stream.write('\n{"apiVersion":"v1","kind":"Secret"}\n')
     code = "from drasat.cli.main import main; main()"
-    command = [sys.executable, "-c", code, "allocate", "-f", manifests, "-o", "json"]
+    command = [sys.executable, "-c", code, "allocate", "-f", manifests, "--engine", "backtracking", "-o", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr.readline() == "drasat: ignored 1 objects of other kinds: 1 Secret\n"
         threading.Timer(0.5, child.send_signal, (signal.SIGINT,)).start()

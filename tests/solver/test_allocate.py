@@ -156,7 +156,8 @@ WRONG = 'device.attributes["d.x"].x == 1'
 )
 def test_policies_for_errors_of_expressions(policy, outcome, where):
     """CEL-6 to CEL-8: with ``strict`` the device on n1 is not used, and n2 has another."""
-    answer = ask(gpus("n1"), gpus("n2", x=1), named("a", want(select=WRONG)), cel_errors=policy)
+    supply = gpus("n1"), gpus("n2", x=1)
+    answer = ask(*supply, named("a", want(select=WRONG)), engine="backtracking", cel_errors=policy)
     assert (answer.outcome, answer.units[0].node) == (outcome, where)
 
 
@@ -195,7 +196,7 @@ def test_claims_can_be_picked_by_name():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"engine": "dice"}, "unknown engine 'dice', known are: auto, backtracking"),
+        ({"engine": "dice"}, "unknown engine 'dice', known are: auto, cp-sat, backtracking"),
         ({"cel_errors": "loud"}, "unknown policy 'loud' for CEL errors, known are: kube, strict, skip"),
         ({"feature_gates": {"Nope": True}}, "unknown feature gate 'Nope'"),
         ({"claims": ["nope"]}, "not found"),
@@ -218,7 +219,7 @@ def test_gates_may_be_given_either_way():
 
 def test_what_comes_after_the_time_limit_is_unknown():
     """SRCH-10: UNKNOWN is never a no."""
-    answer = ask(gpus("n1", 31), named("a", want(count=32)), named("b"), time_limit=0.05)
+    answer = ask(gpus("n1", 31), named("a", want(count=32)), named("b"), engine="backtracking", time_limit=0.05)
     assert [unit.outcome for unit in answer.units] == ["Unknown", "Unknown"]
     assert [unit.reasons[0].id for unit in answer.units] == ["timeLimit", "timeLimit"]
 
@@ -245,8 +246,10 @@ def test_statistics_count_the_work():
 
 def test_equal_nodes_fail_once():
     """A failure is remembered for nodes of one shape with equal usage; no second search is made."""
-    one = ask(gpus("n1", 6), named("a", want(count=7))).statistics.steps
-    many = ask(*(gpus(f"n{number}", 6) for number in range(20)), named("a", want(count=7))).statistics.steps
+    one = ask(gpus("n1", 6), named("a", want(count=7)), engine="backtracking").statistics.steps
+    many = ask(
+        *(gpus(f"n{number}", 6) for number in range(20)), named("a", want(count=7)), engine="backtracking"
+    ).statistics.steps
     assert many == one == 64
 
 
@@ -285,15 +288,22 @@ def test_reasons_name_what_most_devices_fail_at():
 
 
 def test_a_unit_that_fails_only_as_a_whole_is_told_so():
-    (unit,) = ask(gpus("n1"), named("c", want("q", 2), want("r"))).units
+    (unit,) = ask(gpus("n1"), named("c", want("q", 2), want("r")), engine="backtracking").units
     assert [reason.id for reason in unit.reasons] == ["combination"]
+
+
+def test_a_unit_that_fails_only_as_a_whole_has_a_witness():
+    (unit,) = ask(gpus("n1"), named("c", want("q", 2), want("r"))).units
+    assert [reason.message for reason in unit.reasons] == [
+        "1 of 1 nodes: requests q and r need 3 devices, 2 can be used"
+    ]
 
 
 def test_a_list_request_is_short_only_if_all_alternatives_are():
     from dra_build import either, option
 
     asked = named("c", either("q", option("s", 3), option("t", 2)), want("r"))
-    (unit,) = ask(gpus("n1"), asked).units
+    (unit,) = ask(gpus("n1"), asked, engine="backtracking").units
     assert [reason.id for reason in unit.reasons] == ["combination"]
 
 

@@ -160,7 +160,7 @@ def test_shared_supply_makes_no_whole_node():
     ("options", "message"),
     [
         ({"engines": ["backtracking"]}, "at least two different engines"),
-        ({"engines": ["auto", "backtracking"]}, "at least two different engines"),
+        ({"engines": ["auto", "auto"]}, "at least two different engines"),
         ({"engines": ["backtracking", "magic"]}, "unknown engine 'magic'"),
         ({"repeat": 0}, "repeat must be at least 1"),
         ({"cel_errors": "strict"}, "engine kube-scheduler cannot handle CEL errors as 'strict'"),
