@@ -21,6 +21,7 @@ from small_problems import (
 )
 
 from drasat.problem.records import Counters
+from drasat.solver.proofs import witness
 
 
 def test_partitions_of_one_counter_set_draw_too_much():
@@ -107,6 +108,10 @@ def test_overdrawn_rows_are_no_credit():
     devices = partitions((0, [2]), (1, [2]))
     asked = problem(2, [ask("a", 2, 2)], counters=replace(devices, pool_of_row=(0, 1)))
     assert impossible(asked, left(2, -5))[0] == "devices"
+    one = problem(2, [ask("a", 1, 2)], counters=asked.counters)
+    assert possible(one, left(2, -5))
+    # Nor where a device is listed that could not be used.
+    assert witness(one, left(2, -5), ((0, 1),)) is None
 
 
 def test_further_shares_draw_no_counters():
@@ -167,6 +172,11 @@ def test_dedicated_devices_consume_nothing():
     assert impossible(replace(sharers(3, 4, 4, 4), shared=frozenset({0})))[0] in ("devices", "capacity")
 
 
+def test_admin_access_to_a_dedicated_device_consumes_nothing():
+    claims = [[ask("look", 1, [1], admin=True, amounts=drawing(3, 2))] for _ in range(2)]
+    assert possible(problem(2, *claims, **(sharing(4, 4) | {"shared": frozenset({0})})))
+
+
 def test_requests_of_different_sizes_need_their_total():
     large, small = drawing(6, 2), drawing(3, 2)
     claims = [[ask("a", 1, 2, amounts=large)], [ask("b", 1, 2, amounts=large)], [ask("c", 1, 2, amounts=small)]]
@@ -189,3 +199,12 @@ def test_devices_of_one_counter_set_need_a_common_group():
     assert possible(asked(3, 0b011, 0b111, 0b101, 0b101), in_use)
     assert impossible(asked(3, 0, 0, 0b011, 0b011), in_use)[0] == "compatibilityGroups"
     assert possible(asked(3, 0, 0, 0, 0b011), in_use)
+
+
+def test_a_shared_device_is_one_device_for_a_request_whatever_its_groups():
+    free = Counters((("gpu-0", "memory"),), (0,), dict.fromkeys(range(3), ((0, 0),)))
+    in_use = InUse(available=(UNIT,), groups=(None,))
+    fields = {"counters": free, "shared": frozenset({0})}
+    asked = problem(3, [ask("a", 3, 3)], groups=grouped(0b011, 0b011, 0b101), **fields)
+    assert impossible(asked, in_use)[1] == "request a needs 3 devices, at most 2 are compatible on their counter sets"
+    assert possible(problem(3, [ask("a", 3, 3)], groups=grouped(0b011, 0b011, 0b111), **fields), in_use)

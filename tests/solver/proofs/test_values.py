@@ -145,6 +145,17 @@ def test_a_value_has_room_for_whole_claims_only(room, count, values):
     assert proven(tied_claims(room, count, values)) is None
 
 
+def test_one_claim_of_many_that_no_value_can_serve():
+    """There are as many values as claims, but one claim wants more of its value than there is."""
+    size, claims = 60, [[ask("gpus", 1, 60)] for _ in range(20)]
+    ties = [tie(MATCH, groups(20, 3), claim=claim) for claim in range(20)]
+    assert proven(problem(size, *claims, ties=ties)) is None
+    claims[13] = [ask("gpus", 3, size), ask("nic", 1, size)]
+    id_, text = unsearchable(problem(size, *claims, ties=ties))
+    assert id_ == "matchAttribute"
+    assert text.endswith("of the most frequent one, requests gpus and nic need 4 devices, 3 can be used")
+
+
 def test_33_claims_of_4_on_16_groups_of_8():
     assert unsearchable(tied_claims(33, 4, groups(16, 8)))[0] == "devices"
     assert unsearchable(tied_claims(33, 4, groups(16, 9)))[1].endswith("16 values have room for 32")
@@ -188,6 +199,23 @@ def test_claims_that_see_other_values_are_not_counted_together():
             ties=[tie(MATCH, [0, 0, 0, 1, 2, 3]), tie(MATCH, [9, 8, 7, 1, 1, 1], claim=1)],
         )
     )
+
+
+def test_claims_with_admin_access_share_their_values():
+    claims = [[ask("look", 2, 2, admin=True)] for _ in range(2)]
+    assert possible(problem(2, *claims, ties=[tie(MATCH, [0, 0], claim=claim) for claim in range(2)]))
+
+
+def test_claims_whose_requests_derive_values_of_their_own_are_not_counted_together():
+    """What is apart for the first request of a claim is together for the second."""
+    claims = [[ask("a", 1, [0, 1]), ask("b", 1, [2, 3])] for _ in range(2)]
+    asked = problem(4, *claims, ties=[tie(MATCH, [0, 1, 2, 3], claim=claim) for claim in range(2)])
+    first, second = {0: 0, 1: 0, 2: 5, 3: 6}, dict.fromkeys(range(4), 0)
+    derived = [
+        replace(constraint, tokens=dict(zip(constraint.tokens, (first, second), strict=True)))
+        for constraint in asked.constraints
+    ]
+    assert possible(replace(asked, constraints=tuple(derived)))
 
 
 def test_more_picks_than_different_values():
