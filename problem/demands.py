@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+
+import msgspec
 
 from ..models.pools import COMPLETE, INCOMPLETE
 from .asks import ALL, EXACT_COUNT, Ask
-from .capacity import Draw
+from .capacity import CapacityError, Draw
 from .filters import CONSTRAINT_ATTRIBUTE, EXPRESSION_FILTERS, UNLISTED, Candidate, Context, drawn, failures
 from .messages import Blank
 from .outcomes import FatalError, trapped
@@ -17,6 +19,8 @@ from .shapes import Shape
 
 KUBE, STRICT, SKIP = "kube", "strict", "skip"
 POLICIES = (KUBE, STRICT, SKIP)
+
+_encode = msgspec.msgpack.Encoder().encode
 
 Failures = tuple[Failure, ...]
 
@@ -30,19 +34,22 @@ class Judged:
 
 
 class Bench:
-    """Where the candidates of asks are judged, each profile once for an ask."""
+    """Where the candidates of asks are judged, each profile once for asks that are alike."""
 
     def __init__(self, context: Context, policy: str) -> None:
         self.policy = policy
         self._context = context
-        self._judged: dict[tuple[Ask, int, bool, bool], Judged] = {}
+        self._alike: dict[bytes, int] = {}
+        self._judged: dict[Hashable, Judged] = {}
 
     def demand(self, ask: Ask, index: int, shape: Shape) -> Demand:
         """Compile an ask, but for its constraints. Raises ``FatalError`` (PRE-7, PRE-8, PRE-10, CEL-6)."""
         mode = ask.spec.allocation_mode
         if mode not in (EXACT_COUNT, ALL):
             raise FatalError("request", _text(ask, f"unsupported count mode {mode}"), claim=ask.claim)
-        judged = [self._judge(ask, *device, shape) for device in zip(shape.profiles, shape.reachable, strict=True)]
+        alike = self._alike.setdefault(_judged_parts(ask), len(self._alike))
+        devices = zip(shape.profiles, shape.reachable, strict=True)
+        judged = [self._judge(ask, alike, *device, shape) for device in devices]
         demand = Demand(
             index,
             ask.claim,
@@ -61,15 +68,17 @@ class Bench:
         """Tell whether meeting this failure aborts everything; the policy is about expressions only."""
         return bool(failure.error) and (self.policy == KUBE or failure.filter not in EXPRESSION_FILTERS)
 
-    def _judge(self, ask: Ask, profile: Profile, reachable: bool, shape: Shape) -> Judged:
-        key = ask, profile.index, reachable, shape.node_skips
-        judged = self._judged.get(key)
+    def _judge(self, ask: Ask, alike: int, profile: Profile, reachable: bool, shape: Shape) -> Judged:
+        key = alike, profile.index, reachable, shape.node_skips
+        judged = self._judged.get(key) or self._judged.get((ask.own_name, key))
         if judged is None:
             result = drawn(profile, ask, self._context.gates)
             candidate = Candidate(profile, reachable, shape.node_skips, ask, self._context, result)
             amounts = result.amounts if isinstance(result, Draw) else {}
             taken = tuple(amounts[name].nano for name in sorted(amounts))
-            judged = self._judged[key] = Judged(failures(candidate), taken)
+            judged = Judged(failures(candidate), taken)
+            # Only errors of capacities name the request.
+            self._judged[(ask.own_name, key) if isinstance(result, CapacityError) else key] = judged
         return judged
 
     def _list_candidates(self, demand: Demand) -> Demand:
@@ -107,6 +116,12 @@ class Bench:
             raise trapped(unlisted, demand.claim, device)
         # A device whose test went wrong may be one that is meant, so All cannot do without it.
         return bool(unlisted.error) and self.policy == STRICT
+
+
+def _judged_parts(ask: Ask) -> bytes:
+    """Write down all that filters look at: asks that agree in it judge every device alike, but for names in errors."""
+    spec = ask.spec
+    return _encode((spec.device_class_name, spec.selectors, spec.capacity, spec.tolerations, ask.all_devices))
 
 
 def _text(ask: Ask, *parts: str | Blank) -> tuple[str | Blank, ...]:

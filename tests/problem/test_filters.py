@@ -1,7 +1,7 @@
 """The flat list of filters, and that a candidate keeps every one it fails."""
 
 import pytest
-from dra_build import claim, device, device_class, draws, node, pool, taint, want
+from dra_build import claim, device, device_class, draws, node, pool, shared, taint, tolerate, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
@@ -117,3 +117,58 @@ def test_what_all_does_not_list_comes_before_the_rest():
     assert listed == sorted(listed, reverse=True)
     assert {"classSelector", "requestSelector", "deviceNode", "capacity", "bindingConditions"} == UNLISTED
     assert {"classSelector", "requestSelector"} <= EXPRESSION_FILTERS
+
+
+def demands(*requests, published, gates=None):
+    """The demands of a claim with these requests, and how often an expression was asked about a device."""
+    switched = FeatureGates.all_on().with_(gates or {})
+    cluster = Cluster.of([published, device_class(), device_class("k"), node()])
+    expressions = CountingExpressions()
+    compiler = Compiler(cluster.classes, switched, expressions, "strict")
+    view = Views(cluster.pools(switched), switched).of(cluster.node("n1"))
+    return compiler.problem(compiler.question([claim(*requests)]), view.shape).demands, expressions.tests
+
+
+class CountingExpressions(CelExpressions):
+    tests = 0
+
+    def test(self, expression, profile):
+        self.tests += 1
+        return super().test(expression, profile)
+
+
+def test_requests_that_are_alike_are_judged_once():
+    """Whatever their names and counts."""
+    published = pool(device("a", x=1), device("b", x=2))
+    select = 'device.attributes["d.x"].x == 1'
+    once, tests = demands(want("r", select=select), published=published)
+    twice, again = demands(want("r", select=select), want("s", count=2, select=select), published=published)
+    assert tests == again > 0
+    assert [demand.failures for demand in twice] == [once[0].failures] * 2
+    assert [(demand.request, demand.count, demand.candidates) for demand in twice] == [("r", 1, (0,)), ("s", 2, (0,))]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"select": "true"}, id="selectors"),
+        pytest.param({"cls": "k"}, id="class"),
+        pytest.param({"capacity": {"m": "1"}}, id="capacity"),
+        pytest.param({"tolerations": (tolerate(),)}, id="tolerations"),
+    ],
+)
+def test_requests_that_differ_are_judged_apart(other):
+    published = pool(device("a", capacity={"m": "2"}, taints=(taint(),)))
+    apart = [demands(want("r", **fields), published=published)[0][0] for fields in ({"select": "false"}, other)]
+    together, _ = demands(want("r", select="false"), want("s", **other), published=published)
+    assert [demand.failures for demand in together] == [demand.failures for demand in apart]
+    assert apart[0].failures != apart[1].failures
+
+
+def test_errors_of_capacities_name_their_own_request():
+    """CAP-4: of requests that are alike too."""
+    ranged = device("a", capacity={"m": shared("10", min="0", step="1")}, multi=True)
+    asked = [want(name, count=count, capacity={"m": "10E"}) for name, count in (("r", 1), ("s", 1), ("t", 2))]
+    found, _ = demands(*asked, published=pool(ranged))
+    errors = ["".join(map(str, demand.failures[0][-1].error)) for demand in found]
+    assert [f"request {name}:" in error for name, error in zip("rst", errors, strict=True)] == [True] * 3
