@@ -10,6 +10,9 @@ from ..models.selection import Misfit
 from .outcome import NodeClassFailure, Reason
 from .tables import SELECTING, DemandTable
 
+# The id of a reason where no filter takes devices away: there are too few to begin with.
+DEVICES = "devices"
+
 
 def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) -> tuple[Reason, ...]:
     """Say for the largest class of nodes which requests find too few devices; ``claims`` are the names by number."""
@@ -40,7 +43,7 @@ def class_reasons(failure: NodeClassFailure, claims: Sequence[str]) -> tuple[Rea
 def _shortage(claim: str, table: DemandTable) -> Reason:
     """Name the filter at which most devices fall, of those that are meant if there are any."""
     meant = [row.filter for row in table.fallen if row.filter not in SELECTING]
-    main = next(iter(meant or [row.filter for row in table.fallen]), "devices")
+    main = next(iter(meant or [row.filter for row in table.fallen]), DEVICES)
     needs = f"request {table.label} needs {table.needed}, {table.fitting} fit"
     return Reason(main, claim, f"{needs} of {table}")
 

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from ..documents import AllocationDocument, ClaimAnswer, FallenDevices, NodeClass, UnitAnswer
 from ..models.claims import DeviceRequestAllocationResult
+from ..solver.reasons import DEVICES
 from ..solver.tables import words
 
 HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")
@@ -50,8 +51,8 @@ def reasons(document: AllocationDocument) -> Iterator[str]:
 def _told_by_reasons(unit: UnitAnswer) -> int:
     """The reasons give the request tables of the largest class of nodes, unless they are about something else."""
     tables = unit.failures[0].requests if unit.failures else ()
-    filters = {row.filter for table in tables for row in table.fallen}
-    return int(any(reason.id in filters for reason in unit.reasons))
+    told = {DEVICES, *(row.filter for table in tables for row in table.fallen)}
+    return int(bool(tables) and any(reason.id in told for reason in unit.reasons))
 
 
 def _failure(kind: NodeClass, unit: UnitAnswer) -> Iterator[str]:
