@@ -73,6 +73,19 @@ def units(
     return tuple(unit for unit in asked if any(ref.key in wanted for ref in unit.claims))
 
 
+def left_over(cluster: "Cluster", namespace: str | None = None) -> tuple[ObjectKey, ...]:
+    """Claims without an allocation that only pods name which have finished or are being deleted: nothing asks for them.
+
+    Claims made from templates for such pods go with them and are left out.
+    """
+    named: dict[bool, set[ObjectKey]] = {True: set(), False: set()}
+    for key, pod in cluster.pods.items():
+        names = (entry.resource_claim_name for entry in pod.spec.resource_claims or ())
+        named[_is_over(pod)].update((key[0], name) for name in names if name)
+    found = sorted(key for key in named[True] - named[False] if key in cluster.claims and _is_open(cluster.claims[key]))
+    return tuple(key for key in found if namespace in (None, key[0]))
+
+
 def joined(units: Sequence[Unit]) -> Unit:
     """One unit of all these units' claims, in order: with ``--node``, loose claims are one pod's."""
     claims = tuple(ref for unit in units for ref in unit.claims)

@@ -75,7 +75,7 @@ def command(
         raise UsageError(str(error)) from None
     except AllocationInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*_doubts(loaded.cluster, result, node))
+    complain(*_doubts(loaded.cluster, result, node, namespace, selector))
     _PRINT[output](result)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _EXITS[result.outcome])
 
@@ -88,10 +88,17 @@ def _order(engine: str, cel_errors: options.CelErrors | None) -> Iterator[str]:
         yield f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict"
 
 
-def _doubts(cluster: Cluster, result: AllocationResult, node: str | None) -> Iterator[str]:
-    """What is no error but hardly meant: names that match nothing."""
+def _doubts(
+    cluster: Cluster, result: AllocationResult, node: str | None, namespace: str | None, selector: str
+) -> Iterator[str]:
+    """What is no error but hardly meant: names that match nothing, claims that nobody asks for."""
+    from ..models.units import left_over
+
     if node is not None and not cluster.knows_node(node):
         yield f'warning: node "{node}" is not in the input'
+    for claim in () if selector else left_over(cluster, namespace):
+        pods = "pods that are finished or being deleted"
+        yield f"warning: claim {'/'.join(claim)} is named only by {pods}: not asked for"
     if not result.units:
         yield "warning: nothing to allocate: no pod or claim that was asked about is without an allocation"
 

@@ -19,7 +19,7 @@ from drasat.models.generated_claims import POD_CLAIM_ANNOTATION, claim_name
 from drasat.models.manifests import Manifest
 from drasat.models.meta import ObjectMeta, OwnerReference
 from drasat.models.problems import Source
-from drasat.models.units import joined, units
+from drasat.models.units import joined, left_over, units
 
 SPEC = ResourceClaimSpec(
     devices=DeviceClaim(requests=(DeviceRequest(name="r", exactly=ExactDeviceRequest(device_class_name="gpu")),))
@@ -312,3 +312,21 @@ def test_loose_claims_can_be_joined_to_one_unit():
     unit = joined(asked(claim("b"), claim("a")))
     assert [ref.name for ref in unit.claims] == ["b", "a"]
     assert (unit.pod, unit.name) == (None, "b+a")
+
+
+@pytest.mark.parametrize(
+    ("objects", "found"),
+    [
+        ((pod("p", by_name("a"), phase="Succeeded"), claim("a")), [("default", "a")]),
+        ((pod("p", by_name("a"), deletion_timestamp="2026-01-01T00:00:00Z"), claim("a")), [("default", "a")]),
+        ((pod("p", by_name("a"), phase="Failed"), pod("q", by_name("a")), claim("a")), []),
+        ((pod("p", by_name("a"), phase="Succeeded"), claim("a", result("d"))), []),
+        ((pod("p", by_name("a"), phase="Succeeded"), claim("b")), []),
+        ((pod("p", from_template("a"), phase="Succeeded", statuses={"a": "b"}), claim("b")), []),
+    ],
+    ids=["finished", "deleting", "another pod", "allocated", "missing", "made from a template"],
+)
+def test_claims_that_only_pods_on_their_way_out_name(objects, found):
+    cluster = Cluster.of(objects)
+    assert list(left_over(cluster)) == list(left_over(cluster, "default")) == found
+    assert left_over(cluster, "other") == ()

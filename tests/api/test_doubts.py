@@ -1,0 +1,35 @@
+"""Warnings about what is no error but hardly meant."""
+
+import json
+
+import pytest
+
+from drasat.cli.main import main
+from drasat.scenarios import objects
+
+TEXT = "drasat: warning: claim ns/c is named only by pods that are finished or being deleted: not asked for\n"
+
+
+@pytest.fixture
+def finished(tmp_path):
+    """A claim of a pod that is done."""
+    claim = objects.claim("c", objects.claim_spec([objects.exactly("r", objects.wanted("any"))]))
+    claim["metadata"]["namespace"] = "ns"
+    entry = {"name": "e", "resourceClaimName": "c"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}}
+    pod |= {"spec": {"resourceClaims": [entry]}, "status": {"phase": "Succeeded"}}
+    path = tmp_path / "finished.json"
+    items = [objects.node("n1"), objects.device_class("any"), claim, pod]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [([], True), (["-n", "ns"], True), (["-n", "other"], False), (["-l", "a=b"], False)]
+)
+def test_a_claim_that_nobody_asks_for_any_more(finished, monkeypatch, capsys, options, said):
+    monkeypatch.setattr("sys.argv", ["drasat", "allocate", "-f", str(finished), *options])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    assert (TEXT in capsys.readouterr().err) is said
