@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from ..models.claims import ResourceClaim
@@ -15,7 +15,7 @@ from ..problem.expressions import CelExpressions
 from ..problem.filters import EXPRESSION_FILTERS
 from ..problem.in_use import Ledger
 from ..problem.justification import Justification
-from ..problem.lenient import lenient
+from ..problem.lenient import lenient, without
 from ..problem.messages import Names
 from ..problem.outcomes import DeadlineExceededError, FatalError, trapped
 from ..problem.records import Failure, InUse, Problem
@@ -23,6 +23,7 @@ from ..problem.shapes import NodeView, Views
 from .attempts import Attempt, Counts, Ending, Session
 from .decision import Answer, Decider, Decision
 from .result import ResultBuilder
+from .result_nodes import cannot_be_combined
 from .tables import DemandTable, demand_tables
 
 _ENDINGS = {Answer.NO: Ending.NONE, Answer.UNKNOWN: Ending.UNKNOWN}
@@ -36,6 +37,19 @@ class _Shortfall:
     invalid_pools: bool
     tables: tuple[DemandTable, ...]
     error: FatalError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a node, with what is in use there."""
+
+    question: Question
+    claims: Sequence[ResourceClaim]
+    view: NodeView
+    in_use: InUse
+
+
+Decide = Callable[[Asked, Problem], Decision]
 
 
 class NodeEngine:
@@ -60,11 +74,19 @@ class NodeEngine:
 
     def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
         """Decide about the node, and build the result."""
+        return self.answer(
+            node, claims, ledger, deadline, lambda asked, problem: self._decider.decide(problem, asked.in_use, deadline)
+        )
+
+    def answer(
+        self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None, decide: Decide
+    ) -> Attempt:
+        """Compile the question, have it decided, and build the result."""
         self._expressions.deadline = self._compiler.deadline = deadline
         try:
             question = self._compiler.question(claims)
             view = self._views.of(node, question.visible)
-            return self._attempt(question, claims, view, ledger.in_use(view), deadline)
+            return self._attempt(Asked(question, claims, view, ledger.in_use(view)), decide)
         except SelectorError as error:
             return Attempt(Ending.FATAL, rule="nodeSelector", message=f"gather pool information: {error}")
         except FatalError as error:
@@ -72,25 +94,37 @@ class NodeEngine:
         except DeadlineExceededError as error:
             return Attempt(Ending.TIMEOUT, rule="timeLimit", message=str(error))
 
-    def _attempt(
-        self,
-        question: Question,
-        claims: Sequence[ResourceClaim],
-        view: NodeView,
-        in_use: InUse,
-        deadline: float | None,
-    ) -> Attempt:
-        key = question.index, view.shape.index, in_use.key
+    def _attempt(self, asked: Asked, decide: Decide) -> Attempt:
+        key = asked.question.index, asked.view.shape.index, asked.in_use.key
         shortfall = self._failed.get(key)
         if shortfall is None:
-            problem = self._compiler.problem(question, view.shape)
-            asked = problem if self._decider.in_order else lenient(problem)
-            decision = self._decider.decide(asked, in_use, deadline)
+            problem = self._compiler.problem(asked.question, asked.view.shape)
+            posed = problem if self._decider.in_order else lenient(problem)
+            decision = decide(asked, posed)
             if decision.answer is Answer.YES:
-                asks = self._compiler.asks(question)
-                return Attempt(Ending.ALLOCATED, self._builder.build(claims, asks, decision.picks, view))
-            shortfall = self._failed[key] = self._explain(problem, in_use, decision)
-        return _unallocatable(shortfall, claims, view)
+                return self._allocated(asked, posed, decision, decide)
+            shortfall = self._failed[key] = self._explain(problem, asked.in_use, decision)
+        return _unallocatable(shortfall, asked.claims, asked.view)
+
+    def _allocated(self, asked: Asked, problem: Problem, decision: Decision, decide: Decide) -> Attempt:
+        """Build the result; devices whose selectors cannot be combined are an error of the scheduler's (RES-7).
+
+        An engine that chooses devices in no order chooses others if there are any.
+        """
+        try:
+            return self._built(asked, decision)
+        except FatalError:
+            if self._decider.in_order:
+                raise
+            awkward = {number for number, device in enumerate(asked.view.devices) if cannot_be_combined(device)}
+            other = decide(asked, without(problem, awkward))
+            if other.answer is not Answer.YES:
+                raise
+            return self._built(asked, other)
+
+    def _built(self, asked: Asked, decision: Decision) -> Attempt:
+        asks = self._compiler.asks(asked.question)
+        return Attempt(Ending.ALLOCATED, self._builder.build(asked.claims, asks, decision.picks, asked.view))
 
     def _explain(self, problem: Problem, in_use: InUse, decision: Decision) -> _Shortfall:
         decisive = None

@@ -34,6 +34,14 @@ def node_selector(claim: int, devices: Sequence[PoolDevice], node_name: str, bin
     return NodeSelector(node_selector_terms=(term,))
 
 
+def cannot_be_combined(device: PoolDevice) -> bool:
+    """Tell whether a device's selector has several terms, which only a device before it makes superfluous (RES-7)."""
+    located = _located(device)
+    if located.node_name or located.all_nodes or located.node_selector is None:
+        return False
+    return len(located.node_selector.node_selector_terms or ()) != 1
+
+
 def _located(device: PoolDevice) -> Located:
     return device.device if per_device(device.slice) else device.slice.spec
 
