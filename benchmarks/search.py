@@ -16,7 +16,9 @@ def measure(objects: list[Mapped]) -> tuple[int, float]:
     """Steps, and CPU seconds of the search."""
     cluster = load(objects)
     marks = [process_time()]
-    found = allocate(cluster, time_limit=None, progress=lambda _done, _all: marks.append(process_time()))
+    found = allocate(
+        cluster, engine="backtracking", time_limit=None, progress=lambda _done, _all: marks.append(process_time())
+    )
     return found.statistics.steps, marks[-1] - marks[0]
 
 

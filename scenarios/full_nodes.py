@@ -1,7 +1,7 @@
 """Random nodes that are full or nearly so: hard for a search, and no allocation is obvious.
 
 A part of the devices is in use. For nearly all others there are claims: what they ask for was planted, so it can be
-allocated. To every second member a claim is added that may be one too many.
+allocated. To most members a claim is added that may be one too many.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,10 +28,9 @@ _PARTITION_BONDS = [
     (Bond("distinctAttribute", "parentIndex", (2, 6)), 2.0),
 ]
 _WHOLE_BONDS = [
-    (None, 2.0),
     (Bond("matchAttribute", "root", (2, 4)), 2.0),
-    (Bond("matchAttribute", "fabrics", (3, 8)), 2.0),
-    (Bond("distinctAttribute", "root", (2, 6)), 1.0),
+    (Bond("matchAttribute", "fabrics", (4, 12)), 3.0),
+    (Bond("distinctAttribute", "root", (4, 12)), 2.0),
     (Bond("distinctAttribute", "fabrics", (2, 4)), 1.0),
 ]
 # What a shared device has; a request may take any whole number of it.
@@ -64,7 +63,7 @@ def full_node(seed: int, shrink: int = 1) -> FullNode:
     rng = Random(f"full/{seed}")
     parts = [part(rng, shrink) for part in _KINDS[seed % len(_KINDS)]]
     claims = [claim for part in parts for claim in part.claims]
-    planted = rng.random() < 0.4
+    planted = rng.random() < 0.15
     if not planted:
         claims.append(rng.choice(parts).extra)
     rng.shuffle(claims)
@@ -84,7 +83,7 @@ def _partitions(rng: Random, count: int) -> _Part:
                 bodies = [*([of_profile(_LARGER[profile])] if profile in _LARGER else []), of_profile(profile)]
                 planted.append(Planted({"parentIndex": index}, bodies))
     claims = claims_for(rng, gpus.DRIVER, planted, _PARTITION_BONDS, "mig")
-    body = of_profile(rng.choice(["1g.5gb", "1g.10gb", "2g.10gb"]))
+    body = of_profile(rng.choice(["1g.10gb", "2g.10gb", "3g.20gb"]))
     return _Part(there, claims, DraftClaim("mig-more", [objects.exactly("r0", body)]))
 
 
@@ -98,11 +97,16 @@ def _devices(rng: Random, count: int) -> _Part:
     planted = [Planted(facts[index], _ways(rng, facts[index])) for index in names[in_use + idle :]]
     for device in devices[:shared]:
         device |= _shared_fields()
-    claims = claims_for(rng, DRIVER, planted, _WHOLE_BONDS, "gpu") + list(_shares(rng, shared))
+    claims = claims_for(rng, DRIVER, planted, _WHOLE_BONDS, "gpu")
+    amounts, slack = _amounts(rng, shared)
+    extra = rng.choice([_tied(rng), DraftClaim("share-more", [_share(0, max(1, slack))])])
+    return _Part([*sliced(devices, LISTS_PER_SLICE, DRIVER), *held], claims + list(_shares(amounts)), extra)
+
+
+def _tied(rng: Random) -> DraftClaim:
+    """A claim for a whole root, or as many devices of one fabric."""
     tie: Mapped = {"matchAttribute": f"{DRIVER}/{rng.choice(['root', 'fabrics'])}"}
-    body = objects.wanted("whole", count=rng.randint(1, max(1, idle)))
-    extra = DraftClaim("gpu-more", [objects.exactly("r0", body)], [tie])
-    return _Part([*sliced(devices, LISTS_PER_SLICE, DRIVER), *held], claims, extra)
+    return DraftClaim("gpu-more", [objects.exactly("r0", objects.wanted("whole", count=4))], [tie])
 
 
 def _facts(rng: Random, index: int, count: int) -> dict[str, int | str | list[str]]:
@@ -116,11 +120,9 @@ def _facts(rng: Random, index: int, count: int) -> dict[str, int | str | list[st
 
 
 def _ways(rng: Random, facts: dict[str, int | str | list[str]]) -> list[Mapped]:
-    """Ask for a device of any kind, by its model, or by its generation as well."""
-    model, generation = f'{_DEVICE}.model == "{facts["model"]}"', f"{_DEVICE}.generation >= {facts['generation']}"
-    tests = rng.choice([[], [model], [model], [generation], [model, generation]])
-    better = objects.wanted("whole", f"{_DEVICE}.generation == 3", *tests)
-    return [better, objects.wanted("whole", *tests)]
+    """Ask for a device of any kind or by its model; better is one of the last generation."""
+    tests = rng.choice([[], [f'{_DEVICE}.model == "{facts["model"]}"']])
+    return [objects.wanted("whole", *tests, f"{_DEVICE}.generation == 3"), objects.wanted("whole", *tests)]
 
 
 def _shared_fields() -> Mapped:
@@ -128,21 +130,27 @@ def _shared_fields() -> Mapped:
     return {"allowMultipleAllocations": True, "capacity": {"cores": cores}}
 
 
-def _shares(rng: Random, devices: int) -> Iterator[DraftClaim]:
-    """Claims for shares that fill the devices, all but a core now and then."""
-    amounts = []
+def _amounts(rng: Random, devices: int) -> tuple[list[int], int]:
+    """Shares that fill the devices, and how many cores are left on all of them together."""
+    amounts, slack = list[int](), 0
     for _ in range(devices):
         left = _CORES - rng.choice([0, 0, 1])
+        slack += _CORES - left
         while left:
             amounts.append(min(left, rng.randint(2, 7)))
             left -= amounts[-1]
     rng.shuffle(amounts)
+    return amounts, slack
+
+
+def _shares(amounts: list[int]) -> Iterator[DraftClaim]:
     for number, first in enumerate(range(0, len(amounts), 3)):
-        asked = [
-            objects.exactly(f"r{place}", objects.wanted("shared", capacity={"requests": {"cores": str(amount)}}))
-            for place, amount in enumerate(amounts[first : first + 3])
-        ]
+        asked = [_share(place, amount) for place, amount in enumerate(amounts[first : first + 3])]
         yield DraftClaim(f"share-{number:02d}", asked)
+
+
+def _share(number: int, cores: int) -> Mapped:
+    return objects.exactly(f"r{number}", objects.wanted("shared", capacity={"requests": {"cores": str(cores)}}))
 
 
 def _held(name: str, device: str) -> Mapped:

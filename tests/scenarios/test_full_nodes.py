@@ -56,9 +56,9 @@ def test_all_that_makes_claims_depend_on_each_other_occurs(mark):
 
 
 def test_what_was_planted_can_be_allocated(load):
-    planted = [member for member in (full_node(seed, SHRUNK) for seed in range(60)) if member.planted]
+    planted = [member for member in (full_node(seed, SHRUNK) for seed in range(150)) if member.planted]
     found = Counter(allocate(load(member.objects), engine="backtracking", time_limit=5).outcome for member in planted)
-    assert found["Allocated"] > 20
+    assert found["Allocated"] > len(planted) / 2 > 5
     assert set(found) <= {"Allocated", "Unknown"}
 
 
@@ -68,5 +68,5 @@ def test_one_claim_more_is_often_too_many(load):
     assert min(found["Allocated"], found["Unallocatable"]) > 3
 
 
-def test_about_half_are_planted():
-    assert 0.3 < sum(full_node(seed).planted for seed in SEEDS) / len(SEEDS) < 0.6
+def test_some_are_all_planted():
+    assert 0.1 < sum(full_node(seed).planted for seed in SEEDS) / len(SEEDS) < 0.3

@@ -1,0 +1,98 @@
+"""Measure engines on one question: time of the search, and of the whole call with its verification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+from time import perf_counter
+
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.models.units import units
+from drasat.peers.catalogue import catalogue
+from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.reports.comparison import duration
+from drasat.solver.allocate import allocate
+from drasat.solver.kube_scheduler import NAME as KUBE_SCHEDULER
+from drasat.solver.kube_scheduler_list import UnitList
+from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN, AllocationOutcome, Statistics, gravest
+
+LIMIT = 10.0
+# A question is asked until one of them is reached.
+REPEATS = 15
+ENOUGH_SECONDS = 1.0
+
+GATES = FeatureGates.all_on()
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An engine's answer; ``search`` and ``whole`` are median seconds, with verification and without the index.
+
+    ``proof`` is what the answer rests on: ``verified`` for a yes, for a no the id of a count, or ``certified`` where
+    that was found in another way; ``none`` for all that is not certain.
+    """
+
+    outcome: str
+    search: float
+    whole: float
+    proof: str
+    statistics: Statistics
+
+    @property
+    def told(self) -> str:
+        """The time of the search, or that there was no answer."""
+        return f"none after {duration(self.search)}" if self.outcome == UNKNOWN else duration(self.search)
+
+
+def measure(cluster: Cluster, engine: str, limit: float = LIMIT, repeats: int = REPEATS) -> Measured:
+    """Ask several times. What the first time makes for later ones, such as the index, does not count.
+
+    Where there is no answer within the limit, there is no second time.
+    """
+    times: list[list[float]] = []
+    started = perf_counter()
+    answer, *first = _ask(cluster, engine, limit)
+    decided = answer.outcome != UNKNOWN
+    while decided and len(times) < repeats and (not times or perf_counter() < started + ENOUGH_SECONDS):
+        answer, *seconds = _ask(cluster, engine, limit)
+        times.append(seconds)
+    search, whole = (median(column) for column in zip(*(times or [first]), strict=True))
+    return Measured(answer.outcome, search, whole, _proof(answer), answer.statistics)
+
+
+def _ask(cluster: Cluster, engine: str, limit: float) -> tuple[AllocationOutcome, float, float]:
+    started = perf_counter()
+    answer = allocate(cluster, engine=engine, feature_gates=GATES, time_limit=limit)
+    return answer, answer.seconds["search"], perf_counter() - started
+
+
+def _proof(answer: AllocationOutcome) -> str:
+    failures = [failure for unit in answer.units for failure in unit.failures]
+    if answer.outcome == ALLOCATED:
+        return "verified"
+    if answer.outcome != UNALLOCATABLE or not all(failure.certified for failure in failures):
+        return "none"
+    return ", ".join(dict.fromkeys(failure.proof.id if failure.proof else "certified" for failure in failures))
+
+
+def measure_peer(cluster: Cluster, limit: float = LIMIT) -> Measured:
+    """Ask the real allocator once; its time is its own, without talking to it."""
+    nodes = list(cluster.nodes.values())
+    asked = UnitList(cluster, GATES, units(cluster), nodes, 0)
+    with KubeScheduler() as peer:
+        found = asked.schedule(peer, limit)
+    outcome = gravest([unit.outcome for unit in found.units])
+    return Measured(outcome, found.seconds, found.seconds, "none", Statistics(steps=found.steps))
+
+
+@cache
+def peer_is_built() -> bool:
+    """Whether the real allocator can be asked."""
+    return all(status.handshake for status in catalogue() if status.name == KUBE_SCHEDULER)
+
+
+def share(seconds: list[float], part: float) -> float:
+    """The time within which so large a part of the questions is answered."""
+    return sorted(seconds)[max(0, -(-int(part * 1000) * len(seconds) // 1000) - 1)]
