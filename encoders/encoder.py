@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .collapsed import Merged
 
@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 
 Signature = Callable[[int], Hashable]
 """What a rule sees of a device: devices of one lot must look equal to every rule."""
+
+
+class Seeing(Protocol):
+    """Whatever must be able to tell devices apart: a rule, or an objective."""
+
+    @property
+    def sign(self) -> Callable[[Merged], Signature | None]:
+        """Return what it sees of a device, None if it tells none apart."""
+        raise NotImplementedError
 
 
 def sees_nothing(_merged: Merged) -> None:

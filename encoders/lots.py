@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
 from .collapsed import Collapsed, Lot, Merged
-from .encoder import Encoder
+from .encoder import Seeing
 
 
-def collapse(merged: Merged, encoders: Sequence[Encoder], *, together: bool = True) -> Collapsed:
-    """Put devices into lots by what all encoders see of them; without ``together`` each device is alone.
+def collapse(merged: Merged, seeing: Sequence[Seeing], *, together: bool = True) -> Collapsed:
+    """Put devices into lots by what all rules and objectives see of them; without ``together`` each device is alone.
 
     Devices that nothing could take are left out. Lots are in the order of their first devices.
     """
@@ -18,7 +18,7 @@ def collapse(merged: Merged, encoders: Sequence[Encoder], *, together: bool = Tr
     for branch in merged.branches:
         for device in branch.candidates:
             takers[device].append(branch.index)
-    signs = [sign for encoder in encoders if (sign := encoder.sign(merged)) is not None]
+    signs = [sign for one in seeing if (sign := one.sign(merged)) is not None]
     groups: dict[Hashable, list[int]] = defaultdict(list)
     for device in sorted(takers):
         key: Hashable = (tuple(takers[device]), *(sign(device) for sign in signs)) if together else device

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
 from typing import TypeAlias
 
@@ -47,6 +47,12 @@ class Rows:
     def boolean(self) -> int:
         """Add a variable that is 0 or 1."""
         return self.integer(0, 1)
+
+    def fix(self, variable: int, value: int) -> None:
+        """Let a variable have this value only, until it is fixed to another one; rows stay as they are."""
+        domain = self._proto.variables[variable].domain
+        domain.clear()
+        domain.extend([value, value])
 
     def at_most(self, terms: Iterable[Term], most: int, guard: int | None = None) -> None:
         """Post ``sum(terms) <= most``; with a guard only if that literal is true."""
@@ -127,8 +133,8 @@ class Rows:
             self._proto.objective.vars.extend([variable for variable, _ in terms])
             self._proto.objective.coeffs.extend([coefficient for _, coefficient in terms])
 
-    def hint(self, values: Sequence[int]) -> None:
-        """Suggest a value for every variable; a second hint would make the model invalid, so the first goes."""
+    def hint(self, values: Mapping[int, int]) -> None:
+        """Suggest values for variables; a second hint would make the model invalid, so the first goes."""
         self._proto.clear_solution_hint()
-        self._proto.solution_hint.vars.extend(range(len(values)))
-        self._proto.solution_hint.values.extend(values)
+        self._proto.solution_hint.vars.extend(list(values))
+        self._proto.solution_hint.values.extend(list(values.values()))

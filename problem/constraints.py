@@ -7,6 +7,7 @@ from typing import Literal
 
 from ..models.claims import DeviceConstraint
 from ..models.gates import FeatureGates
+from ..models.pools import PoolDevice
 from ..models.slices import DeviceAttribute
 from .asks import Ask
 from .messages import Blank, Message
@@ -38,13 +39,13 @@ def applies(entry: DeviceConstraint, request: str, subrequest: str) -> bool:
     return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
 
 
-def published(profile: Profile, name: str) -> DeviceAttribute | None:
+def published(entry: Profile | PoolDevice, name: str) -> DeviceAttribute | None:
     """Look an attribute up: by its full name, else by its identifier if the domain is the driver's (CON-2)."""
-    attributes = profile.device.attributes or {}
+    attributes = entry.device.attributes or {}
     value = attributes.get(name)
     if value is None:
         domain, _, identifier = name.partition("/")
-        if domain == profile.driver:
+        if domain == entry.driver:
             value = attributes.get(identifier)
     return value
 

@@ -144,6 +144,23 @@ class Capacities:
 
 
 @dataclass(frozen=True, slots=True)
+class Landscape:
+    """What objectives see of a node beside what the rules do; empty where nothing is optimised.
+
+    By device: its pool, its driver and whether the node reaches it; for each attribute that says what lies close
+    together, a number per value, 0 for none. By capacity row: its total in millionths of the largest device of the
+    cluster. By counter row: its total.
+    """
+
+    pools: tuple[int, ...] = ()
+    drivers: tuple[int, ...] = ()
+    reachable: tuple[bool, ...] = ()
+    groupings: tuple[tuple[int, ...], ...] = ()
+    weights: tuple[int, ...] = ()
+    totals: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InUse:
     """What is taken before the search starts, by the numbers of the Problem.
 
@@ -183,3 +200,4 @@ class Problem:
     """A device that All must take and a constraint forbids is an error of the whole attempt (SRCH-7)."""
     invalid_pools: bool = False
     """Some pool that the node sees is invalid (POOL-13)."""
+    landscape: Landscape = Landscape()

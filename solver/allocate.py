@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 
+from ..encoders.stages.table import stages_named
 from ..models.cluster import Cluster
 from ..models.collector import young_only
 from ..models.gates import FeatureGates
 from ..models.units import Unit, joined, units
 from ..problem.demands import POLICIES
 from ..problem.in_use import Ledger
-from .attempts import Engine, Session
+from .attempts import WORK_PER_SECOND, Engine, Session, Watch
+from .best_node import BestFit
 from .checked import check
-from .engines import ENGINES, check_engine, effective_policy
+from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, effective_policy
+from .first_node import NodeWalk
 from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
 from .placement import Placer, unplaced
 
@@ -35,12 +38,15 @@ def allocate(
     cel_errors: str = "strict",
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
+    objective: str | Sequence[str] = (),
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> AllocationOutcome:
     """Allocate the claims of pods, and loose claims.
 
     Units are taken in the order read, each sees what earlier ones took. Each goes to the first node by name that
-    fits it, and gets the devices that the scheduler would choose there.
+    fits it, and gets the devices that the scheduler would choose there; with an objective to the node and devices
+    that are best by its stages.
 
     Parameters
     ----------
@@ -61,13 +67,18 @@ def allocate(
         Seconds for everything; None: no limit.
     seed
         Decides the share ids.
+    objective
+        Names of ``encoders.stages.table.STAGES``, the most important first, or one string of them with commas.
     progress
         Called with the number of units done and of all units.
+    watch
+        Called about every second while the solver is at one stage.
 
     Raises
     ------
     ValueError
-        One line, for an unknown engine, policy, gate or claim, or a bad selector.
+        One line, for an unknown engine, policy, gate, claim or stage, a bad selector, or an objective that the
+        engine does not know.
     VerificationError
         If the answer does not pass the independent check; that is a defect of drasat.
     AllocationInterrupted
@@ -76,16 +87,25 @@ def allocate(
     """
     if cel_errors not in POLICIES:
         raise ValueError(f"unknown policy {cel_errors!r} for CEL errors, known are: {', '.join(POLICIES)}")
-    name = check_engine(engine)
+    stages = stages_named(objective)
+    name = check_optimizer(engine) if stages else check_engine(engine)
     policy = effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
-    session = Session(cluster, gates, policy, seed)
-    worker = ENGINES[name](session)
+    session = Session(cluster, gates, policy, seed, stages, watch)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
-    placer = Placer(session, worker, Ledger(cluster.usage(gates)), nodes, deadline)
+    ledger = Ledger(cluster.usage(gates))
+    worker: Engine
+    walk: NodeWalk | None = None
+    if stages:
+        optimizer = worker = OPTIMIZERS[name](session)
+        work = None if time_limit is None else time_limit * WORK_PER_SECOND / max(1, len(asked))
+        walk = BestFit(optimizer, list(nodes.values()), ledger, deadline, work)
+    else:
+        worker = ENGINES[name](session)
+    placer = Placer(session, worker, ledger, nodes, deadline, walk)
     outcomes, interrupted = _place(placer, asked, progress)
     searched = monotonic()
     check(cluster, outcomes, gates, policy)
@@ -120,10 +140,16 @@ def _place(placer: Placer, asked: Sequence[Unit], progress: Progress | None) -> 
             outcomes.append(placer.place(unit))
             if progress:
                 progress(done, len(asked))
+            if placer.interrupted:
+                return _cut_short(outcomes, asked), True
     except KeyboardInterrupt:
-        left = asked[len(outcomes) :]
-        return (*outcomes, *(unplaced(unit, UNKNOWN, [_INTERRUPTED]) for unit in left)), True
+        return _cut_short(outcomes, asked), True
     return tuple(outcomes), False
+
+
+def _cut_short(outcomes: Sequence[UnitOutcome], asked: Sequence[Unit]) -> tuple[UnitOutcome, ...]:
+    left = asked[len(outcomes) :]
+    return (*outcomes, *(unplaced(unit, UNKNOWN, [_INTERRUPTED]) for unit in left))
 
 
 _INTERRUPTED = Reason("interrupted", "", "interrupted before this was decided")

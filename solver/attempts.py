@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from ..encoders.stages.stage import Stage
 from ..models.claims import AllocationResult, ResourceClaim
 from ..models.cluster import Cluster
 from ..models.core import Node
 from ..models.gates import FeatureGates
 from ..problem.in_use import Ledger
 from ..problem.justification import Justification
+from .stage_values import Objective
 from .tables import DemandTable
+
+# Deterministic units of work of the solver for a second of the time limit; slow machines do about one.
+WORK_PER_SECOND = 1.0
+
+Watch = Callable[[str, int | None, int | None], None]
+"""Called about every second with what is being done, the best value and the bound so far, None for none yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """What all attempts of one call have in common.
 
-    ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``.
+    ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``. Without ``stages`` any answer will
+    do, else the best one by them is looked for; ``watch`` is told how far that is.
     """
 
     cluster: Cluster
     gates: FeatureGates
     policy: str
     seed: int
+    stages: tuple[Stage, ...] = ()
+    watch: Watch | None = None
 
 
 class Ending(Enum):
@@ -50,7 +61,8 @@ class Attempt:
     ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
     an error of an expression that may be why nothing fits (policy ``strict``); ``tables`` say how many devices fell
     where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``certified``: the
-    no does not rest on one run of a solver alone.
+    no does not rest on one run of a solver alone. ``objective`` is what the stages of an allocation came to;
+    ``interrupted``: Ctrl-C came meanwhile, and it may not be the best.
     """
 
     ending: Ending
@@ -63,11 +75,13 @@ class Attempt:
     witness: Justification | None = None
     proof: str = ""
     certified: bool = False
+    objective: Objective = ()
+    interrupted: bool = False
 
 
 @dataclass(slots=True)
 class Counts:
-    """What an engine did so far; engines leave at 0 what they cannot tell."""
+    """What an engine did so far; engines leave at 0 what they cannot tell. ``work`` is in the solver's own units."""
 
     steps: int = 0
     conflicts: int = 0
@@ -75,6 +89,7 @@ class Counts:
     cel_evaluations: int = 0
     devices: int = 0
     classes: int = 0
+    work: float = 0.0
 
 
 class Engine(Protocol):
@@ -87,4 +102,19 @@ class Engine(Protocol):
 
     def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
         """Allocate the claims on the node beside what the ledger says is in use."""
+        raise NotImplementedError
+
+
+class Optimizer(Engine, Protocol):
+    """Finds the best allocation on a node. ``work`` limits what the solver may do, in its own units."""
+
+    def best(
+        self,
+        node: Node,
+        claims: Sequence[ResourceClaim],
+        ledger: Ledger,
+        deadline: float | None,
+        work: float | None,
+    ) -> Attempt:
+        """Allocate the claims on the node as the session's stages like it best."""
         raise NotImplementedError

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ..encoders.stages.stage import Stage
 from ..problem.records import InUse, Problem
 from ..problem.usable import usable
-from .attempts import Counts, Session
+from .attempts import Counts, Session, Watch
 from .backtracking import dive
+from .best_engine import BestEngine
 from .decision import Answer, Decision
-from .node_engine import NodeEngine
 from .proofs import witness
 from .search import StepBudgetError
+from .stage_values import costless
 
 # Steps that take about as long as building and solving a small model.
 DIVE_STEPS = 2048
@@ -20,9 +24,11 @@ class Escalating:
 
     in_order = False
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, stages: tuple[Stage, ...] = (), watch: Watch | None = None) -> None:
         self.counts = Counts()
         self._seed = seed
+        self._stages = stages
+        self._watch = watch
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         """Return the first solution in search order if the dive finds one, else what the solver finds or proves."""
@@ -41,9 +47,33 @@ class Escalating:
             return dive(problem, in_use, self.counts, deadline)
         return decision
 
+    def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
+        """Return the dive's answer if nothing can be better, else improve it."""
+        candidates = usable(problem, in_use)
+        found = witness(problem, in_use, candidates)
+        if found is not None:
+            return Decision(Answer.NO, certified=True, witness=found)
+        start = self._start(problem, in_use, deadline)
+        if start.answer is Answer.NO:
+            return start
+        picked = [(pick.demand, pick.device) for pick in start.picks]
+        if start.answer is Answer.YES and all(stage.is_free(problem, picked) for stage in self._stages):
+            return replace(start, objective=costless(self._stages))
+        from .cp_sat_run import Limits
+        from .solving import optimize
 
-class Auto(NodeEngine):
+        limits = Limits(deadline, work)
+        return optimize(problem, in_use, candidates, self._stages, self.counts, limits, start.picks, self._watch)
+
+    def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        try:
+            return dive(problem, in_use, self.counts, deadline, DIVE_STEPS)
+        except StepBudgetError:
+            return Decision(Answer.UNKNOWN)
+
+
+class Auto(BestEngine):
     """The engine for everybody who does not ask for another one."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, Escalating(session.seed))
+        super().__init__(session, Escalating(session.seed, session.stages, session.watch))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ..encoders.stages.stage import Stage
 from ..problem.records import InUse, Problem
 from ..problem.usable import usable
-from .attempts import Counts, Session
+from .attempts import Counts, Session, Watch
+from .best_engine import BestEngine
 from .decision import Answer, Decision
-from .node_engine import NodeEngine
 from .proofs import witness
 
 
@@ -15,9 +16,11 @@ class Counting:
 
     in_order = False
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, stages: tuple[Stage, ...] = (), watch: Watch | None = None) -> None:
         self.counts = Counts()
         self._seed = seed
+        self._stages = stages
+        self._watch = watch
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         """Return the allocation that the scheduler's preference likes best (SRCH-4), or a proof that there is none."""
@@ -29,9 +32,21 @@ class Counting:
             return Decision(Answer.NO, certified=True, witness=found)
         return solve(problem, in_use, candidates, self.counts, self._seed, deadline)
 
+    def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
+        """Return the allocation that the session's stages like best, or a proof that there is none."""
+        from .cp_sat_run import Limits
+        from .solving import optimize
 
-class CpSat(NodeEngine):
+        candidates = usable(problem, in_use)
+        found = witness(problem, in_use, candidates)
+        if found is not None:
+            return Decision(Answer.NO, certified=True, witness=found)
+        limits = Limits(deadline, work)
+        return optimize(problem, in_use, candidates, self._stages, self.counts, limits, watch=self._watch)
+
+
+class CpSat(BestEngine):
     """Decides every question with the solver, unless counting is enough."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, Counting(session.seed))
+        super().__init__(session, Counting(session.seed, session.stages, session.watch))

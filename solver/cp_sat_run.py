@@ -42,18 +42,25 @@ class InvalidModelError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """How the solver works; two that have little in common confirm each other's proofs."""
+    """How the solver works; two that have little in common confirm each other's proofs.
+
+    ``keeps_hint``: what is hinted at is fixed.
+    """
 
     presolve: bool = True
     symmetry: int = 1
     linearization: int = 1
     seed: int = 0
+    keeps_hint: bool = False
 
 
 # An infeasible model must be so with and without presolve and symmetry, where known wrong answers came from
 # (or-tools #5274, #3483).
 USUAL = Configuration()
 CONFIRMING = Configuration(presolve=False, symmetry=0, linearization=0, seed=1)
+
+# To complete a solution.
+SETTLING = Configuration(keeps_hint=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +73,46 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a run found: the values of all variables if any, the best objective and its bound."""
+    """What a run found: the values of all variables if any, the best objective and its bound.
+
+    ``work`` is in deterministic units, of which a slow machine does about one in a second.
+    """
 
     status: Status
     values: tuple[int, ...] = ()
     objective: int = 0
     bound: int = 0
     conflicts: int = 0
+    work: float = 0.0
 
 
-Watch = Callable[[float, float], None]
-"""Called about every second with the best value and the bound so far."""
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a run, after the solver has stopped; ``found`` is what it had by then."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__()
+        self.found = found
+
+
+Watch = Callable[[int | None, int | None], None]
+"""Called about every second with the best value and the bound so far, None for none yet."""
+
+
+class _Progress(cp_model.CpSolverSolutionCallback):
+    """Notes how far a run is; nothing but what is shown depends on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.best: int | None = None
+        self.bound: int | None = None
+
+    def on_solution_callback(self) -> None:
+        self.best, self.bound = round(self.objective_value), round(self.best_objective_bound)
+
+    def note_bound(self, bound: float) -> None:
+        """Note a better bound."""
+        self.bound = round(bound)
+
 
 _STATUSES = {
     cp_model.OPTIMAL: Status.OPTIMAL,
@@ -87,19 +123,22 @@ _STATUSES = {
 
 
 def run(rows: Rows, limits: Limits, configuration: Configuration = USUAL, watch: Watch | None = None) -> Found:
-    """Solve a model. Raises ``InvalidModelError``, and ``KeyboardInterrupt`` after the solver has stopped."""
+    """Solve a model. Raises ``InvalidModelError`` and ``RunInterrupted``."""
     solver = _solver(limits, configuration)
-    thread = Thread(target=solver.solve, args=(rows.model,), daemon=True)
+    progress = _Progress() if watch else None
+    if progress:
+        solver.best_bound_callback = progress.note_bound
+    thread = Thread(target=solver.solve, args=(rows.model, progress), daemon=True)
     thread.start()
     try:
         while thread.is_alive():
             thread.join(_PATIENCE)
-            if watch and thread.is_alive():
-                watch(solver.objective_value, solver.best_objective_bound)
+            if watch and progress and thread.is_alive():
+                watch(progress.best, progress.bound)
     except KeyboardInterrupt:
         solver.stop_search()
         thread.join()
-        raise
+        raise RunInterrupted(_found(rows, solver)) from None
     return _found(rows, solver)
 
 
@@ -114,6 +153,7 @@ def _solver(limits: Limits, configuration: Configuration) -> cp_model.CpSolver:
     # The solver drops enforced rows that it believes to include each other (or-tools #5293).
     parameters.presolve_inclusion_work_limit = 0
     parameters.catch_sigint_signal = False
+    parameters.fix_variables_to_their_hinted_value = configuration.keeps_hint
     if limits.work is not None:
         parameters.max_deterministic_time = limits.work
     if limits.deadline is not None:
@@ -127,6 +167,8 @@ def _found(rows: Rows, solver: cp_model.CpSolver) -> Found:
     if status is None:
         raise InvalidModelError(rows.model.validate(), str(rows.model.proto))
     if status in (Status.INFEASIBLE, Status.UNKNOWN):
-        return Found(status, conflicts=response.num_conflicts)
+        return Found(status, conflicts=response.num_conflicts, work=response.deterministic_time)
     objective, bound = round(response.objective_value), round(response.best_objective_bound)
-    return Found(status, tuple(response.solution), objective, bound, response.num_conflicts)
+    return Found(
+        status, tuple(response.solution), objective, bound, response.num_conflicts, response.deterministic_time
+    )

@@ -10,6 +10,7 @@ from ..problem.justification import Justification
 from ..problem.records import InUse, Problem
 from .attempts import Counts
 from .search import Pick
+from .stage_values import Objective
 
 
 class Answer(Enum):
@@ -27,6 +28,7 @@ class Decision:
     ``picks`` are the devices of a yes. A no is ``certified`` if it does not rest on one run of a solver: ``witness`` is
     a bound that anyone can check, all combinations were tried, or a second configuration came to the same result.
     ``message`` says why it is not known; ``retry``: another way may know, as it is not for lack of time.
+    ``objective`` is what the stages came to, if any were asked for; ``interrupted``: Ctrl-C came meanwhile.
     """
 
     answer: Answer
@@ -35,6 +37,8 @@ class Decision:
     witness: Justification | None = None
     message: str = ""
     retry: bool = False
+    objective: Objective = ()
+    interrupted: bool = False
 
 
 class Decider(Protocol):
@@ -48,5 +52,13 @@ class Decider(Protocol):
         raise NotImplementedError
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Answer for one node. Raises ``FatalError`` and ``DeadlineExceededError``."""
+        raise NotImplementedError
+
+
+class BestDecider(Decider, Protocol):
+    """A way to the best answer."""
+
+    def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
         """Answer for one node. Raises ``FatalError`` and ``DeadlineExceededError``."""
         raise NotImplementedError

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..problem.demands import KUBE, STRICT
-from .attempts import Engine, Session
+from .attempts import Engine, Optimizer, Session
 from .auto import Auto
 from .backtracking import Backtracking
 from .cp_sat import CpSat
 from .kube_scheduler import NAME, KubeSchedulerEngine
 
+# They can look for the best answer.
+OPTIMIZERS: dict[str, Callable[[Session], Optimizer]] = {"auto": Auto, "cp-sat": CpSat}
+
 ENGINES: dict[str, Callable[[Session], Engine]] = {
-    "auto": Auto,
-    "cp-sat": CpSat,
+    **OPTIMIZERS,
     "backtracking": Backtracking,
     NAME: KubeSchedulerEngine,
 }
@@ -26,6 +28,13 @@ def check_engine(name: str) -> str:
     """Return the name. Raises ``ValueError``, one line, for an unknown one."""
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}, known are: {', '.join(ENGINES)}")
+    return name
+
+
+def check_optimizer(name: str) -> str:
+    """Return the name. Raises ``ValueError``, one line, for an engine that takes the first answer it finds."""
+    if check_engine(name) not in OPTIMIZERS:
+        raise ValueError(f"engine {name!r} knows no objective, only {' and '.join(OPTIMIZERS)} do")
     return name
 
 

@@ -124,7 +124,8 @@ class NodeEngine:
 
     def _built(self, asked: Asked, decision: Decision) -> Attempt:
         asks = self._compiler.asks(asked.question)
-        return Attempt(Ending.ALLOCATED, self._builder.build(asked.claims, asks, decision.picks, asked.view))
+        made = self._builder.build(asked.claims, asks, decision.picks, asked.view)
+        return Attempt(Ending.ALLOCATED, made, objective=decision.objective, interrupted=decision.interrupted)
 
     def _explain(self, problem: Problem, in_use: InUse, decision: Decision) -> _Shortfall:
         decisive = None

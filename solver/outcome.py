@@ -10,6 +10,7 @@ from ..models.claims import AllocationResult
 from ..models.gates import FeatureGates
 from ..models.pod_claims import ClaimRef
 from ..models.units import Unit
+from .stage_values import Objective
 from .tables import DemandTable
 
 ALLOCATED = "Allocated"
@@ -48,7 +49,8 @@ class NodeClassFailure:
 class UnitOutcome:
     """A unit with its node and what its claims got, or why they got nothing.
 
-    ``allocations`` are the new ones only; ``failures`` are the node classes that were tried, the largest first.
+    ``allocations`` are the new ones only; ``failures`` are the node classes that were tried, the largest first;
+    ``objective`` is what the stages came to, if any were asked for.
     """
 
     unit: Unit
@@ -57,6 +59,7 @@ class UnitOutcome:
     reasons: tuple[Reason, ...] = ()
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
     failures: tuple[NodeClassFailure, ...] = ()
+    objective: Objective = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from ..problem.in_use import Ledger
 from ..problem.messages import claim_text
 from .attempts import Attempt, Ending, Engine, Session
 from .failed_nodes import FailedNodes
+from .first_node import FirstFit, NodeWalk
 from .open_nodes import OpenNodes
 from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
 from .reasons import device_reasons
@@ -24,9 +25,6 @@ from .refusals import refusals
 from .suitable_nodes import SuitableNodes
 
 _encode = msgspec.msgpack.Encoder().encode
-
-# After these another node may still fit.
-_PASSING = frozenset({Ending.NONE, Ending.UNKNOWN})
 
 
 @dataclass(slots=True)
@@ -38,10 +36,20 @@ class _Candidates:
 
 
 class Placer:
-    """Places units on ``nodes``, which are by name, in their order; ``deadline`` is a reading of ``time.monotonic``."""
+    """Places units on ``nodes``, which are by name, in their order; ``deadline`` is a reading of ``time.monotonic``.
+
+    ``walk`` is how a node is found, by default the first that fits. ``interrupted``: Ctrl-C came while the last unit
+    was placed, which has an answer nevertheless.
+    """
 
     def __init__(
-        self, session: Session, engine: Engine, ledger: Ledger, nodes: Mapping[str, Node], deadline: float | None
+        self,
+        session: Session,
+        engine: Engine,
+        ledger: Ledger,
+        nodes: Mapping[str, Node],
+        deadline: float | None,
+        walk: NodeWalk | None = None,
     ) -> None:
         self._session = session
         self._engine = engine
@@ -49,6 +57,8 @@ class Placer:
         self._nodes = list(nodes.values())
         self._names = list(nodes)
         self._deadline = deadline
+        self._walk = walk or FirstFit(engine, self._nodes, ledger, deadline)
+        self.interrupted = False
         self._timed_out = False
         self._made: dict[ObjectKey, AllocationResult] = {}
         self._suited: dict[bytes, SuitableNodes] = {}
@@ -66,23 +76,17 @@ class Placer:
             candidates = self._candidates_for(unit, asked)
         except SelectorError as error:
             return unplaced(unit, ERROR, [Reason("nodeSelector", "", str(error))])
-        return self._first_fit(unit, asked, candidates)
+        return self._placed(unit, asked, candidates)
 
-    def _first_fit(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
-        claims = _claims(asked)
-        failed: list[tuple[int, Attempt]] = []
-        answer: UnitOutcome | None = None
-        for position in candidates.open:
-            node = self._nodes[position]
-            attempt = self._engine.attempt(node, claims, self._ledger, self._deadline)
-            if attempt.ending not in _PASSING:
-                answer = self._ended(unit, asked, node, attempt)
-                break
-            failed.append((position, attempt))
+    def _placed(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
+        walked = self._walk.walk(_claims(asked), candidates.open)
+        self.interrupted = walked.interrupted
         # What failed before this unit's own allocation is known to fail until something changes.
-        candidates.open.fail((position, attempt, self._pools(position)) for position, attempt in failed)
-        if answer is None:
+        candidates.open.fail((position, attempt, self._pools(position)) for position, attempt in walked.failed)
+        if walked.decisive is None:
             return self._nowhere(unit, asked, candidates)
+        position, attempt = walked.decisive
+        answer = self._ended(unit, asked, self._nodes[position], attempt)
         if answer.outcome == ALLOCATED:
             self._commit(answer)
         return answer
@@ -91,7 +95,7 @@ class Placer:
         """Turn an attempt that decides about the unit into its outcome."""
         if attempt.ending is Ending.ALLOCATED:
             pairs = tuple(zip(asked, attempt.allocations, strict=True))
-            return UnitOutcome(unit, ALLOCATED, node.metadata.name, allocations=pairs)
+            return UnitOutcome(unit, ALLOCATED, node.metadata.name, allocations=pairs, objective=attempt.objective)
         claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
         reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
         self._timed_out = attempt.ending is Ending.TIMEOUT

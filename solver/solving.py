@@ -1,8 +1,11 @@
-"""From a Problem to a decision by CP-SAT: collapse, encode, solve, confirm, prefer, expand."""
+"""From a Problem to a decision by CP-SAT: collapse, encode, solve, confirm, improve, expand."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from time import monotonic
 
 from ..encoders.collapsed import Collapsed
@@ -12,15 +15,17 @@ from ..encoders.lots import collapse
 from ..encoders.merging import merge
 from ..encoders.model import AllocationModel, build
 from ..encoders.rows import CoefficientError
+from ..encoders.stages.preference import PREFERENCE
+from ..encoders.stages.stage import Reached, Stage
 from ..problem.records import InUse, Problem
-from .attempts import Counts
+from .attempts import WORK_PER_SECOND, Counts, Watch
 from .cp_sat_run import CONFIRMING, USUAL, Found, Limits, Status, run
 from .decision import Answer, Decision
-from .preference import prefer
 from .search import Pick
+from .stage_values import StageValue
+from .staging import Staging, completed
 
-# Deterministic units of work for a second of the time limit; a unit is about a second on slow machines.
-_WORK_PER_SECOND = 1.0
+_SOLVED = frozenset({Status.OPTIMAL, Status.FEASIBLE})
 
 
 def solve(
@@ -31,23 +36,63 @@ def solve(
     seed: int,
     deadline: float | None,
 ) -> Decision:
-    """Decide whether the claims can be allocated; ``candidates`` are the usable devices of each demand."""
+    """Decide whether the claims can be allocated; ``candidates`` are the usable devices of each demand.
+
+    A yes is the allocation that the scheduler's preference likes best (SRCH-4).
+    """
+    decision = optimize(problem, in_use, candidates, (PREFERENCE,), counts, limits_until(deadline))
+    return replace(decision, objective=())
+
+
+def optimize(
+    problem: Problem,
+    in_use: InUse,
+    candidates: Sequence[tuple[int, ...]],
+    stages: Sequence[Stage],
+    counts: Counts,
+    limits: Limits,
+    start: Sequence[Pick] = (),
+    watch: Watch | None = None,
+) -> Decision:
+    """Find the allocation that these stages like best, in their order; ``start`` is one to begin with."""
+    merged = merge(problem, in_use, candidates)
     try:
-        model = build(collapsed(problem, in_use, candidates), ENCODERS, deadline=deadline)
-    except CoefficientError as error:
-        return Decision(Answer.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
-    counts.literals += model.rows.variables
-    limits = limits_until(deadline)
-    found = run(model.rows, limits, USUAL)
-    counts.conflicts += found.conflicts
-    if found.status is Status.INFEASIBLE:
-        found = _confirm(model, limits, counts)
+        model = build(collapse(merged, [*ENCODERS, *stages]), ENCODERS, deadline=limits.deadline)
+        parts = [stage.parts(model) for stage in stages]
+        counts.literals += model.rows.variables
+        found = _first(model, limits, counts, start, watch)
         if found.status is Status.INFEASIBLE:
             return Decision(Answer.NO, certified=True)
-    if found.status is Status.UNKNOWN:
-        return Decision(Answer.UNKNOWN, message="not decided within the limit")
-    preferred = prefer(model, found, limits, counts)
-    return Decision(Answer.YES, tuple(Pick(*taken) for taken in expand(model, preferred.values)))
+        if found.status is Status.UNKNOWN:
+            return Decision(Answer.UNKNOWN, message="not decided within the limit")
+        staging = Staging(model, found, limits, counts)
+        staging.run([part for own in parts for part in own], _told(stages, parts, watch))
+    except CoefficientError as error:
+        return Decision(Answer.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
+    picks = tuple(Pick(*taken) for taken in expand(model, staging.found.values))
+    objective = _values(model, stages, parts, staging.reached)
+    return Decision(Answer.YES, picks, objective=objective, interrupted=staging.interrupted)
+
+
+def _values(
+    model: AllocationModel, stages: Sequence[Stage], parts: Sequence[Sequence[object]], reached: Sequence[Reached]
+) -> tuple[StageValue, ...]:
+    """Give each stage what its own parts came to."""
+    left = iter(reached)
+    own = [[next(left) for _ in mine] for mine in parts]
+    return tuple(
+        StageValue(stage.id, tuple(stage.comparable(model, mine))) for stage, mine in zip(stages, own, strict=True)
+    )
+
+
+def _told(
+    stages: Sequence[Stage], parts: Sequence[Sequence[object]], watch: Watch | None
+) -> Callable[[int, int | None, int | None], None] | None:
+    """Name the stage that a part belongs to."""
+    if watch is None:
+        return None
+    names = [stage.id for stage, own in zip(stages, parts, strict=True) for _ in own]
+    return lambda number, value, bound: watch(names[number], value, bound)
 
 
 def collapsed(
@@ -62,11 +107,36 @@ def limits_until(deadline: float | None) -> Limits:
     """Limits for a run that may go on until then."""
     if deadline is None:
         return Limits()
-    return Limits(deadline, max(0.0, deadline - monotonic()) * _WORK_PER_SECOND)
+    return Limits(deadline, max(0.0, deadline - monotonic()) * WORK_PER_SECOND)
 
 
-def _confirm(model: AllocationModel, limits: Limits, counts: Counts) -> Found:
-    """Ask again in another way; what is found then is true, what is not found stays unknown."""
-    found = run(model.rows, limits, CONFIRMING)
-    counts.conflicts += found.conflicts
+def _first(model: AllocationModel, limits: Limits, counts: Counts, start: Sequence[Pick], watch: Watch | None) -> Found:
+    """Find any solution: the one to begin with if there is one, else by search; a no is confirmed."""
+    if start:
+        found = completed(model, _begun(model, start))
+        if found.status in _SOLVED:
+            return found
+    found = _counted(run(model.rows, limits, USUAL, watch and partial(watch, "existence")), counts)
+    if found.status is Status.INFEASIBLE:
+        # Asked again in another way: what is found then is true, what is not found stays unknown.
+        found = _counted(run(model.rows, limits, CONFIRMING, watch and partial(watch, "existence")), counts)
     return found
+
+
+def _counted(found: Found, counts: Counts) -> Found:
+    counts.conflicts += found.conflicts
+    counts.work += found.work
+    return found
+
+
+def _begun(model: AllocationModel, picks: Sequence[Pick]) -> dict[int, int]:
+    """Write picks as values of the variables that make an answer."""
+    merged, taken = model.merged, {pick.demand for pick in picks}
+    branch_of = {demand: branch.index for branch in merged.branches for demand in branch.demands}
+    lot_of = {device: lot.index for lot in model.collapsed.lots for device in lot.devices}
+    counts = Counter((branch_of[pick.demand], lot_of[pick.device]) for pick in picks)
+    values = {variable: counts[key] for key, variable in model.takes.items()}
+    for branch, choice in zip(merged.branches, model.choices, strict=True):
+        if choice is not None:
+            values[choice] = sum(demand in taken for demand in branch.demands)
+    return values

@@ -1,0 +1,27 @@
+"""The stages by name, in the order in which a reader would ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .compact import COMPACT
+from .fragmentation import FRAGMENTATION
+from .opened import OPENED
+from .preference import PREFERENCE
+from .soft import SOFT
+from .stage import Stage
+
+STAGES: dict[str, Stage] = {stage.id: stage for stage in (PREFERENCE, SOFT, FRAGMENTATION, COMPACT, OPENED)}
+
+
+def stages_named(names: str | Iterable[str]) -> tuple[Stage, ...]:
+    """Find stages by name; a string holds several, separated by commas. Raises ``ValueError``, one line."""
+    if not names:
+        return ()
+    parts = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    for number, name in enumerate(parts):
+        if name not in STAGES:
+            raise ValueError(f"unknown stage {name!r} of an objective, known are: {', '.join(STAGES)}")
+        if name in parts[:number]:
+            raise ValueError(f"stage {name!r} comes twice in the objective")
+    return tuple(STAGES[name] for name in parts)

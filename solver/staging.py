@@ -1,0 +1,122 @@
+"""Lexicographic optimisation: solve a part, keep its value, solve the next from where the last one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import gcd
+
+from ..encoders.model import AllocationModel
+from ..encoders.rows import COEFFICIENT_LIMIT, CoefficientError, Term
+from ..encoders.stages.stage import Reached
+from .attempts import Counts
+from .cp_sat_run import SETTLING, USUAL, Found, Limits, RunInterrupted, Status, Watch, run
+
+PartWatch = Callable[[int, int | None, int | None], None]
+"""Called about every second with the number of the part, its best value and its bound so far."""
+
+Part = Sequence[Term]
+"""Terms whose sum is to be as small as possible; it is never negative."""
+
+
+@dataclass
+class Staging:
+    """An optimisation under way: the best solution so far, and what each part came to.
+
+    ``limits`` hold for all parts together: each may do its share of the work that is left. ``interrupted``: Ctrl-C
+    came, and all that was not done by then was left out.
+    """
+
+    model: AllocationModel
+    found: Found
+    limits: Limits
+    counts: Counts
+    reached: list[Reached] = field(default_factory=list)
+    interrupted: bool = False
+    spent: float = 0.0
+
+    def run(self, parts: Sequence[Part], watch: PartWatch | None = None) -> None:
+        """Minimise the parts, the first one first. Raises ``CoefficientError``."""
+        for number, terms in enumerate(parts):
+            bound = self._minimize(terms, len(parts) - number, watch and partial(watch, number))
+            value = _total(terms, self.found)
+            self.reached.append(Reached(value, bound))
+            self.model.rows.at_most(terms, value)
+        if not all(part.proven for part in self.reached):
+            self._settle(parts)
+        self.model.rows.minimize([])
+
+    def _minimize(self, terms: Part, left: int, watch: Watch | None) -> int:
+        """Improve the solution as far as one part is concerned, and return a bound."""
+        if self.interrupted or not _total(terms, self.found):
+            return 0
+        scaled, divisor = _scaled(terms)
+        self.model.rows.minimize(scaled)
+        self.model.rows.hint(dict(enumerate(self.found.values)))
+        better = self._asked(self._share(left), watch and _unscaled(watch, divisor))
+        if better.status not in (Status.OPTIMAL, Status.FEASIBLE):
+            return 0
+        self.found = better
+        return better.bound * divisor
+
+    def _asked(self, limits: Limits, watch: Watch | None) -> Found:
+        try:
+            return self._counted(run(self.model.rows, limits, USUAL, watch))
+        except RunInterrupted as interrupted:
+            self.interrupted = True
+            return self._counted(interrupted.found)
+
+    def _counted(self, found: Found) -> Found:
+        self.counts.conflicts += found.conflicts
+        self.counts.work += found.work
+        self.spent += found.work
+        return found
+
+    def _share(self, left: int) -> Limits:
+        if self.limits.work is None:
+            return self.limits
+        return Limits(self.limits.deadline, max(0.0, self.limits.work - self.spent) / left)
+
+    def _settle(self, parts: Sequence[Part]) -> None:
+        """Find the true values where a run was stopped: literals that nobody minimised may be true for nothing."""
+        settled = settle(self.model, self.found.values, [term for part in parts for term in part])
+        if settled.status is Status.OPTIMAL:
+            self.found = settled
+            values = [_total(terms, settled) for terms in parts]
+            self.reached = [Reached(v, part.bound) for v, part in zip(values, self.reached, strict=True)]
+
+
+def settle(model: AllocationModel, values: Sequence[int], terms: Part) -> Found:
+    """Complete the variables that say what is taken: those of objectives as low as they can be."""
+    kept = {variable: values[variable] for variable in _deciding(model)}
+    return completed(model, kept, terms)
+
+
+def completed(model: AllocationModel, kept: Mapping[int, int], terms: Part = ()) -> Found:
+    """Solve with some variables fixed to these values; that is no search, so that it has no limit."""
+    model.rows.minimize(terms)
+    model.rows.hint(kept)
+    return run(model.rows, Limits(), SETTLING)
+
+
+def _deciding(model: AllocationModel) -> list[int]:
+    """List the variables that make an answer: what is taken, and which alternatives are chosen."""
+    return [*model.takes.values(), *(choice for choice in model.choices if choice is not None)]
+
+
+def _total(terms: Part, found: Found) -> int:
+    return sum(coefficient * found.values[variable] for variable, coefficient in terms)
+
+
+def _scaled(terms: Part) -> tuple[Part, int]:
+    """Divide by what all coefficients have in common. Raises ``CoefficientError`` if they are too large even so."""
+    divisor = gcd(*(coefficient for _, coefficient in terms)) or 1
+    scaled = [(variable, coefficient // divisor) for variable, coefficient in terms]
+    if any(abs(coefficient) >= COEFFICIENT_LIMIT for _, coefficient in scaled):
+        raise CoefficientError("an objective is too large for the solver")
+    return scaled, divisor
+
+
+def _unscaled(watch: Watch, divisor: int) -> Watch:
+    return lambda value, bound: watch(*(None if one is None else one * divisor for one in (value, bound)))
