@@ -15,6 +15,7 @@ from .documents import (
     NodeClass,
     Reason,
     RequestTable,
+    StageAnswer,
     UnitAnswer,
     ValidationDocument,
     ValidationProblem,
@@ -84,6 +85,9 @@ def _unit(found: UnitOutcome) -> UnitAnswer:
             ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key)) for ref in claims
         ),
         failures=tuple(_node_class(failure, names) for failure in found.failures),
+        objective=tuple(
+            StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven) for one in found.objective
+        ),
     )
 
 
@@ -94,11 +98,12 @@ def _node_class(failure: NodeClassFailure, claims: Sequence[str]) -> NodeClass:
         message=failure.message,
         proof=failure.proof.message if failure.proof else "",
         certified=failure.certified,
-        requests=tuple(_request(table, claims) for table in failure.tables),
+        requests=tuple(request_table(table, claims) for table in failure.tables),
     )
 
 
-def _request(table: DemandTable, claims: Sequence[str]) -> RequestTable:
+def request_table(table: DemandTable, claims: Sequence[str]) -> RequestTable:
+    """The document of a table; ``claims`` are the names by number."""
     return RequestTable(
         claim=claims[table.claim],
         request=table.label,

@@ -71,8 +71,23 @@ class NodeClass(Model, omit_defaults=False):
     requests: tuple[RequestTable, ...]
 
 
+class StageAnswer(Model, omit_defaults=False):
+    """What a stage of the objective came to; no answer that is as good in the stages before is below the bound.
+
+    ``proven``: nothing is better, on any node.
+    """
+
+    stage: str
+    value: int
+    bound: int
+    proven: bool
+
+
 class UnitAnswer(Model, omit_defaults=False):
-    """A pod, or a loose claim (``pod`` is null), with its node and its claims; ``failures`` go by kind of node."""
+    """A pod, or a loose claim (``pod`` is null), with its node and its claims; ``failures`` go by kind of node.
+
+    ``objective`` has the stages that were asked for, in order.
+    """
 
     pod: str | None
     node: str | None
@@ -80,6 +95,7 @@ class UnitAnswer(Model, omit_defaults=False):
     reasons: tuple[Reason, ...]
     claims: tuple[ClaimAnswer, ...]
     failures: tuple[NodeClass, ...] = ()
+    objective: tuple[StageAnswer, ...] = ()
 
 
 class AllocationDocument(Model, kw_only=True, omit_defaults=False):

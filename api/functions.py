@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .solver.outcome import AllocationOutcome
 
     Progress = Callable[[int, int], None]
+    Watch = Callable[[str, int | None, int | None], None]
 
 __all__ = ["allocate", "load", "validate"]
 
@@ -34,13 +35,16 @@ def allocate(
     cel_errors: str | None = None,
     time_limit: float | None = 60.0,
     seed: int = 0,
+    objective: str | Sequence[str] = (),
     timings: bool = False,
     progress: Progress | None = None,
+    watch: Watch | None = None,
 ) -> AllocationResult:
     """Allocate the claims of pods, and loose claims.
 
     Units are taken in the order read, each sees what earlier ones took, and the whole is verified jointly. Each goes
-    to the first node by name that fits it, and gets the devices that the scheduler would choose there (SRCH-4).
+    to the first node by name that fits it, and gets the devices that the scheduler would choose there (SRCH-4);
+    with an objective to the node and devices that are best by its stages.
 
     Parameters
     ----------
@@ -63,15 +67,23 @@ def allocate(
         Seconds for everything; None for no limit. Units not decided in time are ``Unknown``.
     seed
         Decides the share ids.
+    objective
+        Stages, the most important first: ``preference``, ``soft``, ``fragmentation``, ``compact`` and
+        ``fewest-devices-opened``; a string holds several, separated by commas. For the engines ``auto`` and
+        ``cp-sat``.
     timings
         Put wall times into the document.
     progress
         Called with the number of units done and of all units.
+    watch
+        Called about every second while the solver is at one stage, with its name, the best value and the bound so far,
+        None for none yet.
 
     Raises
     ------
     ValueError
-        One line, for an unknown engine, policy, gate or claim, or a bad selector.
+        One line, for an unknown engine, policy, gate, claim or stage, a bad selector, or an objective that the
+        engine does not know.
     AllocationInterrupted
         For a KeyboardInterrupt during the search; ``result`` holds what was decided by then.
 
@@ -91,7 +103,9 @@ def allocate(
             cel_errors=cel_errors or _DEFAULT_POLICIES.get(engine, "strict"),
             time_limit=time_limit,
             seed=seed,
+            objective=objective,
             progress=progress,
+            watch=watch,
         )
     except SearchInterrupted as interrupted:
         raise AllocationInterrupted(_result(interrupted.answer, timings)) from None

@@ -9,6 +9,7 @@ import typer
 
 from . import options
 from .exits import Exit, UsageError, complain, tell, write, write_lines
+from .watching import watching
 
 if TYPE_CHECKING:
     from ..models.cluster import Cluster
@@ -43,6 +44,7 @@ def command(
     ] = None,
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
+    objective: options.Objective = "",
     timings: options.Timings = False,
     output: options.Output = options.Format.TABLE,
 ) -> None:
@@ -69,7 +71,9 @@ def command(
             cel_errors=cel_errors.value if cel_errors else None,
             time_limit=limit,
             seed=seed,
+            objective=objective,
             timings=timings,
+            watch=watching(),
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -118,9 +122,10 @@ def _wide(result: AllocationResult) -> None:
 
 
 def _say_why(result: AllocationResult) -> None:
-    """Reasons go to stderr, and the wall times after them."""
+    """Stages of an objective go to stderr, then reasons, and the wall times after them."""
     from ..reports import allocation
 
+    tell(*allocation.stages(result.document))
     tell(*allocation.reasons(result.document))
     tell(*allocation.timings(result.document))
 

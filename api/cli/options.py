@@ -66,6 +66,15 @@ CelErrorPolicy = Annotated[
 ]
 TimeLimit = Annotated[str, typer.Option("--time-limit", metavar="DURATION", help="Safety limit, e.g. 30s or 1m30s.")]
 Seed = Annotated[int, typer.Option("--seed", help="Decides share ids; same input, same seed, same answer.")]
+Objective = Annotated[
+    str,
+    typer.Option(
+        "--objective",
+        metavar="A,B",
+        help="The best allocation instead of the first, by stages: preference, soft, fragmentation, compact, "
+        "fewest-devices-opened.",
+    ),
+]
 Timings = Annotated[bool, typer.Option("--timings", help="Add wall times to the result.")]
 Output = Annotated[Format, typer.Option("--output", "-o", help="How the result is printed.")]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import UNSET
 
-from ..documents import AllocationDocument, ClaimAnswer, FallenDevices, NodeClass, UnitAnswer
+from ..documents import AllocationDocument, ClaimAnswer, FallenDevices, NodeClass, StageAnswer, UnitAnswer
 from ..models.claims import DeviceRequestAllocationResult
 from ..solver.reasons import DEVICES
 from ..solver.tables import words
@@ -36,6 +36,17 @@ def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
                 yield (*_place(unit, claim), result.request, *_device(result))
             if not _results(claim):
                 yield (*_place(unit, claim), _NOTHING, "", "", _told(unit, claim), "", "", "")
+
+
+def stages(document: AllocationDocument) -> Iterator[str]:
+    """What the stages of an objective came to, a line a unit."""
+    for unit in document.units:
+        if unit.objective:
+            yield f"{_title(unit)}: " + ", ".join(map(_stage, unit.objective))
+
+
+def _stage(stage: StageAnswer) -> str:
+    return f"{stage.stage} {stage.value}" + ("" if stage.proven else f" (at least {stage.bound})")
 
 
 def reasons(document: AllocationDocument) -> Iterator[str]:
