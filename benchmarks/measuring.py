@@ -1,11 +1,15 @@
-"""Measure engines on one question: time of the search, and of the whole call with its verification."""
+"""Measure engines on one question: time of the search, and of the whole call with its verification.
+
+Times are CPU time of this process, so that what else the machine does matters little; only limits are by the clock,
+and the real allocator, which is another process, tells its own.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
@@ -28,7 +32,7 @@ GATES = FeatureGates.all_on()
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An engine's answer; ``search`` and ``whole`` are median seconds, with verification and without the index.
+    """An engine's answer; ``search`` and ``whole`` (with verification) are median seconds, without the index.
 
     ``proof`` is what the answer rests on: ``verified`` for a yes, for a no the id of a count, or ``certified`` where
     that was found in another way; ``none`` for all that is not certain.
@@ -63,9 +67,17 @@ def measure(cluster: Cluster, engine: str, limit: float = LIMIT, repeats: int = 
 
 
 def _ask(cluster: Cluster, engine: str, limit: float) -> tuple[AllocationOutcome, float, float]:
-    started = perf_counter()
-    answer = allocate(cluster, engine=engine, feature_gates=GATES, time_limit=limit)
-    return answer, answer.seconds["search"], perf_counter() - started
+    """Return the answer, and the CPU seconds until it was found and until it was verified."""
+    started = process_time()
+    marks = [started]
+    answer = allocate(
+        cluster,
+        engine=engine,
+        feature_gates=GATES,
+        time_limit=limit,
+        progress=lambda _done, _all: marks.append(process_time()),
+    )
+    return answer, marks[-1] - started, process_time() - started
 
 
 def _proof(answer: AllocationOutcome) -> str:

@@ -1,7 +1,7 @@
 """The engines side by side on easy, hard and random questions: ``solver.py [NAME ...]`` prints tables for the docs.
 
 Names are those of SECTIONS, or parts of the names of hard questions; without any, everything is measured. Times are
-wall times in this process, each the median of a few; only ``command`` starts processes.
+CPU times, each the median of a few, in this process but for ``command``; limits are by the clock.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import resource
 import subprocess
 import sys
 import sysconfig
@@ -16,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 
 from measuring import LIMIT, Measured, measure, measure_peer, peer_is_built, share
 
@@ -73,9 +73,15 @@ def command(_: Options) -> Iterator[str]:
 
 def _run(engine: str) -> float:
     program = Path(sysconfig.get_path("scripts")) / "drasat"
-    started = perf_counter()
+    before = _children()
     subprocess.run([program, "allocate", "-f", EXAMPLE, "--engine", engine], check=True, capture_output=True)
-    return perf_counter() - started
+    return _children() - before
+
+
+def _children() -> float:
+    """CPU seconds of all processes that were started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def hard(options: Options) -> Iterator[str]:
