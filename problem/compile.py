@@ -11,7 +11,7 @@ import msgspec
 from ..models.claims import DeviceClass, ResourceClaim
 from ..models.gates import FeatureGates
 from .asks import Alternative, Ask, alternatives, resolve
-from .constraints import Kind, compile_constraint, kind_of
+from .constraints import Kind, Values, compile_constraint, kind_of
 from .demands import Bench, constrained
 from .filters import Context
 from .messages import Blank
@@ -151,20 +151,11 @@ class _Compilation:
         return needed
 
     def _constraints(self) -> tuple[Constraint, ...]:
-        compiled = []
+        gates = self._compiler.gates
+        values = Values(self._shape.profiles, gates.list_attributes, self._compiler.expressions)
+        compiled: list[Constraint] = []
         for number, claim in enumerate(self._question.claims):
             asks = [(index, ask) for index, ask in enumerate(self._asks) if ask.claim == number]
-            entries = claim.spec.devices.constraints or ()
-            for kind, entry in zip(self._kinds[number], entries, strict=True):
-                compiled.append(
-                    compile_constraint(
-                        entry,
-                        kind,
-                        number,
-                        asks,
-                        self._shape.profiles,
-                        self._compiler.gates,
-                        self._compiler.expressions,
-                    )
-                )
+            entries = zip(self._kinds[number], claim.spec.devices.constraints or (), strict=True)
+            compiled += (compile_constraint(entry, kind, number, asks, values) for kind, entry in entries)
         return tuple(compiled)

@@ -117,31 +117,41 @@ class Derivation:
         return Failure("derivedAttribute", f"{name}: {result.text}", message)
 
 
+class Values:
+    """The values of the attributes that entries name, on all devices of a shape: each attribute is read once."""
+
+    def __init__(self, profiles: Sequence[Profile], sets: bool, expressions: Expressions) -> None:
+        self.sets = sets
+        self.profiles = profiles
+        self.expressions = expressions
+        self._read: dict[str, tuple[Tokens, dict[int, int]]] = {}
+
+    def of(self, name: str) -> tuple[Tokens, dict[int, int]]:
+        """Return the numbers of an attribute's values, and the published ones by device."""
+        read = self._read.get(name)
+        if read is None:
+            numbers = Tokens(self.sets)
+            read = self._read[name] = numbers, _published(name, self.profiles, numbers)
+        return read
+
+
 def compile_constraint(
-    entry: DeviceConstraint,
-    kind: Kind,
-    claim: int,
-    asks: Iterable[tuple[int, Ask]],
-    profiles: Sequence[Profile],
-    gates: FeatureGates,
-    expressions: Expressions,
+    entry: DeviceConstraint, kind: Kind, claim: int, asks: Iterable[tuple[int, Ask]], values: Values
 ) -> Constraint:
     """Give every device a token, for each numbered ask that the entry applies to."""
     name = (entry.match_attribute if kind == "matchAttribute" else entry.distinct_attribute) or ""
-    numbers = Tokens(gates.list_attributes)
-    plain: dict[int, int] | None = None
+    numbers, plain = values.of(name)
     tokens: dict[int, dict[int, int]] = {}
     errors: dict[int, dict[int, Failure]] = {}
     for index, ask in asks:
         if not applies(entry, ask.request, ask.subrequest):
             continue
-        derivation = Derivation(ask, expressions)
+        derivation = Derivation(ask, values.expressions)
         if derivation.covers(name):
-            tokens[index], errors[index] = _derived(name, derivation, profiles, numbers)
+            tokens[index], errors[index] = _derived(name, derivation, values.profiles, numbers)
         else:
-            plain = _published(name, profiles, numbers) if plain is None else plain
             tokens[index] = plain
-    return Constraint(claim, kind, name, gates.list_attributes, tokens, errors)
+    return Constraint(claim, kind, name, values.sets, tokens, errors)
 
 
 def _published(name: str, profiles: Sequence[Profile], numbers: Tokens) -> dict[int, int]:

@@ -33,6 +33,16 @@ class Judged:
     amounts: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What filters make of all devices of a shape, for asks that are alike: one object for all of them."""
+
+    failures: tuple[Failures, ...]
+    passing: tuple[int, ...]
+    traps: dict[int, Failure]
+    amounts: dict[int, Amounts]
+
+
 class Bench:
     """Where the candidates of asks are judged, each profile once for asks that are alike."""
 
@@ -41,15 +51,14 @@ class Bench:
         self._context = context
         self._alike: dict[bytes, int] = {}
         self._judged: dict[Hashable, Judged] = {}
+        self._sheets: dict[Hashable, Sheet] = {}
 
     def demand(self, ask: Ask, index: int, shape: Shape) -> Demand:
         """Compile an ask, but for its constraints. Raises ``FatalError`` (PRE-7, PRE-8, PRE-10, CEL-6)."""
         mode = ask.spec.allocation_mode
         if mode not in (EXACT_COUNT, ALL):
             raise FatalError("request", _text(ask, f"unsupported count mode {mode}"), claim=ask.claim)
-        alike = self._alike.setdefault(_judged_parts(ask), len(self._alike))
-        devices = zip(shape.profiles, shape.reachable, strict=True)
-        judged = [self._judge(ask, alike, *device, shape) for device in devices]
+        sheet = self._sheet(ask, shape)
         demand = Demand(
             index,
             ask.claim,
@@ -59,10 +68,12 @@ class Bench:
             ask.spec.count or 0,
             mode == ALL,
             ask.admin,
-            failures=tuple(device.failures for device in judged),
+            candidates=sheet.passing,
+            traps=sheet.traps,
+            failures=sheet.failures,
+            amounts=sheet.amounts,
         )
-        demand = self._list_all(demand, ask, shape) if mode == ALL else self._list_candidates(demand)
-        return replace(demand, amounts=_amounts(demand, judged, shape))
+        return self._list_all(demand, ask, shape) if mode == ALL else demand
 
     def is_fatal(self, failure: Failure) -> bool:
         """Tell whether meeting this failure aborts everything; the policy is about expressions only."""
@@ -81,13 +92,30 @@ class Bench:
             self._judged[(ask.own_name, key) if isinstance(result, CapacityError) else key] = judged
         return judged
 
-    def _list_candidates(self, demand: Demand) -> Demand:
+    def _sheet(self, ask: Ask, shape: Shape) -> Sheet:
+        alike = self._alike.setdefault(_judged_parts(ask), len(self._alike)), shape.index
+        sheet = self._sheets.get(alike) or self._sheets.get((ask.own_name, alike))
+        if sheet is None:
+            devices = zip(shape.profiles, shape.reachable, strict=True)
+            judged = [self._judge(ask, alike[0], *device, shape) for device in devices]
+            sheet = self._summary(judged, shape)
+            # Only errors of capacities name the request.
+            named = any(failure.error for failed in sheet.failures for failure in failed)
+            self._sheets[(ask.own_name, alike) if named else alike] = sheet
+        return sheet
+
+    def _summary(self, judged: Sequence[Judged], shape: Shape) -> Sheet:
         """List what passes all filters, and the traps: candidates whose first failure is a fatal error (CEL-7)."""
-        traps = {
-            device: failed[0] for device, failed in enumerate(demand.failures) if failed and self.is_fatal(failed[0])
+        failures = tuple(device.failures for device in judged)
+        traps = {device: failed[0] for device, failed in enumerate(failures) if failed and self.is_fatal(failed[0])}
+        passing = tuple(device for device, failed in enumerate(failures) if not failed or device in traps)
+        rows = shape.capacities.rows
+        amounts = {
+            device: tuple(zip(rows[device], one.amounts, strict=True))
+            for device, one in enumerate(judged)
+            if one.amounts
         }
-        passing = (device for device, failed in enumerate(demand.failures) if not failed or device in traps)
-        return replace(demand, candidates=tuple(passing), traps=traps)
+        return Sheet(failures, passing, traps, amounts)
 
     def _list_all(self, demand: Demand, ask: Ask, shape: Shape) -> Demand:
         """List what All means: everything selectable, whether it can be taken or not (PRE-8, PRE-9).
@@ -105,7 +133,7 @@ class Bench:
             listed += [device for device in devices if self._is_listed(demand, device)]
             first = devices.stop
         barred = frozenset(device for device in listed if demand.failures[device])
-        return replace(demand, count=len(listed), candidates=tuple(listed), barred=barred)
+        return replace(demand, count=len(listed), candidates=tuple(listed), traps={}, barred=barred)
 
     def _is_listed(self, demand: Demand, device: int) -> bool:
         failed = demand.failures[device]
@@ -128,15 +156,6 @@ def _text(ask: Ask, *parts: str | Blank) -> tuple[str | Blank, ...]:
     return ("claim ", Blank.CLAIM, f", request {ask.own_name}: ", *parts)
 
 
-def _amounts(demand: Demand, judged: Sequence[Judged], shape: Shape) -> dict[int, Amounts]:
-    rows = shape.capacities.rows
-    return {
-        device: tuple(zip(rows[device], judged[device].amounts, strict=True))
-        for device in demand.candidates
-        if judged[device].amounts
-    }
-
-
 def constrained(demand: Demand, constraints: Sequence[Constraint], policy: str) -> Demand:
     """Link a demand to the constraints that apply to it, and note candidates without a usable value (CON-3).
 
@@ -144,12 +163,10 @@ def constrained(demand: Demand, constraints: Sequence[Constraint], policy: str) 
     meet it, so that it stays where it is; otherwise the candidate is out.
     """
     own = tuple(number for number, constraint in enumerate(constraints) if demand.index in constraint.tokens)
-    if not own:
-        return demand
+    if all(constraints[number].tokens[demand.index].keys() >= set(demand.candidates) for number in own):
+        return replace(demand, constraints=own)
     found = {device: _valueless(device, demand.index, constraints, own) for device in demand.candidates}
     lacking = {device: extra for device, extra in found.items() if extra}
-    if not lacking:
-        return replace(demand, constraints=own)
     known = enumerate(demand.failures)
     merged = tuple((*failed, *lacking.get(device, ())) for device, failed in known)
     linked = replace(demand, constraints=own, failures=merged)

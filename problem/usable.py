@@ -7,7 +7,7 @@ depend on an error that only this order meets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from .order import draws_anew, giving_pools
 from .records import Constraint, Demand, InUse, Problem, compatible
@@ -21,7 +21,16 @@ def usable(problem: Problem, in_use: InUse) -> tuple[tuple[int, ...], ...]:
     An All demand takes every device of its list or nothing: if one of them is not usable, none is.
     """
     tests = _tests(problem, in_use)
-    return tuple(_usable(demand, tests) for demand in problem.demands)
+    known: dict[Hashable, tuple[int, ...]] = {}
+    found: list[tuple[int, ...]] = []
+    for demand in problem.demands:
+        # Demands that are alike share these objects.
+        values = (id(problem.constraints[number].tokens[demand.index]) for number in demand.constraints)
+        alike = id(demand.candidates), id(demand.amounts), demand.admin, demand.barred, *values
+        if alike not in known:
+            known[alike] = _usable(demand, tests)
+        found.append(known[alike])
+    return tuple(found)
 
 
 def _usable(demand: Demand, tests: tuple[Test, ...]) -> tuple[int, ...]:

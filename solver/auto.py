@@ -12,11 +12,11 @@ from .backtracking import dive
 from .best_engine import BestEngine
 from .decision import Answer, Decision
 from .proofs import witness
-from .search import StepBudgetError
+from .search import BudgetError
 from .stage_values import costless
 
-# Steps that take about as long as building and solving a small model.
-DIVE_STEPS = 2048
+# Devices that a dive may visit: about as long as building and solving a small model takes.
+DIVE_VISITS = 4096
 
 
 class Escalating:
@@ -37,8 +37,8 @@ class Escalating:
         if found is not None:
             return Decision(Answer.NO, certified=True, witness=found)
         try:
-            return dive(problem, in_use, self.counts, deadline, DIVE_STEPS)
-        except StepBudgetError:
+            return dive(problem, in_use, self.counts, deadline, DIVE_VISITS)
+        except BudgetError:
             pass
         from .solving import solve
 
@@ -67,8 +67,8 @@ class Escalating:
 
     def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         try:
-            return dive(problem, in_use, self.counts, deadline, DIVE_STEPS)
-        except StepBudgetError:
+            return dive(problem, in_use, self.counts, deadline, DIVE_VISITS)
+        except BudgetError:
             return Decision(Answer.UNKNOWN)
 
 

@@ -12,7 +12,7 @@ from .search import Search
 def dive(
     problem: Problem, in_use: InUse, counts: Counts, deadline: float | None, budget: int | None = None
 ) -> Decision:
-    """Search for the first solution in order, or through all combinations; ``StepBudgetError`` beyond the budget."""
+    """Search for the first solution in order, or through all combinations; ``BudgetError`` beyond the budget."""
     search = Search(problem, in_use, deadline=deadline, budget=budget)
     try:
         picks = search.run()

@@ -6,18 +6,41 @@ from collections.abc import Callable
 
 from ..problem.demands import KUBE, STRICT
 from .attempts import Engine, Optimizer, Session
-from .auto import Auto
-from .backtracking import Backtracking
-from .cp_sat import CpSat
-from .kube_scheduler import NAME, KubeSchedulerEngine
+
+# Modules are loaded when an engine is made: each brings others with it that the rest can do without.
+
+
+def _auto(session: Session) -> Optimizer:
+    from .auto import Auto
+
+    return Auto(session)
+
+
+def _cp_sat(session: Session) -> Optimizer:
+    from .cp_sat import CpSat
+
+    return CpSat(session)
+
+
+def _backtracking(session: Session) -> Engine:
+    from .backtracking import Backtracking
+
+    return Backtracking(session)
+
+
+def _kube_scheduler(session: Session) -> Engine:
+    from .kube_scheduler import KubeSchedulerEngine
+
+    return KubeSchedulerEngine(session)
+
 
 # They can look for the best answer.
-OPTIMIZERS: dict[str, Callable[[Session], Optimizer]] = {"auto": Auto, "cp-sat": CpSat}
+OPTIMIZERS: dict[str, Callable[[Session], Optimizer]] = {"auto": _auto, "cp-sat": _cp_sat}
 
 ENGINES: dict[str, Callable[[Session], Engine]] = {
     **OPTIMIZERS,
-    "backtracking": Backtracking,
-    NAME: KubeSchedulerEngine,
+    "backtracking": _backtracking,
+    "kube-scheduler": _kube_scheduler,
 }
 
 # They do not replay the order of a search, and so cannot run into the errors on its way.

@@ -20,8 +20,8 @@ from .search_state import State
 CHECK_INTERVAL = 256
 
 
-class StepBudgetError(Exception):
-    """The search has made as many steps as it may, and a few more."""
+class BudgetError(Exception):
+    """The search has visited as many devices as it may, and a few more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Pick:
 class Search:
     """One search. ``steps`` may be read at any time; the rest belongs to the points of the program.
 
-    ``deadline`` is a reading of ``clock``, in seconds, and ``budget`` a number of steps; None: no limit.
+    ``deadline`` is a reading of ``clock``, in seconds, and ``budget`` a number of devices visited; None: no limit.
     """
 
     def __init__(
@@ -48,19 +48,22 @@ class Search:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.steps = 0
+        self.visits = 0
         self.frames: list[Frame] = []
         self.node: Node = program(problem, State(problem, in_use))
         self.plan: Plan | None = None
         self.k = 0
         self._deadline = deadline
         self._budget = budget
+        # A step may visit many devices.
+        self._interval = CHECK_INTERVAL if budget is None else 1
         self._clock = clock
         self._next_check = 0
 
     def run(self) -> tuple[Pick, ...] | None:
         """Return the first solution in search order, or None if there is none.
 
-        Raises ``FatalError`` (CEL-7, SRCH-7, CON-12), ``DeadlineExceededError`` and ``StepBudgetError``.
+        Raises ``FatalError`` (CEL-7, SRCH-7, CON-12), ``DeadlineExceededError`` and ``BudgetError``.
         """
         frames = self.frames
         while True:
@@ -80,9 +83,9 @@ class Search:
         return self.node.start(self) if plan is None else plan.enter(self, self.k)
 
     def _check_limits(self) -> None:
-        if self._budget is not None and self.steps > self._budget:
-            raise StepBudgetError
-        self._next_check = self.steps + CHECK_INTERVAL
+        if self._budget is not None and self.visits > self._budget:
+            raise BudgetError
+        self._next_check = self.steps + self._interval
         if self._deadline is not None and self._clock() >= self._deadline:
             raise DeadlineExceededError("filter operation aborted: the time limit passed")
 

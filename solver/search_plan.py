@@ -146,11 +146,13 @@ class Choice:
         for position in range(self.position, len(self.candidates)):
             device = self.candidates[position]
             if not held[device] & mask and take(device):
+                search.visits += position - self.position
                 self.position = position + 1
                 self.device = device
                 search.k = self.k + 1
                 search.plan = self.plan
                 return None
+        search.visits += len(self.candidates) - self.position
         search.frames.pop()
         return FAILED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from ..problem.records import Demand, InUse, Problem, compatible
@@ -60,17 +60,29 @@ SELECTING = frozenset({"classSelector", "requestSelector"})
 def demand_tables(problem: Problem, in_use: InUse) -> tuple[DemandTable, ...]:
     """Tables of all demands, in order."""
     checks = _Checks(problem, in_use)
-    return tuple(_table(demand, problem, checks) for demand in problem.demands)
+    known: dict[Hashable, tuple[int, tuple[Fallen, ...]]] = {}
+    return tuple(_table(demand, problem, checks, known) for demand in problem.demands)
 
 
-def _table(demand: Demand, problem: Problem, checks: _Checks) -> DemandTable:
-    firsts = Counter(checks.first(demand, device) for device in range(problem.size))
-    fitting = firsts.pop(None, 0)
-    rows = sorted(((count, *key) for key, count in firsts.items() if key), key=lambda row: (-row[0], row[1:]))
-    fallen = tuple(Fallen(filter_, detail, count) for count, filter_, detail in rows)
+def _table(
+    demand: Demand, problem: Problem, checks: _Checks, known: dict[Hashable, tuple[int, tuple[Fallen, ...]]]
+) -> DemandTable:
+    # Demands that are alike share these objects.
+    alike = id(demand.failures), id(demand.amounts), demand.admin
+    if alike not in known:
+        known[alike] = _fallen(demand, problem, checks)
+    fitting, fallen = known[alike]
     # All is never content with nothing (SRCH-6).
     needed = max(demand.count, 1) if demand.all_devices else demand.count
     return DemandTable(demand.claim, demand.request, demand.subrequest, needed, problem.size, fitting, fallen)
+
+
+def _fallen(demand: Demand, problem: Problem, checks: _Checks) -> tuple[int, tuple[Fallen, ...]]:
+    """Count the devices that pass all tests, and those that fall at each."""
+    firsts = Counter(checks.first(demand, device) for device in range(problem.size))
+    fitting = firsts.pop(None, 0)
+    rows = sorted(((count, *key) for key, count in firsts.items() if key), key=lambda row: (-row[0], row[1:]))
+    return fitting, tuple(Fallen(filter_, detail, count) for count, filter_, detail in rows)
 
 
 class _Checks:

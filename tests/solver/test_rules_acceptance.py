@@ -57,7 +57,7 @@ def pod(*claims):
 def ask(*objects, gates=None):
     """The result document of asking the only node, as the scheduler would, expressions' errors included."""
     cluster = drasat.load([*yaml.safe_load_all(HEAD), *objects])
-    return drasat.allocate(cluster, node="n1", feature_gates=gates, cel_errors="kube").to_dict()
+    return drasat.allocate(cluster, node="n1", feature_gates=gates, cel_errors="kube", engine="backtracking").to_dict()
 
 
 def allocations(*objects, gates=None):
