@@ -45,7 +45,7 @@ def _fit(model: AllocationModel, lot: Lot) -> None:
             rows[row].append((model.takes[branch, lot.index], amount))
     for row, terms in rows.items():
         left = problem.capacities.totals[row] - consumed.get(row, 0)
-        guard = model.guard(about_capacity(problem, row, lot.first))
+        guard = model.guard(about_capacity(problem, row))
         if lot.first in problem.shared and left >= 0:
             model.rows.at_most(terms, left, guard)
         else:

@@ -76,7 +76,8 @@ def _equal_claims(model: AllocationModel, constraint: MergedConstraint) -> None:
         if value is not None:
             by_value[value].append(key)
     claims = {value: rows.integer(0, copies) for value in sorted(by_value)}
-    rows.equal([(variable, 1) for variable in claims.values()], copies)
+    # Where requests may be let go (with guards), so may claims; otherwise all of them count.
+    rows.between([(variable, 1) for variable in claims.values()], copies if guard is None else None, copies)
     for value, variable in claims.items():
         for number in constraint.branches:
             _serve(model, model.merged.branches[number], by_value[value], variable, guard)
@@ -85,7 +86,8 @@ def _equal_claims(model: AllocationModel, constraint: MergedConstraint) -> None:
 def _serve(model: AllocationModel, branch: Branch, keys: list[Key], claims: int, guard: int | None) -> None:
     own = [key for key in keys if key[0] == branch.index]
     terms = [(model.takes[key], 1) for key in own]
-    model.rows.equal([*terms, (claims, -branch.count * branch.per_claim)], 0, guard)
+    terms.append((claims, -branch.count * branch.per_claim))
+    model.rows.between(terms, 0 if guard is None else None, 0, guard)
     for key in own:
         if model.collapsed.lots[key[1]].first in model.merged.problem.shared:
             # Each request of these claims may take a shareable device once (DEV-13).

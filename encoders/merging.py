@@ -22,12 +22,19 @@ RESULT_LIMIT = 32
 Candidates = Sequence[tuple[int, ...]]
 
 
-def merge(problem: Problem, in_use: InUse, candidates: Candidates, *, together: bool = True) -> Merged:
+def merge(
+    problem: Problem,
+    in_use: InUse,
+    candidates: Candidates,
+    *,
+    together: bool = True,
+    marks: Sequence[Hashable] | None = None,
+) -> Merged:
     """Merge what is equal; without ``together`` every request stays alone.
 
-    ``candidates`` are the usable devices of each demand.
+    ``candidates`` are the usable devices of each demand; demands with different ``marks`` are never equal.
     """
-    keys = _Keys(problem, candidates)
+    keys = _Keys(problem, candidates, marks)
     alone = not together or bool(giving_pools(problem))
     groups = [(claim,) for claim in range(len(problem.claims))] if alone else list(_equal_claims(problem, keys))
     builder = _Builder(problem, candidates)
@@ -43,9 +50,10 @@ def merge(problem: Problem, in_use: InUse, candidates: Candidates, *, together: 
 class _Keys:
     """What must be equal of two demands that are to be merged."""
 
-    def __init__(self, problem: Problem, candidates: Candidates) -> None:
+    def __init__(self, problem: Problem, candidates: Candidates, marks: Sequence[Hashable] | None) -> None:
         self._problem = problem
         self._candidates = candidates
+        self._marks = marks or (None,) * len(candidates)
         self._first: dict[int, int] = {}
         for number, constraint in enumerate(problem.constraints):
             self._first.setdefault(constraint.claim, number)
@@ -54,13 +62,13 @@ class _Keys:
         demand, candidates = self._problem.demands[number], self._candidates[number]
         amounts = tuple(demand.amounts.get(device) for device in candidates) if demand.amounts else ()
         values = tuple(self._values(demand, constraint, candidates) for constraint in demand.constraints)
-        return demand.count, demand.all_devices, demand.admin, candidates, amounts, values
+        return demand.count, demand.all_devices, demand.admin, candidates, amounts, values, self._marks[number]
 
     def _values(self, demand: Demand, number: int, candidates: Iterable[int]) -> Hashable:
         constraint = self._problem.constraints[number]
         tokens = constraint.tokens[demand.index]
         # Numbers count from the claim's own first entry.
-        return number - self._first[constraint.claim], tuple(tokens[device] for device in candidates)
+        return number - self._first[constraint.claim], tuple(tokens.get(device) for device in candidates)
 
     def request(self, request: Request) -> Hashable:
         return request.listed, tuple(map(self.of, request.demands))

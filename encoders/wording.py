@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..problem.justification import Justification
 from ..problem.messages import Blank
+from ..problem.obstacles import Obstacle
 from ..problem.records import Problem
 from .collapsed import Branch, Merged, MergedConstraint
 
@@ -11,42 +12,63 @@ from .collapsed import Branch, Merged, MergedConstraint
 def about_request(merged: Merged, branch: Branch) -> Justification:
     """Justify that a request must be served at all."""
     request = merged.requests[branch.request]
-    copies = len(branch.demands)
     first = merged.problem.demands[branch.demands[0]]
-    kind = "firstAvailable" if request.listed else "all" if branch.all_devices else "exactCount"
-    needs = "one of its alternatives" if request.listed else "all devices" if branch.all_devices else f"{branch.count}"
-    equal = f" (and {copies - 1} equal)" if copies > 1 else ""
-    return Justification(kind, (f"request {request.name}{equal} needs {needs}",), first.claim)
+    if request.listed:
+        kind, needs = "firstAvailable", " needs one of its alternatives"
+    elif branch.all_devices:
+        kind, needs = "all", f" needs all {_devices(branch.count)} that it selects"
+    else:
+        kind, needs = "exactCount", f" needs {_devices(branch.count)}"
+    each = " each" if branch.copies > 1 else ""
+    message = (f"request {request.name} of claim ", Blank.CLAIM, f"{_equal(branch.copies)}{needs}{each}")
+    return Justification(kind, message, first.claim, subject=request.index)
 
 
 def about_constraint(constraint: MergedConstraint) -> Justification:
     """Justify an entry of ``constraints``, by its number in the claim."""
     record = constraint.record
-    return Justification(
-        record.kind, (f"constraint {constraint.position}, {record.kind} {record.attribute}",), record.claim
-    )
+    equal, entry = _equal(len(constraint.claims)), f"{record.kind} {record.attribute}"
+    message = (f"constraint {constraint.position} of claim ", Blank.CLAIM, f"{equal}, {entry}")
+    return Justification(record.kind, message, record.claim, subject=constraint.position)
 
 
 def about_counter(problem: Problem, row: int) -> Justification:
     """Justify a counter of a pool."""
     counter_set, counter = problem.counters.names[row]
     text = f"counter {counter} of counter set {counter_set}, pool "
-    return Justification("counters", (text, Blank.POOL), pool=problem.counters.pool_of_row[row])
+    return Justification("counters", (text, Blank.POOL), pool=problem.counters.pool_of_row[row], subject=row)
 
 
 def about_groups(problem: Problem, place: int) -> Justification:
     """Justify that devices of a counter set have a compatibility group in common."""
     pool, counter_set = problem.groups.sets[place]
     text = f"compatibility groups of counter set {counter_set}, pool "
-    return Justification("compatibilityGroups", (text, Blank.POOL), pool=pool)
+    return Justification("compatibilityGroups", (text, Blank.POOL), pool=pool, subject=place)
 
 
-def about_capacity(problem: Problem, row: int, device: int) -> Justification:
-    """Justify a capacity of a device."""
-    text = f"capacity {problem.capacities.names[row]} of device "
-    return Justification("capacity", (text, Blank.DEVICE), device=device)
+def about_capacity(problem: Problem, row: int) -> Justification:
+    """Justify a capacity, of all devices that have it: one at a time they would be too many to read."""
+    name = problem.capacities.names[row]
+    return Justification("capacity", (f"capacity {name}",), subject=name)
 
 
 def about_limit(claim: int, most: int) -> Justification:
     """Justify the limit of results."""
-    return Justification("resultLimit", (f"a claim gets at most {most} devices",), claim)
+    return Justification("resultLimit", ("claim ", Blank.CLAIM, f" gets at most {most} devices"), claim)
+
+
+def about_obstacle(merged: Merged, branch: Branch, obstacle: Obstacle) -> Justification:
+    """Justify what keeps devices away from a request whatever else is chosen."""
+    if not obstacle.own:
+        return Justification(obstacle.filter, (obstacle.text,), subject=obstacle)
+    first = merged.problem.demands[branch.demands[0]]
+    message = (f"{obstacle.text} of request {first.label} of claim ", Blank.CLAIM, _equal(branch.copies))
+    return Justification(obstacle.filter, message, first.claim, subject=(branch.index, obstacle))
+
+
+def _devices(count: int) -> str:
+    return "1 device" if count == 1 else f"{count} devices"
+
+
+def _equal(copies: int) -> str:
+    return f" (and {copies - 1} equal)" if copies > 1 else ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ..models.device_taints import untolerated
 from ..models.gates import FeatureGates
+from ..models.taints import DeviceTaint
 from .asks import Ask
 from .capacity import CapacityError, Draw, draw
 from .messages import Blank
@@ -129,11 +130,12 @@ def _taints(candidate: Candidate) -> str | None:
     if not candidate.context.gates.device_taints:
         return None
     taints = untolerated(candidate.profile.device.taints, candidate.ask.spec.tolerations)
-    return ", ".join(_taint_text(taint.key, taint.value, taint.effect) for taint in taints) or None
+    return ", ".join(map(taint_text, taints)) or None
 
 
-def _taint_text(key: str, value: str, effect: str) -> str:
-    return f"{key}={value}:{effect}" if value else f"{key}:{effect}"
+def taint_text(taint: DeviceTaint) -> str:
+    """Write a taint as kubectl does: ``key=value:effect``."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 FILTERS: tuple[Filter, ...] = (

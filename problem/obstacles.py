@@ -1,0 +1,172 @@
+"""Everything that keeps devices away from demands one by one, taken apart so that each part may be let go alone.
+
+For a search a device is a candidate or it is not. To say why nothing fits, every device is a candidate, and each
+selector, taint, claim that holds devices, ... is an obstacle of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..models.device_taints import untolerated
+from ..models.gates import FeatureGates
+from .asks import Ask
+from .capacity import Draw
+from .filters import CONSTRAINT_ATTRIBUTE, drawn, taint_text
+from .records import Amounts, Constraint, Demand, Failure, Problem
+from .selector_table import FailedSelector, SelectorTable
+from .shapes import Shape
+
+# What holds of a device is in its rows (the entries of a claim), or asked anew part by part.
+_ELSEWHERE = frozenset({"classSelector", "requestSelector", "taint", CONSTRAINT_ATTRIBUTE, "derivedAttribute"})
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """One thing that is in the way: the filter's id and what tells it from others.
+
+    ``name`` is the class, taint or claim, ``index`` the number of a selector and ``expression`` its text, ``own`` says
+    that it belongs to the request and to no other one.
+    """
+
+    filter: str
+    name: str = ""
+    index: int = 0
+    expression: str = ""
+    own: bool = False
+
+    @property
+    def text(self) -> str:
+        """Say what it is."""
+        return _TEXTS.get(self.filter, "{0.name}").format(self)
+
+
+_TEXTS = {
+    "classSelector": "selector {0.index} of class {0.name}",
+    "requestSelector": "selector {0.index}",
+    "deviceNode": "devices for other nodes",
+    "taint": "taint {0.name}",
+    "inUse": "devices in use by claim {0.name}",
+    "capacity": "capacity",
+    "bindingConditions": "feature gate DRADeviceBindingConditions is off",
+    "countersFeature": "feature gate DRAPartitionableDevices is off",
+    "groupsFeature": "feature gate DRADeviceCompatibilityGroups is off",
+    "nodeOperations": "skipped node operations",
+}
+
+Found = tuple[Obstacle, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """``of[demand][device]`` are the obstacles; ``details`` say more about the first device that each one stops."""
+
+    of: tuple[tuple[Found, ...], ...]
+    details: dict[tuple[int, Obstacle], str] = field(default_factory=dict)
+
+
+def find_obstacles(
+    problem: Problem,
+    asks: Sequence[Ask],
+    shape: Shape,
+    holders: Mapping[int, Sequence[str]],
+    selectors: SelectorTable,
+    gates: FeatureGates,
+) -> Obstacles:
+    """Take apart what keeps each device from each demand; ``holders`` are the claims that have dedicated devices."""
+    finder = _Finder(shape, holders, selectors, gates)
+    return Obstacles(tuple(finder.of(demand, asks[demand.index]) for demand in problem.demands), finder.details)
+
+
+class _Finder:
+    def __init__(
+        self, shape: Shape, holders: Mapping[int, Sequence[str]], selectors: SelectorTable, gates: FeatureGates
+    ) -> None:
+        self.details: dict[tuple[int, Obstacle], str] = {}
+        self._shape = shape
+        self._holders = holders
+        self._selectors = selectors
+        self._gates = gates
+        # Equal ones are one object: there are many devices and few kinds.
+        self._known: dict[Found, Found] = {}
+
+    def of(self, demand: Demand, ask: Ask) -> tuple[Found, ...]:
+        found = (tuple(self._device(demand, ask, device)) for device in range(len(self._shape.profiles)))
+        return tuple(self._known.setdefault(obstacles, obstacles) for obstacles in found)
+
+    def _device(self, demand: Demand, ask: Ask, device: int) -> Iterator[Obstacle]:
+        profile = self._shape.profiles[device]
+        for selector in self._selectors.failed(ask, profile):
+            yield self._noted(demand, _selector(ask, selector), selector.error)
+        for failure in demand.failures[device]:
+            if failure.filter not in _ELSEWHERE:
+                yield self._noted(demand, _plain(failure), failure.detail)
+        if self._gates.device_taints:
+            taints = untolerated(profile.device.taints, ask.spec.tolerations)
+            yield from dict.fromkeys(Obstacle("taint", taint_text(taint)) for taint in taints)
+        if not ask.admin:
+            yield from (Obstacle("inUse", claim) for claim in self._holders.get(device, ()))
+
+    def _noted(self, demand: Demand, obstacle: Obstacle, detail: str) -> Obstacle:
+        if detail:
+            self.details.setdefault((demand.index, obstacle), detail)
+        return obstacle
+
+
+def _selector(ask: Ask, failed: FailedSelector) -> Obstacle:
+    if failed.filter == "classSelector":
+        return Obstacle(failed.filter, ask.device_class.metadata.name, failed.index, failed.expression)
+    return Obstacle(failed.filter, "", failed.index, failed.expression, own=True)
+
+
+def _plain(failure: Failure) -> Obstacle:
+    return Obstacle(failure.filter, own=failure.filter == "capacity")
+
+
+def opened(problem: Problem, asks: Sequence[Ask], shape: Shape, gates: FeatureGates) -> Problem:
+    """Make every device a candidate of every demand; what they draw of capacities is computed for all.
+
+    What a request for all devices means stays as it is, if it means any: then it takes these. If not, it would take
+    one at least.
+    """
+    demands = tuple(_opened(demand, asks[demand.index], shape, gates) for demand in problem.demands)
+    constraints = tuple(map(_plainest, problem.constraints))
+    return replace(problem, demands=demands, constraints=constraints, fatal_constraints=False)
+
+
+def _plainest(constraint: Constraint) -> Constraint:
+    """Write sets of one member each as scalars, which say the same and let more claims be merged."""
+    tables = constraint.tokens.values()
+    if not constraint.sets or any(bits & (bits - 1) for table in tables for bits in table.values()):
+        return constraint
+    tokens = {
+        demand: {device: bits.bit_length() for device, bits in table.items() if bits}
+        for demand, table in constraint.tokens.items()
+    }
+    return replace(constraint, sets=False, tokens=tokens)
+
+
+def _opened(demand: Demand, ask: Ask, shape: Shape, gates: FeatureGates) -> Demand:
+    listed = demand.all_devices and demand.candidates
+    return replace(
+        demand,
+        count=demand.count if listed or not demand.all_devices else 1,
+        all_devices=bool(listed),
+        candidates=demand.candidates if listed else tuple(range(len(shape.profiles))),
+        traps={},
+        barred=frozenset(),
+        amounts=dict(_amounts(ask, shape, gates)),
+    )
+
+
+def _amounts(ask: Ask, shape: Shape, gates: FeatureGates) -> Iterator[tuple[int, Amounts]]:
+    by_profile: dict[int, tuple[int, ...]] = {}
+    for device, rows in shape.capacities.rows.items():
+        profile = shape.profiles[device]
+        if profile.index not in by_profile:
+            result = drawn(profile, ask, gates)
+            amounts = result.amounts if isinstance(result, Draw) else {}
+            by_profile[profile.index] = tuple(amounts[name].nano for name in sorted(amounts))
+        if by_profile[profile.index]:
+            yield device, tuple(zip(rows, by_profile[profile.index], strict=True))
