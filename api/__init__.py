@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .capacities import CapacityInterrupted, CapacityResult, capacity
     from .comparing import ComparisonResult, compare
     from .functions import allocate, load, validate
     from .models.cluster import Cluster
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 _HOMES = {
     "AllocationInterrupted": ".results",
     "AllocationResult": ".results",
+    "CapacityInterrupted": ".capacities",
+    "CapacityResult": ".capacities",
     "Cluster": ".models.cluster",
     "ComparisonResult": ".comparing",
     "FeatureGates": ".models.gates",
     "InputError": ".models.problems",
     "ValidationResult": ".results",
     "allocate": ".functions",
+    "capacity": ".capacities",
     "compare": ".comparing",
     "load": ".functions",
     "validate": ".functions",
@@ -35,12 +39,15 @@ _HOMES = {
 __all__ = [
     "AllocationInterrupted",
     "AllocationResult",
+    "CapacityInterrupted",
+    "CapacityResult",
     "Cluster",
     "ComparisonResult",
     "FeatureGates",
     "InputError",
     "ValidationResult",
     "allocate",
+    "capacity",
     "compare",
     "load",
     "validate",

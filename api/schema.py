@@ -6,10 +6,11 @@ from typing import Any
 
 import msgspec
 
+from .capacity_documents import CapacityDocument
 from .comparison_documents import ComparisonDocument, SweepDocument
 from .documents import AllocationDocument, ValidationDocument
 
-DOCUMENTS = (AllocationDocument, ValidationDocument, ComparisonDocument, SweepDocument)
+DOCUMENTS = (AllocationDocument, ValidationDocument, ComparisonDocument, SweepDocument, CapacityDocument)
 
 
 def schema() -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from time import monotonic
 
 from ..models.cluster import Cluster
@@ -86,10 +87,11 @@ def capacity(
         survey.answers,
         tuple(survey.shared),
         limit,
+        asked.claims,
         gates,
         STRICT,
         True,
-        engine.counts,
+        replace(engine.counts, devices=cluster.device_count),
         {"search": searched - started, "verify": monotonic() - searched},
     )
     if survey.interrupted:

@@ -29,6 +29,7 @@ class Original:
     kind: str
     namespace: str
     name: str
+    _call: Callable[[ClaimRef], str]
     _make: Callable[[int], Unit]
     _made: list[Unit] = field(default_factory=list)
 
@@ -38,8 +39,10 @@ class Original:
             self._made.append(self._make(len(self._made)))
         return self._made[number]
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}"
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """What the claims of a copy are called in answers: as those of the original are, or would be."""
+        return tuple(f"{self.namespace}/{self._call(ref)}" for ref in self.copy(0).asked)
 
 
 def original(
@@ -94,12 +97,12 @@ def _is_over(pod: Pod) -> bool:
 
 def _of_claim(cluster: Cluster, key: ObjectKey) -> Original:
     claim = cluster.claims[key]
-    return Original(CLAIM, *key, _loose(cluster, key, claim.metadata, claim.spec))
+    return Original(CLAIM, *key, lambda _: key[1], _loose(cluster, key, claim.metadata, claim.spec))
 
 
 def _of_template(cluster: Cluster, key: ObjectKey) -> Original:
     made = cluster.templates[key].spec
-    return Original(TEMPLATE, *key, _loose(cluster, key, made.metadata or ObjectMeta(), made.spec))
+    return Original(TEMPLATE, *key, lambda _: key[1], _loose(cluster, key, made.metadata or ObjectMeta(), made.spec))
 
 
 def _loose(cluster: Cluster, key: ObjectKey, metadata: ObjectMeta, spec: ResourceClaimSpec) -> Callable[[int], Unit]:
@@ -129,7 +132,7 @@ def _of_pod(cluster: Cluster, key: ObjectKey) -> Original:
         copy = Pod(metadata=metadata, spec=spec)
         return Unit(copy, resolver.claims_of(copy), key[0], metadata.name)
 
-    made = Original(POD, *key, make)
+    made = Original(POD, *key, lambda ref: claim_name(key[1], ref.entry), make)
     for ref in made.copy(0).claims:
         if ref.claim is not None and not ref.generated and not ref.allocated and not ref.problem:
             problem = "has no allocation yet; allocate it first"

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ..problem.records import Claim, Constraint, Demand, Problem
 from .search import Pick
 
 
-def repeated(problem: Problem, times: int) -> Problem:
-    """Ask for so many copies of all claims together, copy by copy, each in the order of the claims.
+def side_by_side(problems: Sequence[Problem]) -> Problem:
+    """Ask several questions about one place together, in their order.
 
-    Copies that are placed one after the other can be placed together and the other way round, as long as nothing has
-    admin access: all rules beyond one claim are about what is taken by then, whoever took it. What has admin access
-    is in nobody's way once it is allocated (IN-3), but within one question it is (DEV-1), so that fewer copies may
-    fit together than one after the other. See ``without_admin``.
+    What is placed one after the other can be placed together and the other way round, as long as nothing has admin
+    access: all rules beyond one claim are about what is taken by then, whoever took it. What has admin access is in
+    nobody's way once it is allocated (IN-3), but within one question it is in the way of all that comes later (DEV-1),
+    so that fewer copies may fit together than one after the other. See ``without_admin``.
     """
     claims: list[Claim] = []
     demands: list[Demand] = []
     constraints: list[Constraint] = []
-    for copy in range(times):
-        shift = _Shift(problem, copy)
+    for problem in problems:
+        shift = _Shift(len(claims), len(demands), len(constraints))
         claims += map(shift.claim, problem.claims)
         demands += map(shift.demand, problem.demands)
         constraints += map(shift.constraint, problem.constraints)
-    return replace(problem, claims=tuple(claims), demands=tuple(demands), constraints=tuple(constraints))
+    return replace(problems[0], claims=tuple(claims), demands=tuple(demands), constraints=tuple(constraints))
 
 
 def per_copy(problem: Problem, picks: tuple[Pick, ...], times: int) -> list[tuple[Pick, ...]]:
-    """Tell the picks for a repeated problem apart again: those of each copy, by the numbers of the problem itself."""
+    """Tell the picks for so many copies of a problem apart again, by the numbers of the problem itself."""
     size = len(problem.demands)
     copies: list[list[Pick]] = [[] for _ in range(times)]
     for pick in picks:
@@ -47,7 +47,7 @@ def without_admin(problem: Problem) -> Problem:
     """Leave out the requests with admin access.
 
     Whatever copies fit one after the other fit so too: they take less, hold as much, and every constraint is about
-    fewer devices.
+    fewer devices. The last of them fits as it is: what it takes is in no later one's way.
     """
     demands = {demand.index: place for place, demand in enumerate(_ordinary(problem))}
     covering = [number for number, one in enumerate(problem.constraints) if one.tokens.keys() & demands.keys()]
@@ -73,7 +73,12 @@ def only_free(problem: Problem) -> Problem:
     A copy that is content with them fits as often as one likes: the second takes the same again, draws no counters
     (CTR-3) and no capacity. A copy that is not holds a device alone or some of a capacity, so that the number ends.
     """
-    return replace(problem, demands=tuple(_frugal(problem, demand) for demand in problem.demands))
+    return restricted(problem, lambda demand, device: not _holds(problem, device, demand))
+
+
+def restricted(problem: Problem, allowed: Callable[[Demand, int], bool]) -> Problem:
+    """Leave only devices that are allowed; a request for all devices gets none if one of them is not."""
+    return replace(problem, demands=tuple(_restricted(demand, allowed) for demand in problem.demands))
 
 
 def _ordinary(problem: Problem) -> list[Demand]:
@@ -93,11 +98,11 @@ def _covering(constraint: Constraint, demands: Mapping[int, int]) -> Constraint:
     )
 
 
-def _frugal(problem: Problem, demand: Demand) -> Demand:
-    held = frozenset(device for device in demand.candidates if _holds(problem, device, demand))
+def _restricted(demand: Demand, allowed: Callable[[Demand, int], bool]) -> Demand:
+    others = frozenset(device for device in demand.candidates if not allowed(demand, device))
     if demand.all_devices:
-        return replace(demand, barred=demand.barred | held)
-    return replace(demand, candidates=tuple(device for device in demand.candidates if device not in held))
+        return replace(demand, barred=demand.barred | others)
+    return replace(demand, candidates=tuple(device for device in demand.candidates if device not in others))
 
 
 def _holds(problem: Problem, device: int, demand: Demand) -> bool:
@@ -107,18 +112,18 @@ def _holds(problem: Problem, device: int, demand: Demand) -> bool:
     return device not in problem.shared or any(amount > 0 for _, amount in demand.amounts.get(device, ()))
 
 
+@dataclass(frozen=True, slots=True)
 class _Shift:
-    """Numbers of a copy."""
+    """How far the numbers of a question move when it comes after others."""
 
-    def __init__(self, problem: Problem, copy: int) -> None:
-        self._claims = copy * len(problem.claims)
-        self._demands = copy * len(problem.demands)
-        self._constraints = copy * len(problem.constraints)
+    claims: int
+    demands: int
+    constraints: int
 
     def claim(self, claim: Claim) -> Claim:
         return Claim(
             tuple(
-                replace(request, demands=tuple(number + self._demands for number in request.demands))
+                replace(request, demands=tuple(number + self.demands for number in request.demands))
                 for request in claim.requests
             )
         )
@@ -126,15 +131,15 @@ class _Shift:
     def demand(self, demand: Demand) -> Demand:
         return replace(
             demand,
-            index=demand.index + self._demands,
-            claim=demand.claim + self._claims,
-            constraints=tuple(number + self._constraints for number in demand.constraints),
+            index=demand.index + self.demands,
+            claim=demand.claim + self.claims,
+            constraints=tuple(number + self.constraints for number in demand.constraints),
         )
 
     def constraint(self, constraint: Constraint) -> Constraint:
         return replace(
             constraint,
-            claim=constraint.claim + self._claims,
-            tokens={demand + self._demands: tokens for demand, tokens in constraint.tokens.items()},
-            errors={demand + self._demands: errors for demand, errors in constraint.errors.items()},
+            claim=constraint.claim + self.claims,
+            tokens={demand + self.demands: tokens for demand, tokens in constraint.tokens.items()},
+            errors={demand + self.demands: errors for demand, errors in constraint.errors.items()},
         )

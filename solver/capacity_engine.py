@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from time import monotonic
 
 from ..models.claims import AllocationResult
@@ -22,13 +23,13 @@ from ..problem.records import InUse, Problem
 from ..problem.shapes import NodeView
 from ..problem.usable import usable
 from .attempts import Attempt, Counts, Session
-from .auto import DIVE_STEPS, Escalating
+from .auto import DIVE_VISITS, Escalating
 from .backtracking import dive
 from .capacity_ask import Original
 from .decision import Answer, Decision
 from .node_engine import NodeEngine, names_of
 from .proofs import witness
-from .search import Pick, StepBudgetError
+from .search import BudgetError, Pick
 
 Picks = tuple[Pick, ...]
 
@@ -66,8 +67,8 @@ class InOrder:
         if found is not None:
             return Decision(Answer.NO, certified=True, witness=found)
         try:
-            return dive(problem, in_use, self.counts, deadline, DIVE_STEPS)
-        except StepBudgetError:
+            return dive(problem, in_use, self.counts, deadline, DIVE_VISITS)
+        except BudgetError:
             pass
         from .solving import solve
 
@@ -85,6 +86,7 @@ class CopyEngine(NodeEngine):
         self.joint = Escalating(session.seed)
         # All work is counted together.
         self.joint.counts = decider.counts
+        self._numbers = count()
 
     def scene(self, node: Node, deadline: float | None) -> Scene:
         """Compile the question for a node. Raises ``FatalError``, ``SelectorError`` and ``DeadlineExceededError``."""
@@ -129,8 +131,8 @@ class CopyEngine(NodeEngine):
         in_use = ledger.in_use(scene.view)
         return in_use, (scene.view.shape.index, in_use.key)
 
-    def fill(self, scene: Scene, ledger: Ledger, first: int, most: int, deadline: float | None) -> Filled:
-        """Place copies one after the other, as the scheduler would, and commit them; ``first`` is their number."""
+    def fill(self, scene: Scene, ledger: Ledger, most: int, deadline: float | None) -> Filled:
+        """Place copies one after the other, as the scheduler would, and commit them."""
         copies: list[Picks] = []
         try:
             while len(copies) < most:
@@ -138,14 +140,14 @@ class CopyEngine(NodeEngine):
                 if decision.answer is not Answer.YES:
                     return Filled(tuple(copies), decision.answer is Answer.NO)
                 copies.append(decision.picks)
-                self.commit(scene, ledger, first + len(copies) - 1, decision.picks)
+                self.commit(scene, ledger, decision.picks)
         except DeadlineExceededError:
             return Filled(tuple(copies), False)
         return Filled(tuple(copies), True)
 
-    def commit(self, scene: Scene, ledger: Ledger, number: int, picks: Picks) -> None:
-        """Enter what a copy takes into a ledger."""
-        unit = self.asked.copy(number)
+    def commit(self, scene: Scene, ledger: Ledger, picks: Picks) -> None:
+        """Enter what a copy, one that is in no ledger yet, takes into a ledger."""
+        unit = self.asked.copy(next(self._numbers))
         ledger.commit(zip((ref.key for ref in unit.asked), self.build(scene, unit, picks), strict=True))
 
     def build(self, scene: Scene, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
@@ -159,9 +161,9 @@ class CopyEngine(NodeEngine):
         names = names_of(claims, scene.view)
         return names.fill(found.message, claim=found.claim, device=found.device, pool=found.pool)
 
-    def one_more(self, node: Node, ledger: Ledger, number: int, deadline: float | None) -> Attempt:
+    def one_more(self, node: Node, ledger: Ledger, deadline: float | None) -> Attempt:
         """Try one more copy, for the reasons why it does not fit."""
-        claims = [ref.claim for ref in self.asked.copy(number).asked if ref.claim is not None]
+        claims = [ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None]
         return self.attempt(node, claims, ledger, deadline)
 
     def _question(self, deadline: float | None) -> Question:

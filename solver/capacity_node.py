@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from ..models.core import Node
 from ..problem.in_use import Ledger
-from ..problem.messages import claim_text
 from .attempts import Attempt, Ending
-from .capacity_engine import CopyEngine, Picks, Scene, slice_of
+from .capacity_engine import CopyEngine, Filled, Picks, Scene, slice_of
 from .capacity_outcome import NodeRoom, Room
 from .capacity_search import Most, Together, most
 from .decision import Answer
@@ -31,18 +30,24 @@ def measure(
     engine: CopyEngine, node: Node, scene: Scene, ledger: Ledger, limit: int, deadline: float | None
 ) -> Measured:
     """Find how many copies fit on the node beside what the ledger, which is not changed, says is in use."""
-    in_use, _ = engine.state(scene, ledger)
-    together = Together(scene.problem, in_use, engine.joint)
-    endless = together.endless(slice_of(deadline, 4))
+    endless = Together(scene.problem, ledger.in_use(scene.view), engine.joint).endless(slice_of(deadline, 4))
     if endless.answer is Answer.YES:
         return Measured(_told(node, Room(unbounded=True), [_ENDLESS]), (endless.picks, endless.picks))
-    first = engine.fill(scene, Ledger(ledger.usage), 0, limit, slice_of(deadline, 3))
-    found = most(together, first.copies, limit, deadline)
+    first, found = count_copies(engine, scene, ledger, limit, deadline)
     room = Room(len(found.copies), found.bound, len(first.copies) if first.decided else None)
     if room.fits >= limit and not room.proven:
         text = f"{limit} copies fit, which is as far as counting goes"
         return Measured(_told(node, room, [Reason("limit", "", text)]), found.copies)
     return Measured(_explained(engine, node, scene, ledger, room, found, deadline), found.copies)
+
+
+def count_copies(
+    engine: CopyEngine, scene: Scene, ledger: Ledger, limit: int, deadline: float | None
+) -> tuple[Filled, Most]:
+    """Find what first fit reaches, and then how many copies fit, where the number is finite."""
+    first = engine.fill(scene, Ledger(ledger.usage), limit, slice_of(deadline, 3))
+    together = Together(scene.problem, ledger.in_use(scene.view), engine.joint)
+    return first, most(together, first.copies, limit, deadline)
 
 
 def _told(node: Node, room: Room, reasons: Sequence[Reason]) -> NodeRoom:
@@ -54,12 +59,12 @@ def _explained(
 ) -> NodeRoom:
     """Try one more copy beside those that fit, for the reasons why it does not."""
     full = Ledger(ledger.usage)
-    for number, picks in enumerate(found.copies):
-        engine.commit(scene, full, number, picks)
-    attempt = engine.one_more(node, full, room.fits, deadline)
+    for picks in found.copies:
+        engine.commit(scene, full, picks)
+    attempt = engine.one_more(node, full, deadline)
     answer = failed(engine, node, attempt, room)
     if not room.proven:
-        reasons = (Reason("timeLimit", "", "not decided within the limit whether more fit"), *answer.reasons)
+        reasons = (Reason("undecided", "", "it is not decided whether more fit"), *answer.reasons)
         return replace(answer, reasons=reasons)
     against = found.refuted
     proof = engine.tell(scene, against.witness, room.fits + 1) if against and against.witness else ""
@@ -68,7 +73,7 @@ def _explained(
 
 def failed(engine: CopyEngine, node: Node, attempt: Attempt, room: Room) -> NodeRoom:
     """Say why an attempt at one more copy failed."""
-    names = [claim_text(ref.key) for ref in engine.asked.copy(room.fits).asked]
+    names = engine.asked.claims
     if attempt.ending is Ending.ALLOCATED:
         return _told(node, room, [])
     if attempt.ending is Ending.FATAL or attempt.error:

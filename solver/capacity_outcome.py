@@ -34,7 +34,7 @@ class NodeRoom:
     """Equal nodes with the room on each of them alone, and what stops the next copy.
 
     ``proof`` says why no more than the bound fit, where counting is enough; ``certified``: the bound does not rest on
-    one run of a solver alone. ``claims`` are the names that the tables count.
+    one run of a solver alone.
     """
 
     nodes: tuple[str, ...]
@@ -57,7 +57,8 @@ class SharedRoom:
 class CapacityOutcome:
     """The answer to one call of ``capacity``; ``kind``, ``namespace`` and ``name`` are of what was copied.
 
-    ``limit`` is the number of copies on one node at which counting ends.
+    ``limit`` is the number of copies on one node at which counting ends, ``claims`` are what tables call the claims of
+    a copy.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class CapacityOutcome:
     nodes: tuple[NodeRoom, ...]
     shared: tuple[SharedRoom, ...]
     limit: int
+    claims: tuple[str, ...]
     gates: FeatureGates
     cel_errors: str
     verified: bool = False

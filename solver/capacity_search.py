@@ -15,7 +15,7 @@ from ..problem.outcomes import DeadlineExceededError
 from ..problem.records import InUse, Problem
 from ..problem.usable import usable
 from .auto import Escalating
-from .capacity_copies import has_admin, only_free, per_copy, repeated, without_admin
+from .capacity_copies import has_admin, only_free, per_copy, side_by_side, without_admin
 from .capacity_engine import Picks, slice_of
 from .decision import Answer, Decision
 from .proofs import witness
@@ -42,11 +42,13 @@ class Together:
         self._problem = problem
         self._in_use = in_use
         self._decider = decider
-        # What must fit at least, if as many copies are to fit one after the other.
-        self._least = without_admin(problem) if has_admin(problem) else problem
-        self._candidates = usable(self._least, in_use)
-        # Picks with admin access that make room for later ones are nothing that a count of copies can tell.
-        self._opaque = has_admin(problem) and bool(giving_pools(problem))
+        self._candidates = usable(problem, in_use)
+        self._admin = has_admin(problem)
+        # What copies before the last must fit at least, if they are to fit one after the other.
+        self._least = without_admin(problem) if self._admin else problem
+        self._least_candidates = usable(self._least, in_use)
+        # Picks with admin access that make room for later ones are nothing that copies together can tell.
+        self._opaque = self._admin and bool(giving_pools(problem))
 
     def endless(self, deadline: float | None) -> Decision:
         """Decide whether any number of copies fits; a yes has the picks of each."""
@@ -54,19 +56,23 @@ class Together:
 
     def decide(self, copies: int, deadline: float | None) -> Decision:
         """Decide whether so many copies fit; a yes has the picks of all of them."""
-        if self._opaque:
+        if copies > 1 and self._opaque:
             return _UNDECIDED
-        decision = self._decide(repeated(self._least, copies), deadline)
-        if decision.answer is not Answer.YES or self._least is self._problem:
+        decision = self._decide(self._at_least(copies), deadline)
+        if decision.answer is not Answer.YES or copies == 1 or not self._admin:
             return decision
-        together = self._decide(repeated(self._problem, copies), deadline)
+        together = self._decide(side_by_side([self._problem] * copies), deadline)
         return together if together.answer is Answer.YES else _UNDECIDED
 
     def witness(self, copies: int) -> Justification | None:
         """Return a proof by counting that so many copies do not fit."""
-        if self._opaque:
+        if copies > 1 and self._opaque:
             return None
-        return witness(repeated(self._least, copies), self._in_use, self._candidates * copies)
+        candidates = (*self._least_candidates * (copies - 1), *self._candidates)
+        return witness(self._at_least(copies), self._in_use, candidates)
+
+    def _at_least(self, copies: int) -> Problem:
+        return side_by_side([*[self._least] * (copies - 1), self._problem])
 
     def tell_apart(self, picks: Picks, copies: int) -> list[Picks]:
         """Return the picks of each copy."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ..models.core import Node
 from ..problem.in_use import Ledger
+from ..problem.order import giving_pools
 from ..problem.outcomes import DeadlineExceededError, FatalError
+from .capacity_copies import restricted
 from .capacity_engine import CopyEngine, Picks, Scene, slice_of
-from .capacity_node import Measured, measure
+from .capacity_node import Measured, count_copies
 from .capacity_outcome import Room, added
 from .capacity_search import Together, ceiling
 
@@ -66,7 +69,9 @@ def share(
     firsts, first_fit = _in_turn(engine, distinct, ledger, limit, slice_of(deadline, 4))
     best = [*_each_at_best(engine, distinct, ledger, limit, slice_of(deadline, 3))]
     placed = max(best, firsts, key=len)
-    bound = _bound(engine, distinct, ledger, len(placed), alone.bound, deadline)
+    # A copy on one node that gives counters back may make room on another, which neither has alone.
+    giving = any(giving_pools(place.scene.problem) for place in distinct)
+    bound = None if giving else _bound(engine, distinct, ledger, len(placed), alone.bound, deadline)
     return Room(len(placed), bound, first_fit), placed
 
 
@@ -76,7 +81,7 @@ def _in_turn(
     """Fill node after node as the scheduler would; the number is None where that was not decided."""
     running, placed, decided = Ledger(ledger.usage), list[Placed](), True
     for number, place in enumerate(places):
-        filled = engine.fill(place.scene, running, len(placed), limit, slice_of(deadline, len(places) - number))
+        filled = engine.fill(place.scene, running, limit, slice_of(deadline, len(places) - number))
         placed += [(place, picks) for picks in filled.copies]
         decided = decided and filled.decided
     return placed, len(placed) if decided else None
@@ -85,14 +90,26 @@ def _in_turn(
 def _each_at_best(
     engine: CopyEngine, places: Sequence[Place], ledger: Ledger, limit: int, deadline: float | None
 ) -> Iterator[Placed]:
-    """Fill node after node with as many copies as fit there beside those before."""
-    running, placed = Ledger(ledger.usage), 0
-    for number, place in enumerate(places):
-        until = slice_of(deadline, len(places) - number)
-        for picks in measure(engine, place.node, place.scene, running, limit, until).copies:
-            engine.commit(place.scene, running, placed, picks)
-            placed += 1
+    """Fill node after node with as many copies as fit beside those before: first with what only this node reaches."""
+    running = Ledger(ledger.usage)
+    reached = Counter(key for place in places for key in place.keys)
+    turns = [(place, scene) for scenes in (_own, _whole) for place in places for scene in (scenes(place, reached),)]
+    for number, (place, scene) in enumerate(turns):
+        until = slice_of(deadline, len(turns) - number)
+        for picks in count_copies(engine, scene, running, limit, until)[1].copies:
+            engine.commit(place.scene, running, picks)
             yield place, picks
+
+
+def _own(place: Place, reached: Mapping[Hashable, int]) -> Scene:
+    """Return the question about those devices that no other of these nodes reaches."""
+    devices = place.scene.view.devices
+    problem = restricted(place.scene.problem, lambda _, device: reached[devices[device].id] < 2)
+    return replace(place.scene, problem=problem)
+
+
+def _whole(place: Place, _reached: Mapping[Hashable, int]) -> Scene:
+    return place.scene
 
 
 def _bound(

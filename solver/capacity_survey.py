@@ -9,6 +9,7 @@ from ..models.cluster import Cluster
 from ..models.core import Node
 from ..models.selection import SelectorError
 from ..problem.in_use import Ledger
+from ..problem.order import giving_pools
 from ..problem.outcomes import DeadlineExceededError, FatalError
 from .capacity_engine import CopyEngine, Scene, slice_of
 from .capacity_node import Measured, failed, measure
@@ -57,7 +58,8 @@ class Survey:
         classes = self._classes(list(self._suitable(nodes)))
         measured = list(self._measured(classes))
         places = [place for one, alone in measured for place in self._places(one, alone)]
-        by_name = {place.node.metadata.name: place for place in places}
+        found = {place.node.metadata.name: place for place in places}
+        by_name = {name: found[name] for node in nodes if (name := node.metadata.name) in found}
         for group in linked({name: place.keys for name, place in by_name.items()}):
             self._join([by_name[name] for name in group])
 
@@ -112,7 +114,7 @@ class Survey:
         return list(classes.values())
 
     def _error(self, node: Node) -> NodeRoom:
-        attempt = self._engine.one_more(node, self._ledger, 0, self._deadline)
+        attempt = self._engine.one_more(node, self._ledger, self._deadline)
         return failed(self._engine, node, attempt, NOWHERE)
 
     def _measured(self, classes: Sequence[_Class]) -> Iterator[tuple[_Class, Measured]]:
@@ -138,9 +140,11 @@ class Survey:
 
     def _places(self, one: _Class, alone: Measured) -> Iterator[Place]:
         """Yield nodes with what copies may take there: nothing where it is known that none fits."""
-        in_use, same = self._engine.state(one.nodes[0][1], self._ledger)
+        first = one.nodes[0][1]
+        in_use, same = self._engine.state(first, self._ledger)
+        fits = alone.answer.room.bound != 0 or bool(giving_pools(first.problem))
         for node, scene in one.nodes:
-            keys = self._engine.keys(scene, in_use) if alone.answer.room.bound != 0 else ()
+            keys = self._engine.keys(scene, in_use) if fits else ()
             yield Place(node, scene, alone, keys, (same, keys))
 
     def _join(self, places: Sequence[Place]) -> None:
