@@ -47,7 +47,7 @@ class Measured:
     @property
     def told(self) -> str:
         """The time of the search, or that there was no answer."""
-        return f"none after {duration(self.search)}" if self.outcome == UNKNOWN else duration(self.search)
+        return "none in time" if self.outcome == UNKNOWN else duration(self.search)
 
 
 def measure(cluster: Cluster, engine: str, limit: float = LIMIT, repeats: int = REPEATS) -> Measured:
