@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 
-from ..encoders.stages.table import stages_named
+from ..encoders.stages.stage import Stage
 from ..models.cluster import Cluster
 from ..models.collector import young_only
 from ..models.gates import FeatureGates
@@ -87,7 +87,7 @@ def allocate(
     """
     if cel_errors not in POLICIES:
         raise ValueError(f"unknown policy {cel_errors!r} for CEL errors, known are: {', '.join(POLICIES)}")
-    stages = stages_named(objective)
+    stages = stages_of(objective)
     name = check_optimizer(engine) if stages else check_engine(engine)
     policy = effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
@@ -114,6 +114,16 @@ def allocate(
     if interrupted:
         raise AllocationInterrupted(answer)
     return answer
+
+
+def stages_of(objective: str | Sequence[str]) -> tuple[Stage, ...]:
+    """Find the stages of an objective. Raises ``ValueError``."""
+    if not objective:
+        return ()
+    # Most questions have none.
+    from ..encoders.stages.table import stages_named
+
+    return stages_named(objective)
 
 
 def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:

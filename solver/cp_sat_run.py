@@ -136,8 +136,10 @@ def run(rows: Rows, limits: Limits, configuration: Configuration = USUAL, watch:
             if watch and progress and thread.is_alive():
                 watch(progress.best, progress.bound)
     except KeyboardInterrupt:
-        solver.stop_search()
-        thread.join()
+        while thread.is_alive():
+            # A search that has not begun yet cannot be stopped.
+            solver.stop_search()
+            thread.join(_PATIENCE / 10)
         raise RunInterrupted(_found(rows, solver)) from None
     return _found(rows, solver)
 

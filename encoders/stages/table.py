@@ -16,8 +16,6 @@ STAGES: dict[str, Stage] = {stage.id: stage for stage in (PREFERENCE, SOFT, FRAG
 
 def stages_named(names: str | Iterable[str]) -> tuple[Stage, ...]:
     """Find stages by name; a string holds several, separated by commas. Raises ``ValueError``, one line."""
-    if not names:
-        return ()
     parts = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     for number, name in enumerate(parts):
         if name not in STAGES:

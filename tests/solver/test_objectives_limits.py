@@ -1,0 +1,204 @@
+"""Limits and interrupts with an objective: the best answer so far counts, with bounds that hold."""
+
+import pytest
+from dra_build import claim, device, device_class, match, node, pool, want
+
+from drasat.encoders.stages.table import STAGES, stages_named
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.problem.in_use import Ledger
+from drasat.solver import cp_sat_run, staging
+from drasat.solver.allocate import allocate
+from drasat.solver.attempts import Ending, Session
+from drasat.solver.auto import Auto
+from drasat.solver.cp_sat import CpSat
+from drasat.solver.outcome import ALLOCATED, UNKNOWN, AllocationInterrupted
+
+GATES = FeatureGates.all_on()
+NODES = ("n1", "n2", "n3")
+
+
+def supply(name, sizes=(40, 5, 20, 10)):
+    """Devices of these sizes, two on each root."""
+    members = (
+        device(f"{name}-{number}", capacity={"memory": f"{size}Gi"}, root=str(number // 2))
+        for number, size in enumerate(sizes)
+    )
+    return pool(*members, name=name, node_name=name)
+
+
+def cluster(*claims, nodes=NODES):
+    return Cluster.of([device_class(), *map(node, nodes), *map(supply, nodes), *claims])
+
+
+def pairs(*names):
+    return [claim(want(count=2), name=name, constraints=[match("d.x/root")]) for name in names]
+
+
+def best(engine, stages, work, there=None):
+    """An attempt on the first node, and what the same attempt comes to without a limit."""
+    there = there or cluster(*pairs("one"))
+    worker = engine(Session(there, GATES, "strict", 0, stages_named(stages)))
+    return worker.best(there.node("n1"), [*there.claims.values()], Ledger(there.usage(GATES)), None, work)
+
+
+@pytest.mark.parametrize("stages", [[stage] for stage in STAGES] + [["fragmentation", "compact"]], ids=",".join)
+def test_without_any_work_the_first_answer_is_the_best_so_far(stages):
+    cut, whole = best(Auto, stages, 0.0), best(Auto, stages, None)
+    assert cut.ending is whole.ending is Ending.ALLOCATED
+    for one in cut.objective:
+        assert 0 <= one.bound <= one.value
+    # Only what the answer is worth is told, not what a model left open happens to say.
+    assert cut.objective[0].value >= whole.objective[0].value
+    assert all(one.proven for one in whole.objective)
+
+
+def test_what_was_not_proven_is_said():
+    cut = best(Auto, ["fragmentation"], 0.0)
+    assert (cut.objective[0].proven, cut.objective[0].bound) == (False, 0)
+
+
+def test_without_any_work_and_any_dive_nothing_is_known():
+    assert best(CpSat, ["fragmentation"], 0.0).ending is Ending.UNKNOWN
+
+
+def test_the_time_limit_leaves_what_was_not_tried_undecided():
+    found = allocate(cluster(*pairs("one", "two")), objective="fragmentation", time_limit=1e-6)
+    assert {unit.outcome for unit in found.units} == {UNKNOWN}
+
+
+def test_a_node_that_was_not_asked_could_be_better(monkeypatch):
+    """The limit passes while the second node is compiled: the first node's answer stays, and nothing is proven."""
+    from drasat.problem.compile import Compiler
+    from drasat.problem.outcomes import DeadlineExceededError
+
+    asked = []
+
+    def problem(self, question, shape):
+        asked.append(shape)
+        if len(asked) > 1:
+            raise DeadlineExceededError("over")
+        return compiled(self, question, shape)
+
+    compiled = Compiler.problem
+    monkeypatch.setattr(Compiler, "problem", problem)
+    (unit,) = allocate(cluster(*pairs("one")), objective="fragmentation").units
+    assert (unit.outcome, unit.node) == (ALLOCATED, "n1")
+    assert (unit.objective[0].proven, unit.objective[0].bound) == (False, 0)
+
+
+class Interrupting:
+    """Stands for the solver and is interrupted at the run of this number; ``found`` is what it had by then."""
+
+    def __init__(self, at, *, empty):
+        self.at = at
+        self.empty = empty
+        self.runs = 0
+
+    def __call__(self, rows, limits, configuration=cp_sat_run.USUAL, watch=None):
+        found = cp_sat_run.run(rows, limits, configuration, watch)
+        self.runs += configuration is cp_sat_run.USUAL
+        if self.runs == self.at and configuration is cp_sat_run.USUAL:
+            raise cp_sat_run.RunInterrupted(cp_sat_run.Found(cp_sat_run.Status.UNKNOWN) if self.empty else found)
+        return found
+
+
+@pytest.mark.parametrize("empty", [True, False], ids=["before-a-better-one", "after-a-better-one"])
+def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkeypatch, empty):
+    monkeypatch.setattr(staging, "run", Interrupting(1, empty=empty))
+    with pytest.raises(AllocationInterrupted) as interrupt:
+        allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
+    first, second = interrupt.value.answer.units
+    assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
+    assert [reason.id for reason in second.reasons] == ["interrupted"]
+    assert [one.stage for one in first.objective] == ["fragmentation", "compact"]
+    # Two more nodes were not asked, so that nothing is proven.
+    assert all(one.bound <= one.value and not one.proven for one in first.objective)
+    assert interrupt.value.answer.verified
+
+
+def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(monkeypatch):
+    supplies = [supply(name, sizes) for name, sizes in zip(NODES, SIZES, strict=True)]
+    there = Cluster.of([device_class(), *map(node, NODES), *supplies, *pairs("one")])
+    monkeypatch.setattr(staging, "run", Interrupting(3, empty=True))
+    with pytest.raises(AllocationInterrupted) as interrupt:
+        allocate(there, objective="fragmentation")
+    (unit,) = interrupt.value.answer.units
+    assert (unit.outcome, unit.node) == (ALLOCATED, "n2")
+    assert not unit.objective[0].proven
+
+
+SIZES = ((40, 40, 20, 20), (5, 5, 10, 10), (40, 20, 20, 40))
+
+
+def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before(monkeypatch):
+    from drasat.problem.compile import Compiler
+
+    def question(self, claims):
+        raise KeyboardInterrupt
+
+    def best_then_interrupt(self, *args):
+        made = original(self, *args)
+        monkeypatch.setattr(Compiler, "question", question)
+        return made
+
+    original = Auto.best
+    monkeypatch.setattr(Auto, "best", best_then_interrupt)
+    with pytest.raises(AllocationInterrupted) as interrupt:
+        allocate(cluster(*pairs("one", "two")), objective="compact")
+    first, second = interrupt.value.answer.units
+    assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
+
+
+def test_a_run_that_is_interrupted_hands_over_what_it_found(monkeypatch):
+    """Ctrl-C reaches the main thread while it waits for the solver."""
+    from drasat.encoders.rows import Rows
+
+    monkeypatch.setattr(cp_sat_run, "_PATIENCE", 0.01)
+    rows = Rows()
+    places = [[rows.boolean() for _ in range(30)] for _ in range(31)]
+    for bird in places:
+        rows.at_most([(hole, -1) for hole in bird], -1)
+    late = [rows.boolean() for _ in range(30)]
+    for hole in range(30):
+        rows.at_most([*((bird[hole], 1) for bird in places), (late[hole], -31)], 1)
+    rows.minimize([(one, number + 7) for number, one in enumerate(late)])
+
+    def interrupt(_value, _bound):
+        raise KeyboardInterrupt
+
+    with pytest.raises(cp_sat_run.RunInterrupted) as stopped:
+        cp_sat_run.run(rows, cp_sat_run.Limits(work=30.0), watch=interrupt)
+    found = stopped.value.found
+    assert found.status in (cp_sat_run.Status.FEASIBLE, cp_sat_run.Status.UNKNOWN)
+
+
+def test_the_same_question_has_the_same_answer():
+    asking = {"objective": "fragmentation,compact", "seed": 3}
+    answers = [allocate(cluster(*pairs("one", "two", "three")), **asking).units for _ in range(3)]
+    told = [
+        [(unit.node, unit.objective, [made for _, made in unit.allocations]) for unit in answer] for answer in answers
+    ]
+    assert told[0] == told[1] == told[2]
+
+
+def test_equal_nodes_are_asked_once(monkeypatch):
+    runs = Interrupting(-1, empty=True)
+    monkeypatch.setattr(staging, "run", runs)
+    allocate(cluster(*pairs("one")), objective="fragmentation")
+    once = runs.runs
+    runs.runs = 0
+    allocate(cluster(*pairs("one"), nodes=("n1",)), objective="fragmentation")
+    assert runs.runs == once == 1
+
+
+def test_progress_names_the_stage(monkeypatch):
+    monkeypatch.setattr(cp_sat_run, "_PATIENCE", 0.0)
+    told = []
+    allocate(
+        cluster(*pairs("one")),
+        objective="fragmentation,compact",
+        watch=lambda stage, value, bound: told.append((stage, value, bound)),
+    )
+    assert {stage for stage, _, _ in told} <= {"existence", "fragmentation", "compact"}
+    assert "fragmentation" in {stage for stage, _, _ in told}

@@ -1,0 +1,99 @@
+"""The one lexicographic loop: parts in order, bounds, coefficients."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from drasat.encoders.rows import CoefficientError, Rows
+from drasat.solver import staging
+from drasat.solver.attempts import Counts
+from drasat.solver.cp_sat_run import Limits, Status, run
+from drasat.solver.staging import Staging
+
+
+def rows_with(*bounds, least):
+    """Variables with these bounds whose sum is at least something."""
+    rows = Rows()
+    variables = [rows.integer(0, most) for most in bounds]
+    rows.between([(variable, 1) for variable in variables], least, None)
+    return rows, variables
+
+
+def staged(rows, *parts, limits=None, counts=None):
+    """Run the parts from any solution, on a model that is nothing but rows."""
+    rows.minimize([])
+    found = run(rows, Limits())
+    takes = {(0, variable): variable for variable in range(rows.variables)}
+    one = Staging(SimpleNamespace(rows=rows, takes=takes, choices=[]), found, limits or Limits(), counts or Counts())
+    one.run(parts)
+    return one
+
+
+def test_later_parts_keep_what_earlier_ones_reached():
+    rows, (x, y, z) = rows_with(5, 5, 5, least=7)
+    done = staged(rows, [(x, 1)], [(y, 1), (z, 2)])
+    assert [(part.value, part.bound) for part in done.reached] == [(0, 0), (9, 9)]
+    assert [done.found.values[one] for one in (x, y, z)] == [0, 5, 2]
+
+
+def test_the_order_of_parts_decides():
+    values = []
+    for turn in (1, -1):
+        rows, (x, y) = rows_with(5, 5, least=6)
+        done = staged(rows, *([[(x, 1)], [(y, 1)]][::turn]))
+        values.append([part.value for part in done.reached])
+    assert values == [[1, 5], [1, 5]]
+
+
+def test_an_empty_part_costs_nothing():
+    rows, _ = rows_with(3, least=1)
+    assert [(part.value, part.bound) for part in staged(rows, []).reached] == [(0, 0)]
+
+
+def test_coefficients_are_divided_by_what_they_have_in_common():
+    """80 GiB in bytes is beyond what the solver is asked with, but here it is the unit."""
+    giant = 80 << 30
+    rows, (x, y) = rows_with(1, 1, least=1)
+    (part,) = staged(rows, [(x, 2 * giant), (y, giant)]).reached
+    assert (part.value, part.bound) == (giant, giant)
+
+
+def test_coefficients_that_are_too_large_are_refused():
+    rows, (x, y) = rows_with(1, 1, least=2)
+    with pytest.raises(CoefficientError, match="too large"):
+        staged(rows, [(x, (80 << 30) + 1), (y, 80 << 30)])
+
+
+def test_each_part_may_do_its_share_of_the_work_that_is_left(monkeypatch):
+    shares = []
+
+    def spending(rows, limits, *others):
+        if limits.work is not None:
+            shares.append(limits.work)
+        found = run(rows, Limits(), *others)
+        return (
+            found
+            if limits.work is None
+            else SimpleNamespace(**{name: getattr(found, name) for name in FIELDS}, work=1.0)
+        )
+
+    monkeypatch.setattr(staging, "run", spending)
+    rows, (x, y, z) = rows_with(5, 5, 5, least=14)
+    counts = Counts()
+    staged(rows, [(x, 1)], [(y, 1)], [(z, 1)], limits=Limits(work=9.0), counts=counts)
+    assert shares == [3.0, 4.0, 7.0]
+    assert counts.work == 3.0
+
+
+def test_what_could_not_be_improved_in_time_has_its_true_value():
+    """Without work the literal that a solution leaves true for nothing is settled all the same."""
+    rows, (x, y) = rows_with(1, 1, least=1)
+    idle = rows.boolean()
+    rows.equal([(x, 1), (y, 1)], 1)
+    found = run(rows, Limits())
+    values = [*found.values]
+    values[idle] = 1
+    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[])
+    cut = Staging(model, SimpleNamespace(status=Status.FEASIBLE, values=tuple(values)), Limits(work=0.0), Counts())
+    cut.run([[(idle, 1), (x, 1), (y, 1)]])
+    assert [(part.value, part.bound, part.proven) for part in cut.reached] == [(1, 0, False)]
