@@ -1,5 +1,6 @@
 """The one lexicographic loop: parts in order, bounds, coefficients."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -71,11 +72,7 @@ def test_each_part_may_do_its_share_of_the_work_that_is_left(monkeypatch):
         if limits.work is not None:
             shares.append(limits.work)
         found = run(rows, Limits(), *others)
-        return (
-            found
-            if limits.work is None
-            else SimpleNamespace(**{name: getattr(found, name) for name in FIELDS}, work=1.0)
-        )
+        return found if limits.work is None else replace(found, work=1.0)
 
     monkeypatch.setattr(staging, "run", spending)
     rows, (x, y, z) = rows_with(5, 5, 5, least=14)
