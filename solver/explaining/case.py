@@ -10,19 +10,22 @@ from ...encoders.eligibility import eligibility
 from ...encoders.lots import collapse
 from ...encoders.merging import merge
 from ...encoders.model import AllocationModel, build
+from ...encoders.rows import CoefficientError
 from ...models.claims import ResourceClaim
 from ...models.core import Node
 from ...problem.asks import Ask
-from ...problem.compile import Compiler
+from ...problem.compile import Compiler, Question
 from ...problem.expressions import CelExpressions
 from ...problem.in_use import Ledger
 from ...problem.messages import Names, claim_text
 from ...problem.obstacles import Obstacles, find_obstacles, opened
+from ...problem.outcomes import FatalError
 from ...problem.records import InUse, Problem
 from ...problem.selector_table import SelectorTable
 from ...problem.shapes import NodeView, Views
 from ..attempts import Session
 from ..node_engine import names_of
+from ..outcome import Reason
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +45,14 @@ class Case:
     def names(self) -> Names:
         """Names for the numbers."""
         return names_of(self.claims, self.view)
+
+
+class UnaskableError(Exception):
+    """The question ends before devices are chosen; ``reason`` says why."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
 
 
 class Workbench:
@@ -66,9 +77,20 @@ class Workbench:
         return view.shape.index, ledger.in_use(view).key
 
     def case(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger) -> Case:
-        """Compile. Raises ``FatalError``, ``SelectorError``, ``DeadlineExceededError`` and ``CoefficientError``."""
+        """Compile. Raises ``UnaskableError``, ``SelectorError`` and ``DeadlineExceededError``."""
         question = self._compiler.question(claims)
         view = self._views.of(node, question.visible)
+        try:
+            return self._case(question, claims, view, ledger)
+        except FatalError as error:
+            names, number = names_of(claims, view), error.claim
+            claim = "" if number is None else claim_text(names.claims[number])
+            message = names.fill(error.message, claim=number, device=error.device, pool=error.pool)
+            raise UnaskableError(Reason(error.rule, claim, message)) from None
+        except CoefficientError as error:
+            raise UnaskableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
+
+    def _case(self, question: Question, claims: Sequence[ResourceClaim], view: NodeView, ledger: Ledger) -> Case:
         problem = self._compiler.problem(question, view.shape)
         asks = tuple(self._compiler.asks(question))
         holders = _holders(view, ledger)

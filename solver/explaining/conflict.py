@@ -8,7 +8,7 @@ a whole nothing is tried alone: few of many guards are ever needed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ...encoders.model import AllocationModel
@@ -42,16 +42,26 @@ class Conflict:
     certified: bool
 
 
-def minimal_conflict(model: AllocationModel, limits: Limits) -> Conflict | None:
-    """Find a minimal conflict of a model with guards; None if everything is possible together, or that is not known."""
-    return _Deletion(model, limits).run()
+Proof = Callable[[Collection[Justification]], bool]
+"""Tells whether reasons are impossible together without a run of the solver; False: it cannot tell."""
+
+
+def minimal_conflict(
+    model: AllocationModel, limits: Limits, proof: Proof, without: Justification | None = None
+) -> Conflict | None:
+    """Find a minimal conflict of a model with guards, ``without`` one reason if one is given.
+
+    None if everything is possible together, or that is not known.
+    """
+    return _Deletion(model, limits, proof, without).run()
 
 
 class _Deletion:
-    def __init__(self, model: AllocationModel, limits: Limits) -> None:
+    def __init__(self, model: AllocationModel, limits: Limits, proof: Proof, without: Justification | None) -> None:
         self._model = model
         self._limits = limits
-        self._kept = dict.fromkeys(_ordered(model))
+        self._proof = proof
+        self._kept = dict.fromkeys(reason for reason in _ordered(model) if reason != without)
         self._decided = True
 
     def run(self) -> Conflict | None:
@@ -59,9 +69,9 @@ class _Deletion:
             return None
         for block in _blocks(tuple(self._kept)):
             self._delete(block)
-        certified = self._check(self._kept, CONFIRMING) is Status.INFEASIBLE
+        certified = self._proof(self._kept) or self._check(self._kept, CONFIRMING) is Status.INFEASIBLE
         # Requests open the sentence, then come the reasons that were tried last.
-        reasons = sorted(self._kept, key=lambda reason: _RANK[reason.id] and -_RANK[reason.id])
+        reasons = sorted(reversed(self._kept), key=lambda reason: (_RANK[reason.id] > 0, -_RANK[reason.id]))
         return Conflict(tuple(reasons), self._decided, certified)
 
     def _delete(self, block: Sequence[Justification], *, needed: bool = False) -> bool:

@@ -1,0 +1,67 @@
+"""Changed questions, really asked: the ordinary engine allocates, and the verifier checks what it found."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from ...models.core import Node
+from ...models.selection import node_matches, pod_fits
+from ..attempts import Ending, Session
+from ..cp_sat import CpSat
+from ..checked import check
+from ..outcome import ALLOCATED, UnitOutcome
+from .scene import Scene
+
+# Attempts for one unit.
+TRIES = 300
+
+
+class TrialsOverError(Exception):
+    """So many attempts were made, or so much time passed, that the search ends."""
+
+
+class Trials:
+    """Asks about changed scenes, within limits; engines are kept while classes and gates are the same."""
+
+    def __init__(self, session: Session, deadline: float | None) -> None:
+        self._session = session
+        self._deadline = deadline
+        self._engine = CpSat(session)
+        self._left = TRIES
+
+    def renew(self) -> None:
+        """Allow the usual number of attempts for the next unit."""
+        self._left = TRIES
+
+    def fits(self, scene: Scene, node: Node) -> bool:
+        """Tell whether the unit fits on the node. Raises ``TrialsOverError``, and ``VerificationError`` on a defect."""
+        if not self._left or (self._deadline is not None and monotonic() >= self._deadline):
+            raise TrialsOverError
+        self._left -= 1
+        if not _suits(scene, node):
+            return False
+        attempt = self._engine_for(scene).attempt(node, scene.claims, scene.ledger(), self._deadline)
+        if attempt.ending is Ending.TIMEOUT:
+            raise TrialsOverError
+        if attempt.ending is not Ending.ALLOCATED:
+            return False
+        pairs = tuple(zip(scene.unit.asked, attempt.allocations, strict=True))
+        answer = UnitOutcome(scene.unit, ALLOCATED, node.metadata.name, allocations=pairs)
+        check(scene.cluster, [answer], scene.gates, self._session.policy)
+        return True
+
+    def _engine_for(self, scene: Scene) -> CpSat:
+        same = scene.cluster.classes is self._session.cluster.classes and scene.gates == self._session.gates
+        if same:
+            return self._engine
+        return CpSat(Session(scene.cluster, scene.gates, self._session.policy, self._session.seed))
+
+
+def _suits(scene: Scene, node: Node) -> bool:
+    """SCHED-2: the pod fits, and claims that are allocated already are for this node too."""
+    unit = scene.unit
+    statuses = [ref.claim.status for ref in unit.claims if ref.claim is not None and ref.claim.status is not None]
+    earlier = [status.allocation for status in statuses if status.allocation is not None]
+    if not all(node_matches(allocation.node_selector, node) for allocation in earlier):
+        return False
+    return unit.pod is None or not pod_fits(unit.pod.spec, node)
