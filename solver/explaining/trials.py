@@ -7,8 +7,8 @@ from time import monotonic
 from ...models.core import Node
 from ...models.selection import node_matches, pod_fits
 from ..attempts import Ending, Session
-from ..cp_sat import CpSat
 from ..checked import check
+from ..cp_sat import CpSat
 from ..outcome import ALLOCATED, UnitOutcome
 from .scene import Scene
 
