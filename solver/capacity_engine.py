@@ -33,6 +33,9 @@ from .search import BudgetError, Pick
 
 Picks = tuple[Pick, ...]
 
+# Seconds: what is easy must not depend on how busy the machine is.
+_PART = 1.0
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
@@ -179,5 +182,8 @@ def _draws(problem: Problem, device: int) -> bool:
 
 
 def slice_of(deadline: float | None, parts: int) -> float | None:
-    """Return the deadline for the first of so many equal parts of the time that is left."""
-    return None if deadline is None else min(deadline, monotonic() + max(0.0, deadline - monotonic()) / parts)
+    """Return the deadline for the first of so many equal parts of the time that is left, each of a second at least."""
+    if deadline is None:
+        return None
+    now = monotonic()
+    return min(deadline, now + max(_PART, (deadline - now) / parts))

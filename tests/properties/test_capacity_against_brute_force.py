@@ -1,0 +1,75 @@
+"""How many copies fit: never more than trying everything finds, and what is proven is what it finds."""
+
+from collections import Counter
+
+import pytest
+from brute_force import BruteForce, FatalError, TooLargeError
+from hypothesis import given
+from random_clusters import clusters, examples, load
+
+from drasat.models.gates import FeatureGates
+from drasat.models.rendering import is_allocated
+from drasat.scenarios.families import FAMILIES
+from drasat.solver.capacity import capacity
+from drasat.solver.capacity_ask import original
+
+GATES = FeatureGates.all_on()
+LIMIT = 8
+
+
+def tried(cluster, asked, node, copies):
+    """Whether so many copies fit on a node; None if that takes too long, or is an error of the search."""
+    claims = [ref.claim for number in range(copies) for ref in asked.copy(number).asked]
+    try:
+        return BruteForce(cluster, GATES, limit=1500).first(cluster.node(node), claims) is not None
+    except (TooLargeError, FatalError):
+        return None
+
+
+def compare(cluster):
+    """Compare for every open claim on every kind of node; how often it ended how."""
+    ends = Counter()
+    for key, claim in cluster.claims.items():
+        if is_allocated(claim):
+            continue
+        name = "/".join(key)
+        found, asked = capacity(cluster, claim=name, limit=LIMIT, time_limit=None), original(cluster, claim=name)
+        total, rooms = found.total, [answer.room for answer in found.nodes for _ in answer.nodes]
+        assert total.unbounded or max(room.fits for room in rooms) <= total.fits <= sum(room.fits for room in rooms)
+        assert total.bound is None or total.fits <= total.bound
+        for answer in found.nodes:
+            room = answer.room
+            ends["first fit falls short"] += room.first_fit is not None and room.first_fit < room.fits
+            ends["first fit beyond"] += room.first_fit is not None and room.first_fit > room.fits
+            if room.proven and not room.unbounded:
+                ends[tried(cluster, asked, answer.nodes[0], room.fits + 1)] += 1
+    return ends
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "admin"])
+def test_one_copy_more_than_is_proven_fits_nowhere(family):
+    ends = sum((compare(load(family, seed)) for seed in range(3)), Counter())
+    assert ends[True] == ends["first fit beyond"] == 0
+    assert ends[False]
+
+
+@given(clusters("counters", "match", "mixed", "nodes", "capacity"))
+@examples(25)
+def test_random_clusters(member):
+    ends = compare(load(*member))
+    assert ends[True] == ends["first fit beyond"] == 0
+
+
+def test_first_fit_falls_short_now_and_then():
+    assert sum(compare(load("counters", seed))["first fit falls short"] for seed in range(12))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_copies_with_admin_access_are_bounded_from_both_sides(seed):
+    cluster = load("admin", seed)
+    for key, claim in cluster.claims.items():
+        if not is_allocated(claim):
+            found = capacity(cluster, claim="/".join(key), limit=LIMIT, time_limit=None)
+            assert found.verified
+            for answer in found.nodes:
+                assert answer.room.first_fit is None or answer.room.first_fit <= answer.room.fits
