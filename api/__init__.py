@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .capacities import CapacityInterrupted, CapacityResult, capacity
     from .comparing import ComparisonResult, compare
+    from .explaining import ExplanationInterrupted, ExplanationResult, explain
     from .functions import allocate, load, validate
     from .models.cluster import Cluster
     from .models.gates import FeatureGates
@@ -26,12 +27,15 @@ _HOMES = {
     "CapacityResult": ".capacities",
     "Cluster": ".models.cluster",
     "ComparisonResult": ".comparing",
+    "ExplanationInterrupted": ".explaining",
+    "ExplanationResult": ".explaining",
     "FeatureGates": ".models.gates",
     "InputError": ".models.problems",
     "ValidationResult": ".results",
     "allocate": ".functions",
     "capacity": ".capacities",
     "compare": ".comparing",
+    "explain": ".explaining",
     "load": ".functions",
     "validate": ".functions",
 }
@@ -43,12 +47,15 @@ __all__ = [
     "CapacityResult",
     "Cluster",
     "ComparisonResult",
+    "ExplanationInterrupted",
+    "ExplanationResult",
     "FeatureGates",
     "InputError",
     "ValidationResult",
     "allocate",
     "capacity",
     "compare",
+    "explain",
     "load",
     "validate",
 ]

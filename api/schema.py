@@ -9,8 +9,16 @@ import msgspec
 from .capacity_documents import CapacityDocument
 from .comparison_documents import ComparisonDocument, SweepDocument
 from .documents import AllocationDocument, ValidationDocument
+from .explanation_documents import ExplanationDocument
 
-DOCUMENTS = (AllocationDocument, ValidationDocument, ComparisonDocument, SweepDocument, CapacityDocument)
+DOCUMENTS = (
+    AllocationDocument,
+    ValidationDocument,
+    ComparisonDocument,
+    SweepDocument,
+    CapacityDocument,
+    ExplanationDocument,
+)
 
 
 def schema() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from . import allocate, capacity, compare, peers, validate
+from . import allocate, capacity, compare, explain, peers, validate
 from .exits import Exit, run, write_lines
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command("allocate")(allocate.command)
 app.command("validate")(validate.command)
 app.command("compare")(compare.command)
 app.command("capacity")(capacity.command)
+app.command("explain")(explain.command)
 app.add_typer(peers.app, name="peers")
 
 

@@ -71,7 +71,8 @@ class _Deletion:
             self._delete(block)
         certified = self._proof(self._kept) or self._check(self._kept, CONFIRMING) is Status.INFEASIBLE
         # Requests open the sentence, then come the reasons that were tried last.
-        reasons = sorted(tuple(self._kept)[::-1], key=lambda reason: (_RANK[reason.id] > 0, -_RANK[reason.id]))
+        places = {reason: -place for place, reason in enumerate(self._kept)}
+        reasons = sorted(self._kept, key=lambda one: (_RANK[one.id] > 0, -_RANK[one.id], places[one]))
         return Conflict(tuple(reasons), self._decided, certified)
 
     def _delete(self, block: Sequence[Justification], *, needed: bool = False) -> bool:

@@ -1,0 +1,104 @@
+"""An explanation as lines for people, and as rows of a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from ..solver.tables import words
+
+if TYPE_CHECKING:
+    from ..documents import FallenDevices
+    from ..explanation_documents import DevicesForRequest, ExplainedNodes, ExplainedUnit, ExplanationDocument
+
+COLUMNS = ("unit", "outcome", "nodes", "what", "id", "claim", "message")
+
+
+def lines(document: ExplanationDocument) -> Iterator[str]:
+    """Tell of every unit: that it fits, or why it does not and what would help."""
+    for unit in document.units:
+        if unit.outcome == "Allocated":
+            yield f"{_title(unit)}: fits on {unit.node or 'any node'}"
+        else:
+            yield f"{_title(unit)}: {unit.outcome}"
+            yield from (f"  {reason.message}" for reason in unit.reasons)
+            for nodes in unit.failures:
+                yield from _nodes(nodes)
+            yield from _relaxations(unit)
+
+
+def _title(unit: ExplainedUnit) -> str:
+    return f"pod {unit.pod}" if unit.pod else f"claim {', '.join(unit.claims)}"
+
+
+def _nodes(nodes: ExplainedNodes) -> Iterator[str]:
+    yield f"  on {_named(nodes)}:"
+    yield from (f"    {_request(request)}" for request in nodes.requests)
+    doubt = "" if nodes.minimal else ", perhaps not all of them needed"
+    yield f"    impossible together{doubt}:" if len(nodes.reasons) > 1 else "    impossible:"
+    yield from (f"      {reason.message}" for reason in nodes.reasons)
+    yield from (f"    note: {note}" for note in nodes.notes)
+    if not nodes.certified:
+        yield "    note: no second proof of this was found within the limit"
+
+
+def _named(nodes: ExplainedNodes) -> str:
+    names = ", ".join(name or "any node" for name in nodes.names)
+    return names + (f" and {nodes.nodes - len(nodes.names)} more" if nodes.nodes > len(nodes.names) else "")
+
+
+def _request(request: DevicesForRequest) -> str:
+    head = f"request {request.request} of claim {request.claim} needs {request.needed}"
+    matching = f"{request.matching} of {_devices(request.devices)} match class {request.device_class}"
+    told = [*_fallen(request.fallen), f"{request.free} free"] if request.matching else []
+    return f"{head}: {matching}" + (f": {', '.join(told)}" if told else "")
+
+
+def _fallen(rows: tuple[FallenDevices, ...]) -> Iterator[str]:
+    """Count devices by filter, with all details together."""
+    groups: dict[str, list[FallenDevices]] = defaultdict(list)
+    for row in rows:
+        groups[row.filter].append(row)
+    for filter_, members in groups.items():
+        details = ", ".join(row.detail for row in members if row.detail)
+        by = " by claim" if filter_ == "inUse" else ""
+        yield " ".join(filter(None, (f"{sum(row.devices for row in members)} {words(filter_)}{by}", details)))
+
+
+def _devices(count: int) -> str:
+    return "1 device" if count == 1 else f"{count} devices"
+
+
+def _relaxations(unit: ExplainedUnit) -> Iterator[str]:
+    if unit.relaxations:
+        yield "  it would fit with any of these:"
+    for relaxation in unit.relaxations:
+        changes = ", and ".join(change.message for change in relaxation.changes)
+        yield f"    {changes} (cost {relaxation.cost}, on {relaxation.node or 'any node'})"
+    if not unit.relaxations and unit.failures:
+        yield "  no change of one or two things was found that would help"
+    if not unit.complete:
+        yield "  the search stopped early: there may be more"
+
+
+def rows(document: ExplanationDocument) -> Iterator[tuple[str, ...]]:
+    """One row a reason and a change, under ``COLUMNS``; changes of one relaxation have its number."""
+    for unit in document.units:
+        head = (_title(unit), unit.outcome)
+        if unit.outcome == "Allocated":
+            yield (*head, unit.node or "", "", "", "", "")
+        yield from ((*head, "", "reason", one.id, one.claim, one.message) for one in unit.reasons)
+        for nodes in unit.failures:
+            yield from ((*head, _named(nodes), "reason", one.id, one.claim, one.message) for one in nodes.reasons)
+        for number, relaxation in enumerate(unit.relaxations, 1):
+            what = f"relaxation {number}"
+            yield from ((*head, relaxation.node, what, one.id, one.claim, one.message) for one in relaxation.changes)
+
+
+def timings(document: ExplanationDocument) -> Iterator[str]:
+    """Wall times, if the document has them."""
+    if document.timings is not UNSET:
+        yield ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in document.timings.items())
