@@ -6,8 +6,10 @@ last one, so that one copy fewer fits as well, whatever rules there are: the sea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from ..problem.justification import Justification
 from ..problem.order import giving_pools
@@ -15,8 +17,9 @@ from ..problem.outcomes import DeadlineExceededError
 from ..problem.records import InUse, Problem
 from ..problem.usable import usable
 from .auto import Escalating
-from .capacity_copies import has_admin, only_free, per_copy, side_by_side, without_admin
+from .capacity_copies import has_admin, only_free, per_copy, restricted, side_by_side, without_admin
 from .capacity_engine import Picks, slice_of
+from .capacity_parts import parts
 from .decision import Answer, Decision
 from .proofs import witness
 
@@ -74,6 +77,17 @@ class Together:
     def _at_least(self, copies: int) -> Problem:
         return side_by_side([*[self._least] * (copies - 1), self._problem])
 
+    def apart(self) -> list[Together]:
+        """Return the parts of this place that copies never cross; none if there is but one."""
+        found = parts(self._problem, self._candidates)
+        if len(found) < 2:
+            return []
+        return [self._only(devices) for devices in found]
+
+    def _only(self, devices: frozenset[int]) -> Together:
+        problem = restricted(self._problem, lambda _, device: device in devices)
+        return Together(problem, self._in_use, self._decider)
+
     def tell_apart(self, picks: Picks, copies: int) -> list[Picks]:
         """Return the picks of each copy."""
         return per_copy(self._problem, picks, copies)
@@ -94,6 +108,9 @@ def most(together: Together, known: Sequence[Picks], limit: int, deadline: float
         copies, justification = refuted
         top = copies - 1
         found = replace(found, bound=top, refuted=Decision(Answer.NO, certified=True, witness=justification))
+    apart = together.apart() if len(found.copies) < top else []
+    if apart:
+        return _most_by_part(apart, found, limit, deadline)
     asked = _next(found, top)
     while len(found.copies) < top:
         decision = together.decide(asked, slice_of(deadline, 2))
@@ -106,6 +123,20 @@ def most(together: Together, known: Sequence[Picks], limit: int, deadline: float
                 found = replace(found, bound=top, refuted=decision)
             asked = (len(found.copies) + top + 1) // 2
     return found
+
+
+def _most_by_part(apart: Sequence[Together], found: Most, limit: int, deadline: float | None) -> Most:
+    """Add up what fits on each part; each gets its share of the time."""
+    each = [most(part, (), limit, slice_of(deadline, len(apart) - number)) for number, part in enumerate(apart)]
+    copies = tuple(chain.from_iterable(one.copies for one in each))[:limit]
+    bounds = [one.bound for one in each if one.bound is not None]
+    if len(bounds) == len(each) and (found.bound is None or sum(bounds) < found.bound):
+        rooms = ", ".join(f"{number} times {room}" for room, number in sorted(Counter(bounds).items(), reverse=True))
+        text = f"{len(each)} groups of devices that have no counters in common have room for {rooms}"
+        certified = all(one.refuted is not None and one.refuted.certified for one in each)
+        against = Decision(Answer.NO, certified=certified, witness=Justification("parts", (text,)))
+        found = replace(found, bound=sum(bounds), refuted=against)
+    return replace(found, copies=max(copies, found.copies, key=len))
 
 
 def ceiling(together: Together, fitting: int, bound: int, deadline: float | None) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from ..models.core import Node
 from ..problem.in_use import Ledger
@@ -16,8 +15,6 @@ from .capacity_engine import CopyEngine, Picks, Scene, slice_of
 from .capacity_node import Measured, count_copies
 from .capacity_outcome import Room, added
 from .capacity_search import Together, ceiling
-
-T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,24 +30,6 @@ class Place:
 
 Placed = tuple[Place, Picks]
 """A copy: where it is, and what it takes."""
-
-
-def linked(keys: Mapping[T, Sequence[Hashable]]) -> list[tuple[T, ...]]:
-    """Group what has keys in common, also by way of others; groups and members in the order given."""
-    parent: dict[Hashable, Hashable] = {}
-
-    def root(item: Hashable) -> Hashable:
-        while (up := parent.setdefault(item, item)) != item:
-            parent[item] = item = parent[up]
-        return item
-
-    for item, own in keys.items():
-        for key in own:
-            parent[root(("key", key))] = root(("item", item))
-    groups: dict[Hashable, list[T]] = {}
-    for item in keys:
-        groups.setdefault(root(("item", item)), []).append(item)
-    return list(map(tuple, groups.values()))
 
 
 def share(

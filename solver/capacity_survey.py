@@ -14,7 +14,8 @@ from ..problem.outcomes import DeadlineExceededError, FatalError
 from .capacity_engine import CopyEngine, Scene, slice_of
 from .capacity_node import Measured, failed, measure
 from .capacity_outcome import NodeRoom, Room, SharedRoom, added
-from .capacity_shared import Place, Placed, linked, share
+from .capacity_parts import linked
+from .capacity_shared import Place, Placed, share
 from .outcome import Reason
 from .refusals import refusals
 from .suitable_nodes import SuitableNodes

@@ -7,7 +7,7 @@ from drasat.models.gates import FeatureGates
 from drasat.models.pools import INCOMPLETE, PoolIndex, united
 from drasat.solver.capacity import capacity
 from drasat.solver.capacity_outcome import Room
-from drasat.solver.capacity_shared import linked
+from drasat.solver.capacity_parts import linked
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 
