@@ -52,18 +52,33 @@ def offered(asked: Question):
     return {asked.names[device]: size for device, size in found.sizes.items()}, groups
 
 
-def came_to(asked: Question, *names, together=True):
-    """The values of these stages, None if the question has no answer; and the number of lots."""
-    stages = stages_named(names)
+def modelled(asked: Question, stages, *, together=True):
     merged = merge(asked.problem, asked.in_use, usable(asked.problem, asked.in_use), together=together)
-    model = build(collapse(merged, [*ENCODERS, *stages], together=together), ENCODERS)
+    return build(collapse(merged, [*ENCODERS, *stages], together=together), ENCODERS)
+
+
+def lots(asked: Question, *names):
+    """Into how many lots the stages let devices be put."""
+    return len(modelled(asked, stages_named(names)).collapsed.lots)
+
+
+def came_to(asked: Question, *names, together=True):
+    """The values of these stages, None if the question has no answer."""
+    parts = compared(asked, *names, together=together)
+    return parts and [sum(own) for own in parts]
+
+
+def compared(asked: Question, *names, together=True):
+    """What answers are compared by over nodes: the values of each stage's parts."""
+    stages = stages_named(names)
+    model = modelled(asked, stages, together=together)
     parts = [stage.parts(model) for stage in stages]
     found = run(model.rows, Limits())
     if found.status is Status.INFEASIBLE:
-        return None, len(model.collapsed.lots)
+        return None
     staging = Staging(model, found, Limits(), Counts())
     staging.run([part for own in parts for part in own])
     assert all(one.proven for one in staging.reached)
     left = iter(staging.reached)
-    values = [sum(next(left).value for _ in own) for own in parts]
-    return values, len(model.collapsed.lots)
+    reached = [stage.comparable(model, [next(left) for _ in own]) for stage, own in zip(stages, parts, strict=True)]
+    return [[part.value for part in own] for own in reached]
