@@ -1,6 +1,7 @@
 """How many copies fit: never more than trying everything finds, and what is proven is what it finds."""
 
 from collections import Counter
+from random import Random
 
 import pytest
 from brute_force import BruteForce, FatalError, TooLargeError
@@ -9,9 +10,13 @@ from random_clusters import clusters, examples, load
 
 from drasat.models.gates import FeatureGates
 from drasat.models.rendering import is_allocated
+from drasat.problem.in_use import Ledger
+from drasat.problem.outcomes import FatalError as FatalProblemError
 from drasat.scenarios.families import FAMILIES
+from drasat.solver.attempts import Session
 from drasat.solver.capacity import capacity
 from drasat.solver.capacity_ask import original
+from drasat.solver.capacity_engine import CopyEngine
 
 GATES = FeatureGates.all_on()
 LIMIT = 6
@@ -73,3 +78,30 @@ def test_copies_with_admin_access_are_bounded_from_both_sides(seed):
             assert found.verified
             for answer in found.nodes:
                 assert answer.room.first_fit is None or answer.room.first_fit <= answer.room.fits
+
+
+def placed_at_random(cluster, asked, rng):
+    """How many copies a first fit places that goes from node to node as it likes."""
+    engine, ledger = CopyEngine(Session(cluster, GATES, "strict", 0), asked), Ledger(cluster.usage(GATES))
+    open_nodes, placed = list(cluster.nodes.values()), 0
+    while open_nodes and placed < LIMIT * len(cluster.nodes):
+        node = rng.choice(open_nodes)
+        try:
+            done = len(engine.fill(engine.scene(node, None), ledger, 1, None).copies)
+        except FatalProblemError:
+            done = 0
+        placed += done
+        if not done:
+            open_nodes.remove(node)
+    return placed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_way_to_go_from_node_to_node_passes_the_bound(seed):
+    cluster, rng = load("nodes", seed), Random(seed)
+    for key, claim in cluster.claims.items():
+        if not is_allocated(claim):
+            name = "/".join(key)
+            bound = capacity(cluster, claim=name, limit=LIMIT, time_limit=None).total.bound
+            for _ in range(3):
+                assert bound is None or placed_at_random(cluster, original(cluster, claim=name), rng) <= bound
