@@ -7,7 +7,7 @@ solver runs in a thread of its own, as it lets the interpreter go: Ctrl-C reache
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from tempfile import NamedTemporaryFile
 from threading import Thread
@@ -48,16 +48,20 @@ class Configuration:
     """
 
     presolve: bool = True
+    probing: int = 2
     symmetry: int = 1
-    linearization: int = 1
+    linearization: int = 2
     seed: int = 0
     keeps_hint: bool = False
 
 
+# Most models need no more than propagation and learning: presolve alone takes several times as long.
+QUICK = Configuration(presolve=False, probing=0, symmetry=0, linearization=0)
+QUICK_WORK = 0.1
+USUAL = Configuration()
 # An infeasible model must be so with and without presolve and symmetry, where known wrong answers came from
 # (or-tools #5274, #3483).
-USUAL = Configuration()
-CONFIRMING = Configuration(presolve=False, symmetry=0, linearization=0, seed=1)
+CONFIRMING = Configuration(presolve=False, probing=0, symmetry=0, linearization=1, seed=1)
 
 # To complete a solution.
 SETTLING = Configuration(keeps_hint=True)
@@ -144,12 +148,34 @@ def run(rows: Rows, limits: Limits, configuration: Configuration = USUAL, watch:
     return _found(rows, solver)
 
 
+def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> tuple[Found, Configuration]:
+    """Solve quickly if that is possible, else thoroughly; and say which of the two it was. Raises as ``run``.
+
+    ``work`` of what is found is that of both.
+    """
+    quick = run(rows, Limits(limits.deadline, _least(QUICK_WORK, limits.work)), QUICK, watch)
+    if quick.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        return quick, QUICK
+    if quick.values:
+        rows.hint(dict(enumerate(quick.values)))
+    left = None if limits.work is None else max(0.0, limits.work - quick.work)
+    found = run(rows, Limits(limits.deadline, left), USUAL, watch)
+    if found.status is Status.UNKNOWN and quick.values:
+        found = quick
+    return replace(found, work=found.work + quick.work, conflicts=found.conflicts + quick.conflicts), USUAL
+
+
+def _least(most: float, given: float | None) -> float:
+    return most if given is None else min(most, given)
+
+
 def _solver(limits: Limits, configuration: Configuration) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
     parameters = solver.parameters
     parameters.num_workers = 1
     parameters.random_seed = configuration.seed
     parameters.cp_model_presolve = configuration.presolve
+    parameters.cp_model_probing_level = configuration.probing
     parameters.symmetry_level = configuration.symmetry
     parameters.linearization_level = configuration.linearization
     # The solver drops enforced rows that it believes to include each other (or-tools #5293).

@@ -19,7 +19,7 @@ from ..encoders.stages.preference import PREFERENCE
 from ..encoders.stages.stage import Reached, Stage
 from ..problem.records import InUse, Problem
 from .attempts import WORK_PER_SECOND, Counts, Watch
-from .cp_sat_run import CONFIRMING, USUAL, Found, Limits, Status, run
+from .cp_sat_run import CONFIRMING, QUICK, USUAL, Found, Limits, Status, run, run_by_turns
 from .decision import Answer, Decision
 from .search import Pick
 from .stage_values import StageValue
@@ -116,10 +116,11 @@ def _first(model: AllocationModel, limits: Limits, counts: Counts, start: Sequen
         found = completed(model, _begun(model, start))
         if found.status in _SOLVED:
             return found
-    found = _counted(run(model.rows, limits, USUAL, watch and partial(watch, "existence")), counts)
-    if found.status is Status.INFEASIBLE:
+    told = watch and partial(watch, "existence")
+    found, way = run_by_turns(model.rows, limits, told)
+    if _counted(found, counts).status is Status.INFEASIBLE:
         # Asked again in another way: what is found then is true, what is not found stays unknown.
-        found = _counted(run(model.rows, limits, CONFIRMING, watch and partial(watch, "existence")), counts)
+        found = _counted(run(model.rows, limits, USUAL if way is QUICK else CONFIRMING, told), counts)
     return found
 
 

@@ -5,19 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import gcd
+from math import gcd, prod
 
 from ..encoders.model import AllocationModel
-from ..encoders.rows import COEFFICIENT_LIMIT, CoefficientError, Term
+from ..encoders.rows import COEFFICIENT_LIMIT, CoefficientError, Rows, Term
 from ..encoders.stages.stage import Reached
 from .attempts import Counts
-from .cp_sat_run import SETTLING, USUAL, Found, Limits, RunInterrupted, Status, Watch, run
+from .cp_sat_run import (
+    QUICK,
+    QUICK_WORK,
+    SETTLING,
+    Configuration,
+    Found,
+    Limits,
+    RunInterrupted,
+    Status,
+    Watch,
+    run,
+    run_by_turns,
+)
 
 PartWatch = Callable[[int, int | None, int | None], None]
 """Called about every second with the number of the part, its best value and its bound so far."""
 
 Part = Sequence[Term]
 """Terms whose sum is to be as small as possible; it is never negative."""
+
+
+# Weights beyond this make a sum harder than its parts.
+_SMALL = 1 << 20
 
 
 @dataclass
@@ -39,13 +55,36 @@ class Staging:
     def run(self, parts: Sequence[Part], watch: PartWatch | None = None) -> None:
         """Minimise the parts, the first one first. Raises ``CoefficientError``."""
         for number, terms in enumerate(parts):
-            bound = self._minimize(terms, len(parts) - number, watch and partial(watch, number))
-            value = _total(terms, self.found)
-            self.reached.append(Reached(value, bound))
-            self.model.rows.at_most(terms, value)
+            if number == len(self.reached):
+                self._together(_small(parts[number:], self.model.rows))
+            if number == len(self.reached):
+                bound = self._minimize(terms, len(parts) - number, watch and partial(watch, number))
+                self._keep(terms, bound)
         if not all(part.proven for part in self.reached):
             self._settle(parts)
         self.model.rows.minimize([])
+
+    def _keep(self, terms: Part, bound: int | None = None) -> None:
+        """Fix what a part came to; without a bound it is the best."""
+        value = _total(terms, self.found)
+        self.reached.append(Reached(value, value if bound is None else bound))
+        self.model.rows.at_most(terms, value)
+
+    def _together(self, parts: Sequence[tuple[Part, int]]) -> None:
+        """Minimise several small parts at once, each weighing more than all after it, if that is quick."""
+        weighted = [(variable, weight * coefficient) for terms, weight in parts for variable, coefficient in terms]
+        if len(parts) < 2 or self.interrupted:
+            return
+        if _total(weighted, self.found):
+            self.model.rows.minimize(weighted)
+            self.model.rows.hint(dict(enumerate(self.found.values)))
+            better = self._asked(self._share(1, QUICK_WORK), None, QUICK)
+            if better.values:
+                self.found = better
+            if better.status is not Status.OPTIMAL:
+                return
+        for terms, _ in parts:
+            self._keep(terms)
 
     def _minimize(self, terms: Part, left: int, watch: Watch | None) -> int:
         """Improve the solution as far as one part is concerned, and return a bound."""
@@ -60,9 +99,11 @@ class Staging:
         self.found = better
         return better.bound * divisor
 
-    def _asked(self, limits: Limits, watch: Watch | None) -> Found:
+    def _asked(self, limits: Limits, watch: Watch | None, way: Configuration | None = None) -> Found:
         try:
-            return self._counted(run(self.model.rows, limits, USUAL, watch))
+            if way is not None:
+                return self._counted(run(self.model.rows, limits, way, watch))
+            return self._counted(run_by_turns(self.model.rows, limits, watch)[0])
         except RunInterrupted as interrupted:
             self.interrupted = True
             return self._counted(interrupted.found)
@@ -73,10 +114,11 @@ class Staging:
         self.spent += found.work
         return found
 
-    def _share(self, left: int) -> Limits:
+    def _share(self, left: int, most: float | None = None) -> Limits:
         if self.limits.work is None:
-            return self.limits
-        return Limits(self.limits.deadline, max(0.0, self.limits.work - self.spent) / left)
+            return Limits(self.limits.deadline, most)
+        share = max(0.0, self.limits.work - self.spent) / left
+        return Limits(self.limits.deadline, share if most is None else min(share, most))
 
     def _settle(self, parts: Sequence[Part]) -> None:
         """Find the true values where a run was stopped: literals that nobody minimised may be true for nothing."""
@@ -103,6 +145,19 @@ def completed(model: AllocationModel, kept: Mapping[int, int], terms: Part = ())
 def _deciding(model: AllocationModel) -> list[int]:
     """List the variables that make an answer: what is taken, and which alternatives are chosen."""
     return [*model.takes.values(), *(choice for choice in model.choices if choice is not None)]
+
+
+def _small(parts: Sequence[Part], rows: Rows) -> list[tuple[Part, int]]:
+    """Take the first parts that fit into one sum, with weights: one step of a part is more than all of those after."""
+    found: list[tuple[Part, int]] = []
+    ranges: list[int] = []
+    for terms in parts:
+        most = sum(coefficient * rows.range_of(variable)[1] for variable, coefficient in terms)
+        if prod([*ranges, most + 1]) > _SMALL:
+            break
+        ranges.append(most + 1)
+        found.append((terms, 1))
+    return [(terms, prod(ranges[number + 1 :])) for number, (terms, _) in enumerate(found)]
 
 
 def _total(terms: Part, found: Found) -> int:
