@@ -18,13 +18,14 @@ _PLENTY = 1 << 80
 
 def counted_out(case: Case, reasons: Collection[Justification]) -> bool:
     """Tell whether counting shows that these reasons are impossible together."""
-    problem, in_use = _restricted(case, reasons)
+    problem, in_use = restricted(case, reasons)
     found = witness(problem, in_use, usable(problem, in_use))
     limits = any(reason.id == "resultLimit" for reason in reasons)
     return found is not None and (limits or found.id != "resultLimit")
 
 
-def _restricted(case: Case, reasons: Collection[Justification]) -> tuple[Problem, InUse]:
+def restricted(case: Case, reasons: Collection[Justification]) -> tuple[Problem, InUse]:
+    """Make a Problem, and what is in use, of these reasons alone; the limit of results always holds."""
     merged = case.model.merged
     whole = merged.problem
     subjects = {(reason.id, reason.subject) for reason in reasons}
@@ -50,6 +51,10 @@ def _restricted(case: Case, reasons: Collection[Justification]) -> tuple[Problem
             for claim in whole.claims
         ),
         demands=tuple(_demand(case, demand, reasons, holding) for demand in whole.demands),
+        constraints=tuple(
+            one if number in holding else replace(one, tokens={}, errors={})
+            for number, one in enumerate(whole.constraints)
+        ),
         capacities=replace(
             capacities,
             totals=tuple(total if ("capacity", name) in subjects else _PLENTY for name, total in totals),

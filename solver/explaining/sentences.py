@@ -62,18 +62,24 @@ class Sentences:
         return tuple(branch for branch in merged.branches if branch.request in asked)
 
     def stopped(self, branch: int | None, obstacle: Obstacle) -> list[int]:
-        """List the devices that the obstacle stops, less those that selectors among the reasons rule out anyway."""
-        selecting = {found[1] for reason in self.reasons if (found := obstacle_of(reason)) and reason.id in SELECTING}
-        stopped: set[int] = set()
+        """List the devices that the obstacle stops, less those that are not meant: other selectors rule them out."""
+        others = SELECTING if obstacle.filter not in SELECTING else frozenset()
+        named = {found[1] for reason in self.reasons if (found := obstacle_of(reason)) and reason.id in SELECTING}
+        every: set[int] = set()
+        meant: set[int] = set()
         for one in self.branches:
             if branch is None or branch == one.index:
                 of_device = self.case.obstacles.of[one.demands[0]]
-                stopped.update(
+                stopped = [device for device in one.candidates if obstacle in of_device[device]]
+                every.update(stopped)
+                meant.update(
                     device
-                    for device in one.candidates
-                    if obstacle in of_device[device] and not (selecting - {obstacle}) & set(of_device[device])
+                    for device in stopped
+                    if not any(
+                        found != obstacle and (found.filter in others or found in named) for found in of_device[device]
+                    )
                 )
-        return sorted(stopped)
+        return sorted(meant or every)
 
     def detail(self, branch: int | None, obstacle: Obstacle) -> str:
         """Say more about the first device that the obstacle stops, e.g. how an expression fails."""
