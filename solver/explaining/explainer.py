@@ -118,19 +118,24 @@ class Explainer:
 
     def _rest(self, scene: Scene, words: Sentences, node: Node, offer: Offer) -> Sentences | None:
         """Find what is left in the way after the strongest change of an offer."""
-        change = offer.rungs[-1]
-        case = words.case
-        conflict = None
-        if change.id in _GUARDED:
+        case, change = words.case, offer.rungs[-1]
+        if change.id in _GUARDED and not _is_one_of_many(case, offer):
             conflict = self._conflict(case, offer)
-        else:
-            changed = change.apply(scene)
-            try:
-                case = self._bench.case(node, changed.claims, changed.ledger())
-                conflict = self._conflict(case)
-            except (UnaskableError, DeadlineExceededError):
-                return None
+            return Sentences(case, conflict.reasons) if conflict else None
+        changed = change.apply(scene)
+        try:
+            case = self._bench.case(node, changed.claims, changed.ledger())
+        except (UnaskableError, DeadlineExceededError):
+            return None
+        conflict = self._conflict(case)
         return Sentences(case, conflict.reasons) if conflict else None
+
+
+def _is_one_of_many(case: Case, offer: Offer) -> bool:
+    """Tell whether an offer drops one of several equal requests, which one guard stands for."""
+    if offer.rungs[-1].id != "request" or offer.reason is None:
+        return False
+    return any(one.copies > 1 for one in case.model.merged.branches if one.request == offer.reason.subject)
 
 
 def _current(unit: Unit, allocated: Mapping[ObjectKey, ResourceClaim]) -> Unit:

@@ -38,16 +38,21 @@ def _freeing(holds: Sequence[Hold]) -> Iterator[Offer]:
     for hold in holds:
         if len(hold.devices) > 1 or hold.more:
             yield from (_free_device(hold.claim, device) for device in hold.devices[:_DEVICES_OFFERED])
-        yield Offer(("free", hold.claim), (_free_claims([hold.claim]),))
+        yield Offer(("free", hold.claim), (free_claims([hold.claim]),))
 
 
-def together(words: Sentences) -> Offer | None:
-    """Offer to free several of the claims that are in the way; None if there are not as many."""
-    claims = [hold.claim for reason in words.reasons if reason.id == "inUse" for hold in _holds(words, reason)]
-    several = list(dict.fromkeys(claims))[:_CLAIMS_TOGETHER]
-    if len(several) < 2:
-        return None
-    return Offer(("free", *several), tuple(_free_claims(several[:size]) for size in range(2, len(several) + 1)))
+def holding_claims(words: Sentences) -> list[ObjectKey]:
+    """List the claims that have devices which the requests among the reasons mean, those in the reasons first."""
+    of_reasons = [hold for reason in words.reasons if reason.id == "inUse" for hold in _holds(words, reason)]
+    met = dict.fromkeys(
+        one
+        for branch in words.branches
+        for device in words.meant(branch)
+        for one in words.case.obstacles.of[branch.demands[0]][device]
+        if one.filter == "inUse"
+    )
+    others = (hold for one in met for hold in holders_of_devices(words, one))
+    return list(dict.fromkeys(hold.claim for hold in (*of_reasons, *others)))[:_CLAIMS_TOGETHER]
 
 
 def _holds(words: Sentences, reason: Justification) -> Sequence[Hold]:
@@ -62,7 +67,8 @@ def _free_device(claim: ObjectKey, device: DeviceId) -> Offer:
     return Offer(("free", claim), (Change("freeDevice", name, text, COSTS["freeDevice"], edit),))
 
 
-def _free_claims(claims: Sequence[ObjectKey]) -> Change:
+def free_claims(claims: Sequence[ObjectKey]) -> Change:
+    """Free all that these claims hold."""
     names = ", ".join(map(claim_text, claims))
     text = f"free claim{'s' if len(claims) > 1 else ''} {names}"
     edit = partial(Scene.without_claims, keys=tuple(claims))

@@ -24,9 +24,8 @@ from .sentences import Sentences, obstacle_of
 
 def offers(words: Sentences) -> tuple[Offer, ...]:
     """List what could be changed about the reasons, the cheapest first."""
-    found = dict.fromkeys(
-        offer for reason in words.reasons for offer in _MAKERS.get(reason.id, _nothing)(words, reason)
-    )
+    made = ((reason, _MAKERS.get(reason.id, _nothing)(words, reason)) for reason in words.reasons)
+    found = dict.fromkeys(dataclasses.replace(offer, reason=reason) for reason, own in made for offer in own)
     return tuple(sorted(found, key=lambda offer: offer.cost))
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...models.core import Node
-from .freeing import together
+from ...models.identity import ObjectKey
+from .freeing import free_claims, holding_claims
 from .offer import Change, Offer
 from .offers import offers
 from .pod_changes import pod_changes
@@ -129,12 +130,23 @@ class Relaxer:
         return offer.rungs[-1]
 
     def _many(self, places: Sequence[Place]) -> None:
+        """Free one claim after the other until the unit fits, and then keep those that need not go."""
+        own = {ref.key for ref in self._scene.unit.claims}
         for place in places:
-            offer = together(place.words) if place.words else None
-            if offer is not None and len(self.found) < ENOUGH:
+            claims = [key for key in holding_claims(place.words) if key not in own] if place.words else []
+            if len(claims) > 1 and len(self.found) < ENOUGH:
+                offer = Offer("many", tuple(free_claims(claims[:size]) for size in range(1, len(claims) + 1)))
                 change = self._weakest(self._scene, place.node, offer)
                 if change is not None:
-                    self._tell(place.node, offer.subject, change)
+                    needed = self._needed(place.node, claims[: offer.rungs.index(change) + 1])
+                    self._tell(place.node, ("free", *needed), free_claims(needed))
+
+    def _needed(self, node: Node, claims: list[ObjectKey]) -> list[ObjectKey]:
+        for claim in tuple(claims):
+            fewer = [one for one in claims if one != claim]
+            if fewer and self._trials.fits(_applied(self._scene, [free_claims(fewer)]), node):
+                claims = fewer
+        return claims
 
     def _tell(self, node: Node, subject: object, *changes: Change) -> None:
         self._settled.add(subject)

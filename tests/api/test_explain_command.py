@@ -1,0 +1,196 @@
+"""``drasat explain``: what is printed, exit codes, the document, and the function for notebooks."""
+
+import json
+import subprocess
+import sys
+
+import jsonschema
+import pytest
+import yaml
+
+import drasat as package
+from drasat.schema import schema
+from drasat.solver import explain as module
+
+SUPPLY = """
+apiVersion: v1
+kind: Node
+metadata: {name: node-1}
+---
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: gpus}
+spec:
+  driver: gpu.example.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, attributes: {numa: {int: 0}}}
+  - {name: gpu-1, attributes: {numa: {int: 0}}}
+  - {name: gpu-2, attributes: {numa: {int: 1}}}
+  - {name: gpu-3, attributes: {numa: {int: 1}}, taints: [{key: dedicated, value: ml, effect: NoSchedule}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: nics}
+spec:
+  driver: nic.example.com
+  nodeName: node-1
+  pool: {name: node-1, generation: 1, resourceSliceCount: 1}
+  devices: [{name: nic-0}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: x}
+spec: {devices: {requests: [{name: g, exactly: {deviceClassName: gpu.example.com}}]}}
+status: {allocation: {devices: {results: [{request: g, driver: gpu.example.com, pool: node-1, device: gpu-0}]}}}
+"""
+CLAIM = """---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {{name: {name}}}
+spec:
+  devices:
+    requests: [{{name: gpus, exactly: {{deviceClassName: gpu.example.com, count: {count}}}}}]
+    constraints: [{{matchAttribute: gpu.example.com/numa}}]
+"""
+TOLD = """\
+claim default/fits: fits on node-1
+claim default/a: Unallocatable
+  on node-1:
+    request gpus of claim default/a needs 2: 4 of 5 devices match class gpu.example.com: \
+2 in use by claim default/fits, default/x, 1 taint dedicated=ml:NoSchedule, 1 free
+    impossible together:
+      request gpus of claim default/a needs 2 devices
+      selector 0 of class gpu.example.com rules out 1 device: device.driver == "gpu.example.com"
+      devices in use by claim default/x: gpu-0
+      devices in use by claim default/fits: gpu-1
+      taint dedicated=ml:NoSchedule: gpu-3
+  it would fit with any of these:
+    count 1 instead of 2 in request gpus of claim default/a (cost 1, on node-1)
+    tolerate dedicated=ml:NoSchedule in request gpus of claim default/a (cost 1, on node-1)
+    free claim default/x, and drop constraint 0 (matchAttribute gpu.example.com/numa) of claim default/a \
+(cost 5, on node-1)
+"""
+
+
+@pytest.fixture
+def manifests(tmp_path):
+    path = tmp_path / "input.yaml"
+
+    def write(**counts):
+        path.write_text(SUPPLY + "".join(CLAIM.format(name=name, count=count) for name, count in counts.items()))
+        return path
+
+    return write
+
+
+def test_text_goes_to_stdout_and_the_code_says_that_something_does_not_fit(drasat, manifests):
+    done = drasat("explain", "-f", manifests(fits=1, a=2))
+    assert (done.code, done.err) == (1, "")
+    assert done.out == TOLD
+
+
+def test_everything_fits(drasat, manifests):
+    assert drasat("explain", "-f", manifests(a=1)) == (0, "claim default/a: fits on node-1\n", "")
+
+
+def test_nothing_is_asked(drasat, manifests):
+    done = drasat("explain", "-f", manifests())
+    assert (done.code, done.out) == (0, "")
+    assert "nothing to explain" in done.err
+
+
+@pytest.mark.parametrize(("form", "parse"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_the_document_follows_the_schema(drasat, manifests, form, parse):
+    done = drasat("explain", "-f", manifests(fits=1, a=2), "-o", form)
+    assert done.code == 1
+    document = parse(done.out)
+    jsonschema.validate(document, schema())
+    assert document["kind"] == "ExplanationResult"
+    fits, unit = document["units"]
+    assert (fits["node"], fits["failures"], fits["relaxations"]) == ("node-1", [], [])
+    (nodes,) = unit["failures"]
+    assert (nodes["nodes"], nodes["names"], nodes["minimal"], nodes["certified"]) == (1, ["node-1"], True, True)
+    assert nodes["requests"][0]["deviceClass"] == "gpu.example.com"
+    assert [change["id"] for change in unit["relaxations"][1]["changes"]] == ["toleration"]
+    assert unit["complete"]
+
+
+def test_the_same_bytes_each_time(drasat, manifests):
+    path = manifests(a=2, b=3)
+    assert drasat("explain", "-f", path, "-o", "json").out == drasat("explain", "-f", path, "-o", "json").out
+
+
+def test_timings_only_where_they_are_asked_for(drasat, manifests):
+    path = manifests(a=2)
+    assert "timings" not in json.loads(drasat("explain", "-f", path, "-o", "json").out)
+    assert "timings" in json.loads(drasat("explain", "-f", path, "-o", "json", "--timings").out)
+    assert drasat("explain", "-f", path, "--timings").err.startswith("explain ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--time-limit", "soon"), ("-l", "a=b=c"), ("--feature-gates", "Nope=true"), ("--node", "a\nb"), ("-o", "wide")],
+)
+def test_bad_usage(drasat, manifests, options):
+    assert drasat("explain", "-f", manifests(a=2), *options).code == 2
+
+
+def test_undecided(drasat, manifests):
+    assert drasat("explain", "-f", manifests(a=2), "--time-limit", "0.000000001s").code == 3
+
+
+def test_only_what_was_asked_about(drasat, manifests):
+    assert drasat("explain", "-f", manifests(a=2), "-n", "other").code == 0
+    done = drasat("explain", "-f", manifests(a=1), "--node", "node-9")
+    assert done.code == 1
+    assert 'node "node-9" is not in the input' in done.err
+
+
+def test_an_interrupt_prints_what_was_explained(drasat, manifests, monkeypatch):
+    def interrupted(run, unit, make):
+        if unit.name == "b":
+            raise KeyboardInterrupt
+        ask(run, unit, make)
+
+    ask = module._Run.ask
+    monkeypatch.setattr(module._Run, "ask", interrupted)
+    done = drasat("explain", "-f", manifests(a=3, b=1))
+    assert done.code == 130
+    assert "claim default/a: Unallocatable" in done.out
+    assert "interrupted before this was explained" in done.out
+
+
+def test_in_python(manifests):
+    result = package.explain(package.load(manifests(fits=1, a=2)))
+    assert repr(result) == "ExplanationResult(Unallocatable, 1 of 2 units not allocated)"
+    assert result.to_dict()["outcome"] == result.outcome == "Unallocatable"
+    frame = result.to_frame()
+    assert list(frame["what"]).count("reason") == 5
+    assert set(frame["what"]) >= {"relaxation 1", "relaxation 2"}
+    assert "<table" in result._repr_html_()
+    assert result.units[1].claims == ("default/a",)
+
+
+def test_an_interrupt_in_python(manifests, monkeypatch):
+    def interrupted(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module._Run, "ask", interrupted)
+    with pytest.raises(package.ExplanationInterrupted) as raised:
+        package.explain(package.load(manifests(a=2)))
+    assert raised.value.result.outcome == "Unknown"
+
+
+def test_what_fits_needs_no_solver(manifests):
+    program = (
+        "import sys, drasat; drasat.explain(drasat.load(sys.argv[1])); "
+        "sys.exit(any(name.startswith('ortools') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(manifests(a=1))], check=False).returncode == 0
