@@ -8,10 +8,10 @@ may have no split. They merge only where a split always exists (``_splits``); ``
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ..problem.constraints import ODD
+from ..problem.constraints import ODD, plainest
 from ..problem.order import giving_pools, has_odd_firsts
 from ..problem.records import Constraint, Demand, InUse, Problem, Request
 from .collapsed import Branch, Merged, MergedConstraint, MergedRequest
@@ -34,9 +34,12 @@ def merge(
 
     ``candidates`` are the usable devices of each demand; demands with different ``marks`` are never equal.
     """
+    problem = replace(problem, constraints=tuple(map(plainest, problem.constraints)))
     keys = _Keys(problem, candidates, marks)
     alone = not together or bool(giving_pools(problem))
-    groups = [(claim,) for claim in range(len(problem.claims))] if alone else list(_equal_claims(problem, keys))
+    # What an admin request leaves to other claims depends on which of them come before it (DEV-1).
+    apart = alone or any(demand.admin for demand in problem.demands)
+    groups = [(claim,) for claim in range(len(problem.claims))] if apart else list(_equal_claims(problem, keys))
     builder = _Builder(problem, candidates)
     for claims in groups:
         constraints = [number for number, one in enumerate(problem.constraints) if one.claim == claims[0]]
@@ -109,7 +112,7 @@ def _splits(problem: Problem, claim: int) -> bool:
     """
     requests = problem.claims[claim].requests
     demands = [problem.demands[number] for request in requests for number in request.demands]
-    if any(demand.all_devices or demand.admin for demand in demands) or sum(one.listed for one in requests) > 1:
+    if any(demand.all_devices for demand in demands) or sum(one.listed for one in requests) > 1:
         return False
     if _most(problem, requests) > RESULT_LIMIT:
         return False

@@ -12,7 +12,7 @@ from ..models.claims import DeviceClass, ResourceClaim
 from ..models.gates import FeatureGates
 from .asks import Alternative, Ask, alternatives, resolve
 from .constraints import Kind, Values, compile_constraint, kind_of
-from .demands import Bench, constrained
+from .demands import Demands, constrained
 from .filters import Context
 from .messages import Blank
 from .outcomes import FatalError, check_deadline
@@ -51,7 +51,7 @@ class Compiler:
         self.gates = gates
         self.expressions = expressions
         knows_node_operations = gates.variant == "experimental"
-        self.bench = Bench(Context(gates, expressions, knows_node_operations), policy)
+        self.demands = Demands(Context(gates, expressions, knows_node_operations), policy)
         self._classes = classes
         self._questions: dict[bytes, Question] = {}
         self._asks: dict[int, list[Ask]] = defaultdict(list)
@@ -106,7 +106,7 @@ class _Compilation:
         compiler, shape = self._compiler, self._shape
         claims = tuple(self._claim(number) for number in range(len(self._question.claims)))
         constraints = self._constraints()
-        policy = compiler.bench.policy
+        policy = compiler.demands.policy
         return Problem(
             len(shape.profiles),
             claims,
@@ -136,7 +136,7 @@ class _Compilation:
     def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
         index = len(self._demands)
         ask = self._compiler.ask(self._question, index, claim, request, alternative)
-        self._demands.append(self._compiler.bench.demand(ask, index, self._shape))
+        self._demands.append(self._compiler.demands.demand(ask, index, self._shape))
         self._asks.append(ask)
         check_deadline(self._compiler.deadline)
         return index

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from ..models.claims import DeviceConstraint
@@ -171,3 +172,15 @@ def _derived(
         else:
             tokens[device] = numbers.of(value)
     return tokens, errors
+
+
+def plainest(constraint: Constraint) -> Constraint:
+    """Write sets of one member each as scalars, which say the same and let more claims be merged."""
+    tables = constraint.tokens.values()
+    if not constraint.sets or any(bits & (bits - 1) for table in tables for bits in table.values()):
+        return constraint
+    tokens = {
+        demand: {device: bits.bit_length() for device, bits in table.items() if bits}
+        for demand, table in constraint.tokens.items()
+    }
+    return replace(constraint, sets=False, tokens=tokens)

@@ -2,63 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ..models.pools import COMPLETE, INCOMPLETE
 from .asks import ALL, EXACT_COUNT, Ask
-from .capacity import CapacityError, Draw
-from .filters import CONSTRAINT_ATTRIBUTE, EXPRESSION_FILTERS, UNLISTED, Candidate, Context, drawn, failures
+from .bench import Bench, Failures
+from .filters import CONSTRAINT_ATTRIBUTE, UNLISTED, Context
 from .messages import Blank
 from .outcomes import FatalError, trapped
-from .profiles import Profile
-from .records import Amounts, Constraint, Demand, Failure
+from .policies import KUBE, STRICT
+from .records import Constraint, Demand, Failure
 from .shapes import Shape
 
-KUBE, STRICT, SKIP = "kube", "strict", "skip"
-POLICIES = (KUBE, STRICT, SKIP)
 
-_encode = msgspec.msgpack.Encoder().encode
-
-Failures = tuple[Failure, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What filters make of a device for one ask; ``amounts`` in the order of its capacities' names."""
-
-    failures: Failures
-    amounts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """What filters make of all devices of a shape, for asks that are alike: one object for all of them."""
-
-    failures: tuple[Failures, ...]
-    passing: tuple[int, ...]
-    traps: dict[int, Failure]
-    amounts: dict[int, Amounts]
-
-
-class Bench:
-    """Where the candidates of asks are judged, each profile once for asks that are alike."""
+class Demands:
+    """Makes demands of asks: their candidates are what passes all filters, or what All means."""
 
     def __init__(self, context: Context, policy: str) -> None:
         self.policy = policy
-        self._context = context
-        self._alike: dict[bytes, int] = {}
-        self._judged: dict[Hashable, Judged] = {}
-        self._sheets: dict[Hashable, Sheet] = {}
+        self._bench = Bench(context, policy)
 
     def demand(self, ask: Ask, index: int, shape: Shape) -> Demand:
         """Compile an ask, but for its constraints. Raises ``FatalError`` (PRE-7, PRE-8, PRE-10, CEL-6)."""
         mode = ask.spec.allocation_mode
         if mode not in (EXACT_COUNT, ALL):
             raise FatalError("request", _text(ask, f"unsupported count mode {mode}"), claim=ask.claim)
-        sheet = self._sheet(ask, shape)
+        sheet = self._bench.sheet(ask, shape)
         demand = Demand(
             index,
             ask.claim,
@@ -74,48 +44,6 @@ class Bench:
             amounts=sheet.amounts,
         )
         return self._list_all(demand, ask, shape) if mode == ALL else demand
-
-    def is_fatal(self, failure: Failure) -> bool:
-        """Tell whether meeting this failure aborts everything; the policy is about expressions only."""
-        return bool(failure.error) and (self.policy == KUBE or failure.filter not in EXPRESSION_FILTERS)
-
-    def _judge(self, ask: Ask, alike: int, profile: Profile, reachable: bool, shape: Shape) -> Judged:
-        key = alike, profile.index, reachable, shape.node_skips
-        judged = self._judged.get(key) or self._judged.get((ask.own_name, key))
-        if judged is None:
-            result = drawn(profile, ask, self._context.gates)
-            candidate = Candidate(profile, reachable, shape.node_skips, ask, self._context, result)
-            amounts = result.amounts if isinstance(result, Draw) else {}
-            taken = tuple(amounts[name].nano for name in sorted(amounts))
-            judged = Judged(failures(candidate), taken)
-            # Only errors of capacities name the request.
-            self._judged[(ask.own_name, key) if isinstance(result, CapacityError) else key] = judged
-        return judged
-
-    def _sheet(self, ask: Ask, shape: Shape) -> Sheet:
-        alike = self._alike.setdefault(_judged_parts(ask), len(self._alike)), shape.index
-        sheet = self._sheets.get(alike) or self._sheets.get((ask.own_name, alike))
-        if sheet is None:
-            devices = zip(shape.profiles, shape.reachable, strict=True)
-            judged = [self._judge(ask, alike[0], *device, shape) for device in devices]
-            sheet = self._summary(judged, shape)
-            # Only errors of capacities name the request.
-            named = any(failure.error for failed in sheet.failures for failure in failed)
-            self._sheets[(ask.own_name, alike) if named else alike] = sheet
-        return sheet
-
-    def _summary(self, judged: Sequence[Judged], shape: Shape) -> Sheet:
-        """List what passes all filters, and the traps: candidates whose first failure is a fatal error (CEL-7)."""
-        failures = tuple(device.failures for device in judged)
-        traps = {device: failed[0] for device, failed in enumerate(failures) if failed and self.is_fatal(failed[0])}
-        passing = tuple(device for device, failed in enumerate(failures) if not failed or device in traps)
-        rows = shape.capacities.rows
-        amounts = {
-            device: tuple(zip(rows[device], one.amounts, strict=True))
-            for device, one in enumerate(judged)
-            if one.amounts
-        }
-        return Sheet(failures, passing, traps, amounts)
 
     def _list_all(self, demand: Demand, ask: Ask, shape: Shape) -> Demand:
         """List what All means: everything selectable, whether it can be taken or not (PRE-8, PRE-9).
@@ -140,16 +68,10 @@ class Bench:
         unlisted = next((failure for failure in failed if failure.filter in UNLISTED), None)
         if unlisted is None:
             return True
-        if self.is_fatal(unlisted):
+        if self._bench.is_fatal(unlisted):
             raise trapped(unlisted, demand.claim, device)
         # A device whose test went wrong may be one that is meant, so All cannot do without it.
         return bool(unlisted.error) and self.policy == STRICT
-
-
-def _judged_parts(ask: Ask) -> bytes:
-    """Write down all that filters look at: asks that agree in it judge every device alike, but for names in errors."""
-    spec = ask.spec
-    return _encode((spec.device_class_name, spec.selectors, spec.capacity, spec.tolerations, ask.all_devices))
 
 
 def _text(ask: Ask, *parts: str | Blank) -> tuple[str | Blank, ...]:

@@ -47,14 +47,22 @@ class Candidate:
 Test = Callable[[Candidate], str | Verdict | None]
 
 
+def _nothing(_ask: Ask) -> None:
+    """Read for a test that is about the device and the node only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A test with its stable id; ``listed`` says that All does not even list a device that fails it (PRE-8, PRE-9)."""
+    """A test with its stable id; ``listed`` says that All does not even list a device that fails it (PRE-8, PRE-9).
+
+    ``reads`` is what it looks at of an ask, beside names in the texts of errors: asks that agree in it get the same.
+    """
 
     id: str
     description: str
     listed: bool
     test: Test
+    reads: Callable[[Ask], object] = _nothing
 
     def __call__(self, candidate: Candidate) -> Failure | None:
         """Return the failure, if the candidate fails."""
@@ -138,16 +146,35 @@ def taint_text(taint: DeviceTaint) -> str:
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
+def _class(ask: Ask) -> object:
+    return ask.device_class.metadata.name
+
+
+def _selectors(ask: Ask) -> object:
+    return ask.spec.selectors
+
+
+def capacity_of(ask: Ask) -> object:
+    """Read what an ask takes of capacities, and how an error in that is told."""
+    return ask.spec.capacity, ask.all_devices
+
+
+def _tolerations(ask: Ask) -> object:
+    return ask.spec.tolerations
+
+
 FILTERS: tuple[Filter, ...] = (
     Filter("bindingConditions", "binding conditions need their feature (DEV-2)", True, _binding_conditions),
-    Filter("classSelector", "all selectors of the class are true (DEV-3)", True, _class_selectors),
-    Filter("requestSelector", "all selectors of the request are true (DEV-3)", True, _request_selectors),
+    Filter("classSelector", "all selectors of the class are true (DEV-3)", True, _class_selectors, _class),
+    Filter("requestSelector", "all selectors of the request are true (DEV-3)", True, _request_selectors, _selectors),
     Filter("deviceNode", "the device is for this node (DEV-4)", True, _device_node),
-    Filter("capacity", "the device's capacities suffice when nothing is consumed (DEV-6)", True, _capacity),
+    Filter(
+        "capacity", "capacities suffice when nothing is consumed (DEV-6)", True, _capacity, capacity_of
+    ),
     Filter("countersFeature", "counters need their feature (DEV-7)", False, _counters_feature),
     Filter("groupsFeature", "compatibility groups need their feature (GRP-5)", False, _groups_feature),
     Filter("nodeOperations", "the node may skip the operations that the device skips (DEV-9)", False, _node_operations),
-    Filter("taint", "all taints are tolerated (DEV-10)", False, _taints),
+    Filter("taint", "all taints are tolerated (DEV-10)", False, _taints, _tolerations),
 )
 
 # Asked last, by the constraints themselves.
@@ -157,9 +184,3 @@ CONSTRAINT_ATTRIBUTE = "constraintAttribute"
 EXPRESSION_FILTERS = frozenset({"classSelector", "requestSelector", "derivedAttribute"})
 
 UNLISTED = frozenset(filter_.id for filter_ in FILTERS if filter_.listed)
-
-
-def failures(candidate: Candidate) -> tuple[Failure, ...]:
-    """Find every filter that the candidate fails, in order."""
-    found = (filter_(candidate) for filter_ in FILTERS)
-    return tuple(failure for failure in found if failure is not None)

@@ -13,8 +13,9 @@ from ..models.device_taints import untolerated
 from ..models.gates import FeatureGates
 from .asks import Ask
 from .capacity import Draw
+from .constraints import plainest
 from .filters import CONSTRAINT_ATTRIBUTE, drawn, taint_text
-from .records import Amounts, Constraint, Demand, Failure, Problem
+from .records import Amounts, Demand, Failure, Problem
 from .selector_table import FailedSelector, SelectorTable
 from .shapes import Shape
 
@@ -131,20 +132,8 @@ def opened(problem: Problem, asks: Sequence[Ask], shape: Shape, gates: FeatureGa
     one at least.
     """
     demands = tuple(_opened(demand, asks[demand.index], shape, gates) for demand in problem.demands)
-    constraints = tuple(map(_plainest, problem.constraints))
+    constraints = tuple(map(plainest, problem.constraints))
     return replace(problem, demands=demands, constraints=constraints, fatal_constraints=False)
-
-
-def _plainest(constraint: Constraint) -> Constraint:
-    """Write sets of one member each as scalars, which say the same and let more claims be merged."""
-    tables = constraint.tokens.values()
-    if not constraint.sets or any(bits & (bits - 1) for table in tables for bits in table.values()):
-        return constraint
-    tokens = {
-        demand: {device: bits.bit_length() for device, bits in table.items() if bits}
-        for demand, table in constraint.tokens.items()
-    }
-    return replace(constraint, sets=False, tokens=tokens)
 
 
 def _opened(demand: Demand, ask: Ask, shape: Shape, gates: FeatureGates) -> Demand:

@@ -10,8 +10,8 @@ from ..models.cluster import Cluster
 from ..models.collector import young_only
 from ..models.gates import FeatureGates
 from ..models.units import Unit, joined, units
-from ..problem.demands import POLICIES
 from ..problem.in_use import Ledger
+from ..problem.policies import POLICIES
 from .attempts import WORK_PER_SECOND, Engine, Session, Watch
 from .best_node import BestFit
 from .checked import check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from ..encoders.stages.stage import Stage
 from ..problem.records import InUse, Problem
@@ -42,7 +43,7 @@ class Escalating:
             pass
         from .solving import solve
 
-        decision = solve(problem, in_use, candidates, self.counts, self._seed, deadline)
+        decision = solve(problem, in_use, candidates, self.counts, self._seed, deadline, thorough=False)
         if decision.answer is Answer.UNKNOWN and decision.retry:
             return dive(problem, in_use, self.counts, deadline)
         return decision
@@ -62,8 +63,14 @@ class Escalating:
         from .cp_sat_run import Limits
         from .solving import optimize
 
-        limits = Limits(deadline, work)
-        return optimize(problem, in_use, candidates, self._stages, self.counts, limits, start.picks, self._watch)
+        ask = partial(optimize, problem, in_use, candidates, self._stages, self.counts)
+        try:
+            return ask(Limits(deadline, work), start.picks, self._watch)
+        except KeyboardInterrupt:
+            if start.answer is not Answer.YES:
+                raise
+            # The dive's answer is the best so far; without any work the model only says what it is worth.
+            return replace(ask(Limits(work=0.0), start.picks), interrupted=True)
 
     def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         try:

@@ -9,8 +9,8 @@ from time import monotonic
 from ..models.cluster import Cluster
 from ..models.collector import young_only
 from ..models.gates import FeatureGates
-from ..problem.demands import STRICT
 from ..problem.in_use import Ledger
+from ..problem.policies import STRICT
 from .allocate import TIME_LIMIT, gates_of
 from .attempts import Session
 from .capacity_ask import original

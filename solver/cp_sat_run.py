@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from tempfile import NamedTemporaryFile
-from threading import Thread
+from threading import Event, Thread
 from time import monotonic
 
 from ortools.sat.python import cp_model
@@ -55,13 +55,14 @@ class Configuration:
     keeps_hint: bool = False
 
 
-# Most models need no more than propagation and learning: presolve alone takes several times as long.
+# Most models need no more than propagation and learning; presolve alone takes several times as long.
 QUICK = Configuration(presolve=False, probing=0, symmetry=0, linearization=0)
 QUICK_WORK = 0.1
-USUAL = Configuration()
+# What is left needs the linear relaxation most of all.
+USUAL = Configuration(presolve=False, symmetry=0)
 # An infeasible model must be so with and without presolve and symmetry, where known wrong answers came from
 # (or-tools #5274, #3483).
-CONFIRMING = Configuration(presolve=False, probing=0, symmetry=0, linearization=1, seed=1)
+CONFIRMING = Configuration(linearization=1, seed=1)
 
 # To complete a solution.
 SETTLING = Configuration(keeps_hint=True)
@@ -132,37 +133,50 @@ def run(rows: Rows, limits: Limits, configuration: Configuration = USUAL, watch:
     progress = _Progress() if watch else None
     if progress:
         solver.best_bound_callback = progress.note_bound
-    thread = Thread(target=solver.solve, args=(rows.model, progress), daemon=True)
-    thread.start()
+    done = Event()
+    thread = Thread(target=_solve, args=(solver, rows, progress, done), daemon=True)
     try:
-        while thread.is_alive():
-            thread.join(_PATIENCE)
-            if watch and progress and thread.is_alive():
+        thread.start()
+        while not done.wait(_PATIENCE):
+            if watch and progress:
                 watch(progress.best, progress.bound)
     except KeyboardInterrupt:
-        while thread.is_alive():
+        while not done.wait(_PATIENCE / 10):
             # A search that has not begun yet cannot be stopped.
             solver.stop_search()
-            thread.join(_PATIENCE / 10)
         raise RunInterrupted(_found(rows, solver)) from None
     return _found(rows, solver)
 
 
-def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> tuple[Found, Configuration]:
-    """Solve quickly if that is possible, else thoroughly; and say which of the two it was. Raises as ``run``.
+def _solve(solver: cp_model.CpSolver, rows: Rows, progress: _Progress | None, done: Event) -> None:
+    """Tell by an event that the solver has ended: a join that Ctrl-C ends takes the thread for dead (Python 3.11)."""
+    try:
+        solver.solve(rows.model, progress)
+    finally:
+        done.set()
+
+
+def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> Found:
+    """Solve quickly if that is possible, else thoroughly. Raises as ``run``.
 
     ``work`` of what is found is that of both.
     """
     quick = run(rows, Limits(limits.deadline, _least(QUICK_WORK, limits.work)), QUICK, watch)
     if quick.status in (Status.OPTIMAL, Status.INFEASIBLE):
-        return quick, QUICK
+        return quick
     if quick.values:
         rows.hint(dict(enumerate(quick.values)))
     left = None if limits.work is None else max(0.0, limits.work - quick.work)
-    found = run(rows, Limits(limits.deadline, left), USUAL, watch)
-    if found.status is Status.UNKNOWN and quick.values:
-        found = quick
-    return replace(found, work=found.work + quick.work, conflicts=found.conflicts + quick.conflicts), USUAL
+    try:
+        return _both(quick, run(rows, Limits(limits.deadline, left), USUAL, watch))
+    except RunInterrupted as interrupted:
+        raise RunInterrupted(_both(quick, interrupted.found)) from None
+
+
+def _both(quick: Found, thorough: Found) -> Found:
+    """Put two runs after each other together; the second begins with what the first found."""
+    found = quick if thorough.status is Status.UNKNOWN and quick.values else thorough
+    return replace(found, work=thorough.work + quick.work, conflicts=thorough.conflicts + quick.conflicts)
 
 
 def _least(most: float, given: float | None) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..problem.demands import KUBE, STRICT
+from ..problem.policies import KUBE, STRICT
 from .attempts import Engine, Optimizer, Session
 
 # Modules are loaded when an engine is made: each brings others with it that the rest can do without.

@@ -15,8 +15,8 @@ from ..models.core import Node
 from ..models.gates import FeatureGates
 from ..models.identity import ObjectKey
 from ..models.units import Unit, units
-from ..problem.demands import POLICIES
 from ..problem.in_use import Ledger
+from ..problem.policies import POLICIES
 from .allocate import TIME_LIMIT, asked_units, gates_of
 from .attempts import Session
 from .auto import Auto

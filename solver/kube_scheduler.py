@@ -30,8 +30,8 @@ from ..peers.answers import Verdict
 from ..peers.errors import PeerError
 from ..peers.kube_scheduler import KubeScheduler
 from ..peers.requests import AllocateRequest, features
-from ..problem.demands import KUBE
 from ..problem.in_use import Ledger
+from ..problem.policies import KUBE
 from .attempts import Attempt, Counts, Ending, Session
 from .refusals import class_names
 from .result import share_id

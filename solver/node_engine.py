@@ -10,7 +10,6 @@ from ..models.core import Node
 from ..models.identity import key_of
 from ..models.selection import SelectorError
 from ..problem.compile import Compiler, Question
-from ..problem.demands import STRICT
 from ..problem.expressions import CelExpressions
 from ..problem.filters import EXPRESSION_FILTERS
 from ..problem.in_use import Ledger
@@ -18,6 +17,7 @@ from ..problem.justification import Justification
 from ..problem.lenient import lenient, without
 from ..problem.messages import Names
 from ..problem.outcomes import DeadlineExceededError, FatalError, trapped
+from ..problem.policies import STRICT
 from ..problem.records import Failure, InUse, Problem
 from ..problem.shapes import NodeView, Views
 from .attempts import Attempt, Counts, Ending, Session

@@ -19,7 +19,7 @@ from ..encoders.stages.preference import PREFERENCE
 from ..encoders.stages.stage import Reached, Stage
 from ..problem.records import InUse, Problem
 from .attempts import WORK_PER_SECOND, Counts, Watch
-from .cp_sat_run import CONFIRMING, QUICK, USUAL, Found, Limits, Status, run, run_by_turns
+from .cp_sat_run import CONFIRMING, Found, Limits, Status, run, run_by_turns
 from .decision import Answer, Decision
 from .search import Pick
 from .stage_values import StageValue
@@ -35,12 +35,15 @@ def solve(
     counts: Counts,
     seed: int,
     deadline: float | None,
+    thorough: bool = True,
 ) -> Decision:
     """Decide whether the claims can be allocated; ``candidates`` are the usable devices of each demand.
 
-    A yes is the allocation that the scheduler's preference likes best (SRCH-4).
+    A yes is the allocation that the scheduler's preference likes best (SRCH-4), or the best that is found quickly
+    unless this is to be ``thorough``.
     """
-    decision = optimize(problem, in_use, candidates, (PREFERENCE,), counts, limits_until(deadline))
+    limits = limits_until(deadline)
+    decision = optimize(problem, in_use, candidates, (PREFERENCE,), counts, limits, thorough=thorough)
     return replace(decision, objective=())
 
 
@@ -53,6 +56,7 @@ def optimize(
     limits: Limits,
     start: Sequence[Pick] = (),
     watch: Watch | None = None,
+    thorough: bool = True,
 ) -> Decision:
     """Find the allocation that these stages like best, in their order; ``start`` is one to begin with."""
     merged = merge(problem, in_use, candidates)
@@ -65,7 +69,7 @@ def optimize(
             return Decision(Answer.NO, certified=True)
         if found.status is Status.UNKNOWN:
             return Decision(Answer.UNKNOWN, message="not decided within the limit")
-        staging = Staging(model, found, limits, counts)
+        staging = Staging(model, found, limits, counts, thorough)
         staging.run([part for own in parts for part in own], _told(stages, parts, watch))
     except CoefficientError as error:
         return Decision(Answer.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
@@ -117,10 +121,10 @@ def _first(model: AllocationModel, limits: Limits, counts: Counts, start: Sequen
         if found.status in _SOLVED:
             return found
     told = watch and partial(watch, "existence")
-    found, way = run_by_turns(model.rows, limits, told)
-    if _counted(found, counts).status is Status.INFEASIBLE:
+    found = _counted(run_by_turns(model.rows, limits, told), counts)
+    if found.status is Status.INFEASIBLE:
         # Asked again in another way: what is found then is true, what is not found stays unknown.
-        found = _counted(run(model.rows, limits, USUAL if way is QUICK else CONFIRMING, told), counts)
+        found = _counted(run(model.rows, limits, CONFIRMING, told), counts)
     return found
 
 

@@ -41,26 +41,28 @@ class Staging:
     """An optimisation under way: the best solution so far, and what each part came to.
 
     ``limits`` hold for all parts together: each may do its share of the work that is left. ``interrupted``: Ctrl-C
-    came, and all that was not done by then was left out.
+    came, and all that was not done by then was left out. Without ``thorough`` only what is quick is done.
     """
 
     model: AllocationModel
     found: Found
     limits: Limits
     counts: Counts
+    thorough: bool = True
     reached: list[Reached] = field(default_factory=list)
     interrupted: bool = False
     spent: float = 0.0
 
     def run(self, parts: Sequence[Part], watch: PartWatch | None = None) -> None:
         """Minimise the parts, the first one first. Raises ``CoefficientError``."""
+        quick = True
         for number, terms in enumerate(parts):
-            if number == len(self.reached):
-                self._together(_small(parts[number:], self.model.rows))
+            if quick and number == len(self.reached):
+                quick = self._together(_small(parts[number:], self.model.rows))
             if number == len(self.reached):
                 bound = self._minimize(terms, len(parts) - number, watch and partial(watch, number))
                 self._keep(terms, bound)
-        if not all(part.proven for part in self.reached):
+        if self.thorough and not all(part.proven for part in self.reached):
             self._settle(parts)
         self.model.rows.minimize([])
 
@@ -70,11 +72,11 @@ class Staging:
         self.reached.append(Reached(value, value if bound is None else bound))
         self.model.rows.at_most(terms, value)
 
-    def _together(self, parts: Sequence[tuple[Part, int]]) -> None:
-        """Minimise several small parts at once, each weighing more than all after it, if that is quick."""
+    def _together(self, parts: Sequence[tuple[Part, int]]) -> bool:
+        """Minimise several small parts at once, each weighing more than all after it; return whether that was quick."""
         weighted = [(variable, weight * coefficient) for terms, weight in parts for variable, coefficient in terms]
-        if len(parts) < 2 or self.interrupted:
-            return
+        if self.interrupted or (len(parts) < 2 and self.thorough):
+            return True
         if _total(weighted, self.found):
             self.model.rows.minimize(weighted)
             self.model.rows.hint(dict(enumerate(self.found.values)))
@@ -82,13 +84,14 @@ class Staging:
             if better.values:
                 self.found = better
             if better.status is not Status.OPTIMAL:
-                return
+                return False
         for terms, _ in parts:
             self._keep(terms)
+        return True
 
     def _minimize(self, terms: Part, left: int, watch: Watch | None) -> int:
         """Improve the solution as far as one part is concerned, and return a bound."""
-        if self.interrupted or not _total(terms, self.found):
+        if self.interrupted or not self.thorough or not _total(terms, self.found):
             return 0
         scaled, divisor = _scaled(terms)
         self.model.rows.minimize(scaled)
@@ -103,7 +106,7 @@ class Staging:
         try:
             if way is not None:
                 return self._counted(run(self.model.rows, limits, way, watch))
-            return self._counted(run_by_turns(self.model.rows, limits, watch)[0])
+            return self._counted(run_by_turns(self.model.rows, limits, watch))
         except RunInterrupted as interrupted:
             self.interrupted = True
             return self._counted(interrupted.found)

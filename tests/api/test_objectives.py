@@ -47,11 +47,8 @@ def manifests(tmp_path):
     return path
 
 
-def interrupted_run(rows, limits, configuration=cp_sat_run.USUAL, watch=None):
-    found = cp_sat_run.run(rows, limits, configuration, watch)
-    if configuration is cp_sat_run.USUAL:
-        raise cp_sat_run.RunInterrupted(found)
-    return found
+def interrupted_run(rows, limits, watch=None):
+    raise cp_sat_run.RunInterrupted(cp_sat_run.run_by_turns(rows, limits, watch))
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat"])
@@ -101,7 +98,7 @@ def test_bad_usage_is_one_line_and_exits_with_2(drasat, manifests, options, mess
 
 
 def test_an_interrupt_prints_the_best_so_far_with_its_bound(drasat, manifests, monkeypatch):
-    monkeypatch.setattr(staging, "run", interrupted_run)
+    monkeypatch.setattr(staging, "run_by_turns", interrupted_run)
     done = drasat("allocate", "-f", manifests, "--objective", "fragmentation,compact", "-o", "json")
     first, second = json.loads(done.out)["units"]
     assert done.code == 130
@@ -111,7 +108,7 @@ def test_an_interrupt_prints_the_best_so_far_with_its_bound(drasat, manifests, m
 
 
 def test_a_stage_that_is_not_proven_says_so_in_words(drasat, manifests, monkeypatch):
-    monkeypatch.setattr(staging, "run", interrupted_run)
+    monkeypatch.setattr(staging, "run_by_turns", interrupted_run)
     done = drasat("allocate", "-f", manifests, "--objective", "fragmentation,compact")
     assert done.err.splitlines()[0] == "claim default/a: fragmentation 15625, compact 2 (at least 0)"
 
@@ -125,7 +122,7 @@ def test_from_python(manifests, examples, objective):
 
 
 def test_an_interrupt_in_python_carries_the_best_so_far(manifests, monkeypatch):
-    monkeypatch.setattr(staging, "run", interrupted_run)
+    monkeypatch.setattr(staging, "run_by_turns", interrupted_run)
     with pytest.raises(drasat.AllocationInterrupted) as interrupt:
         drasat.allocate(drasat.load(str(manifests)), objective="fragmentation")
     result = interrupt.value.result

@@ -154,6 +154,14 @@ def test_an_admin_pick_is_in_the_way_of_later_normal_requests():
     assert not fits(ONE, claim(admin, normal))
 
 
+def test_equal_claims_on_both_sides_of_an_admin_are_not_one():
+    """DEV-1: the one before may have the device, the one after may not."""
+    supply = pool(*devices("a", "b"))
+    admin, normal = claim(want(count=2, admin=True), name="b"), want()
+    assert fits(supply, claim(normal, name="a"), admin)
+    assert not fits(supply, claim(normal, name="a"), admin, claim(normal, name="c"))
+
+
 def test_admins_do_not_mind_each_other_across_claims():
     """DEV-1, DEV-15."""
     admin = want("admin", admin=True)

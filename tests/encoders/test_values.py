@@ -133,6 +133,13 @@ def _values_by_claim(asked):
     return [{token for _, token in group} for _, group in groupby(tokens, key=lambda pair: pair[0])]
 
 
+def test_lists_of_one_value_are_as_good_as_scalars():
+    supply = valued(*[(1,), 2] * 8)
+    asking = [claim(want(count=2), name=f"c{number}", constraints=[match(A)]) for number in range(8)]
+    assert len(question(supply, *asking).model().merged.requests) == 1
+    assert fits(supply, *asking)
+
+
 def test_claims_with_lists_are_not_merged():
     """Three devices [a] and one [b] have room for one claim of two only, whatever the sum says."""
     supply = valued((1, 9), (1, 8), (1, 7), (2, 6))

@@ -101,17 +101,17 @@ def test_a_real_interrupt_ends_the_command(manifests):
 
 def test_the_limit_counts_while_a_question_is_compiled(monkeypatch):
     """A node with very many devices: judging them for each request is part of the time that is limited."""
-    from drasat.problem.demands import Bench
+    from drasat.problem.demands import Demands
 
     judged = []
-    demand = Bench.demand
+    demand = Demands.demand
 
     def slow(self, ask, index, shape):
         judged.append(index)
         threading.Event().wait(0.05)
         return demand(self, ask, index, shape)
 
-    monkeypatch.setattr(Bench, "demand", slow)
+    monkeypatch.setattr(Demands, "demand", slow)
     requests = [wish(f"r{number}") for number in range(32)]
     found = drasat.allocate(drasat.load([CLASS, pool(40), claim("c", *requests)]), time_limit=0.1)
     assert reasons(found) == [["timeLimit"]]

@@ -95,17 +95,17 @@ class Interrupting:
         self.empty = empty
         self.runs = 0
 
-    def __call__(self, rows, limits, configuration=cp_sat_run.USUAL, watch=None):
-        found = cp_sat_run.run(rows, limits, configuration, watch)
-        self.runs += configuration is cp_sat_run.USUAL
-        if self.runs == self.at and configuration is cp_sat_run.USUAL:
+    def __call__(self, rows, limits, watch=None):
+        found = cp_sat_run.run_by_turns(rows, limits, watch)
+        self.runs += 1
+        if self.runs == self.at:
             raise cp_sat_run.RunInterrupted(cp_sat_run.Found(cp_sat_run.Status.UNKNOWN) if self.empty else found)
         return found
 
 
 @pytest.mark.parametrize("empty", [True, False], ids=["before-a-better-one", "after-a-better-one"])
 def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkeypatch, empty):
-    monkeypatch.setattr(staging, "run", Interrupting(1, empty=empty))
+    monkeypatch.setattr(staging, "run_by_turns", Interrupting(1, empty=empty))
     with pytest.raises(AllocationInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
@@ -120,7 +120,7 @@ def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkey
 def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(monkeypatch):
     supplies = [supply(name, sizes) for name, sizes in zip(NODES, SIZES, strict=True)]
     there = Cluster.of([device_class(), *map(node, NODES), *supplies, *pairs("one")])
-    monkeypatch.setattr(staging, "run", Interrupting(3, empty=True))
+    monkeypatch.setattr(staging, "run_by_turns", Interrupting(3, empty=True))
     with pytest.raises(AllocationInterrupted) as interrupt:
         allocate(there, objective="fragmentation")
     (unit,) = interrupt.value.answer.units
@@ -148,6 +148,25 @@ def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before
         allocate(cluster(*pairs("one", "two")), objective="compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
+
+
+def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(monkeypatch):
+    """It comes while the model is built; what the answer is worth is found out nevertheless."""
+    from drasat.solver import solving
+
+    def interrupted_once(*args, **options):
+        monkeypatch.setattr(solving, "build", original)
+        raise KeyboardInterrupt
+
+    original = solving.build
+    monkeypatch.setattr(solving, "build", interrupted_once)
+    with pytest.raises(AllocationInterrupted) as interrupt:
+        allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
+    first, second = interrupt.value.answer.units
+    assert (first.outcome, second.outcome) == (ALLOCATED, UNKNOWN)
+    # The dive takes the first pair, the first and largest device of it included.
+    assert first.objective[0].value >= 1000**2
+    assert [one.proven for one in first.objective] == [False, False]
 
 
 def test_a_run_that_is_interrupted_hands_over_what_it_found(monkeypatch):
@@ -184,7 +203,7 @@ def test_the_same_question_has_the_same_answer():
 
 def test_equal_nodes_are_asked_once(monkeypatch):
     runs = Interrupting(-1, empty=True)
-    monkeypatch.setattr(staging, "run", runs)
+    monkeypatch.setattr(staging, "run_by_turns", runs)
     allocate(cluster(*pairs("one")), objective="fragmentation")
     once = runs.runs
     runs.runs = 0

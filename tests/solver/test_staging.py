@@ -68,18 +68,24 @@ def test_coefficients_that_are_too_large_are_refused():
 def test_each_part_may_do_its_share_of_the_work_that_is_left(monkeypatch):
     shares = []
 
-    def spending(rows, limits, *others):
-        if limits.work is not None:
-            shares.append(limits.work)
-        found = run(rows, Limits(), *others)
-        return found if limits.work is None else replace(found, work=1.0)
+    def spending(rows, limits, _watch):
+        shares.append(limits.work)
+        return replace(run(rows, Limits()), work=1.0)
 
-    monkeypatch.setattr(staging, "run", spending)
+    monkeypatch.setattr(staging, "run_by_turns", spending)
     rows, (x, y, z) = rows_with(5, 5, 5, least=14)
     counts = Counts()
-    staged(rows, [(x, 1)], [(y, 1)], [(z, 1)], limits=Limits(work=9.0), counts=counts)
+    large = 1 << 20
+    staged(rows, [(x, large)], [(y, large)], [(z, large)], limits=Limits(work=9.0), counts=counts)
     assert shares == [3.0, 4.0, 7.0]
     assert counts.work == 3.0
+
+
+def test_small_parts_are_minimised_together_and_in_their_order(monkeypatch):
+    monkeypatch.setattr(staging, "run_by_turns", None)
+    rows, (x, y, z) = rows_with(3, 3, 3, least=5)
+    done = staged(rows, [(y, 1)], [(x, 1)], [(z, 1)])
+    assert [(part.value, part.bound) for part in done.reached] == [(0, 0), (2, 2), (3, 3)]
 
 
 def test_what_could_not_be_improved_in_time_has_its_true_value():

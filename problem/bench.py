@@ -1,0 +1,119 @@
+"""Where devices are judged: each filter once for asks that look alike to it, and each profile once (section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from .asks import Ask
+from .capacity import CapacityError, Draw
+from .filters import EXPRESSION_FILTERS, FILTERS, Candidate, Context, Filter, capacity_of, drawn
+from .policies import KUBE
+from .profiles import Profile
+from .records import Amounts, Failure
+from .shapes import Shape
+
+Failures = tuple[Failure, ...]
+Column = Sequence[Failure | None]
+"""What one filter says of each device of a shape."""
+
+_CAPACITY = next(number for number, filter_ in enumerate(FILTERS) if filter_.reads is capacity_of)
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """What filters make of all devices of a shape, for asks that are alike: one object for all of them."""
+
+    failures: tuple[Failures, ...]
+    passing: tuple[int, ...]
+    traps: dict[int, Failure]
+    amounts: dict[int, Amounts]
+
+
+class Bench:
+    """Judges all devices of a shape at once, and remembers what each filter said about each profile."""
+
+    def __init__(self, context: Context, policy: str) -> None:
+        self._context = context
+        self._policy = policy
+        self._parts: dict[Hashable, int] = {}
+        self._sheets: dict[Hashable, Sheet] = {}
+        self._columns: dict[Hashable, Column] = {}
+        self._found: dict[Hashable, Failure | None] = {}
+        self._drawn: dict[Hashable, Draw | CapacityError | None] = {}
+
+    def sheet(self, ask: Ask, shape: Shape) -> Sheet:
+        """Judge all devices of the shape for the ask."""
+        parts = [self._part(filter_.id, filter_.reads(ask)) for filter_ in FILTERS]
+        # Only errors name the request; they are kept for it alone.
+        key = *parts, shape.index
+        sheet = self._sheets.get(key) or self._sheets.get((ask.own_name, *key))
+        if sheet is None:
+            sheet = self._judged(ask, shape, parts)
+            named = any(failure.error for failed in sheet.failures for failure in failed)
+            self._sheets[(ask.own_name, *key) if named else key] = sheet
+        return sheet
+
+    def is_fatal(self, failure: Failure) -> bool:
+        """Tell whether meeting this failure aborts everything; the policy is about expressions only."""
+        return bool(failure.error) and (self._policy == KUBE or failure.filter not in EXPRESSION_FILTERS)
+
+    def _part(self, filter_: str, read: object) -> int:
+        return self._parts.setdefault((filter_, _encode(read)), len(self._parts))
+
+    def _judged(self, ask: Ask, shape: Shape, parts: Sequence[int]) -> Sheet:
+        columns = [self._column(filter_, part, ask, shape) for filter_, part in zip(FILTERS, parts, strict=True)]
+        failing = [column for column in columns if any(column)]
+        rows = zip(*failing, strict=True) if failing else ((),) * len(shape.profiles)
+        failures = tuple(tuple(failure for failure in row if failure) for row in rows)
+        traps = {device: failed[0] for device, failed in enumerate(failures) if failed and self.is_fatal(failed[0])}
+        passing = tuple(device for device, failed in enumerate(failures) if not failed or device in traps)
+        return Sheet(failures, passing, traps, self._amounts(ask, parts[_CAPACITY], shape))
+
+    def _column(self, filter_: Filter, part: int, ask: Ask, shape: Shape) -> Column:
+        key = part, shape.index
+        column = self._columns.get(key)
+        if column is None:
+            skips = shape.node_skips
+            devices = zip(shape.profiles, shape.reachable, strict=True)
+            column = [self._failure(filter_, part, ask, profile, reachable, skips) for profile, reachable in devices]
+            if not any(failure and failure.error for failure in column):
+                self._columns[key] = column
+        return column
+
+    def _failure(
+        self, filter_: Filter, part: int, ask: Ask, profile: Profile, reachable: bool, node_skips: bool
+    ) -> Failure | None:
+        key = part, profile.index, reachable, node_skips
+        found = self._found.get(key, _UNASKED)
+        if found is _UNASKED:
+            taken = self._draw(profile, ask, part) if filter_ is FILTERS[_CAPACITY] else None
+            found = filter_(Candidate(profile, reachable, node_skips, ask, self._context, taken))
+            if not (found and found.error):
+                self._found[key] = found
+        return found
+
+    def _amounts(self, ask: Ask, part: int, shape: Shape) -> dict[int, Amounts]:
+        """List what the ask takes of each device's capacities, in the order of their names (CAP-3)."""
+        amounts: dict[int, Amounts] = {}
+        for device, rows in shape.capacities.rows.items():
+            result = self._draw(shape.profiles[device], ask, part)
+            if isinstance(result, Draw) and result.amounts:
+                taken = (result.amounts[name].nano for name in sorted(result.amounts))
+                amounts[device] = tuple(zip(rows, taken, strict=True))
+        return amounts
+
+    def _draw(self, profile: Profile, ask: Ask, part: int) -> Draw | CapacityError | None:
+        key = part, profile.index
+        result = self._drawn.get(key, _UNDRAWN)
+        if result is _UNDRAWN:
+            result = self._drawn[key] = drawn(profile, ask, self._context.gates)
+        return result
+
+
+_UNASKED = Failure("unasked")
+_UNDRAWN = Draw({}, "unasked")
