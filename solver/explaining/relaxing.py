@@ -7,7 +7,9 @@ hitting-set tree, Reiter 1987).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...models.core import Node
@@ -46,7 +48,7 @@ class Relaxer:
         self._trials = trials
         self._rest = rest
         self.found: list[Relaxation] = []
-        self._settled: set[object] = set()
+        self._settled: set[Hashable] = set()
 
     def run(self, places: Sequence[Place]) -> bool:
         """Fill ``found``; False: stopped early."""
@@ -64,14 +66,25 @@ class Relaxer:
         for place in places:
             if place.words is None:
                 self._try_pod(place.node)
-        listed = [(place.node, offer) for place in places if place.words for offer in self._offers(place.words)]
-        for node, offer in sorted(listed, key=lambda item: item[1].cost):
-            if len(self.found) >= MOST:
-                return
-            if offer.subject not in self._settled:
-                change = self._weakest(self._scene, node, offer)
-                if change is not None:
-                    self._tell(node, offer.subject, change)
+        by_subject: dict[Hashable, list[tuple[Node, Offer]]] = defaultdict(list)
+        for place in places:
+            for offer in self._offers(place.words) if place.words else ():
+                by_subject[offer.subject].append((place.node, offer))
+        for subject, listed in sorted(by_subject.items(), key=lambda item: min(one.cost for _, one in item[1])):
+            if len(self.found) < MOST:
+                self._try_all(subject, listed)
+
+    def _try_all(self, subject: Hashable, listed: Sequence[tuple[Node, Offer]]) -> None:
+        """Find the cheapest change of a subject, whatever the node: another node may need less of it."""
+        best: tuple[Node, Change] | None = None
+        try:
+            for node, offer in listed:
+                rungs = tuple(one for one in offer.rungs if best is None or one.cost < best[1].cost)
+                change = self._weakest(self._scene, node, dataclasses.replace(offer, rungs=rungs)) if rungs else None
+                best = (node, change) if change else best
+        finally:
+            if best is not None:
+                self._tell(best[0], subject, best[1])
 
     def _offers(self, words: Sentences) -> Iterator[Offer]:
         """Leave out freeing what the unit itself has."""
@@ -148,7 +161,7 @@ class Relaxer:
                 claims = fewer
         return claims
 
-    def _tell(self, node: Node, subject: object, *changes: Change) -> None:
+    def _tell(self, node: Node, subject: Hashable, *changes: Change) -> None:
         self._settled.add(subject)
         reasons = tuple(change.reason for change in changes)
         if all(set(one.changes) != set(reasons) for one in self.found):

@@ -11,6 +11,7 @@ from dra_build import (
     draws,
     either,
     match,
+    node,
     option,
     partitions,
     pool,
@@ -31,6 +32,13 @@ def test_as_many_devices_as_there_are():
     assert relaxations(pool(*devices("a", "b", "c")), claim(want(count=8))) == [
         single("count 3 instead of 8 in request r of claim ns/c", 5)
     ]
+
+
+def test_the_node_that_needs_least_change_is_told():
+    nodes = [node(f"n{number}") for number in range(3)]
+    pools = [pool(*devices(*"abc"[:size]), name=f"n{at}", node_name=f"n{at}") for at, size in enumerate((1, 3, 2))]
+    (found,) = unit(*nodes, *pools, claim(want(count=4))).relaxations
+    assert (found.changes[0].message, found.node) == ("count 3 instead of 4 in request r of claim ns/c", "n1")
 
 
 def test_a_selector_is_dropped_by_its_number():
