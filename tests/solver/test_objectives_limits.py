@@ -239,13 +239,31 @@ def test_equal_nodes_are_asked_once(monkeypatch):
     assert runs.runs == once == 1
 
 
-def test_progress_names_the_stage(monkeypatch):
-    monkeypatch.setattr(cp_sat_run, "_PATIENCE", 0.0)
+def test_progress_names_the_stage_and_counts_in_its_units(monkeypatch):
+    """Coefficients are divided before the solver sees them, and what it says is multiplied again."""
+
+    def saying(rows, limits, watch=None):
+        watch(3, None)
+        return cp_sat_run.run_by_turns(rows, limits)
+
+    monkeypatch.setattr(staging, "run_by_turns", saying)
     told = []
-    allocate(
-        cluster(*pairs("one")),
-        objective="fragmentation,compact",
-        watch=lambda stage, value, bound: told.append((stage, value, bound)),
-    )
-    assert {stage for stage, _, _ in told} <= {"existence", "fragmentation", "compact"}
-    assert "fragmentation" in {stage for stage, _, _ in told}
+    there = Cluster.of([device_class(), node("n1"), supply("n1", (4, 4, 4, 4)), *pairs("one")])
+    allocate(there, objective="fragmentation", watch=lambda *news: told.append(news))
+    # All sizes are 1000, and groups of two have 2000.
+    assert told == [("fragmentation", 3 * 1000**2, None)]
+
+
+def test_progress_is_told_while_the_solver_works(monkeypatch):
+    monkeypatch.setattr(cp_sat_run, "_PATIENCE", 0.05)
+    told = []
+
+    def watch(value, bound):
+        told.append((value, bound))
+        if value is not None and bound is not None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(cp_sat_run.RunInterrupted):
+        cp_sat_run.run(endless(), cp_sat_run.Limits(work=60.0), watch=watch)
+    value, bound = told[-1]
+    assert 0 <= bound <= value
