@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..problem.justification import Justification
 from ..problem.outcomes import check_deadline
@@ -26,11 +26,7 @@ class AllocationModel:
         self._guarded = guarded
         self._used: dict[int, int] = {}
         self.choices = [self._choice(branch) for branch in self.merged.branches]
-        self.takes = {
-            (branch.index, lot): self._take(branch, collapsed.lots[lot])
-            for branch in self.merged.branches
-            for lot in collapsed.lots_of[branch.index]
-        }
+        self.takes = dict(self._takes())
 
     @property
     def merged(self) -> Merged:
@@ -41,10 +37,15 @@ class AllocationModel:
         listed = self.merged.requests[branch.request].listed
         return self.rows.integer(0, branch.copies) if listed else None
 
-    def _take(self, branch: Branch, lot: Lot) -> int:
-        # A request takes a device once (DEV-13), so that a shareable one goes to each copy at most once.
-        shared = lot.first in self.merged.problem.shared
-        return self.rows.integer(0, branch.copies if shared else min(lot.size, branch.copies * branch.count))
+    def _takes(self) -> Iterator[tuple[tuple[int, int], int]]:
+        shared = self.merged.problem.shared
+        # A shareable device goes to each copy at most once, as a request takes a device once (DEV-13).
+        sizes = [0 if lot.first in shared else lot.size for lot in self.collapsed.lots]
+        for branch in self.merged.branches:
+            needed = branch.copies * branch.count
+            for lot in self.collapsed.lots_of[branch.index]:
+                most = min(sizes[lot], needed) if sizes[lot] else branch.copies
+                yield (branch.index, lot), self.rows.integer(0, most)
 
     def used(self, lot: Lot) -> int:
         """Return the literal that says that anything of a lot is taken."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import gcd
+from operator import mul
 from typing import TypeAlias
 
 from ortools.sat.python import cp_model
@@ -27,22 +28,24 @@ class Rows:
     def __init__(self) -> None:
         self.model = cp_model.CpModel()
         self._proto = self.model.proto
-        self._ranges: list[tuple[int, int]] = []
+        self._least: list[int] = []
+        self._most: list[int] = []
 
     @property
     def variables(self) -> int:
         """Number of variables so far."""
-        return len(self._ranges)
+        return len(self._least)
 
     def range_of(self, variable: int) -> tuple[int, int]:
         """Return the least and the greatest value of a variable."""
-        return self._ranges[variable]
+        return self._least[variable], self._most[variable]
 
     def integer(self, least: int, most: int) -> int:
         """Add a variable with these bounds."""
         self._proto.variables.add().domain.extend([least, most])
-        self._ranges.append((least, most))
-        return len(self._ranges) - 1
+        self._least.append(least)
+        self._most.append(most)
+        return len(self._least) - 1
 
     def boolean(self) -> int:
         """Add a variable that is 0 or 1."""
@@ -67,63 +70,74 @@ class Rows:
 
         Raises ``CoefficientError`` if they are too large even so.
         """
-        kept = [(variable, coefficient) for variable, coefficient in terms if coefficient]
-        divisor = gcd(*(coefficient for _, coefficient in kept)) or 1
+        kept = [term for term in terms if term[1]]
+        variables = [variable for variable, _ in kept]
+        coefficients = [coefficient for _, coefficient in kept]
+        divisor = 1 if 1 in coefficients or -1 in coefficients else gcd(*coefficients) or 1
+        if divisor > 1:
+            coefficients = [coefficient // divisor for coefficient in coefficients]
         lower = _LEAST if least is None else -(-least // divisor)
         upper = _MOST if most is None else most // divisor
-        scaled = [(variable, coefficient // divisor) for variable, coefficient in kept]
-        low, high = self._extent(scaled)
+        low, high = self._extent(variables, coefficients)
         if low >= lower and high <= upper:
             return
         if max(-low, high) >= COEFFICIENT_LIMIT:
             if high > upper:
-                self._at_most_in_digits(scaled, upper, guard)
+                self._at_most_in_digits(variables, coefficients, upper, guard)
             if low < lower:
-                self._at_most_in_digits([(variable, -coefficient) for variable, coefficient in scaled], -lower, guard)
+                self._at_most_in_digits(variables, [-coefficient for coefficient in coefficients], -lower, guard)
             return
         if lower > upper:
             # No multiple of the divisor lies between; the solver knows no empty range.
-            scaled, lower, upper = [], 1, 1
-        self._post(scaled, lower, upper, guard)
+            variables, coefficients, lower, upper = [], [], 1, 1
+        self._post(variables, coefficients, lower, upper, guard)
 
-    def _post(self, terms: Sequence[Term], lower: int, upper: int, guard: int | None) -> None:
+    def _post(
+        self, variables: Sequence[int], coefficients: Sequence[int], lower: int, upper: int, guard: int | None
+    ) -> None:
         constraint = self._proto.constraints.add()
         if guard is not None:
             constraint.enforcement_literal.append(guard)
         linear = constraint.linear
-        linear.vars.extend([variable for variable, _ in terms])
-        linear.coeffs.extend([coefficient for _, coefficient in terms])
+        linear.vars.extend(variables)
+        linear.coeffs.extend(coefficients)
         linear.domain.extend([lower, upper])
 
-    def _at_most_in_digits(self, terms: Sequence[Term], most: int, guard: int | None) -> None:
+    def _at_most_in_digits(
+        self, variables: Sequence[int], coefficients: Sequence[int], most: int, guard: int | None
+    ) -> None:
         """Post a row whose coefficients are too large as a row of their low digits, with a carry to that of the high.
 
         Bytes of memory that have no large common divisor need this.
         """
-        shift = COEFFICIENT_LIMIT.bit_length() - 2 - sum(self._width(variable) for variable, _ in terms).bit_length()
+        shift = COEFFICIENT_LIMIT.bit_length() - 2 - sum(map(self._width, variables)).bit_length()
         if shift < 1:
-            raise CoefficientError(f"a row of {len(terms)} terms is too large for the solver")
+            raise CoefficientError(f"a row of {len(variables)} terms is too large for the solver")
         radix = 1 << shift
-        low_terms = [(variable, coefficient % radix) for variable, coefficient in terms]
-        least, most_carried = (bound // radix for bound in self._extent(low_terms))
+        low_digits = [coefficient % radix for coefficient in coefficients]
+        least, most_carried = (bound // radix for bound in self._extent(variables, low_digits))
         carry, rest = self.integer(least, most_carried), self.integer(0, radix - 1)
-        self.equal([*low_terms, (carry, -radix), (rest, -1)], 0)
+        self.equal([*zip(variables, low_digits, strict=True), (carry, -radix), (rest, -1)], 0)
         level = self.boolean()
         high, digit = divmod(most, radix)
         # Below the limit in the high digits, or level with it and not above it in the low ones.
-        self.at_most([*((v, c // radix) for v, c in terms), (carry, 1), (level, -1)], high - 1, guard)
+        high_digits = zip(variables, (coefficient // radix for coefficient in coefficients), strict=True)
+        self.at_most([*high_digits, (carry, 1), (level, -1)], high - 1, guard)
         self.at_most([(rest, 1), (level, radix - 1 - digit)], radix - 1, guard)
 
     def _width(self, variable: int) -> int:
-        return max(map(abs, self._ranges[variable]))
+        return max(abs(self._least[variable]), abs(self._most[variable]))
 
-    def _extent(self, terms: Sequence[Term]) -> tuple[int, int]:
+    def _extent(self, variables: Sequence[int], coefficients: Sequence[int]) -> tuple[int, int]:
         """Least and greatest sum that the variables' bounds allow."""
+        least = map(self._least.__getitem__, variables)
+        most = map(self._most.__getitem__, variables)
+        if all(coefficient > 0 for coefficient in coefficients):
+            return sum(map(mul, coefficients, least)), sum(map(mul, coefficients, most))
         low = high = 0
-        for variable, coefficient in terms:
-            least, most = self._ranges[variable]
-            low += coefficient * (least if coefficient > 0 else most)
-            high += coefficient * (most if coefficient > 0 else least)
+        for coefficient, lower, upper in zip(coefficients, least, most, strict=True):
+            low += coefficient * (lower if coefficient > 0 else upper)
+            high += coefficient * (upper if coefficient > 0 else lower)
         return low, high
 
     def minimize(self, terms: Sequence[Term]) -> None:

@@ -57,7 +57,7 @@ class Configuration:
 
 # Most models need no more than propagation and learning; presolve alone takes several times as long.
 QUICK = Configuration(presolve=False, probing=0, symmetry=0, linearization=0)
-QUICK_WORK = 0.1
+_QUICK_WORK = 3e-5
 # What is left needs the linear relaxation most of all.
 USUAL = Configuration(presolve=False, symmetry=0)
 # An infeasible model must be so with and without presolve and symmetry, where known wrong answers came from
@@ -161,7 +161,7 @@ def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> Foun
 
     ``work`` of what is found is that of both.
     """
-    quick = run(rows, Limits(limits.deadline, _least(QUICK_WORK, limits.work)), QUICK, watch)
+    quick = run(rows, Limits(limits.deadline, _least(quick_work(rows), limits.work)), QUICK, watch)
     if quick.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return quick
     if quick.values:
@@ -171,6 +171,11 @@ def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> Foun
         return _both(quick, run(rows, Limits(limits.deadline, left), USUAL, watch))
     except RunInterrupted as interrupted:
         raise RunInterrupted(_both(quick, interrupted.found)) from None
+
+
+def quick_work(rows: Rows) -> float:
+    """Work after which it is time to try another way: models that are easy at all need little for each variable."""
+    return max(0.01, _QUICK_WORK * rows.variables)
 
 
 def _both(quick: Found, thorough: Found) -> Found:

@@ -13,7 +13,6 @@ from ..encoders.stages.stage import Reached
 from .attempts import Counts
 from .cp_sat_run import (
     QUICK,
-    QUICK_WORK,
     SETTLING,
     Configuration,
     Found,
@@ -21,6 +20,7 @@ from .cp_sat_run import (
     RunInterrupted,
     Status,
     Watch,
+    quick_work,
     run,
     run_by_turns,
 )
@@ -80,7 +80,7 @@ class Staging:
         if _total(weighted, self.found):
             self.model.rows.minimize(weighted)
             self.model.rows.hint(dict(enumerate(self.found.values)))
-            better = self._asked(self._share(1, QUICK_WORK), None, QUICK)
+            better = self._asked(self._share(1, quick_work(self.model.rows)), None, QUICK)
             if better.values:
                 self.found = better
             if better.status is not Status.OPTIMAL:
