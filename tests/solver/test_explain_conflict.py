@@ -1,0 +1,142 @@
+"""Deletion: which of several minimal sets is found, with how little work, and what is said where it is cut short."""
+
+from random import Random
+
+import pytest
+from dra_build import after, claim, device, device_class, devices, match, node, pool, taint, want
+
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.problem.in_use import Ledger
+from drasat.problem.justification import Justification
+from drasat.solver.attempts import Session
+from drasat.solver.cp_sat_run import CONFIRMING, Found, Limits, Status
+from drasat.solver.explaining import conflict as module
+from drasat.solver.explaining.case import Workbench
+from drasat.solver.explaining.conflict import minimal_conflict
+from drasat.solver.explaining.restricted import counted_out
+
+GATES = FeatureGates.all_on()
+
+
+def case(*objects):
+    cluster = Cluster.of([device_class(), node("n1"), *objects])
+    asked = [one for one in cluster.claims.values() if not one.status]
+    bench = Workbench(Session(cluster, GATES, "strict", 0))
+    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(GATES)))
+
+
+def conflict(found, **options):
+    return minimal_conflict(found.model, Limits(), lambda _reasons: False, **options)
+
+
+def ids(found):
+    return [reason.id for reason in found.reasons]
+
+
+def test_what_is_possible_has_no_conflict():
+    assert conflict(case(pool(device("a")), claim(want()))) is None
+
+
+def test_a_taint_goes_before_a_claim_that_holds_enough():
+    there = (pool(*devices("a", "b"), device("c", taints=(taint("k"),))),)
+    held = after(*there, claim(want(count=2), name="x"))
+    assert ids(conflict(case(*there, *held, claim(want(count=3))))) == ["exactCount", "inUse"]
+
+
+def test_without_a_reason_the_others_are_found():
+    there = (pool(*devices("a", "b"), device("c", taints=(taint("k"),))),)
+    held = after(*there, claim(want(count=2), name="x"))
+    found = case(*there, *held, claim(want(count=3)))
+    first = conflict(found)
+    in_use = next(reason for reason in first.reasons if reason.id == "inUse")
+    assert ids(conflict(found, without=in_use)) == ["exactCount", "taint"]
+
+
+def test_without_the_only_reason_everything_is_possible():
+    found = case(pool(device("a")), claim(want(count=2)))
+    (request,) = conflict(found).reasons
+    assert conflict(found, without=request) is None
+
+
+class Oracle:
+    """A run that only knows which sets of guards are impossible: those that hold all of ``core``."""
+
+    def __init__(self, model, core, unknown=()):
+        self.model = model
+        self.core = frozenset(core)
+        self.unknown = frozenset(unknown)
+        self.runs = 0
+
+    def __call__(self, rows, _limits, configuration):
+        self.runs += 1
+        on = {reason for reason, guard in self.model.guards.items() if rows.fixed[guard]}
+        if configuration is not CONFIRMING and self.unknown and not self.unknown <= on:
+            return Found(Status.UNKNOWN)
+        return Found(Status.INFEASIBLE if self.core <= on else Status.OPTIMAL)
+
+
+class Model:
+    """Guards and nothing behind them."""
+
+    def __init__(self, reasons):
+        self.guards = {reason: number for number, reason in enumerate(reasons)}
+        self.rows = self
+        self.fixed = {}
+
+    def fix(self, guard, value):
+        self.fixed[guard] = value
+
+
+def reasons(count):
+    kinds = ("inUse", "taint", "counters", "requestSelector")
+    made = case(pool(device("a")), claim(want())).model.guards
+    first = next(iter(made))
+    return [Justification(kinds[number % len(kinds)], first.message, subject=number) for number in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_exactly_the_core_is_left(seed, monkeypatch):
+    rng = Random(seed)
+    model = Model(reasons(rng.randint(1, 60)))
+    core = rng.sample(sorted(model.guards, key=repr), rng.randint(1, min(5, len(model.guards))))
+    oracle = Oracle(model, core)
+    monkeypatch.setattr(module, "run", oracle)
+    found = minimal_conflict(model, Limits(), lambda _reasons: False)
+    assert set(found.reasons) == set(core)
+    assert found.minimal
+    assert found.certified
+
+
+def test_few_of_many_take_few_runs(monkeypatch):
+    model = Model(reasons(512))
+    oracle = Oracle(model, [list(model.guards)[100]])
+    monkeypatch.setattr(module, "run", oracle)
+    assert len(minimal_conflict(model, Limits(), lambda _reasons: False).reasons) == 1
+    assert oracle.runs < 30
+
+
+def test_where_the_solver_does_not_know_nothing_is_given_up(monkeypatch):
+    model = Model(reasons(4))
+    monkeypatch.setattr(module, "run", Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2]))
+    found = minimal_conflict(model, Limits(), lambda _reasons: False)
+    assert set(found.reasons) == set(list(model.guards)[:2])
+    assert not found.minimal
+
+
+def test_a_proof_by_counting_needs_no_second_run(monkeypatch):
+    model = Model(reasons(1))
+    oracle = Oracle(model, model.guards)
+    monkeypatch.setattr(module, "run", oracle)
+    assert minimal_conflict(model, Limits(), lambda _reasons: True).certified
+    counted = oracle.runs
+    assert minimal_conflict(model, Limits(), lambda _reasons: False).certified
+    assert oracle.runs == 2 * counted + 1
+
+
+def test_counting_sees_the_reasons_alone():
+    there = pool(device("a", numa=0), device("b", numa=1))
+    found = case(there, claim(want(count=2), constraints=[match("d.x/numa")]))
+    both = conflict(found).reasons
+    assert counted_out(found, both)
+    assert not any(counted_out(found, [reason]) for reason in both)

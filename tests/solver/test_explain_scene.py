@@ -1,0 +1,126 @@
+"""Changes to a question: of claims, requests, what is held, and the pod."""
+
+import pytest
+from dra_build import (
+    NODE,
+    after,
+    claim,
+    config,
+    device,
+    device_class,
+    devices,
+    distinct,
+    either,
+    match,
+    node,
+    option,
+    pool,
+    want,
+)
+from msgspec.structs import replace
+
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.models.units import units
+from drasat.solver.attempts import Session
+from drasat.solver.explaining.scene import Scene, without_constraint, without_request
+from drasat.solver.explaining.trials import Trials, TrialsOverError
+
+GATES = FeatureGates.all_on()
+
+
+def scene(*objects):
+    cluster = Cluster.of([device_class(), node(NODE), *objects])
+    return Scene(cluster, units(cluster)[-1], GATES)
+
+
+def asked(found, number=0):
+    return found.claims[number].spec.devices
+
+
+def test_a_request_is_changed_in_the_unit_and_in_the_cluster():
+    before = scene(claim(want("r", 3), want("s", 2)))
+    changed = before.with_request(0, "s", lambda spec: replace(spec, count=1))
+    assert [one.exactly.count for one in asked(changed).requests] == [3, 1]
+    assert [one.exactly.count for one in asked(before).requests] == [3, 2]
+    assert changed.cluster.claims["ns", "c"] is changed.claims[0]
+
+
+@pytest.mark.parametrize(("name", "counts"), [("r/two", [1, 9, 3]), ("r", [9, 9, 9]), ("other", [1, 2, 3])])
+def test_an_alternative_is_changed_or_all_of_them(name, counts):
+    listed = either("r", option("one", 1), option("two", 2), option("three", 3))
+    changed = scene(claim(listed)).with_request(0, name, lambda spec: replace(spec, count=9))
+    assert [one.count for one in asked(changed).requests[0].first_available] == counts
+
+
+def test_a_request_goes_with_what_is_about_nothing_else():
+    entries = [match("d.x/a"), match("d.x/b", "r"), distinct("d.x/c", "r", "s"), match("d.x/d", "r/one")]
+    whole = claim(want("r"), want("s"), constraints=entries, configs=[config(1, "r"), config(2, "s")])
+    left = without_request(whole.spec.devices, "r")
+    assert [one.name for one in left.requests] == ["s"]
+    assert [(one.match_attribute or one.distinct_attribute, one.requests) for one in left.constraints] == [
+        ("d.x/a", None),
+        ("d.x/c", ("s",)),
+    ]
+    assert [one.opaque.parameters for one in left.config] == [2]
+
+
+def test_an_entry_goes_by_its_number():
+    whole = claim(want(), constraints=[match("d.x/a"), match("d.x/b"), match("d.x/c")]).spec.devices
+    assert [one.match_attribute for one in without_constraint(whole, 1).constraints] == ["d.x/a", "d.x/c"]
+    assert without_constraint(claim(want(), constraints=[match("d.x/a")]).spec.devices, 0).constraints is None
+
+
+def held():
+    there = (pool(*devices("a", "b", "c")),)
+    return scene(*there, *after(*there, claim(want(count=2), name="x")), claim(want(count=3)))
+
+
+def test_a_claim_gives_up_all_it_has():
+    assert held().ledger().usage.dedicated == {("d.x", "p", "a"), ("d.x", "p", "b")}
+    assert not held().without_claims([("ns", "x")]).ledger().usage.dedicated
+
+
+def test_a_claim_gives_up_one_device():
+    left = held().without_device(("ns", "x"), ("d.x", "p", "a"))
+    assert left.ledger().usage.dedicated == {("d.x", "p", "b")}
+    assert left.ledger().usage.held_by(("ns", "x")) == (("d.x", "p", "b"),)
+
+
+def test_a_claim_without_allocation_has_nothing_to_give_up():
+    before = held()
+    assert before.without_device(("ns", "c"), ("d.x", "p", "a")) is before
+
+
+def test_a_scene_without_a_pod_has_none_to_change():
+    before = held()
+    assert before.with_pod(lambda spec: replace(spec, node_name="n")) is before
+
+
+def trials(found, deadline=None):
+    return Trials(Session(found.cluster, GATES, "strict", 0), deadline)
+
+
+def test_what_fits_is_allocated_beside_what_is_held():
+    before = held()
+    asks = trials(before)
+    assert not asks.fits(before, before.cluster.node(NODE))
+    assert asks.fits(before.without_claims([("ns", "x")]), before.cluster.node(NODE))
+    assert asks.fits(before.with_request(0, "r", lambda spec: replace(spec, count=1)), before.cluster.node(NODE))
+
+
+def test_attempts_are_counted_for_each_unit():
+    before = scene(pool(device("a")), claim(want(count=2)))
+    asks = trials(before)
+    asks._left = 1
+    assert not asks.fits(before, before.cluster.node(NODE))
+    with pytest.raises(TrialsOverError):
+        asks.fits(before, before.cluster.node(NODE))
+    asks.renew()
+    assert not asks.fits(before, before.cluster.node(NODE))
+
+
+def test_attempts_end_with_the_time():
+    before = scene(pool(device("a")), claim(want()))
+    with pytest.raises(TrialsOverError):
+        trials(before, deadline=0.0).fits(before, before.cluster.node(NODE))
