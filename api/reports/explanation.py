@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ..documents import FallenDevices
     from ..explanation_documents import DevicesForRequest, ExplainedNodes, ExplainedUnit, ExplanationDocument
 
+_WORDS = {"inUse": "in use by claim", "deviceNode": "for other nodes"}
+
 COLUMNS = ("unit", "outcome", "nodes", "what", "id", "claim", "message")
 
 
@@ -64,8 +66,8 @@ def _fallen(rows: tuple[FallenDevices, ...]) -> Iterator[str]:
         groups[row.filter].append(row)
     for filter_, members in groups.items():
         details = ", ".join(row.detail for row in members if row.detail)
-        by = " by claim" if filter_ == "inUse" else ""
-        yield " ".join(filter(None, (f"{sum(row.devices for row in members)} {words(filter_)}{by}", details)))
+        told = _WORDS.get(filter_, words(filter_))
+        yield " ".join(filter(None, (f"{sum(row.devices for row in members)} {told}", details)))
 
 
 def _devices(count: int) -> str:

@@ -108,7 +108,7 @@ def test_devices_are_counted_by_what_is_in_the_way():
     )
     assert told(failures=(nodes(requests=(request(fallen=fallen),)),))[2] == (
         "    request r of claim ns/c needs 2: 8 of 8 devices match class gpu: "
-        "5 in use by claim ns/x, ns/y, 1 taint k:NoSchedule, 1 device node, 1 free"
+        "5 in use by claim ns/x, ns/y, 1 taint k:NoSchedule, 1 for other nodes, 1 free"
     )
 
 
