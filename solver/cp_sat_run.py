@@ -7,6 +7,7 @@ solver runs in a thread of its own, as it lets the interpreter go: Ctrl-C reache
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from tempfile import NamedTemporaryFile
@@ -141,11 +142,18 @@ def run(rows: Rows, limits: Limits, configuration: Configuration = USUAL, watch:
             if watch and progress:
                 watch(progress.best, progress.bound)
     except KeyboardInterrupt:
-        while not done.wait(_PATIENCE / 10):
-            # A search that has not begun yet cannot be stopped.
-            solver.stop_search()
+        _stop(solver, done)
         raise RunInterrupted(_found(rows, solver)) from None
     return _found(rows, solver)
+
+
+def _stop(solver: cp_model.CpSolver, done: Event) -> None:
+    """Stop the solver; further interrupts meanwhile are the same one, as ``timeout`` sends it twice."""
+    while not done.is_set():
+        with suppress(KeyboardInterrupt):
+            # A search that has not begun yet cannot be stopped.
+            solver.stop_search()
+            done.wait(_PATIENCE / 10)
 
 
 def _solve(solver: cp_model.CpSolver, rows: Rows, progress: _Progress | None, done: Event) -> None:

@@ -3,7 +3,7 @@
 import os
 import signal
 from random import Random
-from threading import Timer
+from threading import Event, Timer
 
 import pytest
 from dra_build import claim, device, device_class, match, node, pool, want
@@ -200,14 +200,32 @@ def signals():
 @pytest.mark.usefixtures("signals")
 def test_ctrl_c_stops_the_solver_and_hands_over_what_it_found():
     """A real signal, while the main thread waits."""
-    timer = Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
+    Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     with pytest.raises(cp_sat_run.RunInterrupted) as stopped:
         cp_sat_run.run(endless(), cp_sat_run.Limits(work=60.0))
     found = stopped.value.found
     assert found.status is cp_sat_run.Status.FEASIBLE
     assert found.values
     assert found.bound < found.objective
+
+
+def test_a_second_ctrl_c_while_the_solver_stops_is_the_same_one():
+    done = Event()
+
+    class Stopping:
+        """Is interrupted once more before it ends."""
+
+        asked = 0
+
+        def stop_search(self):
+            self.asked += 1
+            if self.asked == 1:
+                raise KeyboardInterrupt
+            done.set()
+
+    solver = Stopping()
+    cp_sat_run._stop(solver, done)
+    assert solver.asked == 2
 
 
 def test_an_interrupt_by_whoever_watches_is_one_too(monkeypatch):
