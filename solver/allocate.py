@@ -15,7 +15,7 @@ from ..problem.policies import POLICIES
 from .attempts import WORK_PER_SECOND, Engine, Session, Watch
 from .best_node import BestFit
 from .checked import check
-from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, effective_policy
+from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, effective_policy, load_solver
 from .first_node import NodeWalk
 from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
 from .placement import Placer, unplaced
@@ -91,6 +91,7 @@ def allocate(
     name = check_optimizer(engine) if stages else check_engine(engine)
     policy = effective_policy(name, cel_errors)
     gates = gates_of(feature_gates)
+    load_solver(name, bool(stages))
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
     session = Session(cluster, gates, policy, seed, stages, watch)

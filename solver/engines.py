@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from ..problem.policies import KUBE, STRICT
 from .attempts import Engine, Optimizer, Session
@@ -64,3 +65,9 @@ def check_optimizer(name: str) -> str:
 def effective_policy(engine: str, policy: str) -> str:
     """Find what errors of expressions really do: ``kube`` needs an engine that visits devices in order."""
     return STRICT if policy == KUBE and engine in _OUT_OF_ORDER else policy
+
+
+def load_solver(engine: str, stages: bool) -> None:
+    """Load the solver's library where it is sure to be needed: that is no part of a search, and takes a second."""
+    if engine == "cp-sat" or stages:
+        import_module(".solving", __package__)
