@@ -38,9 +38,9 @@ def test_rules_and_pages_named_exist():
     ("place", "words_"),
     [
         ("solver/outcome.py", ["Allocated", "Unallocatable", "Error", "Unknown"]),
-        ("problem/demands.py", ["kube", "strict", "skip"]),
+        ("problem/policies.py", ["kube", "strict", "skip"]),
         ("problem/filters.py", ["classSelector", "taint"]),
-        ("solver/engines.py", ["backtracking"]),
+        ("solver/engines.py", ["backtracking", "auto", "cp-sat"]),
         ("solver/kube_scheduler.py", ["kube-scheduler"]),
         ("models/gates.py", ["stable", "incubating", "experimental"]),
         ("models/pools.py", ["complete", "incomplete", "invalid"]),
