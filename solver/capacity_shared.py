@@ -37,14 +37,15 @@ def share(
 ) -> tuple[Room, list[Placed]]:
     """Find how many copies fit on all these nodes together.
 
-    Where several nodes reach the very same, a copy on one of them could as well be on another, and one is enough.
-    Otherwise nodes are filled one after the other, and what fits on each alone, or on one node that reaches what all
-    of them reach, is more than fits together.
+    Where several nodes reach the very same, a copy on one of them could as well be on another, and one is enough, as is
+    one on which any number fits. Otherwise nodes are filled one after the other, and what fits on each alone, or on one
+    node that reaches what all of them reach, is more than fits together.
     """
     distinct = list({place.same: place for place in reversed(places)}.values())[::-1]
     alone = added([place.alone.answer.room for place in distinct])
     if len(distinct) == 1 or alone.unbounded:
-        return alone, [(place, picks) for place in distinct for picks in place.alone.copies]
+        enough = next((place for place in distinct if place.alone.answer.room.unbounded), distinct[0])
+        return alone, [(enough, picks) for picks in enough.alone.copies]
     firsts, first_fit = _in_turn(engine, distinct, ledger, limit, slice_of(deadline, 4))
     best = [*_each_at_best(engine, distinct, ledger, limit, slice_of(deadline, 3))]
     placed = max(best, firsts, key=len)
