@@ -110,7 +110,9 @@ def _loose(cluster: Cluster, key: ObjectKey, metadata: ObjectMeta, spec: Resourc
     taken = {name for where, name in cluster.claims if where == namespace}
 
     def make(number: int) -> Unit:
+        # A long name loses the number that tells it from the others.
         name = claim_name(stem, f"copy-{number}", taken)
+        taken.add(name)
         copied = ObjectMeta(name=name, namespace=namespace, labels=metadata.labels)
         claim = ResourceClaim(metadata=copied, spec=spec)
         return Unit(None, (ClaimRef(namespace, name, claim, generated=True),), namespace, name)

@@ -1,0 +1,158 @@
+"""What copies are made of: which object, and the names, claims and pods of its copies."""
+
+import pytest
+from dra_build import after, claim, device_class, devices, node, pool, want
+from msgspec.structs import replace
+
+from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
+from drasat.models.cluster import Cluster
+from drasat.models.core import Pod, PodResourceClaim, PodSpec, PodStatus
+from drasat.models.meta import ObjectMeta
+from drasat.solver.capacity_ask import CLAIM, POD, TEMPLATE, original
+
+
+def cluster(*objects):
+    return Cluster.of([node(), device_class(), pool(*devices("a", "b")), *objects])
+
+
+def template(*requests, name="t", **metadata):
+    made = ObjectMeta(**metadata) if metadata else None
+    spec = ResourceClaimTemplateSpec(spec=claim(*requests).spec, metadata=made)
+    return ResourceClaimTemplate(metadata=ObjectMeta(name=name, namespace="ns"), spec=spec)
+
+
+def pod(*entries, name="p", phase="", **spec):
+    """A pod whose entries name a claim, or a template after ``@``."""
+    claims = tuple(
+        PodResourceClaim(name=f"e{number}", resource_claim_template_name=entry[1:])
+        if entry.startswith("@")
+        else PodResourceClaim(name=f"e{number}", resource_claim_name=entry)
+        for number, entry in enumerate(entries)
+    )
+    status = PodStatus(phase=phase) if phase else None
+    return Pod(
+        metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=claims, **spec), status=status
+    )
+
+
+def names(found, copies=3):
+    return [[ref.name for ref in found.copy(number).claims] for number in range(copies)]
+
+
+def held(name):
+    (made,) = after(pool(*devices("a", "b")), claim(want(), name=name))
+    return made
+
+
+def test_copies_of_a_claim_are_loose_claims_with_its_spec_and_labels():
+    asked = claim(want(count=2), name="c")
+    asked = replace(asked, metadata=replace(asked.metadata, labels={"team": "x"}))
+    found = original(cluster(asked), claim="ns/c")
+    copy = found.copy(4)
+    assert (found.kind, found.namespace, found.name, found.claims) == (CLAIM, "ns", "c", ("ns/c",))
+    assert copy.pod is None
+    (ref,) = copy.asked
+    assert ref.claim.spec == asked.spec
+    assert ref.claim.metadata.labels == {"team": "x"}
+    assert ref.claim.status is None
+
+
+def test_an_allocated_claim_is_copied_without_its_allocation():
+    found = original(cluster(held("c")), claim="ns/c")
+    (ref,) = found.copy(0).asked
+    assert ref.claim.status is None
+    assert ref.key != ("ns", "c")
+
+
+def test_copies_are_made_once():
+    found = original(cluster(claim(want())))
+    assert found.copy(2) is found.copy(2)
+    assert found.copy(0) is not found.copy(1)
+
+
+@pytest.mark.parametrize("length", [1, 246, 248, 250, 253])
+def test_copies_have_names_of_their_own_however_long_the_first_is(length):
+    name = "n" * length
+    found = original(cluster(claim(want(), name=name)))
+    made = [ref for (ref,) in names(found, 12)]
+    assert len({*made, name}) == 13
+    assert max(map(len, made)) <= 253
+
+
+def test_names_that_are_taken_are_passed_over():
+    found = original(cluster(claim(want(), name="c"), held("c-copy-0"), held("c-copy-0-2")), claim="ns/c")
+    assert names(found, 2) == [["c-copy-0-3"], ["c-copy-1"]]
+
+
+def test_copies_of_a_template_have_its_labels():
+    found = original(cluster(template(want(), labels={"a": "b"})))
+    (ref,) = found.copy(0).asked
+    assert (found.kind, found.claims) == (TEMPLATE, ("ns/t",))
+    assert ref.claim.metadata.labels == {"a": "b"}
+
+
+def test_a_pods_copies_have_new_claims_for_templates_and_share_the_named_ones():
+    found = original(cluster(template(want()), held("named"), pod("@t", "named", "@t")))
+    assert found.kind == POD
+    assert names(found, 2) == [["p-copy-0-e0", "named", "p-copy-0-e2"], ["p-copy-1-e0", "named", "p-copy-1-e2"]]
+    assert [ref.name for ref in found.copy(0).asked] == ["p-copy-0-e0", "p-copy-0-e2"]
+    assert found.claims == ("ns/p-e0", "ns/p-e2")
+
+
+def test_a_pods_copies_are_on_no_node_yet():
+    found = original(cluster(template(want()), pod("@t", node_name="n1", node_selector={"zone": "a"})))
+    spec = found.copy(1).pod.spec
+    assert (spec.node_name, spec.node_selector) == (None, {"zone": "a"})
+
+
+def test_a_pod_is_meant_where_template_and_claim_are_its_own():
+    there = cluster(template(want()), held("named"), pod("@t", "named"))
+    assert original(there).kind == POD
+
+
+@pytest.mark.parametrize(
+    ("objects", "kind"),
+    [
+        ((claim(want()),), CLAIM),
+        ((template(want()),), TEMPLATE),
+        ((claim(want()), pod()), CLAIM),
+        ((claim(want()), pod("c", phase="Succeeded")), CLAIM),
+        ((template(want()), pod("@t", phase="Failed")), TEMPLATE),
+        ((template(want()), held("x"), pod("@t")), POD),
+    ],
+    ids=["claim", "template", "pod-without-claims", "finished-pod", "failed-pod", "pod"],
+)
+def test_the_only_thing_that_asks_needs_no_name(objects, kind):
+    assert original(cluster(*objects)).kind == kind
+
+
+def test_several_things_that_ask_are_named_pods_first():
+    there = cluster(pod("@t", name="q"), template(want()), template(want(), name="u"), claim(want()))
+    with pytest.raises(ValueError, match=r"say which: Pod ns/q, ResourceClaimTemplate ns/u, ResourceClaim ns/c$"):
+        original(there)
+
+
+def test_a_template_and_a_claim_of_other_namespaces_are_not_the_pods():
+    far = replace(template(want()), metadata=ObjectMeta(name="t", namespace="far"))
+    with pytest.raises(ValueError, match="Pod ns/p, ResourceClaimTemplate far/t"):
+        original(cluster(far, pod("@t")))
+
+
+@pytest.mark.parametrize(("given", "key"), [("c", "default/c"), ("ns/d", "ns/d"), ("other/c", "other/c")])
+def test_a_name_without_namespace_is_of_the_default_one(given, key):
+    with pytest.raises(ValueError, match=f"^ResourceClaim {key} not found$"):
+        original(cluster(claim(want())), claim=given)
+
+
+def test_a_named_claim_must_be_allocated_as_its_nodes_are_not_known():
+    with pytest.raises(ValueError, match="ResourceClaim ns/open, which all copies share, has no allocation yet"):
+        original(cluster(claim(want(), name="open"), pod("open")))
+
+
+def test_a_pod_whose_claim_is_missing_is_no_bad_usage():
+    found = original(cluster(pod("gone")))
+    assert found.copy(0).problems
+
+
+def test_devices_of_the_cluster_are_not_needed_to_make_copies():
+    assert names(original(Cluster.of([claim(want())])), 1) == [["c-copy-0"]]
