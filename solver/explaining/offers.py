@@ -12,6 +12,7 @@ from ...encoders.collapsed import Branch, MergedConstraint
 from ...models.claims import CapacityRequirements, DeviceClass, DeviceSelector
 from ...models.quantity import Quantity
 from ...models.taints import DeviceToleration
+from ...problem.compile import RESULT_LIMIT
 from ...problem.justification import Justification
 from ...problem.messages import claim_text
 from ...problem.obstacles import Obstacle
@@ -39,7 +40,7 @@ def _request(words: Sentences, reason: Justification) -> Iterator[Offer]:
     for branch in own:
         if not words.case.problem.demands[branch.demands[0]].all_devices:
             for target in targets(words, branch):
-                rungs = tuple(_fewer(target, branch.count, less) for less in range(1, branch.count))
+                rungs = tuple(_fewer(target, branch.count, less) for less in _lower(words, branch.count))
                 if rungs:
                     yield Offer(("count", target.demands), rungs)
     if sum(len(claim.requests) for claim in words.case.problem.claims) > 1:
@@ -47,6 +48,11 @@ def _request(words: Sentences, reason: Justification) -> Iterator[Offer]:
         name = target.asks[0].request
         edit = partial(Scene.with_claim, number=target.asks[0].claim, change=partial(without_request, name=name))
         yield single(Change("request", target.claim, f"drop {target.text(name)}", COSTS["request"], edit))
+
+
+def _lower(words: Sentences, count: int) -> range:
+    """Say how many fewer may help: what is left must be there, and a claim may have as many (SRCH-8)."""
+    return range(max(1, count - min(words.case.problem.size, RESULT_LIMIT)), count)
 
 
 def _fewer(target: Target, count: int, less: int) -> Change:

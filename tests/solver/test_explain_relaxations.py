@@ -34,6 +34,18 @@ def test_as_many_devices_as_there_are():
     ]
 
 
+def test_no_count_is_offered_that_cannot_be_had(monkeypatch):
+    asked, ask = [], trials.Trials.fits
+    monkeypatch.setattr(trials.Trials, "fits", lambda *given: asked.append(given) or ask(*given))
+    members = pool(*(device(f"g{number:02}") for number in range(40)))
+    listed = either("r", option("most", count=2**63 - 1), option("none", select="false"))
+    assert relaxations(members, claim(listed))[-1] == (
+        (f"count 32 instead of {2**63 - 1} in request r/most of claim ns/c",),
+        2**63 - 33,
+    )
+    assert len(asked) <= 8
+
+
 def test_the_node_that_needs_least_change_is_told():
     nodes = [node(f"n{number}") for number in range(3)]
     pools = [pool(*devices(*"abc"[:size]), name=f"n{at}", node_name=f"n{at}") for at, size in enumerate((1, 3, 2))]
