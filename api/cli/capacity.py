@@ -54,6 +54,8 @@ def command(
     from ..capacities import CapacityInterrupted, capacity
     from ..solver.load import load_all
 
+    if node is not None and not node.isprintable():
+        raise UsageError(f"--node: {node!r} is no name of a node")
     gates = options.gates(feature_gates, kubernetes_version)
     seconds = options.seconds(time_limit)
     loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)

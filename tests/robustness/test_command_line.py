@@ -10,7 +10,9 @@ from drasat.cli import main as entry
 HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat.solver", "drasat.results"}
 
 
-@pytest.mark.parametrize("argv", ["--help", "allocate --help", "validate -h", "compare -h"])
+@pytest.mark.parametrize(
+    "argv", ["--help", "allocate --help", "validate -h", "compare -h", "explain -h", "capacity -h"]
+)
 def test_help_loads_nothing_heavy(argv):
     code = (
         "import sys; from drasat.cli.main import main\n"
@@ -28,6 +30,8 @@ def test_help_loads_nothing_heavy(argv):
         ("drasat", "allocate", "Usage: drasat allocate"),
         ("/usr/local/bin/kubectl-drasat", "allocate", "Usage: kubectl drasat allocate"),
         ("kubectl-drasat", "validate", "Usage: kubectl drasat validate"),
+        ("kubectl-drasat", "explain", "Usage: kubectl drasat explain"),
+        ("/opt/kubectl-drasat", "capacity", "Usage: kubectl drasat capacity"),
     ],
 )
 def test_the_name_is_the_one_it_was_called_by(monkeypatch, capsys, name, verb, shown):
@@ -55,6 +59,12 @@ def test_completion_scripts_ask_for_what_is_answered(monkeypatch, capsys, name, 
         ("drasat", "drasat allocate --en", {"--engine"}),
         ("drasat", "drasat allocate --cel-errors s", {"strict", "skip"}),
         ("kubectl-drasat", "kubectl-drasat val", {"validate"}),
+        ("drasat", "drasat ex", {"explain"}),
+        ("drasat", "drasat explain --rec", {"--recursive"}),
+        ("drasat", "drasat explain -o t", {"table"}),
+        ("kubectl-drasat", "kubectl-drasat ca", {"capacity"}),
+        ("drasat", "drasat capacity --te", {"--template"}),
+        ("drasat", "drasat capacity -o w", {"wide"}),
     ],
 )
 def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name, words, offered):
@@ -84,6 +94,26 @@ BAD_USAGE = [
     "allocate -f x -o \x1b[31m",
     "compare",
     "compare -f x --sweep easy",
+    "explain",
+    "explain -f",
+    "explain -f x -o wide",
+    "explain -f x --seed one",
+    "explain -f x --time-limit never",
+    "explain -f x --node a\x1b[31m",
+    "explain -f x --cel-errors loud",
+    "explain -f x --engine auto",
+    "explain -f x --kubernetes-version 1.2",
+    "explain -f x --feature-gates DRAAdminAccess=maybe",
+    "capacity",
+    "capacity -f",
+    "capacity -f x -o name",
+    "capacity -f x --limit many",
+    "capacity -f x --limit 1.5",
+    "capacity -f x --seed one",
+    "capacity -f x --time-limit -1s",
+    "capacity -f x --node a\x1b[31m",
+    "capacity -f x --kubernetes-version 1.2",
+    "capacity -f x --feature-gates =",
 ]
 
 
