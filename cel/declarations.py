@@ -59,16 +59,13 @@ class Declarations:
     @classmethod
     def of(
         cls,
-        functions: Iterable[Function],
+        functions: Mapping[str, tuple[Overload, ...]],
         variables: Mapping[str, Type],
         fields: Mapping[Type, Mapping[str, Type] | None] = OBJECTS,
     ) -> Declarations:
-        """Declarations from libraries; functions of one name add up."""
-        merged: dict[str, tuple[Overload, ...]] = {}
-        for function in functions:
-            merged[function.name] = merged.get(function.name, ()) + function.overloads
+        """Find the qualified names, and put all together."""
         names = frozenset(name for named in (variables, TYPE_NAMES) for name in named if "." in name)
-        return cls(merged, variables, fields, frozenset(name for name in merged if "." in name), names)
+        return cls(functions, variables, fields, frozenset(name for name in functions if "." in name), names)
 
     def ident(self, name: str) -> Type | None:
         """The type of a variable or of the name of a type; None where there is none of the name."""
@@ -77,3 +74,11 @@ class Declarations:
             return self.variables[name]
         named = TYPE_NAMES.get(name)
         return None if named is None else type_of(named)
+
+
+def by_name(functions: Iterable[Function]) -> dict[str, tuple[Overload, ...]]:
+    """The overloads of functions; functions of one name add up."""
+    merged: dict[str, tuple[Overload, ...]] = {}
+    for function in functions:
+        merged[function.name] = merged.get(function.name, ()) + function.overloads
+    return merged

@@ -8,11 +8,11 @@ from functools import lru_cache
 
 from . import types
 from .checker import Checked, check
-from .declarations import OBJECTS, Declarations
+from .declarations import OBJECTS, Declarations, by_name
 from .errors import CelCompileError
 from .estimate import estimate
 from .estimate_sizes import Path, SizeOf, device_sizes
-from .libraries import FUNCTIONS
+from .libraries import Offered, all_functions
 from .library import Function, Range
 from .operators import OPERATORS
 from .parser import parse
@@ -81,8 +81,8 @@ def dra_environment(
     fields["attributes"] = types.map_of(types.STRING, types.map_of(types.STRING, value))
     if not allow_multiple_allocations:
         del fields["allowMultipleAllocations"]
-    functions = [function for function in FUNCTIONS if includes or function.name != "includes"]
-    declarations = Declarations.of([*_OPERATORS, *functions], {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
+    functions = Offered(by_name(_OPERATORS), without=frozenset() if includes else frozenset({"includes"}))
+    declarations = Declarations.of(functions, {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
     return Environment(declarations, device_sizes, frozenset({BOOL, value}))
 
 
@@ -98,5 +98,5 @@ def generic_environment(
     A type is a ``Type`` or the text of one, e.g. ``map(string, list(int))``, ``dyn``, ``kubernetes.Quantity``;
     CelCompileError for a text that is none. ``functions`` come on top of those of the libraries.
     """
-    declarations = Declarations.of([*_OPERATORS, *FUNCTIONS, *functions], declared_types(variables))
+    declarations = Declarations.of(by_name([*_OPERATORS, *all_functions(), *functions]), declared_types(variables))
     return Environment(declarations, sizes, mixed_literals=mixed_literals)

@@ -22,8 +22,8 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})(.{0,2})", re.DOTALL)
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-# Go accepts these in a host, and what is not ASCII.
-_HOST_WRONG = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%\x80-\U0010ffff]")
+# Go accepts these in a host, and what is not ASCII; a class that ends at U+10FFFF takes long to compile.
+_HOST_WRONG = re.compile(r"(?=[\x00-\x7f])[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%]")
 _USER_WRONG = re.compile(r"[^A-Za-z0-9\-._:~!$&'()*+,;=%@]")
 _STRICT = frozenset({"http", "https"})
 _PORT = re.compile(r"(?::[0-9]*)?")

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from drasat.cel import libraries
-from drasat.cel.libraries import all_functions
+from drasat.cel.declarations import by_name
+from drasat.cel.libraries import Offered, all_functions
 from drasat.cel.libraries.costs import part, traversed
 from drasat.cel.library import UNBOUNDED, Operand, Range
 from drasat.cel.types import INT, STRING
@@ -57,7 +57,6 @@ def test_methods_have_a_receiver():
 
 def test_functions_are_loaded_once():
     assert all_functions() is all_functions()
-    assert libraries.FUNCTIONS is all_functions()
     with pytest.raises(AttributeError):
         _ = libraries.NOTHING
 
@@ -111,3 +110,29 @@ def test_parts_are_rounded_up():
 
 def test_conversions_to_int_take_spans_and_points_in_time():
     assert {one.args[0] for name, one in OVERLOADS if name == "int"} >= {INT, STRING}
+
+
+def test_functions_looked_up_one_by_one_are_those_of_all_modules():
+    offered = Offered({})
+    assert Counter((name, one.id) for name in offered for one in offered[name]) == Counter(
+        (name, one.id) for name, one in OVERLOADS
+    )
+    assert len(offered) == len(set(offered)) == len({name for name, _ in OVERLOADS})
+
+
+def test_overloads_come_in_the_order_of_all_functions():
+    together = by_name(all_functions())
+    assert all(Offered({})[name] == overloads for name, overloads in together.items())
+
+
+def test_what_is_left_out_is_not_offered():
+    offered = Offered({}, without=frozenset({"includes"}))
+    assert "includes" not in offered
+    assert set(Offered({})) - set(offered) == {"includes"}
+
+
+def test_operators_are_offered_beside_functions():
+    operators = {"_+_": ("plus",)}
+    offered = Offered(operators)
+    assert offered["_+_"] == ("plus",)
+    assert len(offered) == len(Offered({})) + 1
