@@ -49,6 +49,7 @@ def _post(model: AllocationModel) -> None:
         else:
             for row, amount in amounts:
                 rows[row] += _draws(model, lot, amount)
+    model.rows.packs = model.rows.packs or bool(rows)
     for row, terms in rows.items():
         model.rows.at_most(terms, in_use.available[row], model.guard(about_counter(model.merged.problem, row)))
     post_in_order(model, ordered)

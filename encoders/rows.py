@@ -15,17 +15,16 @@ Term: TypeAlias = tuple[int, int]
 # Beyond this, sums of coefficients have made the solver drop rows (or-tools #5293).
 COEFFICIENT_LIMIT = 1 << 31
 
-_LEAST, _MOST = -(1 << 62), 1 << 62
-
 
 class CoefficientError(Exception):
     """A row cannot be written with numbers that the solver is known to handle."""
 
 
 class Rows:
-    """A model as it grows. ``proto`` is only for the solver."""
+    """A model as it grows. ``packs``: things of different sizes compete for room in it, as in a knapsack."""
 
     def __init__(self) -> None:
+        self.packs = False
         self.model = cp_model.CpModel()
         self._proto = self.model.proto
         self._least: list[int] = []
@@ -66,7 +65,7 @@ class Rows:
         self.between(terms, value, value, guard)
 
     def between(self, terms: Iterable[Term], least: int | None, most: int | None, guard: int | None = None) -> None:
-        """Post ``least <= sum(terms) <= most``, divided by what all coefficients have in common.
+        """Post ``least <= sum(terms) <= most``, divided by what all coefficients have in common; None: no bound.
 
         Raises ``CoefficientError`` if they are too large even so.
         """
@@ -76,21 +75,20 @@ class Rows:
         divisor = 1 if 1 in coefficients or -1 in coefficients else gcd(*coefficients) or 1
         if divisor > 1:
             coefficients = [coefficient // divisor for coefficient in coefficients]
-        lower = _LEAST if least is None else -(-least // divisor)
-        upper = _MOST if most is None else most // divisor
         low, high = self._extent(variables, coefficients)
-        if low >= lower and high <= upper:
-            return
-        if max(-low, high) >= COEFFICIENT_LIMIT:
-            if high > upper:
-                self._at_most_in_digits(variables, coefficients, upper, guard)
-            if low < lower:
-                self._at_most_in_digits(variables, [-coefficient for coefficient in coefficients], -lower, guard)
-            return
+        lower = low if least is None else max(low, -(-least // divisor))
+        upper = high if most is None else min(high, most // divisor)
         if lower > upper:
-            # No multiple of the divisor lies between; the solver knows no empty range.
-            variables, coefficients, lower, upper = [], [], 1, 1
-        self._post(variables, coefficients, lower, upper, guard)
+            # Out of reach, or no multiple of the divisor lies between; the solver knows no empty range.
+            self._post([], [], 1, 1, guard)
+        elif max(-low, high) < COEFFICIENT_LIMIT:
+            if (lower, upper) != (low, high):
+                self._post(variables, coefficients, lower, upper, guard)
+        else:
+            if upper < high:
+                self._at_most_in_digits(variables, coefficients, upper, guard)
+            if lower > low:
+                self._at_most_in_digits(variables, [-coefficient for coefficient in coefficients], -lower, guard)
 
     def _post(
         self, variables: Sequence[int], coefficients: Sequence[int], lower: int, upper: int, guard: int | None
@@ -132,7 +130,7 @@ class Rows:
         """Least and greatest sum that the variables' bounds allow."""
         least = map(self._least.__getitem__, variables)
         most = map(self._most.__getitem__, variables)
-        if all(coefficient > 0 for coefficient in coefficients):
+        if min(coefficients, default=0) >= 0:
             return sum(map(mul, coefficients, least)), sum(map(mul, coefficients, most))
         low = high = 0
         for coefficient, lower, upper in zip(coefficients, least, most, strict=True):
