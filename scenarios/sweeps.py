@@ -33,6 +33,15 @@ def too_many(size: int) -> list[Mapped]:
     return _cluster(size, [_claim("too-many", objects.wanted("any", count=size + 1))])
 
 
+def by_ones(size: int) -> list[Mapped]:
+    """A pod of claims for all devices but one, each in a request of its own, 31 a claim at most."""
+    body = objects.wanted("gpu", count=1)
+    counts = [min(31, size - 1 - first) for first in range(0, size - 1, 31)]
+    claims = [_claim(f"ones-{number}", *[body] * count) for number, count in enumerate(counts)]
+    pod = objects.pod("ones", [objects.by_claim(f"c{n}", claim["metadata"]["name"]) for n, claim in enumerate(claims)])
+    return _cluster(size, [*claims, pod])
+
+
 def hopeless(size: int, some: int = 0) -> list[Mapped]:
     """Some devices (default: a quarter or, up to 16, half of them), and then one that does not exist."""
     count = some or (size // 2 if size <= 16 else size // 4)

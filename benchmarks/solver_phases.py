@@ -1,0 +1,114 @@
+"""Where the time of a solver's answer goes: ``solver_phases.py [NAME ...]`` prints a table for docs/benchmarks.md.
+
+Each phase is called by itself on one Problem, so that they add up to what ``auto`` does when the dive is not enough.
+Times are CPU time, the least of a few runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from time import process_time
+from typing import TypeVar
+
+from drasat.encoders.composition import ENCODERS
+from drasat.encoders.expansion import expand
+from drasat.encoders.lots import collapse
+from drasat.encoders.merging import merge
+from drasat.encoders.model import build
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.models.units import units
+from drasat.problem.compile import Compiler
+from drasat.problem.expressions import CelExpressions
+from drasat.problem.in_use import Ledger
+from drasat.problem.lenient import lenient
+from drasat.problem.shapes import Views
+from drasat.problem.usable import usable
+from drasat.reports.comparison import duration
+from drasat.scenarios import sweeps
+from drasat.scenarios.hard import QUESTIONS
+from drasat.solver.attempts import Counts
+from drasat.solver.auto import DIVE_VISITS
+from drasat.solver.backtracking import dive
+from drasat.solver.cp_sat_run import Limits, run_by_turns
+from drasat.solver.load import load
+from drasat.solver.proofs import witness
+from drasat.solver.search import BudgetError
+
+GATES = FeatureGates.all_on()
+REPEATS = 5
+PHASES = ("compile", "candidates", "proofs", "dive", "merge", "collapse", "encode", "solve", "expand")
+# Equal devices of one node: what collapsing them is worth shows as they grow.
+GROWING = (32, 64, 128)
+
+_Made = TypeVar("_Made")
+
+
+@dataclass
+class Phases:
+    """CPU seconds of each phase of one run, and how large the model is."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    lots: int = 0
+    variables: int = 0
+
+    def take(self, phase: str, work: Callable[[], _Made]) -> _Made:
+        """Measure a phase, and return what it made."""
+        started = process_time()
+        made = work()
+        self.seconds[phase] = process_time() - started
+        return made
+
+
+def measure(cluster: Cluster) -> Phases:
+    """Go through all phases for the cluster's first unit on its first node, whether or not an earlier one decides."""
+    phases = Phases()
+    (node, *_), (unit, *_) = cluster.nodes.values(), units(cluster)
+    claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+    compiler = Compiler(cluster.classes, GATES, CelExpressions(), "strict")
+    view = Views(cluster.pools(GATES), GATES).of(node, compiler.question(claims).visible)
+    in_use = Ledger(cluster.usage(GATES)).in_use(view)
+    problem = lenient(phases.take("compile", lambda: compiler.problem(compiler.question(claims), view.shape)))
+    candidates = phases.take("candidates", lambda: usable(problem, in_use))
+    phases.take("proofs", lambda: witness(problem, in_use, candidates))
+    phases.take("dive", lambda: _dive(lambda: dive(problem, in_use, Counts(), None, DIVE_VISITS)))
+    merged = phases.take("merge", lambda: merge(problem, in_use, candidates))
+    collapsed = phases.take("collapse", lambda: collapse(merged, ENCODERS))
+    model = phases.take("encode", lambda: build(collapsed, ENCODERS))
+    found = phases.take("solve", lambda: run_by_turns(model.rows, Limits(work=10.0)))
+    phases.take("expand", lambda: expand(model, found.values) if found.values else ())
+    phases.lots, phases.variables = len(collapsed.lots), model.rows.variables
+    return phases
+
+
+def _dive(work: Callable[[], object]) -> None:
+    try:
+        work()
+    except BudgetError:
+        return
+
+
+def rows(wanted: list[str]) -> Iterator[tuple[str, Cluster]]:
+    """Name the questions: equal devices in growing number, and the hard ones."""
+    for size in GROWING:
+        yield f"{size - 1} of {size} equal devices, by ones", load(sweeps.by_ones(size))
+    for name, question in QUESTIONS.items():
+        if any(word in name for word in wanted or ("claims of 4", "lists", "groups of 15", "on 8 GPUs, claims")):
+            yield name, load(question.objects())
+
+
+def main(wanted: list[str]) -> int:
+    """Print a row a question."""
+    print(f"| question | {' | '.join(PHASES)} | lots | variables |")
+    print(f"|---|{'---:|' * (len(PHASES) + 2)}")
+    for name, cluster in rows(wanted):
+        runs = [measure(cluster) for _ in range(REPEATS)]
+        least = [duration(min(run.seconds[phase] for run in runs)) for phase in PHASES]
+        print(f"| {name} | {' | '.join(least)} | {runs[0].lots} | {runs[0].variables} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
