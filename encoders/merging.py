@@ -116,7 +116,7 @@ def _splits(problem: Problem, claim: int) -> bool:
         return False
     if _most(problem, requests) > RESULT_LIMIT:
         return False
-    own = [one for one in problem.constraints if one.claim == claim]
+    own = [one for one in problem.constraints if one.claim == claim and one.tokens]
     if not own:
         return True
     lists = any(request.listed for request in requests)
@@ -188,8 +188,9 @@ class _Builder:
         )
 
     def constrain(self, claims: Sequence[int], numbers: Iterable[int]) -> None:
-        """Add the entries of these claims, by the numbers of the first claim's."""
+        """Add the entries of these claims, by the numbers of the first claim's; not those that cover no request."""
         for position, number in enumerate(numbers):
             record = self.problem.constraints[number]
             covered = tuple(branch.index for branch in self.branches if branch.demands[0] in record.tokens)
-            self.constraints.append(MergedConstraint(record, position, tuple(claims), covered))
+            if covered:
+                self.constraints.append(MergedConstraint(record, position, tuple(claims), covered))

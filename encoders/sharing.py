@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .collapsed import Merged
+from .collapsed import Lot, Merged
 from .encoder import Encoder, Signature
 from .model import AllocationModel
 
@@ -13,11 +13,25 @@ def _sign(merged: Merged) -> Signature | None:
 
 
 def _post(model: AllocationModel) -> None:
-    branches = model.merged.branches
     for lot in model.collapsed.lots:
-        takers = [index for index in lot.branches if not branches[index].admin]
-        if lot.first not in model.merged.problem.shared and takers:
-            model.rows.at_most([(model.takes[index, lot.index], 1) for index in takers], lot.size)
+        if lot.first in model.merged.problem.shared:
+            _once_for_each_copy(model, lot)
+        else:
+            _one_request(model, lot)
+
+
+def _one_request(model: AllocationModel, lot: Lot) -> None:
+    takers = [index for index in lot.branches if not model.merged.branches[index].admin]
+    if takers:
+        model.rows.at_most([(model.takes[index, lot.index], 1) for index in takers], lot.size)
+
+
+def _once_for_each_copy(model: AllocationModel, lot: Lot) -> None:
+    """A request takes a device once, so that only copies that are served by an alternative take it there (DEV-13)."""
+    for index in lot.branches:
+        choice = model.choices[index]
+        if choice is not None and model.merged.branches[index].copies > 1:
+            model.rows.at_most([(model.takes[index, lot.index], 1), (choice, -1)], 0)
 
 
 SHARING = Encoder("sharing", "a dedicated device serves one request (DEV-1)", _post, _sign)
