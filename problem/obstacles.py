@@ -53,7 +53,7 @@ _TEXTS = {
     "bindingConditions": "feature gate DRADeviceBindingConditions is off",
     "countersFeature": "feature gate DRAPartitionableDevices is off",
     "groupsFeature": "feature gate DRADeviceCompatibilityGroups is off",
-    "nodeOperations": "skipped node operations",
+    "nodeOperations": "devices whose node operations the node cannot skip",
 }
 
 Found = tuple[Obstacle, ...]
