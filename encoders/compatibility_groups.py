@@ -39,7 +39,7 @@ def _value(groups: int, state: int | None) -> int:
     own = groups & ~1 or _UNGROUPED
     if state is None:
         return own
-    return own & (state & ~1 or _UNGROUPED)
+    return own & (state & ~1 if state else _UNGROUPED)
 
 
 COMPATIBILITY_GROUPS = Encoder(

@@ -1,8 +1,15 @@
 """Counters, consumable capacity, compatibility groups and admin access."""
 
+from dataclasses import replace
+
 import pytest
 from dra_build import after, claim, device, devices, draws, either, option, partitions, pool, shared, want
-from modelling import fits, picked
+from modelling import fits, picked, question
+
+from drasat.encoders.composition import ENCODERS
+from drasat.encoders.model import build
+from drasat.solver.cp_sat_run import Limits, Status, run
+from drasat.solver.solving import collapsed
 
 SETS = {"s": {"m": 4, "k": 4}}
 
@@ -140,6 +147,17 @@ def test_groups_in_use_decide_what_may_come():
     held = after(*slices, claim(want(), name="before"))
     assert {name for _, name in picked(*slices, *held, claim(want()))} == {"c"}
     assert not fits(*slices, *held, claim(want(count=2)))
+
+
+@pytest.mark.parametrize(("state", "possible"), [(None, {"x", "none"}), (0, {"none"}), (1, set()), (3, {"x"})])
+def test_groups_in_use_decide_without_any_filter(state, possible):
+    """GRP-3: with nothing in common left (1), not even a device without groups may come."""
+    members = {"x": device("x", draws("s", ("x",), m=1)), "none": device("none", draws("s", m=1))}
+    for name, member in members.items():
+        asked = question(*partitions(member, device("y", draws("s", ("x",), m=9)), sets=SETS), claim(want()))
+        in_use = replace(asked.in_use, groups=(state,))
+        model = build(collapsed(asked.problem, in_use, ((0,),)), ENCODERS)
+        assert (run(model.rows, Limits()).status is Status.OPTIMAL) == (name in possible)
 
 
 ONE = pool(*devices("a"))
