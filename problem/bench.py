@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import msgspec
 
@@ -45,16 +46,17 @@ class Bench:
         self._columns: dict[Hashable, Column] = {}
         self._found: dict[Hashable, Failure | None] = {}
         self._drawn: dict[Hashable, Draw | CapacityError | None] = {}
+        self._taken: dict[Hashable, dict[int, Amounts]] = {}
 
     def sheet(self, ask: Ask, shape: Shape) -> Sheet:
         """Judge all devices of the shape for the ask."""
         parts = [self._part(filter_.id, filter_.reads(ask)) for filter_ in FILTERS]
-        # Only errors name the request; they are kept for it alone.
+        # Errors of capacities name the request, and are kept for it alone.
         key = *parts, shape.index
         sheet = self._sheets.get(key) or self._sheets.get((ask.own_name, *key))
         if sheet is None:
             sheet = self._judged(ask, shape, parts)
-            named = any(failure.error for failed in sheet.failures for failure in failed)
+            named = any(map(_names_request, chain.from_iterable(sheet.failures)))
             self._sheets[(ask.own_name, *key) if named else key] = sheet
         return sheet
 
@@ -81,7 +83,7 @@ class Bench:
             skips = shape.node_skips
             devices = zip(shape.profiles, shape.reachable, strict=True)
             column = [self._failure(filter_, part, ask, profile, reachable, skips) for profile, reachable in devices]
-            if not any(failure and failure.error for failure in column):
+            if not any(map(_names_request, column)):
                 self._columns[key] = column
         return column
 
@@ -93,13 +95,16 @@ class Bench:
         if found is _UNASKED:
             taken = self._draw(profile, ask, part) if filter_ is FILTERS[_CAPACITY] else None
             found = filter_(Candidate(profile, reachable, node_skips, ask, self._context, taken))
-            if not (found and found.error):
+            if not _names_request(found):
                 self._found[key] = found
         return found
 
     def _amounts(self, ask: Ask, part: int, shape: Shape) -> dict[int, Amounts]:
         """List what the ask takes of each device's capacities, in the order of their names (CAP-3)."""
-        amounts: dict[int, Amounts] = {}
+        known = self._taken.get((part, shape.index))
+        if known is not None:
+            return known
+        amounts = self._taken[part, shape.index] = dict[int, Amounts]()
         for device, rows in shape.capacities.rows.items():
             result = self._draw(shape.profiles[device], ask, part)
             if isinstance(result, Draw) and result.amounts:
@@ -113,6 +118,10 @@ class Bench:
         if result is _UNDRAWN:
             result = self._drawn[key] = drawn(profile, ask, self._context.gates)
         return result
+
+
+def _names_request(failure: Failure | None) -> bool:
+    return failure is not None and bool(failure.error) and failure.filter == FILTERS[_CAPACITY].id
 
 
 _UNASKED = Failure("unasked")

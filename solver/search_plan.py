@@ -146,7 +146,7 @@ class Choice:
         for position in range(self.position, len(self.candidates)):
             device = self.candidates[position]
             if not held[device] & mask and take(device):
-                search.visits += position - self.position
+                search.visits += position + 1 - self.position
                 self.position = position + 1
                 self.device = device
                 search.k = self.k + 1

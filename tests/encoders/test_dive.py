@@ -1,0 +1,31 @@
+"""The dive that comes before the model: it ends soon after its budget, whatever the steps look like."""
+
+import pytest
+from dra_build import claim, devices, pool, want
+from modelling import question
+
+from drasat.solver.attempts import Counts
+from drasat.solver.backtracking import dive
+from drasat.solver.decision import Answer
+from drasat.solver.search import BudgetError
+
+DEVICES = pool(*devices(*(f"d{number:02}" for number in range(24))))
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_every_device_that_is_looked_at_counts(count):
+    """Also the one that is taken at once: steps are then as many as visits."""
+    requests = [want(f"r{number}", count) for number in range(24 // count)]
+    asked, counts = question(DEVICES, claim(*requests, want("impossible", select="false"))), Counts()
+    with pytest.raises(BudgetError):
+        dive(asked.problem, asked.in_use, counts, None, 1000)
+    assert counts.steps < 2000
+
+
+def test_within_the_budget_it_decides():
+    asked = question(DEVICES, claim(want(count=24)))
+    assert dive(asked.problem, asked.in_use, Counts(), None, 1000).answer is Answer.YES
+    few = pool(*devices("a", "b"))
+    asked = question(few, claim(want(count=3)))
+    no = dive(asked.problem, asked.in_use, Counts(), None, 1000)
+    assert (no.answer, no.certified) == (Answer.NO, True)
