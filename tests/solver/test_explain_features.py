@@ -38,8 +38,8 @@ def test_a_feature_that_makes_room_for_too_little_is_a_reason_and_no_help():
     found = unit(*sliced, claim(want()), feature_gates=PARTITIONABLE)
     (kind,) = found.classes
     assert len(kind.reasons) == 2
-    # Features go before counters: what is seldom the cause is not named if it need not be.
-    assert kind.reasons[1].id == "counters"
+    # While the feature is off there are no counters, so that it alone is in the way.
+    assert kind.reasons[1].id == "countersFeature"
     assert found.relaxations == ()
 
 

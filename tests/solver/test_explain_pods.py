@@ -1,0 +1,187 @@
+"""Pods that nodes do not suit, pods of several claims, and what earlier units took: exact reasons and changes."""
+
+import pytest
+from dra_build import NODE, after, claim, device, device_class, devices, node, pool, want
+from explaining import explained, unit
+from msgspec.structs import replace
+
+from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
+from drasat.models.cluster import Cluster
+from drasat.models.core import NodeSpec, Pod, PodResourceClaim, PodSpec, Taint, Toleration
+from drasat.models.meta import ObjectMeta
+from drasat.solver.explain import explain
+
+
+def pod(*entries, name="p", **spec):
+    """A pod whose entries name a claim, or a template after ``@``."""
+    claims = tuple(
+        PodResourceClaim(name=f"e{number}", resource_claim_template_name=entry[1:])
+        if entry.startswith("@")
+        else PodResourceClaim(name=entry, resource_claim_name=entry)
+        for number, entry in enumerate(entries)
+    )
+    return Pod(metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=claims, **spec))
+
+
+def template(*requests, name="t"):
+    spec = ResourceClaimTemplateSpec(spec=claim(*requests).spec)
+    return ResourceClaimTemplate(metadata=ObjectMeta(name=name, namespace="ns"), spec=spec)
+
+
+def own(name, *members):
+    return pool(*members, name=name, node_name=name, slice_name=name)
+
+
+def guarded(name=NODE, *taints, unschedulable=False):
+    return replace(node(name), spec=NodeSpec(unschedulable=unschedulable, taints=taints or None))
+
+
+def told(found):
+    """Id and message of the reasons, by the nodes they are about."""
+    return {kind.nodes: [(reason.id, reason.message) for reason in kind.reasons] for kind in found.classes}
+
+
+def changes(found):
+    return [([change.message for change in one.changes], one.cost, one.node) for one in found.relaxations]
+
+
+NO_EXECUTE = Taint(key="gone", value="v", effect="NoExecute")
+
+
+def test_a_pod_on_a_node_that_is_full_may_go_to_another():
+    nodes = [node("n1"), node("n2")]
+    found = unit(*nodes, own("n2", device("a")), claim(want()), pod("c", node_name="n1"))
+    assert told(found) == {
+        ("n1",): [("exactCount", "request r of claim ns/c needs 1 device")],
+        ("n2",): [("nodeName", "the pod is on node n1")],
+    }
+    assert changes(found) == [(["let the pod go to another node (the pod is on node n1)"], 3, "n2")]
+
+
+def test_a_pod_on_a_node_that_is_not_there():
+    found = unit(own("n1", device("a")), claim(want()), pod("c", node_name="n9"))
+    assert told(found) == {("n1",): [("nodeName", "the pod is on node n9")]}
+    assert changes(found) == [(["let the pod go to another node (the pod is on node n9)"], 3, "n1")]
+
+
+def test_all_that_does_not_suit_is_changed_together():
+    there = guarded("n1", Taint(key="k", effect="NoSchedule"), unschedulable=True)
+    found = unit(there, own("n1", device("a")), claim(want()), pod("c", node_selector={"zone": "x"}))
+    assert told(found) == {("n1",): [("nodeSelector", "the node has no label zone=x")]}
+    assert changes(found) == [
+        (
+            [
+                "drop the pod's node selector (the node has no label zone=x)",
+                "make the node schedulable (the node is unschedulable)",
+                "tolerate the node's taints (the pod does not tolerate taint k:NoSchedule)",
+            ],
+            4,
+            "n1",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("taint", "operator", "value", "fits"),
+    [
+        (Taint(key="k", value="v", effect="NoSchedule"), "Equal", "v", True),
+        (Taint(key="k", value="v", effect="NoSchedule"), "Equal", "w", False),
+        (Taint(key="k", value="v", effect="NoSchedule"), "Exists", "", True),
+        (Taint(key="k", value="v", effect="PreferNoSchedule"), "Equal", "w", True),
+        (NO_EXECUTE, "Exists", "", False),
+    ],
+)
+def test_taints_of_nodes_are_those_of_kubernetes(taint, operator, value, fits):
+    tolerations = (Toleration(key="k", operator=operator, value=value),)
+    asked = pod("c", tolerations=tolerations)
+    (found,) = explained(guarded("n1", taint), own("n1", device("a")), claim(want()), asked)
+    assert (found.outcome == "Allocated") == fits
+    if not fits:
+        assert [kind.reasons[0].id for kind in found.classes] == ["nodeTaint"]
+        assert [one.cost for one in found.relaxations] == [1]
+
+
+def test_nodes_with_the_same_misfit_are_one_kind_and_others_are_not():
+    nodes = [node("n1"), node("n2"), node("n3", zone="x"), guarded("n4", NO_EXECUTE)]
+    found = unit(*nodes, claim(want()), pod("c", node_selector={"zone": "x"}))
+    assert told(found) == {
+        ("n1", "n2", "n4"): [("nodeSelector", "the node has no label zone=x")],
+        ("n3",): [("exactCount", "request r of claim ns/c needs 1 device")],
+    }
+
+
+def test_claims_from_templates_are_named_as_they_would_be():
+    found = unit(own("n1", device("a")), template(want(count=2)), pod("@t"))
+    assert told(found) == {("n1",): [("exactCount", "request r of claim ns/p-e0 needs 2 devices")]}
+    assert changes(found) == [(["count 1 instead of 2 in request r of claim ns/p-e0"], 1, "n1")]
+
+
+def test_equal_claims_of_a_pod_are_one_reason_and_one_of_them_is_changed():
+    found = unit(own("n1", *devices("a", "b", "c")), template(want(count=2)), pod("@t", "@t"))
+    assert told(found) == {("n1",): [("exactCount", "request r of claim ns/p-e0 (and 1 equal) needs 2 devices each")]}
+    assert changes(found)[0] == (["count 1 instead of 2 in request r of claim ns/p-e1"], 1, "n1")
+
+
+def test_claims_of_a_pod_that_fit_alone_but_not_on_one_node():
+    slices = [own("n1", device("a", kind="gpu")), own("n2", device("a", kind="nic"))]
+    kind = "device.attributes['d.x'].kind == '{}'"
+    asked = [claim(want(select=kind.format(one)), name=one) for one in ("gpu", "nic")]
+    found = unit(node("n1"), node("n2"), *slices, *asked, pod("gpu", "nic"))
+    lacking = {nodes: reasons[0][1] for nodes, reasons in told(found).items()}
+    assert lacking == {
+        ("n1",): "request r of claim ns/nic needs 1 device",
+        ("n2",): "request r of claim ns/gpu needs 1 device",
+    }
+    assert changes(found) == [
+        (["drop request r of claim ns/nic"], 4, "n1"),
+        (["drop request r of claim ns/gpu"], 4, "n2"),
+    ]
+
+
+def test_what_an_earlier_pod_got_may_be_freed():
+    there = own("n1", *devices("a", "b"))
+    first = [template(want(count=2)), pod("@t", name="early")]
+    found = explained(there, *first, claim(want(), name="late"))
+    assert [one.outcome for one in found] == ["Allocated", "Unallocatable"]
+    assert told(found[1]) == {
+        ("n1",): [
+            ("exactCount", "request r of claim ns/late needs 1 device"),
+            ("inUse", "devices in use by claim ns/early-e0: a, b"),
+        ]
+    }
+    assert changes(found[1]) == [(["free one device of claim ns/early-e0: a"], 2, "n1")]
+
+
+def test_a_claim_of_two_pods_is_allocated_once_and_then_binds_the_second():
+    slices = [own("n1", device("a")), own("n2", device("a"))]
+    pods = [pod("c", name="p"), pod("c", name="q", node_name="n2")]
+    first, second = explained(node("n1"), node("n2"), *slices, claim(want()), *pods)
+    assert (first.outcome, first.node) == ("Allocated", "n1")
+    assert second.outcome == "Unallocatable"
+    assert told(second) == {
+        ("n1",): [("nodeName", "the pod is on node n2")],
+        ("n2",): [("allocatedClaim", "claim ns/c is allocated for other nodes")],
+    }
+    assert changes(second) == [(["let the pod go to another node (the pod is on node n2)"], 3, "n1")]
+
+
+def test_a_pod_beside_an_allocated_claim_of_its_own_is_explained_for_the_rest():
+    there = own("n1", *devices("a", "b"))
+    (held,) = after(there, claim(want(), name="held"))
+    found = unit(there, held, claim(want(count=2)), pod("held", "c"))
+    assert told(found) == {
+        ("n1",): [
+            ("exactCount", "request r of claim ns/c needs 2 devices"),
+            ("inUse", "devices in use by claim ns/held: a"),
+        ]
+    }
+    # What the pod has itself is not to be freed.
+    assert changes(found) == [(["count 1 instead of 2 in request r of claim ns/c"], 1, "n1")]
+
+
+def test_where_there_are_no_nodes_devices_for_all_nodes_count():
+    found = explain(Cluster.of([device_class(), pool(device("a"), all_nodes=True), claim(want(count=2))]))
+    (kind,) = found.units[0].classes
+    assert kind.nodes == ("",)
+    assert [(view.needed, view.devices) for view in kind.requests] == [(2, 1)]
+    assert [one.node for one in found.units[0].relaxations] == [""]
