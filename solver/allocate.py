@@ -66,7 +66,7 @@ def allocate(
     time_limit
         Seconds for everything; None: no limit.
     seed
-        Decides the share ids.
+        Decides the share ids, and what the solver leaves to chance.
     objective
         Names of ``encoders.stages.table.STAGES``, the most important first, or one string of them with commas.
     progress

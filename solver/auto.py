@@ -65,12 +65,12 @@ class Escalating:
 
         ask = partial(optimize, problem, in_use, candidates, self._stages, self.counts)
         try:
-            return ask(Limits(deadline, work), start.picks, self._watch)
+            return ask(Limits(deadline, work, self._seed), start.picks, self._watch)
         except KeyboardInterrupt:
             if start.answer is not Answer.YES:
                 raise
             # The dive's answer is the best so far; without any work the model only says what it is worth.
-            return replace(ask(Limits(work=0.0), start.picks), interrupted=True)
+            return replace(ask(Limits(work=0.0, seed=self._seed), start.picks), interrupted=True)
 
     def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         try:

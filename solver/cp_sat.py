@@ -41,7 +41,7 @@ class Counting:
         found = witness(problem, in_use, candidates)
         if found is not None:
             return Decision(Answer.NO, certified=True, witness=found)
-        limits = Limits(deadline, work)
+        limits = Limits(deadline, work, self._seed)
         return optimize(problem, in_use, candidates, self._stages, self.counts, limits, watch=self._watch)
 
 

@@ -1,6 +1,6 @@
 """One run of CP-SAT: parameters, limits, interrupts, and what its statuses mean.
 
-One worker, a fixed seed and a deterministic limit make an answer repeatable; the wall-clock limit is for safety. The
+One worker, a given seed and a deterministic limit make an answer repeatable; the wall-clock limit is for safety. The
 solver runs in a thread of its own, as it lets the interpreter go: Ctrl-C reaches the main thread at once and stops it.
 """
 
@@ -20,6 +20,9 @@ from ..encoders.rows import Rows
 
 # How long the main thread waits before it looks around, in seconds.
 _PATIENCE = 1.0
+
+# The solver takes seeds below this.
+_SEEDS = 1 << 31
 
 
 class Status(Enum):
@@ -45,7 +48,7 @@ class InvalidModelError(Exception):
 class Configuration:
     """How the solver works; two that have little in common confirm each other's proofs.
 
-    ``keeps_hint``: what is hinted at is fixed.
+    ``seed`` is added to the one that is given; ``keeps_hint``: what is hinted at is fixed.
     """
 
     presolve: bool = True
@@ -71,10 +74,14 @@ SETTLING = Configuration(keeps_hint=True)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to stop: ``deadline`` is a reading of ``time.monotonic``, ``work`` a number of deterministic units."""
+    """When to stop, and where chance begins: equal limits make equal runs, as long as the clock ends none of them.
+
+    ``deadline`` is a reading of ``time.monotonic``, ``work`` a number of deterministic units, ``seed`` any number.
+    """
 
     deadline: float | None = None
     work: float | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +176,14 @@ def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> Foun
 
     ``work`` of what is found is that of both.
     """
-    quick = run(rows, Limits(limits.deadline, _least(quick_work(rows), limits.work)), QUICK, watch)
+    quick = run(rows, replace(limits, work=_least(quick_work(rows), limits.work)), QUICK, watch)
     if quick.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return quick
     if quick.values:
         rows.hint(dict(enumerate(quick.values)))
     left = None if limits.work is None else max(0.0, limits.work - quick.work)
     try:
-        return _both(quick, run(rows, Limits(limits.deadline, left), USUAL, watch))
+        return _both(quick, run(rows, replace(limits, work=left), USUAL, watch))
     except RunInterrupted as interrupted:
         raise RunInterrupted(_both(quick, interrupted.found)) from None
 
@@ -190,8 +197,9 @@ def quick_work(rows: Rows) -> float:
 
 
 def _both(quick: Found, thorough: Found) -> Found:
-    """Put two runs after each other together; the second begins with what the first found."""
-    found = quick if thorough.status is Status.UNKNOWN and quick.values else thorough
+    """Put two runs after each other together; the second need not come to what the first found."""
+    is_better = thorough.values and thorough.objective <= quick.objective
+    found = thorough if is_better or not quick.values else quick
     return replace(found, work=thorough.work + quick.work, conflicts=thorough.conflicts + quick.conflicts)
 
 
@@ -203,7 +211,7 @@ def _solver(limits: Limits, configuration: Configuration) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
     parameters = solver.parameters
     parameters.num_workers = 1
-    parameters.random_seed = configuration.seed
+    parameters.random_seed = (limits.seed + configuration.seed) % _SEEDS
     parameters.cp_model_presolve = configuration.presolve
     parameters.cp_model_probing_level = configuration.probing
     parameters.symmetry_level = configuration.symmetry

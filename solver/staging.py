@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import gcd, prod
 
@@ -32,6 +32,8 @@ Part = Sequence[Term]
 """Terms whose sum is to be as small as possible; it is never negative."""
 
 
+# A first solution is rarely far from the best, so that improving it may cost less than finding it did.
+_HASTE = 0.3
 # Weights beyond this make a sum harder than its parts.
 _SMALL = 1 << 20
 
@@ -80,9 +82,9 @@ class Staging:
         if _total(weighted, self.found):
             self.model.rows.minimize(weighted)
             self.model.rows.hint(dict(enumerate(self.found.values)))
-            better = self._asked(self._share(1, quick_work(self.model.rows)), None, QUICK)
-            if better.values:
-                self.found = better
+            most = quick_work(self.model.rows) * (1.0 if self.thorough else _HASTE)
+            better = self._asked(self._share(1, most), None, QUICK)
+            self._take(better, weighted)
             if better.status is not Status.OPTIMAL:
                 return False
         for terms, _ in parts:
@@ -99,8 +101,13 @@ class Staging:
         better = self._asked(self._share(left), watch and _unscaled(watch, divisor))
         if better.status not in (Status.OPTIMAL, Status.FEASIBLE):
             return 0
-        self.found = better
+        self._take(better, terms)
         return better.bound * divisor
+
+    def _take(self, better: Found, terms: Part) -> None:
+        """Go on from what a run found, unless it was stopped at something worse: a hint need not come first."""
+        if better.values and _total(terms, better) <= _total(terms, self.found):
+            self.found = better
 
     def _asked(self, limits: Limits, watch: Watch | None, way: Configuration | None = None) -> Found:
         try:
@@ -119,9 +126,9 @@ class Staging:
 
     def _share(self, left: int, most: float | None = None) -> Limits:
         if self.limits.work is None:
-            return Limits(self.limits.deadline, most)
+            return replace(self.limits, work=most)
         share = max(0.0, self.limits.work - self.spent) / left
-        return Limits(self.limits.deadline, share if most is None else min(share, most))
+        return replace(self.limits, work=share if most is None else min(share, most))
 
     def _settle(self, parts: Sequence[Part]) -> None:
         """Find the true values where a run was stopped: literals that nobody minimised may be true for nothing."""

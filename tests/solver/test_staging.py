@@ -8,7 +8,7 @@ import pytest
 from drasat.encoders.rows import CoefficientError, Rows
 from drasat.solver import staging
 from drasat.solver.attempts import Counts
-from drasat.solver.cp_sat_run import Limits, Status, run
+from drasat.solver.cp_sat_run import Found, Limits, Status, run
 from drasat.solver.staging import Staging
 
 
@@ -86,6 +86,21 @@ def test_small_parts_are_minimised_together_and_in_their_order(monkeypatch):
     rows, (x, y, z) = rows_with(3, 3, 3, least=5)
     done = staged(rows, [(y, 1)], [(x, 1)], [(z, 1)])
     assert [(part.value, part.bound) for part in done.reached] == [(0, 0), (2, 2), (3, 3)]
+
+
+def test_a_run_that_is_stopped_at_something_worse_changes_nothing(monkeypatch):
+    """What was there before it is kept, with the bound that the run has proven."""
+    large = 1 << 20
+    rows, (x, y) = rows_with(5, 5, least=5)
+    rows.minimize([(x, 1)])
+    best = run(rows, Limits())
+    worse = Found(Status.FEASIBLE, (5, 5), objective=5, bound=0)
+    monkeypatch.setattr(staging, "run_by_turns", lambda *_: worse)
+    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[])
+    kept = Staging(model, best, Limits(), Counts())
+    kept.run([[(x, large), (y, 2 * large)]])
+    assert kept.found.values == (0, 5)
+    assert [(part.value, part.bound) for part in kept.reached] == [(10 * large, 0)]
 
 
 def test_what_could_not_be_improved_in_time_has_its_true_value():

@@ -1,0 +1,167 @@
+"""From a Problem to a decision by the solver: what its statuses become, and within which limits."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from dra_build import claim, device, device_class, devices, either, node, option, pool, want
+from modelling import question
+
+from drasat.encoders.rows import Rows
+from drasat.models.cluster import Cluster
+from drasat.solver import cp_sat_run, solving
+from drasat.solver.allocate import allocate
+from drasat.solver.attempts import Counts
+from drasat.solver.cp_sat_run import (
+    CONFIRMING,
+    QUICK,
+    USUAL,
+    Found,
+    InvalidModelError,
+    Limits,
+    Status,
+    run,
+    run_by_turns,
+)
+from drasat.solver.decision import Answer
+
+POSSIBLE = question(pool(*devices("a", "b", "c")), claim(want(count=2)))
+IMPOSSIBLE = question(pool(*devices("a", "b", "c")), claim(want("r", 2), want("s", 2)))
+
+
+def saying(*found):
+    """A run that has these results, one after the other."""
+    left = list(found)
+    return lambda *_args, **_kwargs: left.pop(0)
+
+
+def test_a_no_that_a_second_run_contradicts_is_a_yes(monkeypatch):
+    """A solution that the first run has overlooked counts."""
+    monkeypatch.setattr(solving, "run_by_turns", saying(Found(Status.INFEASIBLE)))
+    decision = POSSIBLE.decision()
+    assert decision.answer is Answer.YES
+    assert len({pick.device for pick in decision.picks}) == 2
+
+
+def test_a_no_that_a_second_run_cannot_decide_is_unknown(monkeypatch):
+    monkeypatch.setattr(solving, "run", saying(Found(Status.UNKNOWN)))
+    decision = IMPOSSIBLE.decision()
+    assert (decision.answer, decision.certified, decision.retry) == (Answer.UNKNOWN, False, False)
+
+
+def test_a_no_is_certified_by_a_second_run_that_works_otherwise(monkeypatch):
+    asked = []
+
+    def second(rows, limits, configuration, watch=None):
+        asked.append(configuration)
+        return run(rows, limits, configuration, watch)
+
+    monkeypatch.setattr(solving, "run", second)
+    decision = IMPOSSIBLE.decision()
+    assert (decision.answer, decision.certified, asked) == (Answer.NO, True, [CONFIRMING])
+    assert all(CONFIRMING.presolve != one.presolve and CONFIRMING.symmetry != one.symmetry for one in (QUICK, USUAL))
+
+
+@pytest.mark.parametrize("limits", [Limits(work=0.0), Limits(deadline=0.0), Limits(deadline=0.0, work=0.0)])
+def test_without_time_or_work_nothing_is_known(limits):
+    """Never a no."""
+    assert run_by_turns(endless(), limits).status is Status.UNKNOWN
+    assert run(endless(), limits, CONFIRMING).status is Status.UNKNOWN
+
+
+def test_a_quick_run_that_is_cut_off_proves_nothing(monkeypatch):
+    monkeypatch.setattr(cp_sat_run, "_QUICK_WORK", 0.0)
+    found = run_by_turns(endless(), Limits(work=0.05))
+    assert found.status is Status.UNKNOWN
+    assert 0.05 <= found.work < 1.0
+
+
+def endless():
+    """A market split: coefficients of all sizes, and sums that next to no choice comes to."""
+    rng, rows = Random("market split"), Rows()
+    variables = [rows.boolean() for _ in range(40)]
+    for _ in range(5):
+        coefficients = [rng.randrange(100) for _ in variables]
+        rows.equal(list(zip(variables, coefficients, strict=True)), sum(coefficients) // 2)
+    return rows
+
+
+def test_a_limit_of_work_ends_runs_at_the_same_place():
+    ends = {run(endless(), Limits(work=0.02), QUICK) for _ in range(3)}
+    assert len(ends) == 1
+    (end,) = ends
+    assert end.status is Status.UNKNOWN
+    assert end.conflicts > 0
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 40])
+def test_any_number_is_a_seed(seed):
+    assert run(POSSIBLE.model().rows, Limits(seed=seed)).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("objective", ["", "fragmentation,compact"])
+@pytest.mark.parametrize("engine", ["cp-sat", "auto"])
+def test_every_run_begins_with_the_seed_of_the_call(engine, objective, monkeypatch):
+    seeds = set()
+    solver = cp_sat_run._solver
+
+    def noted(limits, configuration):
+        made = solver(limits, configuration)
+        if not configuration.keeps_hint:
+            seeds.add(made.parameters.random_seed - configuration.seed)
+        return made
+
+    monkeypatch.setattr(cp_sat_run, "_solver", noted)
+    monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", 0)
+    there = Cluster.of([device_class(), node("n1"), pool(*devices("a", "b")), claim(want())])
+    assert allocate(there, engine=engine, objective=objective, seed=77, time_limit=None).outcome == "Allocated"
+    assert seeds == {77}
+
+
+def test_a_model_that_the_solver_refuses_is_kept_for_the_report():
+    rows = Rows()
+    rows.integer(3, 1)
+    with pytest.raises(InvalidModelError, match="saved in") as refused:
+        run(rows, Limits())
+    kept = Path(refused.value.path)
+    assert "domain" in kept.read_text(encoding="utf-8")
+    kept.unlink()
+
+
+def test_a_second_run_that_ends_at_something_worse_changes_nothing(monkeypatch):
+    rows = Rows()
+    x = rows.integer(0, 9)
+    rows.minimize([(x, 1)])
+    first = Found(Status.FEASIBLE, (2,), 2, 1, work=0.25)
+    for second in (Found(Status.FEASIBLE, (5,), 5, 1, work=0.5), Found(Status.UNKNOWN, work=0.5)):
+        monkeypatch.setattr(cp_sat_run, "run", saying(first, second))
+        found = run_by_turns(rows, Limits(work=1.0))
+        assert (found.status, found.values, found.bound, found.work) == (Status.FEASIBLE, (2,), 1, 0.75)
+        rows.hint({})
+
+
+def test_what_the_first_run_found_is_where_the_second_begins(monkeypatch):
+    rows = Rows()
+    x, y = rows.integer(0, 9), rows.integer(0, 9)
+    rows.between([(x, 1), (y, 1)], 4, None)
+    rows.minimize([(x, 1), (y, 2)])
+    rows.hint({x: 9})
+    monkeypatch.setattr(cp_sat_run, "run", saying(Found(Status.FEASIBLE, (9, 0), 9), Found(Status.OPTIMAL, (4, 0), 4)))
+    assert run_by_turns(rows, Limits()).values == (4, 0)
+    hinted = rows.model.proto.solution_hint
+    assert (list(hinted.vars), list(hinted.values)) == ([x, y], [9, 0])
+
+
+@pytest.mark.parametrize("thorough", [True, False])
+@pytest.mark.parametrize("lists", [1, 2, 3])
+def test_each_list_gets_an_alternative_of_its_own(lists, thorough, monkeypatch):
+    """Also where improving it is given up at once; only which one may differ."""
+    monkeypatch.setattr("drasat.solver.staging.quick_work", lambda _rows: 0.0)
+    kinds = pool(*(device(f"d{number}", kind=number) for number in range(3)))
+    options = [option(f"o{kind}", 1, f"device.attributes['d.x'].kind == {kind}") for kind in range(3)]
+    asked = question(kinds, claim(*(either(f"r{number}", *options) for number in range(lists))))
+    given = ((0,), (1,), (2,)) * lists
+    decision = solving.solve(asked.problem, asked.in_use, given, Counts(), 0, None, thorough)
+    taken = {pick.device for pick in decision.picks}
+    assert len(taken) == len(decision.picks) == lists
+    assert not thorough or taken == set(range(lists))
