@@ -30,4 +30,10 @@ def _exclude(model: AllocationModel, lot: Lot) -> None:
             model.rows.at_most([(model.takes[one.index, lot.index], 1) for one in (earlier, later)], 1)
 
 
-ADMIN_ACCESS = Encoder("adminAccess", "admin access is asymmetric (DEV-1, DEV-15)", _post, _sign)
+ADMIN_ACCESS = Encoder(
+    "adminAccess",
+    "admin access is asymmetric (DEV-1, DEV-15)",
+    _post,
+    _sign,
+    sees="the device itself, if an admin request could take it",
+)

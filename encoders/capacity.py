@@ -53,4 +53,10 @@ def _fit(model: AllocationModel, lot: Lot) -> None:
             model.rows.at_most([(variable, 1) for variable, amount in terms if amount > left], 0, guard)
 
 
-CAPACITY = Encoder("capacity", "shared devices have the capacity that requests take (CAP-6)", _post, _sign)
+CAPACITY = Encoder(
+    "capacity",
+    "shared devices have the capacity that requests take (CAP-6)",
+    _post,
+    _sign,
+    sees="of a dedicated device the requests that it is too small for",
+)

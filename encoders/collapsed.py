@@ -90,10 +90,6 @@ class Merged:
     branches: tuple[Branch, ...]
     constraints: tuple[MergedConstraint, ...]
 
-    def token(self, constraint: MergedConstraint, branch: int, device: int) -> int:
-        """Find the device's value for a constraint that covers the branch."""
-        return constraint.record.tokens[self.branches[branch].demands[0]][device]
-
     def claim_of(self, branch: Branch) -> int:
         """Find the first claim that a branch belongs to."""
         return self.problem.demands[branch.demands[0]].claim

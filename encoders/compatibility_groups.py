@@ -43,5 +43,9 @@ def _value(groups: int, state: int | None) -> int:
 
 
 COMPATIBILITY_GROUPS = Encoder(
-    "compatibilityGroups", "devices of a counter set have a group in common (GRP-3)", _post, _sign
+    "compatibilityGroups",
+    "devices of a counter set have a group in common (GRP-3)",
+    _post,
+    _sign,
+    sees="the groups on each counter set, nothing of a shareable device in use (GRP-4)",
 )

@@ -51,8 +51,8 @@ def _post_row(model: AllocationModel, row: int, draws: Sequence[Draw]) -> None:
     for _, lot, literal in draws:
         device = model.collapsed.lots[lot].first
         amount = dict(problem.counters.consumption[device]).get(row, 0)
-        terms.append((literal, amount))
-        most = sum(max(coefficient, 0) for _, coefficient in terms)
+        most = sum(max(coefficient, 0) for _, coefficient in [*terms, (literal, amount)])
         slack = max(0, most - available)
         # With the literal the row holds, without it there is room for whatever comes before.
-        model.rows.at_most([*terms, (literal, slack)], available + slack, guard)
+        model.rows.at_most([*terms, (literal, amount + slack)], available + slack, guard)
+        terms.append((literal, amount))

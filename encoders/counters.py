@@ -69,4 +69,11 @@ def _draws(model: AllocationModel, lot: Lot, amount: int) -> list[Term]:
     return [(model.used(lot), amount)]
 
 
-COUNTERS = Encoder("counters", "counters of a pool suffice for what draws from them (CTR-2)", _post, _sign)
+COUNTERS = Encoder(
+    "counters",
+    "counters of a pool suffice for what draws from them (CTR-2)",
+    _post,
+    _sign,
+    sees="what is drawn of each counter, nothing of a shareable device in use (CTR-3); the device itself where one of "
+    "the pool gives counters back",
+)

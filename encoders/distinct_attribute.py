@@ -71,4 +71,10 @@ def _odd_first(model: AllocationModel, constraint: MergedConstraint) -> None:
             model.rows.at_most([*earlier, (model.takes[key], len(before))], len(before), guard)
 
 
-DISTINCT_ATTRIBUTE = Encoder("distinctAttribute", "no value is chosen twice (CON-5, CON-7)", _post, _sign)
+DISTINCT_ATTRIBUTE = Encoder(
+    "distinctAttribute",
+    "no value is chosen twice (CON-5, CON-7)",
+    _post,
+    _sign,
+    sees="the values of compared attributes, as each request has them; the device itself where order decides (CON-9)",
+)

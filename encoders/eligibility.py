@@ -32,4 +32,10 @@ def eligibility(obstacles: Obstacles) -> Encoder:
         for justification, terms in rows.items():
             model.rows.at_most(terms, 0, model.guard(justification))
 
-    return Encoder("eligibility", "a request takes devices that pass its filters and are free", post, sign)
+    return Encoder(
+        "eligibility",
+        "a request takes devices that pass its filters and are free",
+        post,
+        sign,
+        sees="what keeps it away from each request",
+    )

@@ -33,10 +33,12 @@ class Encoder:
     """A joint rule. The same ``id`` appears in explanations, in result documents and in the docs.
 
     ``post`` adds the rows. ``sign`` returns what the rule sees of a device, None if it tells none apart in this
-    problem; a device that must be spoken of alone signs with its own number.
+    problem; a device that must be spoken of alone signs with its own number. ``sees`` says the same in words, for
+    readers: what the rule adds to the signature of a lot; nothing for a rule that only counts.
     """
 
     id: str
     description: str
     post: Callable[[AllocationModel], None]
     sign: Callable[[Merged], Signature | None] = sees_nothing
+    sees: str = ""

@@ -86,9 +86,8 @@ def _by_value(branch: Branch, constraint: MergedConstraint, devices: Iterable[in
 def _once_each(branch: Branch, constraint: MergedConstraint, devices: Iterable[int]) -> Iterator[Taken]:
     """Deal out by value, to one claim after the other: no claim gets a value twice."""
     tokens = constraint.record.tokens[branch.demands[0]]
-    in_turn = [branch.demands[copy :: branch.per_claim] for copy in range(branch.per_claim)]
-    demands = [demand for copies in in_turn for demand in copies]
-    return _deal(sorted(devices, key=lambda device: (tokens[device], device)), demands)
+    # Only one request of each claim is covered, so that every copy is of another claim.
+    return _deal(sorted(devices, key=lambda device: (tokens[device], device)), branch.demands)
 
 
 _DEALING: dict[str, Callable[[Branch, MergedConstraint, Iterable[int]], Iterator[Taken]]] = {

@@ -97,5 +97,9 @@ def _serve(model: AllocationModel, branch: Branch, keys: list[Key], claims: int,
 _ENCODINGS = {False: _one_claim, True: _equal_claims}
 
 MATCH_ATTRIBUTE = Encoder(
-    "matchAttribute", "chosen devices have a value in common (CON-4, CON-7)", _post, partial(signature, MATCH)
+    "matchAttribute",
+    "chosen devices have a value in common (CON-4, CON-7)",
+    _post,
+    partial(signature, MATCH),
+    sees="the values of compared attributes, as each request has them",
 )

@@ -34,4 +34,10 @@ def _once_for_each_copy(model: AllocationModel, lot: Lot) -> None:
             model.rows.at_most([(model.takes[index, lot.index], 1), (choice, -1)], 0)
 
 
-SHARING = Encoder("sharing", "a dedicated device serves one request (DEV-1)", _post, _sign)
+SHARING = Encoder(
+    "sharing",
+    "a dedicated device serves one request, a shareable one each request once (DEV-1, DEV-13)",
+    _post,
+    _sign,
+    sees="the device itself, if it is shareable",
+)

@@ -26,7 +26,7 @@ def usable(problem: Problem, in_use: InUse) -> tuple[tuple[int, ...], ...]:
     for demand in problem.demands:
         # Demands that are alike share these objects.
         values = (id(problem.constraints[number].tokens[demand.index]) for number in demand.constraints)
-        alike = id(demand.candidates), id(demand.amounts), demand.admin, demand.barred, *values
+        alike = id(demand.candidates), demand.all_devices, id(demand.amounts), demand.admin, demand.barred, *values
         if alike not in known:
             known[alike] = _usable(demand, tests)
         found.append(known[alike])

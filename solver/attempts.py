@@ -81,7 +81,10 @@ class Attempt:
 
 @dataclass(slots=True)
 class Counts:
-    """What an engine did so far; engines leave at 0 what they cannot tell. ``work`` is in the solver's own units."""
+    """What an engine did so far; engines leave at 0 what they cannot tell. ``work`` is in the solver's own units.
+
+    ``classes`` are the lots of the largest model, before the first model the different devices there are.
+    """
 
     steps: int = 0
     conflicts: int = 0

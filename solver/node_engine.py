@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..models.claims import ResourceClaim
 from ..models.core import Node
@@ -68,9 +68,8 @@ class NodeEngine:
     def counts(self) -> Counts:
         """Work done so far."""
         counts = self._decider.counts
-        counts.cel_evaluations = self._expressions.evaluations
-        counts.classes = self._views.classes
-        return counts
+        classes = counts.classes or self._views.classes
+        return replace(counts, cel_evaluations=self._expressions.evaluations, classes=classes)
 
     def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
         """Decide about the node, and build the result."""

@@ -64,7 +64,12 @@ class UnitOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Work done; an engine that cannot tell leaves 0."""
+    """Work done; an engine that cannot tell leaves 0.
+
+    ``steps`` are those of the search, ``conflicts`` those of the solver. ``devices`` are all of the cluster,
+    ``classes`` the lots of the largest model that the solver was asked with (devices that nothing tells apart count as
+    one there), without any model the number of different devices; ``literals`` are the variables of all models.
+    """
 
     steps: int = 0
     conflicts: int = 0

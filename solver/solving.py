@@ -63,6 +63,7 @@ def optimize(
     try:
         model = build(collapse(merged, [*ENCODERS, *stages]), ENCODERS, deadline=limits.deadline)
         parts = [stage.parts(model) for stage in stages]
+        counts.classes = max(counts.classes, len(model.collapsed.lots))
         counts.literals += model.rows.variables
         found = _first(model, limits, counts, start, watch)
         if found.status is Status.INFEASIBLE:
