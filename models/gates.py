@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import NamedTuple
 
 
@@ -69,6 +70,7 @@ class FeatureGates:
     version: str = VERSIONS[-1]
 
     @classmethod
+    @cache
     def all_on(cls) -> "FeatureGates":
         """Every gate on, alpha ones too: the default of all questions."""
         return cls(frozenset(GATES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -17,8 +17,11 @@ from .records import Amounts, Failure
 from .shapes import Shape
 
 Failures = tuple[Failure, ...]
-Column = Sequence[Failure | None]
-"""What one filter says of each device of a shape."""
+Kind = tuple[Profile, bool]
+"""A device as filters see it: its profile, and whether the node reaches it."""
+
+Column = Mapping[Kind, Failure | None]
+"""What one filter says of each kind of device of a shape."""
 
 _CAPACITY = next(number for number, filter_ in enumerate(FILTERS) if filter_.reads is capacity_of)
 
@@ -68,22 +71,23 @@ class Bench:
         return self._parts.setdefault((filter_, _encode(read)), len(self._parts))
 
     def _judged(self, ask: Ask, shape: Shape, parts: Sequence[int]) -> Sheet:
-        columns = [self._column(filter_, part, ask, shape) for filter_, part in zip(FILTERS, parts, strict=True)]
-        failing = [column for column in columns if any(column)]
-        rows = zip(*failing, strict=True) if failing else ((),) * len(shape.profiles)
-        failures = tuple(tuple(failure for failure in row if failure) for row in rows)
+        devices = list(zip(shape.profiles, shape.reachable, strict=True))
+        # Most devices of a node are like another one.
+        kinds = dict.fromkeys(devices)
+        columns = [self._column(filter_, part, ask, kinds, shape) for filter_, part in zip(FILTERS, parts, strict=True)]
+        failing = [column for column in columns if any(column.values())]
+        rows = {kind: tuple(failure for column in failing if (failure := column[kind])) for kind in kinds}
+        failures = tuple(rows[kind] for kind in devices)
         traps = {device: failed[0] for device, failed in enumerate(failures) if failed and self.is_fatal(failed[0])}
         passing = tuple(device for device, failed in enumerate(failures) if not failed or device in traps)
         return Sheet(failures, passing, traps, self._amounts(ask, parts[_CAPACITY], shape))
 
-    def _column(self, filter_: Filter, part: int, ask: Ask, shape: Shape) -> Column:
+    def _column(self, filter_: Filter, part: int, ask: Ask, kinds: Iterable[Kind], shape: Shape) -> Column:
         key = part, shape.index
         column = self._columns.get(key)
         if column is None:
-            skips = shape.node_skips
-            devices = zip(shape.profiles, shape.reachable, strict=True)
-            column = [self._failure(filter_, part, ask, profile, reachable, skips) for profile, reachable in devices]
-            if not any(map(_names_request, column)):
+            column = {kind: self._failure(filter_, part, ask, *kind, shape.node_skips) for kind in kinds}
+            if not any(map(_names_request, column.values())):
                 self._columns[key] = column
         return column
 

@@ -85,6 +85,8 @@ def constrained(demand: Demand, constraints: Sequence[Constraint], policy: str) 
     meet it, so that it stays where it is; otherwise the candidate is out.
     """
     own = tuple(number for number, constraint in enumerate(constraints) if demand.index in constraint.tokens)
+    if not own:
+        return demand
     if all(constraints[number].tokens[demand.index].keys() >= set(demand.candidates) for number in own):
         return replace(demand, constraints=own)
     found = {device: _valueless(device, demand.index, constraints, own) for device in demand.candidates}
