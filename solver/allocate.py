@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from ..encoders.stages.stage import Stage
 from ..models.cluster import Cluster
 from ..models.collector import young_only
 from ..models.gates import FeatureGates
@@ -13,12 +13,14 @@ from ..models.units import Unit, joined, units
 from ..problem.in_use import Ledger
 from ..problem.policies import POLICIES
 from .attempts import WORK_PER_SECOND, Engine, Session, Watch
-from .best_node import BestFit
 from .checked import check
 from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, effective_policy, load_solver
 from .first_node import NodeWalk
 from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
 from .placement import Placer, unplaced
+
+if TYPE_CHECKING:
+    from ..encoders.stages.stage import Stage
 
 TIME_LIMIT = 60.0
 
@@ -101,6 +103,8 @@ def allocate(
     worker: Engine
     walk: NodeWalk | None = None
     if stages:
+        from .best_node import BestFit
+
         optimizer = worker = OPTIMIZERS[name](session)
         work = None if time_limit is None else time_limit * WORK_PER_SECOND / max(1, len(asked))
         walk = BestFit(optimizer, list(nodes.values()), ledger, deadline, work)
@@ -131,7 +135,7 @@ def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
     """Complete what a caller says about gates: what is not named is on."""
     if isinstance(given, FeatureGates):
         return given
-    return FeatureGates.all_on().with_(given or {})
+    return FeatureGates.all_on().with_(given) if given else FeatureGates.all_on()
 
 
 def asked_units(found: Sequence[Unit], node: str | None) -> list[Unit]:

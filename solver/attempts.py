@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..encoders.stages.stage import Stage
 from ..models.claims import AllocationResult, ResourceClaim
 from ..models.cluster import Cluster
 from ..models.core import Node
 from ..models.gates import FeatureGates
 from ..problem.in_use import Ledger
 from ..problem.justification import Justification
-from .stage_values import Objective
 from .tables import DemandTable
+
+if TYPE_CHECKING:
+    from ..encoders.stages.stage import Stage
+    from .stage_values import Objective
 
 # Deterministic units of work of the solver for a second of the time limit; slow machines do about one.
 WORK_PER_SECOND = 1.0

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..problem.justification import Justification
 from ..problem.records import InUse, Problem
 from .attempts import Counts
 from .search import Pick
-from .stage_values import Objective
+
+if TYPE_CHECKING:
+    from .stage_values import Objective
 
 
 class Answer(Enum):

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..models.claims import AllocationResult
 from ..models.gates import FeatureGates
 from ..models.pod_claims import ClaimRef
 from ..models.units import Unit
-from .stage_values import Objective
 from .tables import DemandTable
+
+if TYPE_CHECKING:
+    from .stage_values import Objective
 
 ALLOCATED = "Allocated"
 UNALLOCATABLE = "Unallocatable"

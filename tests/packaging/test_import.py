@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("ortools", "pandas", "networkx", "numpy")
+HEAVY = ("ortools", "pandas", "networkx", "numpy", "rich")
 
 
 def run(code, tmp_path, *argv):
@@ -56,6 +56,34 @@ def test_no_heavy_library_is_loaded_before_it_is_needed(module, tmp_path):
 def test_an_easy_claim_is_allocated_without_the_solver(tmp_path):
     code = f"import drasat; assert drasat.allocate(drasat.load({str(ROOT / 'examples/whole-gpus')!r})).units"
     assert not loaded_by(code, tmp_path).intersection(HEAVY)
+
+
+def test_the_command_line_allocates_an_easy_claim_without_the_solver(tmp_path):
+    words = ["drasat", "allocate", "-o", "name", "-f", str(ROOT / "examples/whole-gpus")]
+    code = f"import sys; from drasat.cli.entry import main; sys.argv = {words}\n"
+    code += "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0"
+    loaded = loaded_by(code, tmp_path)
+    assert "resourceclaim.resource.k8s.io/notebook" in loaded
+    assert not loaded.intersection(HEAVY)
+
+
+def test_the_library_allocates_without_the_command_line(tmp_path):
+    code = f"import drasat; assert drasat.allocate(drasat.load({str(ROOT / 'examples/whole-gpus')!r})).units"
+    assert not loaded_by(code, tmp_path).intersection({"typer", "click", "pydantic", "drasat.cli"})
+
+
+def test_selectors_load_the_function_libraries_that_they_call(tmp_path):
+    code = "from drasat.cel.cache import compile_selector\n"
+    code += "assert compile_selector('device.driver.startsWith(\"gpu\")')"
+    loaded = loaded_by(code, tmp_path)
+    assert "drasat.cel.libraries.strings" in loaded
+    assert not loaded.intersection({"drasat.cel.libraries.urls", "drasat.cel.libraries.networks", "zoneinfo", "re2"})
+
+
+@pytest.mark.parametrize("module", ["drasat.functions", "drasat.solver.allocate"])
+def test_answers_are_read_without_the_encoders(module, tmp_path):
+    loaded = loaded_by(f"import {module}", tmp_path)
+    assert not {name for name in loaded if name.startswith("drasat.encoders")}
 
 
 def test_a_shortage_is_proven_without_the_solver(tmp_path):
