@@ -1,0 +1,82 @@
+"""On random Problems the model says what a search through all combinations says, merged, alone, and with guards."""
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from modelling import Question
+from random_problems import random_problem
+from test_agreement import replayed, searched
+
+from drasat.problem.outcomes import DeadlineExceededError
+from drasat.problem.usable import usable
+from drasat.solver.cp_sat_run import Limits, Status, run
+from drasat.solver.decision import Answer
+from drasat.solver.proofs import witness
+
+BATCHES = 8
+EACH = 40
+
+
+def asked(batch):
+    for number in range(batch * EACH, (batch + 1) * EACH):
+        question = Question(*random_problem(number), [])
+        try:
+            yield number, question, searched(question)
+        except DeadlineExceededError:
+            continue
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_all_ways_agree(batch):
+    """DEV-1, DEV-13, CON-4 to CON-9, CTR-2, CTR-3, CAP-6, GRP-3, SRCH-6: existence, and every answer is accepted."""
+    answers = set()
+    for number, question, first in asked(batch):
+        answers.add(first is None)
+        for together in (True, False):
+            taken = question.taken(together=together)
+            assert (taken is None) == (first is None), number
+            assert taken is None or replayed(question, taken), number
+        proof = witness(question.problem, question.in_use, usable(question.problem, question.in_use))
+        assert proof is None or first is None, number
+        assert guarded(question) == (first is not None), number
+    assert answers == {True, False}
+
+
+def guarded(question):
+    """Whether a model with a switch for every reason has a solution with all of them on."""
+    model = question.model(guarded=True)
+    for guard in model.guards.values():
+        model.rows.fix(guard, 1)
+    return run(model.rows, Limits()).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_the_best_alternatives_are_found(batch):
+    """SRCH-4: no choice of alternatives that is earlier in order has a solution."""
+    for number, question, first in asked(batch):
+        lists = [request.demands for claim in question.problem.claims for request in claim.requests if request.listed]
+        if not lists or len(lists) > 4:
+            continue
+        decision = question.decision()
+        assert (decision.answer is Answer.YES) == (first is not None), number
+        if first is not None:
+            chosen = {pick.demand for pick in decision.picks}
+            ranks = [next(rank for rank, demand in enumerate(own) if demand in chosen) for own in lists]
+            assert ranks == best(question, lists), number
+
+
+def best(question, lists):
+    """The first ranks, request by request, with which the search finds anything."""
+    everything = product(*(range(len(own)) for own in lists))
+    return next(list(ranks) for ranks in everything if searched(limited(question, lists, ranks)) is not None)
+
+
+def limited(question, lists, ranks):
+    """The question with these alternatives only."""
+    gone = {demand for own, chosen in zip(lists, ranks, strict=True) for demand in own if demand != own[chosen]}
+    demands = tuple(
+        replace(demand, candidates=(), count=99, all_devices=False) if demand.index in gone else demand
+        for demand in question.problem.demands
+    )
+    return replace(question, problem=replace(question.problem, demands=demands))
