@@ -37,6 +37,8 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class _Operator:
+    """What a requirement's operator demands of the requirement itself, and of a label."""
+
     check: Callable[[Requirement], None]
     # The second argument is the label's value, None without the label.
     matches: Callable[[Requirement, str | None], bool]
