@@ -39,8 +39,8 @@ def solve(
 ) -> Decision:
     """Decide whether the claims can be allocated; ``candidates`` are the usable devices of each demand.
 
-    ``seed`` decides what the solver leaves to chance. A yes is the allocation that the scheduler's preference likes best (SRCH-4), or the best that is found quickly
-    unless this is to be ``thorough``.
+    ``seed`` decides what the solver leaves to chance. A yes is the allocation that the scheduler's preference likes
+    best (SRCH-4), or the best that is found quickly unless this is to be ``thorough``.
     """
     limits = replace(limits_until(deadline), seed=seed)
     decision = optimize(problem, in_use, candidates, (PREFERENCE,), counts, limits, thorough=thorough)
