@@ -168,9 +168,7 @@ FILTERS: tuple[Filter, ...] = (
     Filter("classSelector", "all selectors of the class are true (DEV-3)", True, _class_selectors, _class),
     Filter("requestSelector", "all selectors of the request are true (DEV-3)", True, _request_selectors, _selectors),
     Filter("deviceNode", "the device is for this node (DEV-4)", True, _device_node),
-    Filter(
-        "capacity", "capacities suffice when nothing is consumed (DEV-6)", True, _capacity, capacity_of
-    ),
+    Filter("capacity", "capacities suffice when nothing is consumed (DEV-6)", True, _capacity, capacity_of),
     Filter("countersFeature", "counters need their feature (DEV-7)", False, _counters_feature),
     Filter("groupsFeature", "compatibility groups need their feature (GRP-5)", False, _groups_feature),
     Filter("nodeOperations", "the node may skip the operations that the device skips (DEV-9)", False, _node_operations),

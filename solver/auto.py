@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
-from ..encoders.stages.stage import Stage
 from ..problem.records import InUse, Problem
 from ..problem.usable import usable
 from .attempts import Counts, Session, Watch
@@ -14,7 +14,9 @@ from .best_engine import BestEngine
 from .decision import Answer, Decision
 from .proofs import witness
 from .search import BudgetError
-from .stage_values import costless
+
+if TYPE_CHECKING:
+    from ..encoders.stages.stage import Stage
 
 # Devices that a dive may visit: about as long as building and solving a small model takes.
 DIVE_VISITS = 4096
@@ -59,6 +61,8 @@ class Escalating:
             return start
         picked = [(pick.demand, pick.device) for pick in start.picks]
         if start.answer is Answer.YES and all(stage.is_free(problem, picked) for stage in self._stages):
+            from .stage_values import costless
+
             return replace(start, objective=costless(self._stages))
         from .cp_sat_run import Limits
         from .solving import optimize
