@@ -13,11 +13,8 @@ from itertools import groupby
 
 from ..problem.constraints import ODD, plainest
 from ..problem.order import giving_pools, has_odd_firsts
-from ..problem.records import Constraint, Demand, InUse, Problem, Request
+from ..problem.records import RESULT_LIMIT, Constraint, Demand, InUse, Problem, Request
 from .collapsed import Branch, Merged, MergedConstraint, MergedRequest
-
-# Most devices in one claim's result (SRCH-8).
-RESULT_LIMIT = 32
 
 Candidates = Sequence[tuple[int, ...]]
 

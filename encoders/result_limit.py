@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from ..problem.records import RESULT_LIMIT
 from .encoder import Encoder
-from .merging import RESULT_LIMIT
 from .model import AllocationModel
 from .wording import about_limit
 

@@ -17,13 +17,10 @@ from .filters import Context
 from .messages import Blank
 from .outcomes import FatalError, check_deadline
 from .reads import reads_of
-from .records import Claim, Constraint, Demand, Problem, Request
+from .records import RESULT_LIMIT, Claim, Constraint, Demand, Problem, Request
 from .selectors import Expressions
 from .shapes import Shape
 from .visible import Visible
-
-# Most devices in one claim's result (PRE-11).
-RESULT_LIMIT = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,9 @@ from typing import Literal
 
 from .messages import Message
 
+RESULT_LIMIT = 32
+"""Most devices in one claim's result (PRE-11, SRCH-8)."""
+
 Amounts = tuple[tuple[int, int], ...]
 """Pairs of a row (of capacities or of counters) and an amount."""
 

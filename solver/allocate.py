@@ -12,7 +12,7 @@ from ..models.gates import FeatureGates
 from ..models.units import Unit, joined, units
 from ..problem.in_use import Ledger
 from ..problem.policies import POLICIES
-from .attempts import WORK_PER_SECOND, Engine, Session, Watch
+from .attempts import Engine, Session, Watch, work_within
 from .checked import check
 from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, effective_policy, load_solver
 from .first_node import NodeWalk
@@ -96,7 +96,8 @@ def allocate(
     load_solver(name, bool(stages))
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
-    session = Session(cluster, gates, policy, seed, stages, watch)
+    work = work_within(time_limit)
+    session = Session(cluster, gates, policy, seed, stages, watch, work)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = Ledger(cluster.usage(gates))
@@ -106,8 +107,8 @@ def allocate(
         from .best_node import BestFit
 
         optimizer = worker = OPTIMIZERS[name](session)
-        work = None if time_limit is None else time_limit * WORK_PER_SECOND / max(1, len(asked))
-        walk = BestFit(optimizer, list(nodes.values()), ledger, deadline, work)
+        share = None if work is None else work / max(1, len(asked))
+        walk = BestFit(optimizer, list(nodes.values()), ledger, deadline, share)
     else:
         worker = ENGINES[name](session)
     placer = Placer(session, worker, ledger, nodes, deadline, walk)

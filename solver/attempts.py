@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 # Deterministic units of work of the solver for a second of the time limit; slow machines do about one.
 WORK_PER_SECOND = 1.0
 
+
+def work_within(time_limit: float | None) -> float | None:
+    """Return the deterministic units that a time limit, in seconds, stands for."""
+    return None if time_limit is None else time_limit * WORK_PER_SECOND
+
+
 Watch = Callable[[str, int | None, int | None], None]
 """Called about every second with what is being done, the best value and the bound so far, None for none yet."""
 
@@ -31,7 +37,8 @@ class Session:
     """What all attempts of one call have in common.
 
     ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``. Without ``stages`` any answer will
-    do, else the best one by them is looked for; ``watch`` is told how far that is.
+    do, else the best one by them is looked for; ``watch`` is told how far that is. ``work`` is the most that the solver
+    may do for one question, in deterministic units, so that where it stops does not depend on the clock.
     """
 
     cluster: Cluster
@@ -40,6 +47,7 @@ class Session:
     seed: int
     stages: tuple[Stage, ...] = ()
     watch: Watch | None = None
+    work: float | None = None
 
 
 class Ending(Enum):

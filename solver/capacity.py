@@ -12,7 +12,7 @@ from ..models.gates import FeatureGates
 from ..problem.in_use import Ledger
 from ..problem.policies import STRICT
 from .allocate import TIME_LIMIT, gates_of
-from .attempts import Session
+from .attempts import Session, work_within
 from .capacity_ask import original
 from .capacity_engine import CopyEngine
 from .capacity_outcome import CapacityInterrupted, CapacityOutcome, added
@@ -73,7 +73,7 @@ def capacity(
         raise ValueError(f"the limit of copies must be above zero, not {limit}")
     gates, started = gates_of(feature_gates), monotonic()
     asked = original(cluster, claim=claim, template=template, pod=pod)
-    engine = CopyEngine(Session(cluster, gates, STRICT, seed), asked)
+    engine = CopyEngine(Session(cluster, gates, STRICT, seed, work=work_within(time_limit)), asked)
     deadline = None if time_limit is None else started + time_limit
     survey = Survey(cluster, engine, Ledger(cluster.usage(gates)), limit, deadline)
     survey.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])

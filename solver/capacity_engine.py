@@ -26,9 +26,9 @@ from .attempts import Attempt, Counts, Session
 from .auto import DIVE_VISITS, Escalating
 from .backtracking import dive
 from .capacity_ask import Original
+from .counting import by_counting
 from .decision import Answer, Decision
 from .node_engine import NodeEngine, names_of
-from .proofs import witness
 from .search import BudgetError, Pick
 
 Picks = tuple[Pick, ...]
@@ -59,23 +59,24 @@ class InOrder:
 
     in_order = False
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, session: Session) -> None:
         self.counts = Counts()
-        self._seed = seed
+        self._session = session
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         """Return the first solution in search order, however long that takes; a no may come from the solver."""
-        candidates = usable(problem, in_use)
-        found = witness(problem, in_use, candidates)
-        if found is not None:
-            return Decision(Answer.NO, certified=True, witness=found)
+        candidates, counted = by_counting(problem, in_use)
+        if counted is not None:
+            return counted
         try:
             return dive(problem, in_use, self.counts, deadline, DIVE_VISITS)
         except BudgetError:
             pass
+        from .cp_sat_run import Limits
         from .solving import solve
 
-        decision = solve(problem, in_use, candidates, self.counts, self._seed, deadline)
+        limits = Limits(deadline, self._session.work, self._session.seed)
+        decision = solve(problem, in_use, candidates, self.counts, limits, thorough=False)
         return decision if decision.answer is Answer.NO else dive(problem, in_use, self.counts, deadline)
 
 
@@ -83,10 +84,10 @@ class CopyEngine(NodeEngine):
     """Knows nodes as ``Scene``s, fills them copy by copy, and builds what copies get."""
 
     def __init__(self, session: Session, asked: Original) -> None:
-        decider = InOrder(session.seed)
+        decider = InOrder(session)
         super().__init__(session, decider)
         self.asked = asked
-        self.joint = Escalating(session.seed)
+        self.joint = Escalating(session)
         # All work is counted together.
         self.joint.counts = decider.counts
         self._numbers = count()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ..encoders.stages.stage import Stage
 from ..problem.records import InUse, Problem
-from ..problem.usable import usable
-from .attempts import Counts, Session, Watch
+from .attempts import Counts, Session
 from .best_engine import BestEngine
-from .decision import Answer, Decision
-from .proofs import witness
+from .counting import by_counting
+from .decision import Decision
 
 
 class Counting:
@@ -16,37 +14,33 @@ class Counting:
 
     in_order = False
 
-    def __init__(self, seed: int, stages: tuple[Stage, ...] = (), watch: Watch | None = None) -> None:
+    def __init__(self, session: Session) -> None:
         self.counts = Counts()
-        self._seed = seed
-        self._stages = stages
-        self._watch = watch
+        self._session = session
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         """Return the allocation that the scheduler's preference likes best (SRCH-4), or a proof that there is none."""
+        from .cp_sat_run import Limits
         from .solving import solve
 
-        candidates = usable(problem, in_use)
-        found = witness(problem, in_use, candidates)
-        if found is not None:
-            return Decision(Answer.NO, certified=True, witness=found)
-        return solve(problem, in_use, candidates, self.counts, self._seed, deadline)
+        candidates, counted = by_counting(problem, in_use)
+        limits = Limits(deadline, self._session.work, self._session.seed)
+        return counted or solve(problem, in_use, candidates, self.counts, limits)
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
         """Return the allocation that the session's stages like best, or a proof that there is none."""
         from .cp_sat_run import Limits
         from .solving import optimize
 
-        candidates = usable(problem, in_use)
-        found = witness(problem, in_use, candidates)
-        if found is not None:
-            return Decision(Answer.NO, certified=True, witness=found)
-        limits = Limits(deadline, work, self._seed)
-        return optimize(problem, in_use, candidates, self._stages, self.counts, limits, watch=self._watch)
+        candidates, counted = by_counting(problem, in_use)
+        session, limits = self._session, Limits(deadline, work, self._session.seed)
+        return counted or optimize(
+            problem, in_use, candidates, session.stages, self.counts, limits, watch=session.watch
+        )
 
 
 class CpSat(BestEngine):
     """Decides every question with the solver, unless counting is enough."""
 
     def __init__(self, session: Session) -> None:
-        super().__init__(session, Counting(session.seed, session.stages, session.watch))
+        super().__init__(session, Counting(session))

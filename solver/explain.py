@@ -18,7 +18,7 @@ from ..models.units import Unit, units
 from ..problem.in_use import Ledger
 from ..problem.policies import POLICIES
 from .allocate import TIME_LIMIT, asked_units, gates_of
-from .attempts import Session
+from .attempts import Session, work_within
 from .auto import Auto
 from .checked import check
 from .engines import effective_policy
@@ -56,7 +56,7 @@ def explain(
     gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
-    session = Session(cluster, gates, policy, seed)
+    session = Session(cluster, gates, policy, seed, work=work_within(time_limit))
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = Ledger(cluster.usage(gates))

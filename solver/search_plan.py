@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..problem.messages import Blank
 from ..problem.outcomes import FatalError, trapped
-from ..problem.records import Demand
+from ..problem.records import RESULT_LIMIT, Demand
 from .search_state import State
 
 if TYPE_CHECKING:
     from .search import Search
-
-# Most devices in one claim's result (SRCH-8).
-RESULT_LIMIT = 32
 
 
 class Ending(Enum):

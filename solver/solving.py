@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from time import monotonic
 
 from ..encoders.collapsed import Collapsed
 from ..encoders.composition import ENCODERS
@@ -18,7 +17,7 @@ from ..encoders.rows import CoefficientError
 from ..encoders.stages.preference import PREFERENCE
 from ..encoders.stages.stage import Reached, Stage
 from ..problem.records import InUse, Problem
-from .attempts import WORK_PER_SECOND, Counts, Watch
+from .attempts import Counts, Watch
 from .cp_sat_run import CONFIRMING, Found, Limits, Status, run, run_by_turns
 from .decision import Answer, Decision
 from .search import Pick
@@ -33,16 +32,14 @@ def solve(
     in_use: InUse,
     candidates: Sequence[tuple[int, ...]],
     counts: Counts,
-    seed: int,
-    deadline: float | None,
+    limits: Limits,
     thorough: bool = True,
 ) -> Decision:
     """Decide whether the claims can be allocated; ``candidates`` are the usable devices of each demand.
 
-    ``seed`` decides what the solver leaves to chance. A yes is the allocation that the scheduler's preference likes
-    best (SRCH-4), or the best that is found quickly unless this is to be ``thorough``.
+    A yes is the allocation that the scheduler's preference likes best (SRCH-4), or the best that is found quickly
+    unless this is to be ``thorough``.
     """
-    limits = replace(limits_until(deadline), seed=seed)
     decision = optimize(problem, in_use, candidates, (PREFERENCE,), counts, limits, thorough=thorough)
     return replace(decision, objective=())
 
@@ -106,13 +103,6 @@ def collapsed(
     """Merge what is equal; without ``together`` every request and every device stays alone."""
     merged = merge(problem, in_use, candidates, together=together)
     return collapse(merged, ENCODERS, together=together)
-
-
-def limits_until(deadline: float | None) -> Limits:
-    """Limits for a run that may go on until then."""
-    if deadline is None:
-        return Limits()
-    return Limits(deadline, max(0.0, deadline - monotonic()) * WORK_PER_SECOND)
 
 
 def _first(model: AllocationModel, limits: Limits, counts: Counts, start: Sequence[Pick], watch: Watch | None) -> Found:

@@ -17,8 +17,8 @@ from ...problem.in_use import Ledger
 from ...problem.messages import claim_text
 from ...problem.outcomes import DeadlineExceededError
 from ..attempts import Session
+from ..cp_sat_run import Limits
 from ..outcome import ERROR, Reason, UnitOutcome
-from ..solving import limits_until
 from .case import Case, UnaskableError, Workbench
 from .conflict import Conflict, minimal_conflict
 from .offer import Offer
@@ -112,7 +112,7 @@ class Explainer:
         return _Explained(told, Place(nodes[0], words))
 
     def _conflict(self, case: Case, without: Offer | None = None) -> Conflict | None:
-        limits = limits_until(self._deadline)
+        limits = Limits(self._deadline, self._session.work, self._session.seed)
         reason = without.reason if without else None
         return minimal_conflict(case.model, limits, lambda reasons: counted_out(case, reasons), reason)
 

@@ -12,10 +12,10 @@ from ...encoders.collapsed import Branch, MergedConstraint
 from ...models.claims import CapacityRequirements, DeviceClass, DeviceSelector
 from ...models.quantity import Quantity
 from ...models.taints import DeviceToleration
-from ...problem.compile import RESULT_LIMIT
 from ...problem.justification import Justification
 from ...problem.messages import claim_text
 from ...problem.obstacles import Obstacle
+from ...problem.records import RESULT_LIMIT
 from ..proofs.wording import amount
 from .freeing import capacity_in_use, counters_in_use, devices_in_use
 from .offer import COSTS, Change, Offer, Target, every, single, targets

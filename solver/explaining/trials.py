@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from time import monotonic
 
 from ...models.core import Node
@@ -54,7 +55,7 @@ class Trials:
         same = scene.cluster.classes is self._session.cluster.classes and scene.gates == self._session.gates
         if same:
             return self._engine
-        return CpSat(Session(scene.cluster, scene.gates, self._session.policy, self._session.seed))
+        return CpSat(replace(self._session, cluster=scene.cluster, gates=scene.gates))
 
 
 def _suits(scene: Scene, node: Node) -> bool:

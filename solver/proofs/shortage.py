@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...problem.compile import RESULT_LIMIT
 from ...problem.justification import Justification
+from ...problem.records import RESULT_LIMIT
 from .tally import Need, Tally
 from .wording import justified, plural, who
 

@@ -46,7 +46,7 @@ class Question:
 
     def decision(self):
         """What the solver says with confirmation and preference."""
-        return solve(self.problem, self.in_use, usable(self.problem, self.in_use), Counts(), 0, None)
+        return solve(self.problem, self.in_use, usable(self.problem, self.in_use), Counts(), Limits())
 
 
 def question(*objects, gates=None, on=NODE) -> Question:

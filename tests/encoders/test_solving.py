@@ -161,7 +161,7 @@ def test_each_list_gets_an_alternative_of_its_own(lists, thorough, monkeypatch):
     options = [option(f"o{kind}", 1, f"device.attributes['d.x'].kind == {kind}") for kind in range(3)]
     asked = question(kinds, claim(*(either(f"r{number}", *options) for number in range(lists))))
     given = ((0,), (1,), (2,)) * lists
-    decision = solving.solve(asked.problem, asked.in_use, given, Counts(), 0, None, thorough)
+    decision = solving.solve(asked.problem, asked.in_use, given, Counts(), Limits(), thorough)
     taken = {pick.device for pick in decision.picks}
     assert len(taken) == len(decision.picks) == lists
     assert not thorough or taken == set(range(lists))

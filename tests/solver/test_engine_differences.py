@@ -99,7 +99,7 @@ def test_a_lower_alternative_is_chosen_only_if_no_choice_before_helps():
 def test_whether_it_fits_does_not_depend_on_how_far_auto_goes(steps, monkeypatch):
     """Nothing but the dive, or nothing of it: the same cases, the same answers."""
     monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", steps)
-    monkeypatch.setattr("drasat.solver.auto.witness", lambda *_: None)
+    monkeypatch.setattr("drasat.solver.counting.witness", lambda *_: None)
     supply = pool(device("a", a=1), device("b", a=2), device("c", a=2))
     lists = either("r", option("all", "All"), option("two", 2))
     assert ask(supply, claim(lists, constraints=[match(A)]), engine="auto").outcome == "Allocated"
