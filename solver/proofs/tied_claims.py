@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...problem.justification import Justification
 from ...problem.records import Constraint
 from .hall import own_devices, union
-from .tally import Tally
+from .tally import Need, Tally
 from .values import devices_of_values, tied
 from .wording import plural
 
@@ -34,10 +34,14 @@ class _Bundle:
 
 @dataclass(frozen=True, slots=True)
 class _Peers:
-    """The bundles of claims whose constraints see the same value on every device."""
+    """The bundles of claims whose constraints see the same value on every device.
+
+    ``counted`` are the needs that they are made of: what two constraints of a claim are about is wanted once.
+    """
 
     constraint: Constraint
     bundles: list[_Bundle]
+    counted: set[Need]
 
 
 def too_few_groups(tally: Tally) -> Justification | None:
@@ -60,8 +64,11 @@ def _peers(tally: Tally) -> list[_Peers]:
             continue
         peers = next((peers for peers in found if _sees_the_same(constraint, peers.constraint)), None)
         if peers is None:
-            found.append(peers := _Peers(constraint, []))
-        peers.bundles.append(bundle)
+            found.append(peers := _Peers(constraint, [], set()))
+        needs = tied(tally, number)
+        if peers.counted.isdisjoint(needs):
+            peers.counted.update(needs)
+            peers.bundles.append(bundle)
     return found
 
 

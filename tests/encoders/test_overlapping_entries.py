@@ -1,0 +1,70 @@
+"""Several entries about the same requests: none of them may be counted twice, by a proof or by the model."""
+
+from random import Random
+
+import pytest
+from dra_build import DRIVER, claim, device, distinct, either, match, option, pool, want
+from modelling import question
+
+from drasat.problem.usable import usable
+from drasat.solver.decision import Answer
+from drasat.solver.proofs import witness
+from drasat.solver.search import Search
+
+ATTRIBUTES = ("x", "y", "many")
+KINDS = (match, match, distinct)
+
+
+def test_a_claim_with_an_entry_twice_is_one_claim():
+    """CON-4: two claims of one device each, on three values."""
+    entries = [match(f"{DRIVER}/x")] * 2
+    supply = pool(*(device(f"d{number}", x=number) for number in range(3)))
+    asked = question(supply, *(claim(want(), name=name, constraints=entries) for name in "ab"))
+    assert witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use)) is None
+    assert asked.decision().answer is Answer.YES
+
+
+def member(rng):
+    """Few devices with few values, and claims whose entries overlap, are repeated, and name alternatives."""
+    devices = [
+        device(
+            f"d{number}",
+            multi=rng.random() < 0.2 or None,
+            x=rng.randrange(3),
+            y=rng.randrange(2),
+            many=tuple(sorted(rng.sample(range(4), rng.randint(1, 3)))),
+        )
+        for number in range(rng.randint(2, 6))
+    ]
+    return [pool(*devices), *(_claim(rng, f"c{number}") for number in range(rng.randint(1, 3)))]
+
+
+def _claim(rng, name):
+    requests = [_request(rng, f"r{number}") for number in range(rng.randint(1, 2))]
+    names = [request.name for request in requests]
+    names += [f"{one.name}/{sub.name}" for one in requests for sub in one.first_available or ()]
+    entries = [
+        rng.choice(KINDS)(f"{DRIVER}/{rng.choice(ATTRIBUTES)}", *rng.sample(names, rng.randint(0, len(names))))
+        for _ in range(rng.randint(1, 4))
+    ]
+    return claim(*requests, name=name, constraints=[*entries, *rng.sample(entries, rng.randint(0, len(entries)))])
+
+
+def _request(rng, name):
+    if rng.random() < 0.3:
+        return either(name, option("first", rng.randint(1, 3)), option("second", rng.randint(1, 2)))
+    return want(name, rng.choice((1, 1, 2)))
+
+
+@pytest.mark.parametrize("first", range(0, 400, 100))
+def test_proofs_and_model_agree_with_the_search(first):
+    """CON-1 to CON-7, DEV-13, SRCH-12."""
+    answers = set()
+    for seed in range(first, first + 100):
+        asked = question(*member(Random(f"overlapping/{seed}")))
+        possible = Search(asked.problem, asked.in_use).run() is not None
+        found = witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use))
+        assert not (possible and found), (seed, found)
+        assert (asked.taken() is not None) == (asked.taken(together=False) is not None) == possible, seed
+        answers.add(possible)
+    assert answers == {True, False}
