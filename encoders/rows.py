@@ -7,7 +7,7 @@ from math import gcd
 from operator import mul
 from typing import TypeAlias
 
-from ortools.sat.python import cp_model
+from .library import cp_model
 
 Term: TypeAlias = tuple[int, int]
 """A variable's number and its coefficient."""

@@ -14,8 +14,7 @@ from tempfile import NamedTemporaryFile
 from threading import Event, Thread
 from time import monotonic
 
-from ortools.sat.python import cp_model
-
+from ..encoders.library import cp_model
 from ..encoders.rows import Rows
 
 # How long the main thread waits before it looks around, in seconds.
