@@ -65,7 +65,7 @@ CelErrorPolicy = Annotated[
     CelErrors, typer.Option("--cel-errors", help="What a CEL run-time error on a candidate does.")
 ]
 TimeLimit = Annotated[str, typer.Option("--time-limit", metavar="DURATION", help="Safety limit, e.g. 30s or 1m30s.")]
-Seed = Annotated[int, typer.Option("--seed", help="Same input, same seed, same answer: share ids, the solver's chances.")]
+Seed = Annotated[int, typer.Option("--seed", help="Same input, same seed, same answer; share ids depend on it.")]
 Objective = Annotated[
     str,
     typer.Option(
