@@ -28,7 +28,7 @@ class Escalating:
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         """Return the first solution in search order if the dive finds one, else what the solver finds or proves."""
-        candidates, counted = by_counting(problem, in_use)
+        candidates, counted = by_counting(problem, in_use, deadline)
         if counted is not None:
             return counted
         try:
@@ -46,7 +46,7 @@ class Escalating:
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
         """Return the dive's answer if nothing can be better, else improve it."""
-        candidates, counted = by_counting(problem, in_use)
+        candidates, counted = by_counting(problem, in_use, deadline)
         if counted is not None:
             return counted
         start = self._start(problem, in_use, deadline)

@@ -65,7 +65,7 @@ class InOrder:
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
         """Return the first solution in search order, however long that takes; a no may come from the solver."""
-        candidates, counted = by_counting(problem, in_use)
+        candidates, counted = by_counting(problem, in_use, deadline)
         if counted is not None:
             return counted
         try:

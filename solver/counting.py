@@ -8,8 +8,13 @@ from .decision import Answer, Decision
 from .proofs import witness
 
 
-def by_counting(problem: Problem, in_use: InUse) -> tuple[tuple[tuple[int, ...], ...], Decision | None]:
-    """Return the usable devices of each demand, and the decision if there is a witness."""
+def by_counting(
+    problem: Problem, in_use: InUse, deadline: float | None
+) -> tuple[tuple[tuple[int, ...], ...], Decision | None]:
+    """Return the usable devices of each demand, and the decision if there is a witness.
+
+    ``deadline`` is a reading of ``time.monotonic``. Raises ``DeadlineExceededError``.
+    """
     candidates = usable(problem, in_use)
-    found = witness(problem, in_use, candidates)
+    found = witness(problem, in_use, candidates, deadline)
     return candidates, None if found is None else Decision(Answer.NO, certified=True, witness=found)

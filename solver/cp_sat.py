@@ -23,7 +23,7 @@ class Counting:
         from .cp_sat_run import Limits
         from .solving import solve
 
-        candidates, counted = by_counting(problem, in_use)
+        candidates, counted = by_counting(problem, in_use, deadline)
         limits = Limits(deadline, self._session.work, self._session.seed)
         return counted or solve(problem, in_use, candidates, self.counts, limits)
 
@@ -32,7 +32,7 @@ class Counting:
         from .cp_sat_run import Limits
         from .solving import optimize
 
-        candidates, counted = by_counting(problem, in_use)
+        candidates, counted = by_counting(problem, in_use, deadline)
         session, limits = self._session, Limits(deadline, work, self._session.seed)
         return counted or optimize(
             problem, in_use, candidates, session.stages, self.counts, limits, watch=session.watch

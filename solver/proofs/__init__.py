@@ -7,6 +7,7 @@ than there is wherever it simplifies: every function here returns None if in dou
 from __future__ import annotations
 
 from ...problem.justification import Justification
+from ...problem.outcomes import check_deadline
 from ...problem.records import InUse, Problem
 from .cases import no_case
 from .matching import no_value
@@ -21,13 +22,17 @@ PROOFS: tuple[Proof, ...] = (
 """All proofs, the cheapest first."""
 
 
-def witness(problem: Problem, in_use: InUse, candidates: tuple[tuple[int, ...], ...]) -> Justification | None:
+def witness(
+    problem: Problem, in_use: InUse, candidates: tuple[tuple[int, ...], ...], deadline: float | None = None
+) -> Justification | None:
     """Return the first justification found that shows that no allocation exists; None leaves the question open.
 
-    ``candidates`` are the usable devices of each demand (``problem.usable``).
+    ``candidates`` are the usable devices of each demand (``problem.usable``), ``deadline`` is a reading of
+    ``time.monotonic``. Raises ``DeadlineExceededError`` between two proofs once that has passed.
     """
     tally = Tally.of(problem, in_use, candidates)
     for proof in PROOFS:
+        check_deadline(deadline)
         found = proof(tally)
         if found is not None:
             return found

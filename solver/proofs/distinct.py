@@ -16,6 +16,9 @@ from .tally import Need, Tally, members
 from .values import tied
 from .wording import entry, justified, plural, verb, who
 
+# Clustering takes the square of their number.
+_MOST_LISTS = 512
+
 _Wanted = Callable[[list[int]], tuple[int, int]]
 """From the tokens of devices to the values that they may use up, and how many one of them uses up at least."""
 
@@ -37,6 +40,9 @@ def _examine(tally: Tally, number: int, needs: tuple[Need, ...]) -> Justificatio
     if found is not None or sum(map(tally.least, needs)) < 2:
         return found
     tokens = {token for need in needs for option in need.options for token in _tokens(tally, number, option)}
+    if len(tokens) > _MOST_LISTS or all(token.bit_count() == 1 for token in tokens):
+        # Clusters of single values say what the values said.
+        return None
     cluster = _clusters(tokens)
     return _compete(
         tally,

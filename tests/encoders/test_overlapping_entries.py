@@ -1,4 +1,4 @@
-"""Several entries about the same requests: none of them may be counted twice, by a proof or by the model."""
+"""Several entries about the same requests: none may be counted twice; and what proofs leave to the model."""
 
 from random import Random
 
@@ -6,6 +6,7 @@ import pytest
 from dra_build import DRIVER, claim, device, distinct, either, match, option, pool, want
 from modelling import question
 
+from drasat.problem.outcomes import DeadlineExceededError
 from drasat.problem.usable import usable
 from drasat.solver.decision import Answer
 from drasat.solver.proofs import witness
@@ -68,3 +69,19 @@ def test_proofs_and_model_agree_with_the_search(first):
         assert (asked.taken() is not None) == (asked.taken(together=False) is not None) == possible, seed
         answers.add(possible)
     assert answers == {True, False}
+
+
+def test_a_passed_deadline_ends_the_proofs():
+    asked = question(pool(device("a", x=1)), claim(want()))
+    with pytest.raises(DeadlineExceededError):
+        witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use), deadline=0.0)
+
+
+def test_very_many_lists_are_left_to_the_model(monkeypatch):
+    """CON-7: that lists exclude each other is proven by putting them into clusters, which takes the square of them."""
+    supply = pool(*(device(f"d{number}", many=(9, number)) for number in range(3)))
+    asked = question(supply, claim(want(count=2), constraints=[distinct(f"{DRIVER}/many")]))
+    assert witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use)).id == "distinctAttribute"
+    monkeypatch.setattr("drasat.solver.proofs.distinct._MOST_LISTS", 2)
+    assert witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use)) is None
+    assert asked.decision().answer is Answer.NO
