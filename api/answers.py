@@ -29,10 +29,11 @@ from .models.problems import InputProblem, Source, has_errors
 from .models.rendering import RESOURCE_API
 from .models.writing import claim_manifest
 from .solver.outcome import UNALLOCATABLE, AllocationOutcome, NodeClassFailure, UnitOutcome
-from .solver.tables import DemandTable
+from .solver.outcome import Reason as FoundReason
+from .solver.tables import DemandTable, Fallen
 
 # A cluster has too many nodes to name them all for every unit.
-_NODES_NAMED = 5
+NODES_NAMED = 5
 
 
 def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> AllocationDocument:
@@ -80,7 +81,7 @@ def _unit(found: UnitOutcome) -> UnitAnswer:
         pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
         node=found.node,
         outcome=outcome_of(found.outcome),
-        reasons=tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in found.reasons),
+        reasons=reasons_told(found.reasons),
         claims=tuple(
             ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key)) for ref in claims
         ),
@@ -94,7 +95,7 @@ def _unit(found: UnitOutcome) -> UnitAnswer:
 def _node_class(failure: NodeClassFailure, claims: Sequence[str]) -> NodeClass:
     return NodeClass(
         nodes=len(failure.nodes),
-        names=failure.nodes[:_NODES_NAMED],
+        names=failure.nodes[:NODES_NAMED],
         message=failure.message,
         proof=failure.proof.message if failure.proof else "",
         certified=failure.certified,
@@ -110,8 +111,18 @@ def request_table(table: DemandTable, claims: Sequence[str]) -> RequestTable:
         needed=table.needed,
         devices=table.devices,
         fitting=table.fitting,
-        fallen=tuple(FallenDevices(filter=row.filter, detail=row.detail, devices=row.devices) for row in table.fallen),
+        fallen=fallen_told(table.fallen),
     )
+
+
+def fallen_told(found: Sequence[Fallen]) -> tuple[FallenDevices, ...]:
+    """The documents of the rows of a table."""
+    return tuple(FallenDevices(filter=row.filter, detail=row.detail, devices=row.devices) for row in found)
+
+
+def reasons_told(found: Sequence[FoundReason]) -> tuple[Reason, ...]:
+    """The documents of reasons."""
+    return tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in found)
 
 
 def _certified(unit: UnitOutcome) -> bool:

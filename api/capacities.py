@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .answers import request_table
+from .answers import reasons_told, request_table
 from .capacity_documents import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
-from .documents import Reason
 from .models.base import api_name
 from .models.cluster import Cluster
 from .models.gates import FeatureGates
@@ -165,7 +164,7 @@ def _node(found: NodeRoom, claims: tuple[str, ...]) -> NodeCopies:
     return NodeCopies(
         nodes=found.nodes,
         each=_copies(found.room),
-        reasons=tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in found.reasons),
+        reasons=reasons_told(found.reasons),
         proof=found.proof,
         certified=found.certified,
         requests=tuple(request_table(table, claims) for table in found.tables),

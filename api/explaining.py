@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .documents import FallenDevices, Reason, outcome_of
+from .answers import NODES_NAMED, fallen_told, reasons_told
+from .documents import outcome_of
 from .explanation_documents import (
     DevicesForRequest,
     ExplainedNodes,
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     import pandas
 
     from .solver.explaining.records import Explanation, NodeClass, Relaxation, RequestView, UnitExplanation
-    from .solver.outcome import Reason as FoundReason
-
-# A cluster has too many nodes to name them all for every unit.
-_NODES_NAMED = 5
 
 
 class ExplanationResult(Result):
@@ -145,7 +142,7 @@ def _unit(found: UnitExplanation) -> ExplainedUnit:
         claims=tuple(f"{ref.namespace}/{ref.name}" for ref in unit.claims),
         node=found.node,
         outcome=outcome_of(found.outcome),
-        reasons=_reasons(found.reasons),
+        reasons=reasons_told(found.reasons),
         failures=tuple(map(_nodes, found.classes)),
         relaxations=tuple(map(_relaxation, found.relaxations)),
         complete=found.complete,
@@ -155,8 +152,8 @@ def _unit(found: UnitExplanation) -> ExplainedUnit:
 def _nodes(found: NodeClass) -> ExplainedNodes:
     return ExplainedNodes(
         nodes=len(found.nodes),
-        names=found.nodes[:_NODES_NAMED],
-        reasons=_reasons(found.reasons),
+        names=found.nodes[:NODES_NAMED],
+        reasons=reasons_told(found.reasons),
         minimal=found.minimal,
         certified=found.certified,
         requests=tuple(map(_request, found.requests)),
@@ -173,13 +170,9 @@ def _request(found: RequestView) -> DevicesForRequest:
         devices=found.devices,
         matching=found.matching,
         free=found.free,
-        fallen=tuple(FallenDevices(filter=row.filter, detail=row.detail, devices=row.devices) for row in found.fallen),
+        fallen=fallen_told(found.fallen),
     )
 
 
 def _relaxation(found: Relaxation) -> RelaxationAnswer:
-    return RelaxationAnswer(changes=_reasons(found.changes), cost=found.cost, node=found.node)
-
-
-def _reasons(found: Sequence[FoundReason]) -> tuple[Reason, ...]:
-    return tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in found)
+    return RelaxationAnswer(changes=reasons_told(found.changes), cost=found.cost, node=found.node)

@@ -8,3 +8,9 @@ SKIP = "skip"
 """The device is never used."""
 
 POLICIES = (KUBE, STRICT, SKIP)
+
+
+def check_policy(name: str) -> None:
+    """Raise ``ValueError``, one line, unless there is such a policy."""
+    if name not in POLICIES:
+        raise ValueError(f"unknown policy {name!r} for CEL errors, known are: {', '.join(POLICIES)}")

@@ -11,7 +11,7 @@ from ..models.collector import young_only
 from ..models.gates import FeatureGates
 from ..models.units import Unit, joined, units
 from ..problem.in_use import Ledger
-from ..problem.policies import POLICIES
+from ..problem.policies import check_policy
 from .attempts import Engine, Session, Watch, work_within
 from .checked import check
 from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, effective_policy, load_solver
@@ -87,8 +87,7 @@ def allocate(
         For a KeyboardInterrupt during the search, with what was decided by then; the other units are ``Unknown``.
 
     """
-    if cel_errors not in POLICIES:
-        raise ValueError(f"unknown policy {cel_errors!r} for CEL errors, known are: {', '.join(POLICIES)}")
+    check_policy(cel_errors)
     stages = stages_of(objective)
     name = check_optimizer(engine) if stages else check_engine(engine)
     policy = effective_policy(name, cel_errors)

@@ -31,18 +31,19 @@ class Escalating:
         candidates, counted = by_counting(problem, in_use, deadline)
         if counted is not None:
             return counted
-        try:
-            return dive(problem, in_use, self.counts, deadline, DIVE_VISITS)
-        except BudgetError:
-            pass
+        start = self._start(problem, in_use, deadline)
+        if start.answer is not Answer.UNKNOWN:
+            return start
         from .cp_sat_run import Limits
         from .solving import solve
 
         limits = Limits(deadline, self._session.work, self._session.seed)
         decision = solve(problem, in_use, candidates, self.counts, limits, thorough=False)
-        if decision.answer is Answer.UNKNOWN and decision.retry:
-            return dive(problem, in_use, self.counts, deadline)
-        return decision
+        return decision if self._settles(decision) else dive(problem, in_use, self.counts, deadline)
+
+    def _settles(self, decision: Decision) -> bool:
+        """Tell whether the solver has the last word: not if it could not even be asked."""
+        return decision.answer is not Answer.UNKNOWN or not decision.retry
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
         """Return the dive's answer if nothing can be better, else improve it."""

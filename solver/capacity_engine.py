@@ -22,14 +22,12 @@ from ..problem.outcomes import DeadlineExceededError
 from ..problem.records import InUse, Problem
 from ..problem.shapes import NodeView
 from ..problem.usable import usable
-from .attempts import Attempt, Counts, Session
-from .auto import DIVE_VISITS, Escalating
-from .backtracking import dive
+from .attempts import Attempt, Session
+from .auto import Escalating
 from .capacity_ask import Original
-from .counting import by_counting
 from .decision import Answer, Decision
 from .node_engine import NodeEngine, names_of
-from .search import BudgetError, Pick
+from .search import Pick
 
 Picks = tuple[Pick, ...]
 
@@ -54,30 +52,11 @@ class Filled:
     decided: bool
 
 
-class InOrder:
-    """Finds what the scheduler's search finds first, but proves a no by whatever is quickest."""
+class InOrder(Escalating):
+    """Finds what the scheduler's search finds first, however long that takes; only a no may come from the solver."""
 
-    in_order = False
-
-    def __init__(self, session: Session) -> None:
-        self.counts = Counts()
-        self._session = session
-
-    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
-        """Return the first solution in search order, however long that takes; a no may come from the solver."""
-        candidates, counted = by_counting(problem, in_use, deadline)
-        if counted is not None:
-            return counted
-        try:
-            return dive(problem, in_use, self.counts, deadline, DIVE_VISITS)
-        except BudgetError:
-            pass
-        from .cp_sat_run import Limits
-        from .solving import solve
-
-        limits = Limits(deadline, self._session.work, self._session.seed)
-        decision = solve(problem, in_use, candidates, self.counts, limits, thorough=False)
-        return decision if decision.answer is Answer.NO else dive(problem, in_use, self.counts, deadline)
+    def _settles(self, decision: Decision) -> bool:
+        return decision.answer is Answer.NO
 
 
 class CopyEngine(NodeEngine):

@@ -16,7 +16,7 @@ from ..models.gates import FeatureGates
 from ..models.identity import ObjectKey
 from ..models.units import Unit, units
 from ..problem.in_use import Ledger
-from ..problem.policies import POLICIES
+from ..problem.policies import check_policy
 from .allocate import TIME_LIMIT, asked_units, gates_of
 from .attempts import Session, work_within
 from .auto import Auto
@@ -51,8 +51,7 @@ def explain(
     The arguments are those of ``allocate``, and so is what it raises; a KeyboardInterrupt becomes an
     ``ExplanationInterrupted`` with what was explained by then.
     """
-    if cel_errors not in POLICIES:
-        raise ValueError(f"unknown policy {cel_errors!r} for CEL errors, known are: {', '.join(POLICIES)}")
+    check_policy(cel_errors)
     gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)

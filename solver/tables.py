@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+from ..problem.order import draws_anew
 from ..problem.records import Demand, InUse, Problem, compatible
 
 
@@ -125,7 +126,7 @@ class _Checks:
     def _lacks_counters(self, demand: Demand, device: int) -> bool:
         counters, available = self._problem.counters, self._in_use.available
         amounts = counters.consumption.get(device, ())
-        if not amounts or self._is_shared_already(device):
+        if not amounts or not draws_anew(self._problem, self._in_use, device):
             return False
         if counters.pool_of_row[amounts[0][0]] in self._short_pools:
             return True
@@ -133,9 +134,6 @@ class _Checks:
 
     def _is_incompatible(self, demand: Demand, device: int) -> bool:
         membership = self._problem.groups.membership.get(device, ())
-        if self._is_shared_already(device):
+        if not draws_anew(self._problem, self._in_use, device):
             return False
         return any(not compatible(self._in_use.groups[place], groups) for place, groups in membership)
-
-    def _is_shared_already(self, device: int) -> bool:
-        return device in self._problem.shared and bool(self._in_use.shares.get(device))

@@ -9,18 +9,12 @@ import typer
 
 from . import options
 from .exits import Exit, UsageError, complain, tell, write, write_lines
+from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
 from .watching import watching
 
 if TYPE_CHECKING:
     from ..models.cluster import Cluster
     from ..results import AllocationResult
-
-_EXITS = {
-    "Allocated": Exit.DONE,
-    "Unallocatable": Exit.NO,
-    "Error": Exit.NO,
-    "Unknown": Exit.UNDECIDED,
-}
 
 
 def command(
@@ -28,10 +22,7 @@ def command(
     recursive: options.Recursive = False,
     namespace: options.Namespace = None,
     selector: options.Selector = "",
-    node: Annotated[
-        str | None,
-        typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
-    ] = None,
+    node: options.Node = None,
     engine: options.Engine = "auto",
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
@@ -51,18 +42,16 @@ def command(
     """Allocate the claims that have no allocation: those of pods, and loose ones."""
     from ..functions import allocate
     from ..results import AllocationInterrupted
-    from ..solver.load import load_all
 
-    if node is not None and not node.isprintable():
-        raise UsageError(f"--node: {node!r} is no name of a node")
+    check_node(node)
     gates = options.gates(feature_gates, kubernetes_version)
     limit = options.seconds(time_limit)
-    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored), *_order(engine, cel_errors))
+    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    complain(*_order(engine, cel_errors))
     interrupted = False
     try:
         result = allocate(
-            loaded.cluster,
+            cluster,
             node=node,
             namespace=namespace,
             selector=selector,
@@ -79,9 +68,9 @@ def command(
         raise UsageError(str(error)) from None
     except AllocationInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*_doubts(loaded.cluster, result, node, namespace, selector))
+    complain(*_doubts(cluster, result, node, namespace, selector))
     _PRINT[output](result)
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else _EXITS[result.outcome])
+    raise typer.Exit(Exit.INTERRUPTED if interrupted else OUTCOMES[result.outcome])
 
 
 def _order(engine: str, cel_errors: options.CelErrors | None) -> Iterator[str]:
@@ -98,8 +87,7 @@ def _doubts(
     """What is no error but hardly meant: names that match nothing, claims that nobody asks for."""
     from ..models.units import left_over
 
-    if node is not None and not cluster.knows_node(node):
-        yield f'warning: node "{node}" is not in the input'
+    yield from unknown_node(cluster, node)
     for claim in () if selector else left_over(cluster, namespace):
         pods = "pods that are finished or being deleted"
         yield f"warning: claim {'/'.join(claim)} is named only by {pods}: not asked for"

@@ -10,6 +10,7 @@ import typer
 
 from . import options
 from .exits import Exit, UsageError, complain, tell, write, write_lines
+from .inputs import check_node, load_cluster, unknown_node
 
 if TYPE_CHECKING:
     from ..capacities import CapacityResult
@@ -52,18 +53,15 @@ def command(
     Exit codes: 0 one more fits at least; 1 none fits; 2 bad input or usage; 3 none was found, and that is not proven.
     """
     from ..capacities import CapacityInterrupted, capacity
-    from ..solver.load import load_all
 
-    if node is not None and not node.isprintable():
-        raise UsageError(f"--node: {node!r} is no name of a node")
+    check_node(node)
     gates = options.gates(feature_gates, kubernetes_version)
     seconds = options.seconds(time_limit)
-    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     interrupted = False
     try:
         result = capacity(
-            loaded.cluster,
+            cluster,
             claim=claim,
             template=template,
             pod=pod,
@@ -78,8 +76,7 @@ def command(
         raise UsageError(str(error)) from None
     except CapacityInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    if node is not None and not loaded.cluster.knows_node(node):
-        complain(f'warning: node "{node}" is not in the input')
+    complain(*unknown_node(cluster, node))
     _PRINT[output](result)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit(result))
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from . import options
-from .exits import Exit, UsageError, complain, write, write_lines
+from .exits import Exit, UsageError, write, write_lines
+from .inputs import load_cluster
 
 if TYPE_CHECKING:
     from ..comparing import ComparisonResult
@@ -52,10 +53,7 @@ def command(
     recursive: options.Recursive = False,
     namespace: options.Namespace = None,
     selector: options.Selector = "",
-    node: Annotated[
-        str | None,
-        typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
-    ] = None,
+    node: options.Node = None,
     engines: Engines = "backtracking,kube-scheduler",
     repeat: Repeat = 1,
     exact: Exact = False,
@@ -91,12 +89,10 @@ def command(
     if not filename:
         raise UsageError("compare needs -f PATH, or --sweep NAME")
     from ..comparing import compare
-    from ..solver.load import load_all
 
-    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     where: dict[str, Any] = {"node": node, "namespace": namespace, "selector": selector, "timings": timings}
-    result = _asked(partial(compare, loaded.cluster, names, **where, **common))
+    result = _asked(partial(compare, cluster, names, **where, **common))
     _PRINT[output](result)
     raise typer.Exit(_exit(result.identical if exact else result.same_verdict, result.document.decided))
 

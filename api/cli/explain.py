@@ -10,16 +10,10 @@ import typer
 
 from . import options
 from .exits import Exit, UsageError, complain, tell, write, write_lines
+from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
 
 if TYPE_CHECKING:
     from ..explaining import ExplanationResult
-
-_EXITS = {
-    "Allocated": Exit.DONE,
-    "Unallocatable": Exit.NO,
-    "Error": Exit.NO,
-    "Unknown": Exit.UNDECIDED,
-}
 
 
 class ReportFormat(StrEnum):
@@ -35,10 +29,7 @@ def command(
     recursive: options.Recursive = False,
     namespace: options.Namespace = None,
     selector: options.Selector = "",
-    node: Annotated[
-        str | None,
-        typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
-    ] = None,
+    node: options.Node = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -53,18 +44,15 @@ def command(
     Exit codes: 0 everything fits; 1 something does not; 2 bad input or usage; 3 undecided within the limit.
     """
     from ..explaining import ExplanationInterrupted, explain
-    from ..solver.load import load_all
 
-    if node is not None and not node.isprintable():
-        raise UsageError(f"--node: {node!r} is no name of a node")
+    check_node(node)
     gates = options.gates(feature_gates, kubernetes_version)
     limit = options.seconds(time_limit)
-    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     interrupted = False
     try:
         result = explain(
-            loaded.cluster,
+            cluster,
             node=node,
             namespace=namespace,
             selector=selector,
@@ -78,12 +66,11 @@ def command(
         raise UsageError(str(error)) from None
     except ExplanationInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    if node is not None and not loaded.cluster.knows_node(node):
-        complain(f'warning: node "{node}" is not in the input')
+    complain(*unknown_node(cluster, node))
     if not result.units:
         complain("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
     _PRINT[output](result)
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else _EXITS[result.outcome])
+    raise typer.Exit(Exit.INTERRUPTED if interrupted else OUTCOMES[result.outcome])
 
 
 def _text(result: ExplanationResult) -> None:

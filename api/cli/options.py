@@ -28,6 +28,10 @@ Selector = Annotated[
 SkipValidation = Annotated[
     bool, typer.Option("--skip-validation", help="Accept names and limits that the API server would refuse.")
 ]
+Node = Annotated[
+    str | None,
+    typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
+]
 FeatureGates = Annotated[
     str,
     typer.Option("--feature-gates", metavar="A=true,B=false", help="Upstream gates; also AllAlpha and AllBeta."),

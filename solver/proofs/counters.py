@@ -7,22 +7,16 @@ from collections.abc import Hashable
 from ...problem.justification import Justification
 from ...problem.order import giving_pools
 from ...problem.records import Amounts
-from .rows import Crowd, Overdraft, Rows, crowd, overdraft, profiles
+from .exhausted import Told, exhausted
+from .rows import Overdraft, Rows
 from .tally import Tally, members
-from .wording import amount, justified, plural, verb, who
 
 
 def overdrawn_counters(tally: Tally) -> Justification | None:
     """The partitions that the requests take draw more from counter sets than is left of them."""
     if not tally.problem.counters.consumption:
         return None
-    rows = _rows(tally)
-    asked = profiles(tally, rows)
-    drawn = overdraft(rows, asked)
-    if drawn is not None:
-        return justified("counters", _overdrawn(tally, drawn), tally, drawn.needs)
-    found = crowd(tally, rows, asked)
-    return None if found is None else justified("counters", _crowded(tally, found), tally, found.needs)
+    return exhausted(tally, _rows(tally), Told("counters", "counters", _where))
 
 
 def _rows(tally: Tally) -> Rows:
@@ -42,14 +36,8 @@ def _rows(tally: Tally) -> Rows:
     return Rows(tally.in_use.available, lambda row: counters.names[row][1], place, draws, lambda _option: None)
 
 
-def _overdrawn(tally: Tally, found: Overdraft) -> str:
+def _where(tally: Tally, found: Overdraft) -> str:
     counters = tally.problem.counters
     sets = {(counters.pool_of_row[row], counters.names[row][0]) for row in members(found.rows)}
     where = f"counter set {next(iter(sets))[1]}" if len(sets) == 1 else f"{len(sets)} counter sets"
-    needed = f"{who(tally, found.needs)} {verb(found.needs, 'needs', 'need')} at least {amount(found.needed)}"
-    return f"counter {found.name} of {where}: {needed}, {amount(found.left)} left"
-
-
-def _crowded(tally: Tally, found: Crowd) -> str:
-    needed = f"{who(tally, found.needs)} {verb(found.needs, 'needs', 'need')} {plural(found.needed, 'device')}"
-    return f"{needed}, what is left of the counters has room for {found.room}"
+    return f"counter {found.name} of {where}"

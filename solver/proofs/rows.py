@@ -72,7 +72,6 @@ class Crowd:
     """Requests that need ``needed`` devices, where there is room for ``room``."""
 
     needs: list[Need]
-    places: int
     needed: int
     room: int
 
@@ -117,7 +116,7 @@ def crowd(tally: Tally, rows: Rows, asked: Profiles) -> Crowd | None:
         needed = sum(profile.count for _, profile in inside)
         rooms = _rooms(tally, rows, inside)
         if needed > sum(rooms):
-            return Crowd([need for need, _ in inside], len(rooms), needed, sum(rooms))
+            return Crowd([need for need, _ in inside], needed, sum(rooms))
     return None
 
 
