@@ -13,7 +13,6 @@ from ..models.device_taints import untolerated
 from ..models.gates import FeatureGates
 from .asks import Ask
 from .capacity import Draw
-from .constraints import plainest
 from .filters import CONSTRAINT_ATTRIBUTE, drawn, taint_text
 from .records import Amounts, Demand, Failure, Problem
 from .selector_table import FailedSelector, SelectorTable
@@ -132,8 +131,7 @@ def opened(problem: Problem, asks: Sequence[Ask], shape: Shape, gates: FeatureGa
     one at least.
     """
     demands = tuple(_opened(demand, asks[demand.index], shape, gates) for demand in problem.demands)
-    constraints = tuple(map(plainest, problem.constraints))
-    return replace(problem, demands=demands, constraints=constraints, fatal_constraints=False)
+    return replace(problem, demands=demands, fatal_constraints=False)
 
 
 def _opened(demand: Demand, ask: Ask, shape: Shape, gates: FeatureGates) -> Demand:

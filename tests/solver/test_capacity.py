@@ -1,11 +1,11 @@
 """How many more copies fit on nodes that have nothing to do with each other."""
 
 import pytest
+from capacity_build import KIND, cluster, exactly
 from dra_build import (
     after,
     claim,
     device,
-    device_class,
     devices,
     distinct,
     draws,
@@ -21,29 +21,16 @@ from dra_build import (
 )
 
 from drasat.models.claims import ResourceClaim, ResourceClaimTemplate, ResourceClaimTemplateSpec
-from drasat.models.cluster import Cluster
 from drasat.models.core import Pod, PodResourceClaim, PodSpec
 from drasat.models.meta import ObjectMeta
 from drasat.solver import capacity as module
 from drasat.solver.capacity import capacity
-from drasat.solver.capacity_outcome import CapacityInterrupted, Room
-
-
-def cluster(*objects):
-    """A cluster with the class ``any``, and the node ``n1`` if there is no other."""
-    given = list(objects)
-    if not any(type(item).__name__ == "Node" for item in given):
-        given.append(node())
-    return Cluster.of([*given, device_class()])
+from drasat.solver.capacity_outcome import CapacityInterrupted
 
 
 def room(*objects, **options):
     """The room for copies of the only open claim, on all nodes."""
     return capacity(cluster(*objects), **options).total
-
-
-def exactly(fits, first_fit=None):
-    return Room(fits, fits, fits if first_fit is None else first_fit)
 
 
 def mig(gpus, nodes=("n1",)):
@@ -60,9 +47,6 @@ def mig(gpus, nodes=("n1",)):
             pool(*members, name=name, count=2, node_name=name, slice_name=f"{name}-devices"),
             pool(name=name, count=2, sets=sets, node_name=name, slice_name=f"{name}-sets"),
         )
-
-
-KIND = "device.attributes['d.x'].kind == '{}'"
 
 
 @pytest.mark.parametrize(("count", "copies"), [(1, 8), (3, 2), (8, 1), (9, 0)])

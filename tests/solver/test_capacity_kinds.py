@@ -1,11 +1,11 @@
 """Copies of every kind of request, the limit of counting, coupled nodes, and what ends a count early."""
 
 import pytest
+from capacity_build import KIND, ask, exactly
 from dra_build import (
     after,
     claim,
     device,
-    device_class,
     devices,
     distinct,
     draws,
@@ -22,24 +22,9 @@ from dra_build import (
     want,
 )
 
-from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
 from drasat.solver import capacity_survey
-from drasat.solver.capacity import capacity
 from drasat.solver.capacity_outcome import CapacityInterrupted, Room, added
-
-KIND = "device.attributes['d.x'].kind == '{}'"
-
-
-def ask(*objects, **options):
-    given = [*objects, device_class()]
-    if not any(type(item).__name__ == "Node" for item in given):
-        given.append(node())
-    return capacity(Cluster.of(given), **options)
-
-
-def exactly(fits, first_fit=None):
-    return Room(fits, fits, fits if first_fit is None else first_fit)
 
 
 def kinds(**counts):

@@ -1,23 +1,17 @@
 """Nodes that reach the same devices or counters: what fits on all of them together."""
 
+from capacity_build import KIND, exactly
 from dra_build import after, claim, device, device_class, devices, draws, labels, node, partitions, pool, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
 from drasat.models.pools import INCOMPLETE, PoolIndex, united
 from drasat.solver.capacity import capacity
-from drasat.solver.capacity_outcome import Room
 from drasat.solver.capacity_parts import linked
-
-KIND = "device.attributes['d.x'].kind == '{}'"
 
 
 def ask(*objects, **options):
     return capacity(Cluster.of([*objects, device_class()]), **options)
-
-
-def exactly(fits, first_fit=None):
-    return Room(fits, fits, fits if first_fit is None else first_fit)
 
 
 def local(name, *members):

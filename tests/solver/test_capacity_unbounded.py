@@ -1,11 +1,11 @@
 """Copies that leave nothing in use, alone and beside nodes where copies end."""
 
 import pytest
+from capacity_build import KIND, ask, exactly
 from dra_build import (
     after,
     claim,
     device,
-    device_class,
     devices,
     draws,
     either,
@@ -18,23 +18,6 @@ from dra_build import (
     shared,
     want,
 )
-
-from drasat.models.cluster import Cluster
-from drasat.solver.capacity import capacity
-from drasat.solver.capacity_outcome import Room
-
-KIND = "device.attributes['d.x'].kind == '{}'"
-
-
-def ask(*objects, **options):
-    given = [*objects, device_class()]
-    if not any(type(item).__name__ == "Node" for item in given):
-        given.append(node())
-    return capacity(Cluster.of(given), **options)
-
-
-def exactly(fits, first_fit=None):
-    return Room(fits, fits, fits if first_fit is None else first_fit)
 
 
 def rooms(found):
