@@ -95,12 +95,47 @@ class DeviceRequest(Model):
     first_available: tuple[DeviceSubRequest, ...] | None = None
 
 
+class CELDeviceConstraint(Model):
+    """A CEL expression over ``devices``, all that the entry applies to (CELC-1, CELC-2)."""
+
+    expression: str = ""
+
+
+class SemanticsOptions(Model):
+    """Options of one mode; each mode knows some of them (SEM-1)."""
+
+    coerce_scalar_to_list: bool | None = None
+    list_mode: str | None = None
+    min_size: Int64 | None = None
+
+
+class SemanticsOptionsByMode(Model):
+    """Options under the name of their mode (SEM-1)."""
+
+    identical: SemanticsOptions | None = None
+    non_empty_intersection: SemanticsOptions | None = None
+    all_distinct: SemanticsOptions | None = None
+    empty_intersection: SemanticsOptions | None = None
+    pairwise_disjoint: SemanticsOptions | None = None
+
+
+class ConstraintSemantics(Model):
+    """What "match" or "distinct" means for an entry (KEP-5491, alternatives; SEM-1)."""
+
+    mode: str = ""
+    options: SemanticsOptionsByMode | None = None
+
+
 class DeviceConstraint(Model):
     """A condition on the devices of some requests together (section 13, CLM-2)."""
 
     requests: tuple[str, ...] | None = None
     match_attribute: str | None = None
     distinct_attribute: str | None = None
+    cel: CELDeviceConstraint | None = None
+    match_semantics: ConstraintSemantics | None = None
+    distinct_semantics: ConstraintSemantics | None = None
+    semantics: ConstraintSemantics | None = None
 
 
 class DeviceClaimConfiguration(Model):

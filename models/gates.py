@@ -35,6 +35,8 @@ VERSIONS = ("1.36", "1.37")
 GATES: dict[str, tuple[Release, ...]] = {
     "DynamicResourceAllocation": (_GA, _GA),
     "DRAAdminAccess": (_GA, _GA),
+    # Proposed by KEP-5254, in no release.
+    "DRACELDeviceConstraint": (_ABSENT, _ABSENT),
     "DRAConsumableCapacity": (_BETA, _BETA),
     "DRADerivedAttributes": (_ABSENT, _ALPHA),
     "DRADeviceBindingConditions": (_BETA, _BETA),
@@ -181,6 +183,11 @@ class FeatureGates:
     def derived_attributes(self) -> bool:
         """Requests may derive attributes (CON-12)."""
         return "DRADerivedAttributes" in self.enabled
+
+    @property
+    def cel_device_constraint(self) -> bool:
+        """Constraints may be expressions over all devices of a claim (CELC-1)."""
+        return "DRACELDeviceConstraint" in self.enabled
 
     @property
     def compatibility_groups(self) -> bool:

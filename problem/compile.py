@@ -9,15 +9,19 @@ from dataclasses import dataclass
 import msgspec
 
 from ..models.claims import DeviceClass, ResourceClaim
+from ..models.entries import annotated_entries
 from ..models.gates import FeatureGates
 from .asks import Alternative, Ask, alternatives, resolve
-from .constraints import Kind, Values, compile_constraint, kind_of
+from .constraints import Values
 from .demands import Demands, constrained
+from .entries import Posed, entries_of
 from .filters import Context
 from .messages import Blank
 from .outcomes import FatalError, check_deadline
+from .posing import Ground, compile_entries
 from .reads import reads_of
 from .records import RESULT_LIMIT, Claim, Constraint, Demand, Problem, Request
+from .relations import Relation
 from .selectors import Expressions
 from .shapes import Shape
 from .visible import Visible
@@ -43,9 +47,15 @@ class Compiler:
     deadline: float | None = None
 
     def __init__(
-        self, classes: Mapping[str, DeviceClass], gates: FeatureGates, expressions: Expressions, policy: str
+        self,
+        classes: Mapping[str, DeviceClass],
+        gates: FeatureGates,
+        expressions: Expressions,
+        policy: str,
+        cel_road: str = "auto",
     ) -> None:
         self.gates = gates
+        self.cel_road = cel_road
         self.expressions = expressions
         knows_node_operations = gates.variant == "experimental"
         self.demands = Demands(Context(gates, expressions, knows_node_operations), policy)
@@ -56,7 +66,7 @@ class Compiler:
 
     def question(self, claims: Sequence[ResourceClaim]) -> Question:
         """Find what these claims ask for; equal specs are one question."""
-        key = msgspec.msgpack.encode([claim.spec for claim in claims])
+        key = msgspec.msgpack.encode([(claim.spec, annotated_entries(claim.metadata)) for claim in claims])
         question = self._questions.get(key)
         if question is None:
             seen = reads_of(claims, self._classes, self.expressions)
@@ -97,18 +107,19 @@ class _Compilation:
         self._shape = shape
         self._demands: list[Demand] = []
         self._asks: list[Ask] = []
-        self._kinds: list[list[Kind]] = []
+        self._entries: list[tuple[Posed, ...]] = []
 
     def run(self) -> Problem:
         compiler, shape = self._compiler, self._shape
         claims = tuple(self._claim(number) for number in range(len(self._question.claims)))
-        constraints = self._constraints()
+        constraints, relations = self._posed()
         policy = compiler.demands.policy
         return Problem(
             len(shape.profiles),
             claims,
             tuple(constrained(demand, constraints, policy) for demand in self._demands),
             constraints,
+            relations,
             shape.shared,
             shape.capacities,
             shape.counters,
@@ -126,8 +137,7 @@ class _Compilation:
             demands = tuple(self._demand(number, entry.name, part) for part in parts)
             requests.append(Request(entry.name, entry.exactly is None, demands))
             accounted += self._needed(number, entry.name, demands, accounted)
-        entries = enumerate(spec.constraints or ())
-        self._kinds.append([kind_of(number, index, entry, self._compiler.gates) for index, entry in entries])
+        self._entries.append(entries_of(number, self._question.claims[number], (), self._compiler.gates))
         return Claim(tuple(requests))
 
     def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
@@ -147,12 +157,15 @@ class _Compilation:
             raise FatalError("devicesPerClaim", ("claim ", Blank.CLAIM, text), claim=claim)
         return needed
 
-    def _constraints(self) -> tuple[Constraint, ...]:
-        gates = self._compiler.gates
-        values = Values(self._shape.profiles, gates.list_attributes, self._compiler.expressions)
-        compiled: list[Constraint] = []
-        for number, claim in enumerate(self._question.claims):
+    def _posed(self) -> tuple[tuple[Constraint, ...], tuple[Relation, ...]]:
+        compiler = self._compiler
+        values = Values(self._shape.profiles, compiler.gates.list_attributes, compiler.expressions)
+        ground = Ground(self._shape, values, compiler.expressions, compiler.cel_road)
+        constraints: list[Constraint] = []
+        relations: list[Relation] = []
+        for number, entries in enumerate(self._entries):
             asks = [(index, ask) for index, ask in enumerate(self._asks) if ask.claim == number]
-            entries = zip(self._kinds[number], claim.spec.devices.constraints or (), strict=True)
-            compiled += (compile_constraint(entry, kind, number, asks, values) for kind, entry in entries)
-        return tuple(compiled)
+            own = compile_entries(entries, number, asks, ground)
+            constraints += own[0]
+            relations += own[1]
+        return tuple(constraints), tuple(relations)

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ..models.claims import DeviceConstraint
-from ..models.gates import FeatureGates
 from ..models.pools import PoolDevice
 from ..models.slices import DeviceAttribute
 from .asks import Ask
+from .entries import Posed
 from .messages import Blank, Message
-from .outcomes import FatalError
 from .profiles import Profile
 from .records import Constraint, Failure
 from .selectors import ExpressionError, Expressions
@@ -22,22 +20,6 @@ ODD = -1
 
 Kind = Literal["matchAttribute", "distinctAttribute"]
 _Value = tuple[str, object]
-
-
-def kind_of(claim: int, index: int, entry: DeviceConstraint, gates: FeatureGates) -> Kind:
-    """Tell what an entry asks for; with both attributes it is a match (CLM-2). Raises ``FatalError`` (PRE-12)."""
-    if entry.match_attribute is not None:
-        return "matchAttribute"
-    if entry.distinct_attribute is not None and gates.variant != "stable":
-        return "distinctAttribute"
-    message = ("claim ", Blank.CLAIM, f", constraint #{index}: empty constraint (unsupported constraint type?)")
-    raise FatalError("constraints", message, claim=claim)
-
-
-def applies(entry: DeviceConstraint, request: str, subrequest: str) -> bool:
-    """CON-1: the entry names no request, the (main) request, or this very alternative."""
-    names = entry.requests
-    return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
 
 
 def published(entry: Profile | PoolDevice, name: str) -> DeviceAttribute | None:
@@ -137,22 +119,21 @@ class Values:
 
 
 def compile_constraint(
-    entry: DeviceConstraint, kind: Kind, claim: int, asks: Iterable[tuple[int, Ask]], values: Values
+    posed: Posed, kind: Kind, claim: int, asks: Iterable[tuple[int, Ask]], values: Values
 ) -> Constraint:
     """Give every device a token, for each numbered ask that the entry applies to."""
+    entry = posed.entry
     name = (entry.match_attribute if kind == "matchAttribute" else entry.distinct_attribute) or ""
     numbers, plain = values.of(name)
     tokens: dict[int, dict[int, int]] = {}
     errors: dict[int, dict[int, Failure]] = {}
     for index, ask in asks:
-        if not applies(entry, ask.request, ask.subrequest):
-            continue
         derivation = Derivation(ask, values.expressions)
         if derivation.covers(name):
             tokens[index], errors[index] = _derived(name, derivation, values.profiles, numbers)
         else:
             tokens[index] = plain
-    return Constraint(claim, kind, name, values.sets, tokens, errors)
+    return Constraint(claim, kind, name, values.sets, tokens, errors, posed.position)
 
 
 def _published(name: str, profiles: Sequence[Profile], numbers: Tokens) -> dict[int, int]:

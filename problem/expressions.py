@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..cel.devices import DeviceShapes, PreparedDevice
 from ..cel.devices_projection import Path, projection
@@ -16,6 +16,9 @@ from .derived import check_type, to_attribute
 from .outcomes import DeadlineExceededError
 from .profiles import Profile
 from .selectors import ExpressionError
+
+if TYPE_CHECKING:
+    from ..cel.device_sets import DeviceSetExpression
 
 
 class CelExpressions:
@@ -32,6 +35,8 @@ class CelExpressions:
         self._selectors: dict[str, Selector | ExpressionError] = {}
         self._derivations: dict[str, Program | ExpressionError] = {}
         self._derived: dict[tuple[str, int], DeviceAttribute | ExpressionError] = {}
+        self._device_sets: dict[str, DeviceSetExpression | ExpressionError] = {}
+        self._judged: dict[tuple[str, tuple[int, ...]], bool | ExpressionError] = {}
 
     def test(self, expression: str, profile: Profile) -> bool | ExpressionError:
         """Evaluate a selector on devices of this profile."""
@@ -39,7 +44,7 @@ class CelExpressions:
         if isinstance(selector, ExpressionError):
             return selector
         try:
-            result = selector.result(self._device(profile), deadline=self.deadline)
+            result = selector.result(self.prepared(profile), deadline=self.deadline)
         except CelDeadlineError as error:
             raise DeadlineExceededError(f"filter operation aborted: {error}") from error
         return ExpressionError(str(result), False) if isinstance(result, CelError) else result
@@ -70,14 +75,41 @@ class CelExpressions:
     def _derive(self, program: Program, profile: Profile) -> DeviceAttribute | ExpressionError:
         self.evaluations += 1
         try:
-            value = program.evaluate({"device": self._device(profile).cel_value}, deadline=self.deadline)
+            value = program.evaluate({"device": self.prepared(profile).cel_value}, deadline=self.deadline)
             return to_attribute(value)
         except CelDeadlineError as error:
             raise DeadlineExceededError(f"filter operation aborted: {error}") from error
         except CelRuntimeError as error:
             return ExpressionError(str(error), False)
 
-    def _device(self, profile: Profile) -> PreparedDevice:
+    def device_set(self, text: str) -> DeviceSetExpression | ExpressionError:
+        """Compile an expression over ``devices`` (CELC-1)."""
+        # Few claims have any.
+        from ..cel.device_sets import DeviceSetExpression
+
+        return _remembered(self._device_sets, text, DeviceSetExpression)
+
+    def sight(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
+        """Return the values that the expression reads of a device, with all names that tell devices apart."""
+        device = self.prepared(profile)
+        positions = {position for path in expression.reads for position in device.shape.positions(path)}
+        return device.shape, device.error, tuple(device.values[position] for position in sorted(positions))
+
+    def judge(self, expression: DeviceSetExpression, profiles: Sequence[Profile]) -> bool | ExpressionError:
+        """Evaluate an expression on devices of these profiles, once for each set of them (CELC-2)."""
+        numbers = [profile.index for profile in profiles]
+        key = expression.text, tuple(numbers if expression.ordered else sorted(numbers))
+        if key not in self._judged:
+            self.evaluations += 1
+            try:
+                result = expression.result([self.prepared(one) for one in profiles], deadline=self.deadline)
+            except CelDeadlineError as error:
+                raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+            self._judged[key] = ExpressionError(str(result), False) if isinstance(result, CelError) else result
+        return self._judged[key]
+
+    def prepared(self, profile: Profile) -> PreparedDevice:
+        """Return a device of this profile as expressions see it."""
         prepared = self._prepared.get(profile.index)
         if prepared is None:
             prepared = self._prepared[profile.index] = self._shapes.prepare(profile.device, profile.driver)

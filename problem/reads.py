@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..cel.devices_projection import Path
-from ..models.claims import DeviceClass, DeviceSelector, ResourceClaim
+from ..models.claims import DeviceClass, DeviceConstraint, DeviceSelector, ResourceClaim
+from ..models.entries import annotated_entries
 from .asks import Spec
-from .selectors import Expressions
+from .selectors import ExpressionError, Expressions
 from .visible import ATTRIBUTES, Visible
 
 
@@ -16,8 +17,9 @@ def reads_of(claims: Iterable[ResourceClaim], classes: Mapping[str, DeviceClass]
     paths: set[Path] = set()
     names: set[str] = set()
     for claim in claims:
-        for constraint in claim.spec.devices.constraints or ():
-            names.update(filter(None, (constraint.match_attribute, constraint.distinct_attribute)))
+        for entry in (*(claim.spec.devices.constraints or ()), *annotated_entries(claim.metadata)):
+            names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
+            paths |= _read_by(entry, expressions)
         for spec in _specs(claim):
             known = classes.get(spec.device_class_name)
             for selector in (*((known.spec.selectors if known else None) or ()), *(spec.selectors or ())):
@@ -27,6 +29,14 @@ def reads_of(claims: Iterable[ResourceClaim], classes: Mapping[str, DeviceClass]
     # What begins with another path adds nothing: equal sets are then one lens more often.
     shortest = (path for path in paths if not any(path[:length] in paths for length in range(len(path))))
     return Visible(frozenset(path for path in shortest if path[:1] in ((), (ATTRIBUTES,))), frozenset(names))
+
+
+def _read_by(entry: DeviceConstraint, expressions: Expressions) -> frozenset[Path]:
+    """Find what an expression over ``devices`` looks at; one that does not compile, at nothing."""
+    if entry.cel is None:
+        return frozenset()
+    expression = expressions.device_set(entry.cel.expression)
+    return frozenset() if isinstance(expression, ExpressionError) else expression.reads
 
 
 def _specs(claim: ResourceClaim) -> Iterator[Spec]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .messages import Message
+from .relations import Relation
 
 RESULT_LIMIT = 32
 """Most devices in one claim's result (PRE-11, SRCH-8)."""
@@ -70,9 +71,10 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A matchAttribute or distinctAttribute entry of a claim (section 13).
+    """A matchAttribute or distinctAttribute entry of a claim that a search can prune with (section 13).
 
     ``tokens[demand][device]`` is the device's value: in scalar mode a number per distinct value, in set mode a bit set.
+    ``position`` is its number among the entries of its claim.
     """
 
     claim: int
@@ -82,6 +84,7 @@ class Constraint:
     tokens: dict[int, dict[int, int]]
     errors: dict[int, dict[int, Failure]] = field(default_factory=dict)
     """Derived attributes that could not be computed (CON-12)."""
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,7 @@ class Problem:
     claims: tuple[Claim, ...]
     demands: tuple[Demand, ...]
     constraints: tuple[Constraint, ...] = ()
+    relations: tuple[Relation, ...] = ()
     shared: frozenset[int] = frozenset()
     """Multi-allocatable devices."""
     capacities: Capacities = Capacities()

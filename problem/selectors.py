@@ -6,15 +6,19 @@ the evaluator behind ``Expressions``. An error is remembered like a result; what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from ..cel.devices import PreparedDevice
 from ..cel.devices_projection import Path
 from ..models.claims import DeviceSelector
 from ..models.slices import DeviceAttribute
 from .messages import Blank, Message
 from .profiles import Profile
+
+if TYPE_CHECKING:
+    from ..cel.device_sets import DeviceSetExpression
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,22 @@ class Expressions(Protocol):
 
     def reads(self, expression: str) -> frozenset[Path]:
         """Tell which parts of a device a selector can depend on."""
+        raise NotImplementedError
+
+    def device_set(self, text: str) -> DeviceSetExpression | ExpressionError:
+        """Compile an expression over ``devices`` (CELC-1)."""
+        raise NotImplementedError
+
+    def sight(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
+        """Return what an expression over ``devices`` can see of one."""
+        raise NotImplementedError
+
+    def prepared(self, profile: Profile) -> PreparedDevice:
+        """Return a device of this profile as expressions see it."""
+        raise NotImplementedError
+
+    def judge(self, expression: DeviceSetExpression, profiles: Sequence[Profile]) -> bool | ExpressionError:
+        """Evaluate an expression on devices of these profiles (CELC-2)."""
         raise NotImplementedError
 
     def derivation_reads(self, expression: str) -> frozenset[Path]:

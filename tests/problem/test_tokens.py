@@ -9,7 +9,8 @@ from drasat.cel.values import UInt
 from drasat.models.claims import DeviceConstraint
 from drasat.models.slices import DeviceAttribute
 from drasat.models.versions import Version
-from drasat.problem.constraints import ODD, Tokens, applies
+from drasat.problem.constraints import ODD, Tokens
+from drasat.problem.entries import applies
 from drasat.problem.derived import check_type, to_attribute
 from drasat.problem.messages import Blank, Names, claim_text
 

@@ -1,0 +1,46 @@
+"""Expressions over ``devices`` as conditions (KEP-5254, CELC-2 to CELC-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .messages import Message
+from .profiles import Profile
+from .relations import Member, Trouble
+from .selectors import ExpressionError, Expressions
+
+if TYPE_CHECKING:
+    from ..cel.device_sets import DeviceSetExpression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CelCondition:
+    """An expression, and what each device of the Problem looks like to it.
+
+    ``road`` is how a model is to take it: ``auto``, ``lower``, ``tabulate`` or ``lazy`` (CELC-9). ``subject`` begins
+    the text of an error.
+    """
+
+    expression: DeviceSetExpression
+    profiles: tuple[Profile, ...]
+    expressions: Expressions
+    road: str
+    subject: Message
+
+    @property
+    def ordered(self) -> bool:
+        """The order of devices matters to some expressions (CELC-7)."""
+        return self.expression.ordered
+
+    def sight(self, device: int) -> Hashable:
+        """Return what the expression reads of a device, all of it if it compares devices."""
+        return self.expressions.sight(self.expression, self.profiles[device])
+
+    def judge(self, members: Sequence[Member]) -> bool | Trouble:
+        """Evaluate the expression on the devices, in result order."""
+        found = self.expressions.judge(self.expression, [self.profiles[device] for _, device in members])
+        if isinstance(found, ExpressionError):
+            return Trouble((*self.subject, f": CEL runtime error: {found.text}"))
+        return found
