@@ -11,6 +11,7 @@ from .collector import young_only
 from .core import Namespace, Node, Pod
 from .gates import FeatureGates
 from .identity import ObjectKey, key_of
+from .kinds import OWN_API
 from .manifests import ApiObject, Manifest
 from .meta import ObjectMeta
 from .pools import PoolIndex
@@ -19,6 +20,7 @@ from .reach import located_parts
 from .rendering import RESOURCE_API, current_manifests, is_allocated
 from .slices import ResourceSlice
 from .taints import DeviceTaintRule
+from .topologies import DeviceTopology
 from .usage import Usage
 
 T = TypeVar("T")
@@ -36,6 +38,7 @@ _API_VERSIONS: dict[type[ApiObject], str] = {
     Node: _CORE_API,
     Pod: _CORE_API,
     Namespace: _CORE_API,
+    DeviceTopology: OWN_API,
 }
 
 
@@ -83,6 +86,7 @@ class Cluster:
     nodes: Mapping[str, Node] = field(default_factory=dict)
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     taint_rules: tuple[DeviceTaintRule, ...] = ()
+    topologies: Mapping[str, DeviceTopology] = field(default_factory=dict)
     # What was read, in that order; ``manifests`` is what remains of it.
     read: tuple[Manifest, ...] = ()
     _indexes: _Indexes = field(default_factory=_Indexes)
@@ -105,6 +109,7 @@ class Cluster:
             nodes=kinds.sorted("Node", _name) or _inferred_nodes(slices),
             namespaces=kinds.sorted("Namespace", _name),
             taint_rules=tuple(kinds.sorted("DeviceTaintRule", _name).values()),
+            topologies=kinds.sorted("DeviceTopology", _name),
             read=read,
         )
 
@@ -250,6 +255,7 @@ class Cluster:
             "claim templates": len(self.templates),
             "pods": len(self.pods),
             "taint rules": len(self.taint_rules),
+            "topologies": len(self.topologies),
         }
 
 

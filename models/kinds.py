@@ -6,10 +6,21 @@ from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from .core import Namespace, Node, Pod
 from .slices import ResourceSlice
 from .taints import DeviceTaintRule
+from .topologies import DeviceTopology
 
 RESOURCE_GROUP = "resource.k8s.io"
+OWN_GROUP = "drasat.dev"
+OWN_API = f"{OWN_GROUP}/v1alpha1"
 ApiObject = (
-    ResourceSlice | DeviceClass | ResourceClaim | ResourceClaimTemplate | DeviceTaintRule | Node | Pod | Namespace
+    ResourceSlice
+    | DeviceClass
+    | ResourceClaim
+    | ResourceClaimTemplate
+    | DeviceTaintRule
+    | Node
+    | Pod
+    | Namespace
+    | DeviceTopology
 )
 
 
@@ -36,6 +47,7 @@ KINDS: dict[str, Kind] = {
     "Node": Kind(Node, group="", versions=("v1",)),
     "Pod": Kind(Pod, group="", versions=("v1",), namespaced=True),
     "Namespace": Kind(Namespace, group="", versions=("v1",)),
+    "DeviceTopology": Kind(DeviceTopology, group=OWN_GROUP, versions=("v1alpha1",)),
 }
 
 

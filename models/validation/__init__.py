@@ -15,6 +15,7 @@ from .findings import LIMIT, STRUCTURE, Category, FieldProblem, Findings
 from .gated import check_gates
 from .slices import check_slice
 from .taints import check_taint_rule
+from .topologies import check_topology
 
 __all__ = [
     "LIMIT",
@@ -37,6 +38,7 @@ _CHECKS: dict[str, Callable[[Findings, Any], None]] = {
     "Node": check_node,
     "Pod": check_pod,
     "Namespace": check_namespace,
+    "DeviceTopology": check_topology,
 }
 
 

@@ -127,10 +127,10 @@ class Findings:
         """Report a string above its limit, in bytes."""
         self.error(path, f"Too long: may not be more than {limit} bytes")
 
-    def unsupported(self, path: Path, value: str, supported: Iterable[str]) -> None:
+    def unsupported(self, path: Path, value: str, supported: Iterable[str], category: Category = LIMIT) -> None:
         """Report a value outside an enumeration."""
         listed = ", ".join(quote(name) for name in sorted(supported))
-        self.error(path, f"Unsupported value: {quote(value)}: supported values: {listed}")
+        self.error(path, f"Unsupported value: {quote(value)}: supported values: {listed}", category)
 
     def forbidden(self, path: Path, detail: str, category: Category = LIMIT) -> None:
         """Report a field that may not be set here."""
