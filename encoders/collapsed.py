@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..problem.records import Constraint, InUse, Problem
+from ..problem.relations import Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,21 @@ class MergedConstraint:
     """Equal entries of equal claims; ``record`` is the first of them, ``branches`` are those it covers."""
 
     record: Constraint
-    position: int
-    """Number of the entry in its claim."""
     claims: tuple[int, ...]
+    branches: tuple[int, ...]
+
+    @property
+    def position(self) -> int:
+        """Number of the entry in its claim."""
+        return self.record.position
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRelation:
+    """A relation with the branches that it covers; claims that it spans are never merged with others."""
+
+    index: int
+    record: Relation
     branches: tuple[int, ...]
 
 
@@ -89,6 +102,7 @@ class Merged:
     requests: tuple[MergedRequest, ...]
     branches: tuple[Branch, ...]
     constraints: tuple[MergedConstraint, ...]
+    relations: tuple[MergedRelation, ...] = ()
 
     def claim_of(self, branch: Branch) -> int:
         """Find the first claim that a branch belongs to."""

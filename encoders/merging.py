@@ -14,7 +14,7 @@ from itertools import groupby
 from ..problem.constraints import ODD, plainest
 from ..problem.order import giving_pools, has_odd_firsts
 from ..problem.records import RESULT_LIMIT, Constraint, Demand, InUse, Problem, Request
-from .collapsed import Branch, Merged, MergedConstraint, MergedRequest
+from .collapsed import Branch, Merged, MergedConstraint, MergedRelation, MergedRequest
 
 Candidates = Sequence[tuple[int, ...]]
 
@@ -44,7 +44,8 @@ def merge(
         for positions in _equal_requests(problem.claims[claims[0]].requests, keys, alone or ordered):
             builder.add(claims, positions)
         builder.constrain(claims, constraints)
-    return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), tuple(builder.constraints))
+    constraints, relations = tuple(builder.constraints), tuple(builder.relations())
+    return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), constraints, relations)
 
 
 class _Keys:
@@ -62,7 +63,16 @@ class _Keys:
         demand, candidates = self._problem.demands[number], self._candidates[number]
         amounts = tuple(demand.amounts.get(device) for device in candidates) if demand.amounts else ()
         values = tuple(self._values(demand, constraint, candidates) for constraint in demand.constraints)
-        return demand.count, demand.all_devices, demand.admin, candidates, amounts, values, self._marks[number]
+        related = tuple(self._related(demand))
+        what = demand.count, demand.all_devices, demand.admin, candidates
+        return what, amounts, values, related, self._marks[number]
+
+    def _related(self, demand: Demand) -> Iterator[Hashable]:
+        """Yield the relations that cover a demand; to one that minds the order no other demand is equal."""
+        for number, relation in enumerate(self._problem.relations):
+            if demand.index in relation.demands:
+                condition = relation.condition
+                yield number, demand.index if condition.ordered else condition.role(demand.index)
 
     def _values(self, demand: Demand, number: int, candidates: Iterable[int]) -> Hashable:
         constraint = self._problem.constraints[number]
@@ -110,6 +120,8 @@ def _splits(problem: Problem, claim: int) -> bool:
     requests = problem.claims[claim].requests
     demands = [problem.demands[number] for request in requests for number in request.demands]
     if any(demand.all_devices for demand in demands) or sum(one.listed for one in requests) > 1:
+        return False
+    if any(claim in relation.claims for relation in problem.relations):
         return False
     if _most(problem, requests) > RESULT_LIMIT:
         return False
@@ -186,8 +198,15 @@ class _Builder:
 
     def constrain(self, claims: Sequence[int], numbers: Iterable[int]) -> None:
         """Add the entries of these claims, by the numbers of the first claim's; not those that cover no request."""
-        for position, number in enumerate(numbers):
+        for number in numbers:
             record = self.problem.constraints[number]
             covered = tuple(branch.index for branch in self.branches if branch.demands[0] in record.tokens)
             if covered:
-                self.constraints.append(MergedConstraint(record, position, tuple(claims), covered))
+                self.constraints.append(MergedConstraint(record, tuple(claims), covered))
+
+    def relations(self) -> Iterator[MergedRelation]:
+        """Yield the relations that cover anything, numbered."""
+        covering = [one for one in self.problem.relations if one.demands]
+        for number, record in enumerate(covering):
+            covered = tuple(branch.index for branch in self.branches if branch.demands[0] in record.demands)
+            yield MergedRelation(number, record, covered)

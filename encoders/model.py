@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from ..problem.justification import Justification
 from ..problem.outcomes import check_deadline
-from .collapsed import Branch, Collapsed, Lot, Merged
+from .collapsed import Branch, Collapsed, Lot, Merged, MergedRelation
 from .encoder import Encoder
 from .rows import Rows, Term
+from .wording import about_relation
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """A relation whose complete sets are judged one by one, wherever ``guard`` is true; None: always.
+
+    ``counts`` are terms for how many devices of each item it takes, an item being lots that it cannot tell apart;
+    ``antimonotone``: what fails for a set fails for every larger one (CELC-10).
+    """
+
+    relation: MergedRelation
+    counts: tuple[tuple[Term, ...], ...]
+    guard: int | None
+    antimonotone: bool = False
 
 
 class AllocationModel:
@@ -16,6 +32,7 @@ class AllocationModel:
 
     ``takes[branch, lot]`` is the variable for the number of devices of the lot that the branch takes; ``choices`` has
     for each branch of a list request the variable for the number of copies served by it, and None for others.
+    ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9).
     With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
     """
 
@@ -25,6 +42,8 @@ class AllocationModel:
         self.guards: dict[Justification, int] = {}
         self._guarded = guarded
         self._used: dict[int, int] = {}
+        self._kept: dict[int, int] = {}
+        self.lazies: list[Lazy] = []
         self.choices = [self._choice(branch) for branch in self.merged.branches]
         self.takes = dict(self._takes())
 
@@ -65,6 +84,17 @@ class AllocationModel:
         if literal is None:
             literal = self.guards[justification] = self.rows.boolean()
         return literal
+
+    def kept(self, relation: MergedRelation) -> int:
+        """Return the literal that says that a soft relation holds; it may be false although it does."""
+        literal = self._kept.get(relation.index)
+        if literal is None:
+            literal = self._kept[relation.index] = self.rows.boolean()
+        return literal
+
+    def enforcement(self, relation: MergedRelation) -> int | None:
+        """Return the literal under which the rows of a relation hold, None if they hold always."""
+        return self.guard(about_relation(relation)) if relation.record.hard else self.kept(relation)
 
     def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:
         """Terms for what a branch takes, of some lots or of all."""

@@ -6,7 +6,7 @@ from ..problem.justification import Justification
 from ..problem.messages import Blank
 from ..problem.obstacles import Obstacle
 from ..problem.records import Problem
-from .collapsed import Branch, Merged, MergedConstraint
+from .collapsed import Branch, Merged, MergedConstraint, MergedRelation
 
 
 def about_request(merged: Merged, branch: Branch) -> Justification:
@@ -30,6 +30,13 @@ def about_constraint(constraint: MergedConstraint) -> Justification:
     equal, entry = _equal(len(constraint.claims)), f"{record.kind} {record.attribute}"
     message = (f"constraint {constraint.position} of claim ", Blank.CLAIM, f"{equal}, {entry}")
     return Justification(record.kind, message, record.claim, subject=constraint.position)
+
+
+def about_relation(relation: MergedRelation) -> Justification:
+    """Justify an entry that is judged on complete sets, by its number among the entries of its claims."""
+    record = relation.record
+    message = (f"{record.label} of claim ", Blank.CLAIM, f", {record.id}")
+    return Justification(record.id, message, record.claims[0], subject=record.position)
 
 
 def about_counter(problem: Problem, row: int) -> Justification:

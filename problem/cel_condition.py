@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,9 +38,17 @@ class CelCondition:
         """Return what the expression reads of a device, all of it if it compares devices."""
         return self.expressions.sight(self.expression, self.profiles[device])
 
+    def role(self, demand: int) -> Hashable:
+        """Return nothing: an expression does not know which request a device is for."""
+        return None
+
     def judge(self, members: Sequence[Member]) -> bool | Trouble:
         """Evaluate the expression on the devices, in result order."""
         found = self.expressions.judge(self.expression, [self.profiles[device] for _, device in members])
         if isinstance(found, ExpressionError):
             return Trouble((*self.subject, f": CEL runtime error: {found.text}"))
         return found
+
+    def renumbered(self, demands: Mapping[int, int]) -> CelCondition:
+        """Return itself: it is about devices, whoever takes them."""
+        return self

@@ -119,11 +119,11 @@ class _Compilation:
             claims,
             tuple(constrained(demand, constraints, policy) for demand in self._demands),
             constraints,
-            relations,
             shape.shared,
             shape.capacities,
             shape.counters,
             shape.groups,
+            relations,
             permutations=compiler.gates.variant == "stable",
             invalid_pools=shape.invalid,
         )

@@ -195,12 +195,13 @@ class Problem:
     claims: tuple[Claim, ...]
     demands: tuple[Demand, ...]
     constraints: tuple[Constraint, ...] = ()
-    relations: tuple[Relation, ...] = ()
     shared: frozenset[int] = frozenset()
     """Multi-allocatable devices."""
     capacities: Capacities = Capacities()
     counters: Counters = Counters()
     groups: Groups = Groups()
+    relations: tuple[Relation, ...] = ()
+    """What is judged on complete sets."""
     permutations: bool = False
     """Each further device of a request is looked for from the start again, as the stable variant does (SRCH-2)."""
     fatal_constraints: bool = True

@@ -7,7 +7,7 @@ claims, and soft entries, which only cost something.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -39,8 +39,16 @@ class Condition(Protocol):
         """Return what it sees of a device: devices with equal sights are interchangeable for it."""
         raise NotImplementedError
 
+    def role(self, demand: int) -> Hashable:
+        """Return what tells demands apart that take the same device."""
+        raise NotImplementedError
+
     def judge(self, members: Sequence[Member]) -> bool | Trouble:
         """Judge a complete set, in result order: by demand, then by device (CELC-2)."""
+        raise NotImplementedError
+
+    def renumbered(self, demands: Mapping[int, int]) -> Condition:
+        """Return the condition after the demands that it covers got new numbers."""
         raise NotImplementedError
 
 
@@ -76,6 +84,15 @@ class Relation:
             return True
         found = self.condition.judge(covered)
         return True if self.tolerant and isinstance(found, Trouble) else found
+
+    def renumbered(self, claims: int, demands: Mapping[int, int]) -> Relation:
+        """Return the relation after its claims moved by so many, and its demands got new numbers."""
+        return replace(
+            self,
+            claims=tuple(claim + claims for claim in self.claims),
+            demands=frozenset(demands[demand] for demand in self.demands),
+            condition=self.condition.renumbered(demands),
+        )
 
 
 def tolerant(problem: Problem) -> Problem:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate
 from operator import and_, or_
@@ -24,6 +24,10 @@ class TokenCondition:
         """Return its value, for each demand."""
         return tuple(tokens.get(device) for tokens in self.constraint.tokens.values())
 
+    def role(self, demand: int) -> Hashable:
+        """Return all values as this demand has them: derived attributes are its own (CON-12)."""
+        return tuple(self.constraint.tokens[demand].items())
+
     def judge(self, members: Sequence[Member]) -> bool | Trouble:
         """Compare the values of all members."""
         tokens = self.constraint.tokens
@@ -32,6 +36,11 @@ class TokenCondition:
         if len(found) < len(values):
             return False
         return _JUDGES[self.constraint.kind, self.constraint.sets](found)
+
+    def renumbered(self, demands: Mapping[int, int]) -> TokenCondition:
+        """Return the condition on the same values under the new numbers."""
+        tokens = {demands[demand]: values for demand, values in self.constraint.tokens.items()}
+        return replace(self, constraint=replace(self.constraint, tokens=tokens, errors={}))
 
 
 def _all_equal(values: Sequence[int]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..problem.records import Claim, Constraint, Demand, Problem
+from ..problem.relations import Relation
 from .search import Pick
 
 
@@ -20,12 +21,20 @@ def side_by_side(problems: Sequence[Problem]) -> Problem:
     claims: list[Claim] = []
     demands: list[Demand] = []
     constraints: list[Constraint] = []
+    relations: list[Relation] = []
     for problem in problems:
         shift = _Shift(len(claims), len(demands), len(constraints))
         claims += map(shift.claim, problem.claims)
         demands += map(shift.demand, problem.demands)
         constraints += map(shift.constraint, problem.constraints)
-    return replace(problems[0], claims=tuple(claims), demands=tuple(demands), constraints=tuple(constraints))
+        relations += map(shift.relation, problem.relations)
+    return replace(
+        problems[0],
+        claims=tuple(claims),
+        demands=tuple(demands),
+        constraints=tuple(constraints),
+        relations=tuple(relations),
+    )
 
 
 def per_copy(problem: Problem, picks: tuple[Pick, ...], times: int) -> list[tuple[Pick, ...]]:
@@ -46,8 +55,9 @@ def has_admin(problem: Problem) -> bool:
 def without_admin(problem: Problem) -> Problem:
     """Leave out the requests with admin access.
 
-    Whatever copies fit one after the other fit so too: they take less, hold as much, and every constraint is about
-    fewer devices. The last of them fits as it is: what it takes is in no later one's way.
+    Whatever copies fit one after the other fit so too: they take less, hold as much, every constraint is about fewer
+    devices, and what is judged on complete sets is left out with them. The last of them fits as it is: what it takes is
+    in no later one's way.
     """
     demands = {demand.index: place for place, demand in enumerate(_ordinary(problem))}
     covering = [number for number, one in enumerate(problem.constraints) if one.tokens.keys() & demands.keys()]
@@ -64,6 +74,7 @@ def without_admin(problem: Problem) -> Problem:
             for demand in _ordinary(problem)
         ),
         constraints=tuple(_covering(problem.constraints[number], demands) for number in covering),
+        relations=tuple(one.renumbered(0, demands) for one in problem.relations if one.demands <= demands.keys()),
     )
 
 
@@ -143,3 +154,6 @@ class _Shift:
             tokens={demand + self.demands: tokens for demand, tokens in constraint.tokens.items()},
             errors={demand + self.demands: errors for demand, errors in constraint.errors.items()},
         )
+
+    def relation(self, relation: Relation) -> Relation:
+        return relation.renumbered(self.claims, {demand: demand + self.demands for demand in relation.demands})

@@ -92,7 +92,8 @@ def test_requests_with_admin_access_are_left_out_with_their_part_of_constraints(
     alone, _ = compiled(
         MEMBERS, claim(want("r"), want("s"), constraints=[match("d.x/rail"), distinct("d.x/kind", "r")])
     )
-    assert left == alone
+    renumbered = tuple(replace(one, position=one.position - 1) for one in left.constraints)
+    assert replace(left, constraints=renumbered) == alone
     assert Search(left, in_use).run() is not None
 
 
