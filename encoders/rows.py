@@ -90,6 +90,15 @@ class Rows:
             if lower > low:
                 self._at_most_in_digits(variables, [-coefficient for coefficient in coefficients], -lower, guard)
 
+    def clause(self, literals: Iterable[int]) -> None:
+        """Post that any of the literals is true; ``~variable`` is the negated one. None of them: never."""
+        self._proto.constraints.add().bool_or.literals.extend(literals)
+
+    def extent(self, terms: Sequence[Term]) -> tuple[int, int]:
+        """Return the least and the greatest sum that the bounds of the variables allow."""
+        variables, coefficients = zip(*terms, strict=True) if terms else ((), ())
+        return self._extent(variables, coefficients)
+
     def _post(
         self, variables: Sequence[int], coefficients: Sequence[int], lower: int, upper: int, guard: int | None
     ) -> None:
