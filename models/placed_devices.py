@@ -6,10 +6,10 @@ plays no part here: it is in place as well, and shapes avoid it (TOPO-4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from .attribute_values import Scalar
 from .identity import DeviceId
@@ -22,8 +22,16 @@ Cell = tuple[int, ...]
 """A place on a Ring, Line, Grid or Torus: one number an axis, from 0."""
 
 
+Key = TypeVar("Key", bound=Hashable)
+"""What a device is known by: its id, or a number."""
+
+
 class TopologyError(ValueError):
-    """Devices contradict their topology; one line that names them."""
+    """Devices contradict their topology; one line that names them. ``device`` is the last of them."""
+
+    def __init__(self, text: str, device: Hashable = None) -> None:
+        super().__init__(text)
+        self.device = device
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,7 @@ class Axis:
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedDevices:
+class Places(Generic[Key]):
     """Where devices stand, each of one of three sorts of shape; devices without coordinates are ``unplaced`` only.
 
     - Ring, Line, Grid, Torus: ``axes``, and by device its cell in ``cells``.
@@ -55,16 +63,16 @@ class PlacedDevices:
 
     topology: str
     shape: TopologyShape
-    devices: tuple[DeviceId, ...] = ()
+    devices: tuple[Key, ...] = ()
     """All that have a place, in the order given."""
-    unplaced: tuple[DeviceId, ...] = ()
+    unplaced: tuple[Key, ...] = ()
     """Devices of the topology without coordinates: never part of a shape (TOPO-3)."""
     axes: tuple[Axis, ...] = ()
-    cells: Mapping[DeviceId, Cell] = field(default_factory=dict)
+    cells: Mapping[Key, Cell] = field(default_factory=dict)
     levels: tuple[str, ...] = ()
-    paths: Mapping[DeviceId, tuple[Scalar, ...]] = field(default_factory=dict)
-    ids: Mapping[DeviceId, Scalar] = field(default_factory=dict)
-    peers: Mapping[DeviceId, tuple[Scalar, ...]] = field(default_factory=dict)
+    paths: Mapping[Key, tuple[Scalar, ...]] = field(default_factory=dict)
+    ids: Mapping[Key, Scalar] = field(default_factory=dict)
+    peers: Mapping[Key, tuple[Scalar, ...]] = field(default_factory=dict)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -76,15 +84,15 @@ class PlacedDevices:
         """Which axes wrap."""
         return tuple(axis.periodic for axis in self.axes)
 
-    def __contains__(self, device: DeviceId) -> bool:
+    def __contains__(self, device: Key) -> bool:
         return device in self._places
 
     @cached_property
-    def _places(self) -> frozenset[DeviceId]:
+    def _places(self) -> frozenset[Key]:
         return frozenset(self.devices)
 
     @cached_property
-    def at(self) -> Mapping[Cell, DeviceId]:
+    def at(self) -> Mapping[Cell, Key]:
         """The device in each cell of a lattice; what is missing is a hole."""
         return {cell: device for device, cell in self.cells.items()}
 
@@ -105,35 +113,35 @@ class PlacedDevices:
             raise TopologyError(f"DeviceTopology {self.topology}: no one level {name!r}, there are: {known}")
         return found[0]
 
-    def groups(self, level: int) -> Mapping[tuple[Scalar, ...], tuple[DeviceId, ...]]:
+    def groups(self, level: int) -> Mapping[tuple[Scalar, ...], tuple[Key, ...]]:
         """The devices under each tree node of a level: nodes are known by their path from the root."""
-        found: dict[tuple[Scalar, ...], list[DeviceId]] = {}
+        found: dict[tuple[Scalar, ...], list[Key]] = {}
         for device, path in self.paths.items():
             found.setdefault(path[: level + 1], []).append(device)
         return {path: tuple(members) for path, members in found.items()}
 
     @cached_property
-    def neighbours(self) -> Mapping[DeviceId, tuple[DeviceId, ...]]:
+    def neighbours(self) -> Mapping[Key, tuple[Key, ...]]:
         """By device those next to it: one step along an axis, linked, or under the same lowest tree node."""
         return _NEIGHBOURS[self.shape](self)
 
     @cached_property
-    def links(self) -> tuple[tuple[DeviceId, DeviceId], ...]:
+    def links(self) -> tuple[tuple[Key, Key], ...]:
         """Each pair of neighbours once, in the order of the devices."""
         order = {device: number for number, device in enumerate(self.devices)}
         pairs = ((one, other) for one in self.devices for other in self.neighbours[one])
         return tuple((one, other) for one, other in pairs if order[one] < order[other])
 
-    def graph(self) -> networkx.Graph[DeviceId]:
+    def graph(self) -> networkx.Graph[Key]:
         """The graph: a node for each placed device, an edge for each pair of neighbours. Made at each call."""
         import networkx
 
-        graph: networkx.Graph[DeviceId] = networkx.Graph(name=self.topology)
+        graph: networkx.Graph[Key] = networkx.Graph(name=self.topology)
         graph.add_nodes_from(self.devices)
         graph.add_edges_from(self.links)
         return graph
 
-    def distances(self, start: DeviceId) -> Mapping[DeviceId, int]:
+    def distances(self, start: Key) -> Mapping[Key, int]:
         """Distance from a device to all that it is connected with, itself included.
 
         Steps from neighbour to neighbour, over devices that are in use as well. In a Tree the number of levels to
@@ -149,13 +157,13 @@ class PlacedDevices:
             edge = list(beside)
         return found
 
-    def _climb(self, one: DeviceId, other: DeviceId) -> int:
+    def _climb(self, one: Key, other: Key) -> int:
         if one == other:
             return 0
         pairs = zip(self.paths[one], self.paths[other], strict=True)
         return 1 + next((len(self.levels) - depth for depth, (a, b) in enumerate(pairs) if a != b), 0)
 
-    def only(self, devices: Iterable[DeviceId]) -> PlacedDevices:
+    def only(self, devices: Iterable[Key]) -> Places[Key]:
         """The same places with these devices alone; all others become holes."""
         kept = frozenset(devices)
         return replace(
@@ -168,14 +176,15 @@ class PlacedDevices:
         )
 
 
-_Neighbours = Mapping[DeviceId, tuple[DeviceId, ...]]
+PlacedDevices: TypeAlias = Places[DeviceId]
+"""Devices of a cluster in their places."""
 
 
-def _in_lattice(places: PlacedDevices) -> _Neighbours:
+def _in_lattice(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
     return {device: tuple(_beside(places, cell)) for device, cell in places.cells.items()}
 
 
-def _beside(places: PlacedDevices, cell: Cell) -> Iterable[DeviceId]:
+def _beside(places: Places[Key], cell: Cell) -> Iterable[Key]:
     for number, axis in enumerate(places.axes):
         for place in axis.neighbours(cell[number]):
             other = places.at.get((*cell[:number], place, *cell[number + 1 :]))
@@ -183,17 +192,17 @@ def _beside(places: PlacedDevices, cell: Cell) -> Iterable[DeviceId]:
                 yield other
 
 
-def _in_tree(places: PlacedDevices) -> _Neighbours:
+def _in_tree(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
     siblings = places.groups(len(places.levels) - 1)
     return {
         device: tuple(other for other in siblings[path] if other != device) for device, path in places.paths.items()
     }
 
 
-def _linked(places: PlacedDevices) -> _Neighbours:
+def _linked(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
     """A link that one of two devices names is a link of both; ids of nobody lead nowhere."""
     by_id = {id_: device for device, id_ in places.ids.items()}
-    found: dict[DeviceId, set[DeviceId]] = {device: set() for device in places.devices}
+    found: dict[Key, set[Key]] = {device: set() for device in places.devices}
     for device in places.devices:
         for peer in places.peers.get(device, ()):
             other = by_id.get(peer, device)
@@ -206,7 +215,7 @@ def _linked(places: PlacedDevices) -> _Neighbours:
     }
 
 
-_NEIGHBOURS: dict[TopologyShape, Callable[[PlacedDevices], _Neighbours]] = {
+_NEIGHBOURS: dict[TopologyShape, Callable[[Places[Any]], Mapping[Any, tuple[Any, ...]]]] = {
     "Ring": _in_lattice,
     "Line": _in_lattice,
     "Grid": _in_lattice,
