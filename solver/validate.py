@@ -13,13 +13,14 @@ from ..cel.types import DEVICE
 from ..models.collector import young_only
 from ..models.gates import FeatureGates
 from ..models.manifests import InputSource, Manifest, read_manifests
-from ..models.problems import InputProblem
+from ..models.problems import InputProblem, has_errors
 from ..models.validation import Purpose, expressions
 from ..models.validation.findings import byte_length, quote
 from ..models.validation.inputs import validate_manifests
 from ..models.validation.references import input_problem
 from ..models.validation.selectors import EXPRESSION_MAX
 from ..problem.derived import check_type
+from .topology_problems import misplaced
 
 
 def validate(
@@ -45,6 +46,8 @@ def problems_of(
     found = validate_manifests(manifests, gates, skip_validation)
     if not skip_validation:
         found.extend(_expression_problems(manifests))
+    if not has_errors(found):
+        found.extend(misplaced(manifests, gates))
     return found
 
 

@@ -164,8 +164,15 @@ def _pod_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
                 yield _warning(manifest, path, f"{kind} {namespace}/{name} is not in the input")
 
 
+def _topology_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    name = _object(manifest).spec.device_class_name
+    if name and not known.has("DeviceClass", "", name):
+        yield _warning(manifest, ("spec", "deviceClassName"), f"device class {quote(name)} is not in the input")
+
+
 _CHECKS: dict[str, Callable[[Manifest, _Known], Iterator[CrossProblem]]] = {
     "ResourceClaim": _claim_problems,
     "ResourceClaimTemplate": _template_problems,
     "Pod": _pod_problems,
+    "DeviceTopology": _topology_problems,
 }

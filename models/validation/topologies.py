@@ -12,7 +12,7 @@ from .checked_names import check_driver, check_fully_qualified, check_subdomain
 from .findings import STRUCTURE, Findings, Path
 from .metadata import check_metadata
 
-AXES_MAX = 8
+AXES_MAX = 6
 
 _SPEC: Path = ("spec",)
 _COORDINATES: Path = (*_SPEC, "coordinates")

@@ -1,0 +1,112 @@
+"""The question ``topology``: where devices stand, what is free, and the largest shape that still fits (TOPO-6)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..models.cluster import Cluster
+from ..models.free_shapes import FreeShape, largest_by_level, largest_free
+from ..models.gates import FeatureGates
+from ..models.identity import DeviceId
+from ..models.placed_devices import PlacedDevices
+from ..models.topologies import DeviceTopology
+from ..models.topology_graphs import placed
+from ..models.topology_scopes import TopologyInstance, instances_of
+from ..problem.topology_members import membership
+from .allocate import gates_of
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSurvey:
+    """One instance of a topology: ``used`` are devices that claims hold (TOPO-4), ``chosen`` those to be shown so.
+
+    ``largest`` is the largest free shape without regard to what is chosen, ``left`` the one beside it; ``levels`` and
+    ``levels_left`` are the same by level of a Tree.
+    """
+
+    instance: TopologyInstance
+    places: PlacedDevices
+    used: frozenset[DeviceId]
+    chosen: frozenset[DeviceId]
+    largest: FreeShape
+    left: FreeShape
+    levels: tuple[FreeShape, ...]
+    levels_left: tuple[FreeShape, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopologySurvey:
+    """A topology and its instances that hold devices."""
+
+    topology: DeviceTopology
+    instances: tuple[InstanceSurvey, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyOutcome:
+    """All topologies that were asked for, by name."""
+
+    surveys: tuple[TopologySurvey, ...]
+    gates: FeatureGates
+
+
+def topology(
+    cluster: Cluster,
+    *,
+    names: Sequence[str] = (),
+    node: str | None = None,
+    chosen: Collection[DeviceId] = (),
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+) -> TopologyOutcome:
+    """Put the devices of each topology in their places.
+
+    Parameters
+    ----------
+    cluster
+        What there is.
+    names
+        Only these topologies.
+    node
+        Only what this node reaches devices of.
+    chosen
+        Devices to set apart, e.g. those of an allocation that is not in the cluster yet.
+    feature_gates
+        A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown gate or name, or devices that contradict their topology (TOPO-3).
+
+    """
+    gates = gates_of(feature_gates)
+    for name in names:
+        if name not in cluster.topologies:
+            raise ValueError(f"DeviceTopology {name} not found")
+    asked = [one for name, one in cluster.topologies.items() if not names or name in names]
+    there = frozenset(chosen)
+    surveys = (TopologySurvey(one, tuple(_surveyed(one, cluster, gates, node, there))) for one in asked)
+    return TopologyOutcome(tuple(surveys), gates)
+
+
+def _surveyed(
+    topology: DeviceTopology, cluster: Cluster, gates: FeatureGates, node: str | None, chosen: frozenset[DeviceId]
+) -> Iterator[InstanceSurvey]:
+    usage = cluster.usage(gates)
+    belongs = membership(topology, cluster.classes)
+    for instance in instances_of(topology, cluster, gates, belongs, node):
+        places = placed(topology, instance.devices, instance.where)
+        used = frozenset(device for device in places.devices if usage.in_use(device))
+        yield _survey(instance, places, used, chosen.intersection(places.devices) - used)
+
+
+def _survey(
+    instance: TopologyInstance, places: PlacedDevices, used: frozenset[DeviceId], chosen: frozenset[DeviceId]
+) -> InstanceSurvey:
+    free = frozenset(places.devices) - used
+    largest, levels = largest_free(places, free), largest_by_level(places, free)
+    if not chosen:
+        return InstanceSurvey(instance, places, used, chosen, largest, largest, levels, levels)
+    left, levels_left = largest_free(places, free - chosen), largest_by_level(places, free - chosen)
+    return InstanceSurvey(instance, places, used, chosen, largest, left, levels, levels_left)
