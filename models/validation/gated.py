@@ -7,6 +7,7 @@ from typing import Any
 from ..base import Model, api_name
 from ..claims import DeviceClaim, ResourceClaim, ResourceClaimTemplate
 from ..gates import FeatureGates
+from ..semantics import SPELLINGS
 from ..slices import ResourceSlice
 from .attributes import has_list
 from .findings import Findings, Path, render
@@ -35,8 +36,10 @@ _WISH = {
 }
 _EXACT = {**_WISH, "admin_access": "DRAAdminAccess"}
 _LIST_ATTRIBUTES = "DRAListTypeAttributes"
+_CONSTRAINT = {"cel": "DRACELDeviceConstraint", **dict.fromkeys(SPELLINGS, _LIST_ATTRIBUTES)}
 
-_WATCHED = frozenset({*_SLICE.values(), *_DEVICE.values(), *_REQUEST.values(), *_EXACT.values(), _LIST_ATTRIBUTES})
+_TABLES = (_SLICE, _DEVICE, _REQUEST, _EXACT, _CONSTRAINT)
+_WATCHED = frozenset(gate for table in _TABLES for gate in table.values())
 
 # Where a gated field is used, and the gate.
 _Use = tuple[Path, str]
@@ -66,6 +69,8 @@ def _claim_uses(path: Path, claim: DeviceClaim) -> Iterator[_Use]:
             yield from _uses((*where, "exactly"), request.exactly, _EXACT)
         for position, alternative in enumerate(request.first_available or ()):
             yield from _uses((*where, "firstAvailable", position), alternative, _WISH)
+    for index, constraint in enumerate(claim.constraints or ()):
+        yield from _uses((*path, "constraints", index), constraint, _CONSTRAINT)
 
 
 def _of_claim(claim: ResourceClaim) -> Iterator[_Use]:

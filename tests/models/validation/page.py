@@ -5,7 +5,15 @@ from pathlib import Path
 
 from drasat.models.gates import FeatureGates
 
-from . import test_allocations, test_claims, test_devices, test_other_kinds, test_policies, test_slices
+from . import (
+    test_allocations,
+    test_claims,
+    test_constraints,
+    test_devices,
+    test_other_kinds,
+    test_policies,
+    test_slices,
+)
 from .cases import ALLOCATED, COUNTERS, problems
 
 PAGE = Path(__file__).parents[3] / "docs" / "validation.md"
@@ -47,6 +55,8 @@ SECTIONS = [
             test_claims.WISHES,
             test_claims.TOLERATIONS,
             test_claims.CONSTRAINTS,
+            test_constraints.EXPRESSIONS,
+            test_constraints.SEMANTICS,
             test_claims.DERIVED,
             test_claims.CONFIGS,
         ],

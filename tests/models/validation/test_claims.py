@@ -182,7 +182,7 @@ CONSTRAINTS = [
     row(
         "CLM-2 neither",
         {CONSTRAINT: {}},
-        "spec.devices.constraints[0]: Required value: exactly one of `matchAttribute` or `distinctAttribute`",
+        "spec.devices.constraints[0]: Required value: exactly one of `matchAttribute`, `distinctAttribute` or `cel` is",
     ),
     row(
         "CLM-2 both",

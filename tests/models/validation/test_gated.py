@@ -34,6 +34,7 @@ SLICES = [
 ]
 ONE = "spec devices requests 0 exactly"
 AT = "spec.devices.requests[0].exactly"
+AT_ENTRY = "spec.devices.constraints[0]"
 DERIVED = [{"name": "gpu.example.com/model", "expression": "1"}]
 CLAIMS = [
     ("DRAPrioritizedList", {}, "spec.devices.requests[1].firstAvailable"),
@@ -41,6 +42,15 @@ CLAIMS = [
     ("DRAConsumableCapacity", {f"{ONE} capacity": {}}, f"{AT}.capacity"),
     ("DRADeviceTaints", {f"{ONE} tolerations": [{"operator": "Exists"}]}, f"{AT}.tolerations"),
     ("DRADerivedAttributes", {f"{ONE} derivedAttributes": DERIVED}, f"{AT}.derivedAttributes"),
+    (
+        "DRACELDeviceConstraint",
+        {"spec devices constraints 0": {"cel": {"expression": "true"}}},
+        "spec.devices.constraints[0].cel",
+    ),
+    *(
+        ("DRAListTypeAttributes", {f"spec devices constraints 0 {field}": {"mode": "Identical"}}, f"{AT_ENTRY}.{field}")
+        for field in ("matchSemantics", "semantics")
+    ),
 ]
 
 
