@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from .collector import young_only
+from .constraint_groups import ConstraintGroup
 from .core import Namespace, Node, Pod
 from .gates import FeatureGates
 from .identity import ObjectKey, key_of
@@ -39,6 +40,7 @@ _API_VERSIONS: dict[type[ApiObject], str] = {
     Pod: _CORE_API,
     Namespace: _CORE_API,
     DeviceTopology: OWN_API,
+    ConstraintGroup: OWN_API,
 }
 
 
@@ -87,6 +89,7 @@ class Cluster:
     namespaces: Mapping[str, Namespace] = field(default_factory=dict)
     taint_rules: tuple[DeviceTaintRule, ...] = ()
     topologies: Mapping[str, DeviceTopology] = field(default_factory=dict)
+    constraint_groups: Mapping[ObjectKey, ConstraintGroup] = field(default_factory=dict)
     # What was read, in that order; ``manifests`` is what remains of it.
     read: tuple[Manifest, ...] = ()
     _indexes: _Indexes = field(default_factory=_Indexes)
@@ -110,6 +113,7 @@ class Cluster:
             namespaces=kinds.sorted("Namespace", _name),
             taint_rules=tuple(kinds.sorted("DeviceTaintRule", _name).values()),
             topologies=kinds.sorted("DeviceTopology", _name),
+            constraint_groups=kinds.sorted("ConstraintGroup", key_of),
             read=read,
         )
 
@@ -256,6 +260,7 @@ class Cluster:
             "pods": len(self.pods),
             "taint rules": len(self.taint_rules),
             "topologies": len(self.topologies),
+            "constraint groups": len(self.constraint_groups),
         }
 
 

@@ -15,13 +15,14 @@ from .claims import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
+from .constraint_groups import ConstraintGroup
 from .core import Pod
 from .kinds import ApiObject
 from .taints import DeviceToleration
 
 T = TypeVar("T")
 Exact = TypeVar("Exact", ExactDeviceRequest, DeviceSubRequest)
-Namespaced = TypeVar("Namespaced", ResourceClaim, ResourceClaimTemplate, Pod)
+Namespaced = TypeVar("Namespaced", ResourceClaim, ResourceClaimTemplate, Pod, ConstraintGroup)
 
 _FLAT_VERSIONS = frozenset({"v1beta1", "v1alpha3"})
 
@@ -57,6 +58,10 @@ def _template(template: ResourceClaimTemplate, flat: bool) -> ResourceClaimTempl
 
 def _pod(pod: Pod, _flat: bool) -> Pod:
     return _in_namespace(pod)
+
+
+def _group(group: ConstraintGroup, _flat: bool) -> ConstraintGroup:
+    return _in_namespace(group)
 
 
 def _in_namespace(read: Namespaced) -> Namespaced:
@@ -101,4 +106,5 @@ _FILLERS: dict[type, Callable[[Any, bool], Any]] = {
     ResourceClaim: _claim,
     ResourceClaimTemplate: _template,
     Pod: _pod,
+    ConstraintGroup: _group,
 }

@@ -5,6 +5,7 @@ from typing import Any
 
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .core import Pod
+from .entries import ANNOTATION
 from .identity import ObjectKey, key_of
 from .meta import ObjectMeta, OwnerReference
 from .rendering import as_mapping
@@ -29,6 +30,7 @@ def claim_name(pod: str, entry: str, taken: Collection[str] = ()) -> str:
 def generate(template: ResourceClaimTemplate, pod: Pod, entry: str, name: str) -> ResourceClaim:
     """The claim of a pod's entry: the template's spec, labels and annotations, owned by the pod.
 
+    Of the template's own annotations only that of our entries counts for the claim: people put it there too.
     The owner reference needs the pod's uid; for a pod that is not in a cluster yet there is none.
     """
     copied = template.spec.metadata or ObjectMeta()
@@ -36,10 +38,15 @@ def generate(template: ResourceClaimTemplate, pod: Pod, entry: str, name: str) -
         name=name,
         namespace=key_of(pod.metadata)[0],
         labels=copied.labels,
-        annotations={**(copied.annotations or {}), POD_CLAIM_ANNOTATION: entry},
+        annotations={**_own_entries(template), **(copied.annotations or {}), POD_CLAIM_ANNOTATION: entry},
         owner_references=_owner(pod),
     )
     return ResourceClaim(metadata=metadata, spec=template.spec.spec)
+
+
+def _own_entries(template: ResourceClaimTemplate) -> dict[str, str]:
+    text = (template.metadata.annotations or {}).get(ANNOTATION)
+    return {} if text is None else {ANNOTATION: text}
 
 
 def _owner(pod: Pod) -> tuple[OwnerReference, ...] | None:

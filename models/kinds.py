@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
+from .constraint_groups import ConstraintGroup
 from .core import Namespace, Node, Pod
 from .slices import ResourceSlice
 from .taints import DeviceTaintRule
@@ -21,6 +22,7 @@ ApiObject = (
     | Pod
     | Namespace
     | DeviceTopology
+    | ConstraintGroup
 )
 
 
@@ -48,6 +50,7 @@ KINDS: dict[str, Kind] = {
     "Pod": Kind(Pod, group="", versions=("v1",), namespaced=True),
     "Namespace": Kind(Namespace, group="", versions=("v1",)),
     "DeviceTopology": Kind(DeviceTopology, group=OWN_GROUP, versions=("v1alpha1",)),
+    "ConstraintGroup": Kind(ConstraintGroup, group=OWN_GROUP, versions=("v1alpha1",), namespaced=True),
 }
 
 

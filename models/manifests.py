@@ -12,6 +12,7 @@ from .defaults import with_defaults
 from .documents import read_documents
 from .generated_names import GeneratedNames
 from .kinds import KINDS, ApiObject, Kind, group_of
+from .own_language import own_problems
 from .plain import plain_data
 from .problems import InputProblem, Source
 from .sharing import SharedValues
@@ -144,6 +145,8 @@ class _Reader:
         except ConversionError as error:
             self._refuse(source, error.field, str(error), kind, _name(mapping))
             return
+        if read is not None and (own := [*own_problems(read, mapping)]):
+            read, found = None, own
         for field, message in found:
             self._refuse(source, field, message, kind, _name(mapping))
         if isinstance(read, ResourceSlice):

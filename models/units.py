@@ -65,12 +65,16 @@ def units(
     """
     requirements = parse_label_selector(selector)
     wanted = None if claims is None else [_claim_key(text, namespace) for text in claims]
-    there = cluster.kept("units", lambda: tuple(_all_units(cluster)))
-    asked = [unit for unit in there if _is_asked(unit, namespace, requirements)]
+    asked = [unit for unit in all_units(cluster) if _is_asked(unit, namespace, requirements)]
     if wanted is None:
         return tuple(asked)
     _check_wanted(wanted, asked, cluster)
     return tuple(unit for unit in asked if any(ref.key in wanted for ref in unit.claims))
+
+
+def all_units(cluster: "Cluster") -> tuple[Unit, ...]:
+    """Pods that are to run, with all their claims, and loose claims without an allocation, in the order read."""
+    return cluster.kept("units", lambda: tuple(_all_units(cluster)))
 
 
 def left_over(cluster: "Cluster", namespace: str | None = None) -> tuple[ObjectKey, ...]:

@@ -23,18 +23,18 @@ _MERGE = "<<"
 _UNFINISHED = object()
 
 
-def yaml_documents(data: bytes) -> Iterator[Any]:
+def yaml_documents(data: bytes, max_aliased: int = MAX_ALIASED) -> Iterator[Any]:
     """Yield the value of each document, or ``Unreadable``; reading goes on at the next ``---``.
 
     Refused are duplicate keys, deep nesting, unknown tags, aliases that grow beyond
-    ``MAX_ALIASED`` characters or hold themselves, and files above ``MAX_YAML_BYTES``.
+    ``max_aliased`` characters or hold themselves, and files above ``MAX_YAML_BYTES``.
     """
     if len(data) > MAX_YAML_BYTES:
         yield unreadable(f"more than {MAX_YAML_BYTES >> 20} MiB of YAML; write it as JSON")
         return
     start: int | None = 0
     for _ in range(_MAX_BAD_DOCUMENTS):
-        builder = _Builder(data[start:], data.count(b"\n", 0, start))
+        builder = _Builder(data[start:], data.count(b"\n", 0, start), max_aliased)
         try:
             yield from builder.documents()
         except _Refused as error:
@@ -63,9 +63,10 @@ class _Refused(Exception):
 class _Builder:
     """Builds values from events. A file is read by one builder, or by several if it holds errors."""
 
-    def __init__(self, text: bytes, first_line: int) -> None:
+    def __init__(self, text: bytes, first_line: int, max_aliased: int) -> None:
         self._text = text
         self._first_line = first_line
+        self._max_aliased = max_aliased
         self._next_event = CParser(text).get_event
         self._builders: dict[type, Callable[[Any], Any]] = {
             _Scalar: self._scalar,
@@ -143,7 +144,7 @@ class _Builder:
             reason = "holds itself" if known else "is not defined"
             raise self._refused(f"anchor {event.anchor} {reason}", event.start_mark)
         self._aliased += self._weights[event.anchor]
-        if self._aliased > MAX_ALIASED:
+        if self._aliased > self._max_aliased:
             raise self._refused("aliases repeat too much", event.start_mark)
         return value
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..gates import FeatureGates
 from .claims import check_claim, check_template
 from .classes import check_class
+from .constraint_groups import check_group
 from .core import check_namespace, check_node, check_pod
 from .expressions import Expression, Purpose, expressions
 from .findings import LIMIT, STRUCTURE, Category, FieldProblem, Findings
@@ -39,6 +40,7 @@ _CHECKS: dict[str, Callable[[Findings, Any], None]] = {
     "Pod": check_pod,
     "Namespace": check_namespace,
     "DeviceTopology": check_topology,
+    "ConstraintGroup": check_group,
 }
 
 

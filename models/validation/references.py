@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..claims import DeviceClaim, ResourceClaim
+from ..constraint_groups import ConstraintGroup
 from ..core import Pod
 from ..identity import DEFAULT_NAMESPACE, DeviceId
 from ..kinds import KINDS
@@ -170,7 +171,26 @@ def _topology_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProbl
         yield _warning(manifest, ("spec", "deviceClassName"), f"device class {quote(name)} is not in the input")
 
 
+def _group_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    """Report claims and pods that a ConstraintGroup names; claims that pods get from templates have names too."""
+    group: ConstraintGroup = _object(manifest)
+    namespace = identify(manifest)[1]
+    pods = [name for kind, place, name in known.objects if kind == "Pod" and place == namespace]
+    for index, claim in enumerate(group.spec.claims or ()):
+        made = any(claim.name.startswith(f"{pod}-") for pod in pods)
+        if claim.name and not made and not known.has("ResourceClaim", namespace, claim.name):
+            yield _missing(manifest, ("spec", "claims", index, "name"), f"ResourceClaim {namespace}/{claim.name}")
+    for index, pod in enumerate(group.spec.pods or ()):
+        if pod.name and pod.name not in pods:
+            yield _missing(manifest, ("spec", "pods", index, "name"), f"Pod {namespace}/{pod.name}")
+
+
+def _missing(manifest: Manifest, path: Path, what: str) -> CrossProblem:
+    return CrossProblem(input_problem(manifest, render(path), f"{what} is not in the input"), STRUCTURE)
+
+
 _CHECKS: dict[str, Callable[[Manifest, _Known], Iterator[CrossProblem]]] = {
+    "ConstraintGroup": _group_problems,
     "ResourceClaim": _claim_problems,
     "ResourceClaimTemplate": _template_problems,
     "Pod": _pod_problems,
