@@ -12,20 +12,22 @@ from ..claims import (
     ResourceClaimTemplate,
 )
 from .allocations import check_status
-from .checked_names import check_fully_qualified
 from .configs import check_configs
+from .constraints import check_subject
+from .entries import check_annotated, check_annotated_template
 from .findings import Findings, Path
 from .metadata import check_labels, check_metadata
+from .request_references import check_references, reference_names
 from .requests import check_requests
 
 CONSTRAINTS_MAX = 32
-REFERENCES_MAX = 32
 
 
 def check_claim(found: Findings, claim: ResourceClaim) -> None:
     """Check a ResourceClaim, with its status if it has one."""
     check_metadata(found, claim.metadata, namespaced=True)
     check_devices(found, ("spec", "devices"), claim.spec.devices)
+    check_annotated(found, ("metadata",), claim.metadata, claim.spec.devices)
     if claim.status is not None:
         check_status(found, ("status",), claim.status)
 
@@ -40,51 +42,23 @@ def check_template(found: Findings, template: ResourceClaimTemplate) -> None:
             if text:
                 found.forbidden((*path, field), "cannot be set for a claim template")
     check_devices(found, ("spec", "spec", "devices"), template.spec.spec.devices)
+    check_annotated_template(found, template)
 
 
 def check_devices(found: Findings, path: Path, claim: DeviceClaim) -> None:
     """``spec.devices`` of a claim."""
     requests = claim.requests or ()
     check_requests(found, (*path, "requests"), requests)
-    names = set(_reference_names(requests))
+    names = set(reference_names(requests))
     constraints = claim.constraints or ()
     found.at_most((*path, "constraints"), constraints, CONSTRAINTS_MAX)
     for index, constraint in enumerate(constraints):
-        _check_constraint(found, (*path, "constraints", index), constraint, names)
+        check_references(found, (*path, "constraints", index, "requests"), constraint.requests, names)
+        check_subject(found, (*path, "constraints", index), constraint)
     check_configs(found, (*path, "config"), claim.config)
     for index, entry in enumerate(claim.config or ()):
-        _check_references(found, (*path, "config", index, "requests"), entry.requests, names)
+        check_references(found, (*path, "config", index, "requests"), entry.requests, names)
     _check_derived_used(found, (*path, "requests"), requests, constraints)
-
-
-def _reference_names(requests: Iterable[DeviceRequest]) -> Iterator[str]:
-    for request in requests:
-        yield request.name
-        yield from (f"{request.name}/{alternative.name}" for alternative in request.first_available or ())
-
-
-def _check_references(found: Findings, path: Path, listed: tuple[str, ...] | None, names: set[str]) -> None:
-    if not listed:
-        return
-    found.at_most(path, listed, REFERENCES_MAX)
-    found.unique(path, listed)
-    detail = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-    for index, name in enumerate(listed):
-        if name not in names:
-            found.invalid((*path, index), name, detail)
-
-
-def _check_constraint(found: Findings, path: Path, constraint: DeviceConstraint, names: set[str]) -> None:
-    _check_references(found, (*path, "requests"), constraint.requests, names)
-    match, distinct = constraint.match_attribute, constraint.distinct_attribute
-    if match is None and distinct is None:
-        found.required(path, "exactly one of `matchAttribute` or `distinctAttribute` is required")
-    if match is not None:
-        check_fully_qualified(found, (*path, "matchAttribute"), match)
-    if distinct is not None:
-        check_fully_qualified(found, (*path, "distinctAttribute"), distinct)
-    if match is not None and distinct is not None:
-        found.warning((*path, "distinctAttribute"), "ignored: only `matchAttribute` is evaluated (CLM-2)")
 
 
 def _check_derived_used(
