@@ -6,7 +6,7 @@ plays no part here: it is in place as well, and shapes avoid it (TOPO-4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
@@ -107,11 +107,11 @@ class Places(Generic[Key]):
 
         Raises ``TopologyError`` if there is no such level, or several.
         """
-        found = [number for number, level in enumerate(self.levels) if name in (level, level.partition("/")[2])]
-        if len(found) != 1:
+        found = level_named(self.levels, name)
+        if found is None:
             known = ", ".join(self.levels) or "none"
             raise TopologyError(f"DeviceTopology {self.topology}: no one level {name!r}, there are: {known}")
-        return found[0]
+        return found
 
     def groups(self, level: int) -> Mapping[tuple[Scalar, ...], tuple[Key, ...]]:
         """The devices under each tree node of a level: nodes are known by their path from the root."""
@@ -174,6 +174,12 @@ class Places(Generic[Key]):
             paths={device: path for device, path in self.paths.items() if device in kept},
             ids={device: id_ for device, id_ in self.ids.items() if device in kept},
         )
+
+
+def level_named(levels: Sequence[str], name: str) -> int | None:
+    """The number of the one level of this name, its full name or its identifier alone; None if there is no such one."""
+    found = [number for number, level in enumerate(levels) if name in (level, level.partition("/")[2])]
+    return found[0] if len(found) == 1 else None
 
 
 PlacedDevices: TypeAlias = Places[DeviceId]

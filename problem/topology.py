@@ -1,0 +1,143 @@
+"""Shapes in a topology as conditions on complete sets of devices (TOPO-1 to TOPO-4).
+
+A shape is made of distinct devices of one instance of the topology: a shareable device that is taken several times
+counts once. What is in use is no candidate, so that shapes avoid it; an admin request alone may have it (DEV-15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations
+from math import prod
+
+from ..models.entries import TopologyAsk
+from ..models.placed_devices import Axis, Places
+from ..models.topologies import LATTICES
+from ..models.topology_asks import FIXED
+from .relations import Member
+
+Devices = AbstractSet[int]
+
+
+@dataclass(frozen=True)
+class TopologyCondition:
+    """A shape that is asked for, and where the devices of a Problem stand: one ``Places`` for each instance."""
+
+    ask: TopologyAsk
+    places: tuple[Places[int], ...]
+    ordered: bool = False
+
+    @cached_property
+    def homes(self) -> Mapping[int, int]:
+        """By device the number of its instance; those without coordinates have none (TOPO-3)."""
+        return {device: number for number, places in enumerate(self.places) for device in places.devices}
+
+    def sight(self, device: int) -> Hashable:
+        """Return the device itself; in a Tree the tree node that must be the same for all."""
+        home = self.homes.get(device)
+        if home is None:
+            return None
+        places = self.places[home]
+        if places.shape in LATTICES or places.shape == "Links":
+            return device
+        shared = self.shared_levels(places)
+        return device if shared is None else (home, places.paths[device][:shared])
+
+    def shared_levels(self, places: Places[int]) -> int | None:
+        """Tell how many levels of a Tree, from the root, devices must have in common; None: there may be one only."""
+        lowest = len(places.levels)
+        if self.ask.shape == "Subtree":
+            return places.level(self.ask.level) + 1
+        if self.ask.shape == "Connected" or self.ask.max_distance is None:
+            return lowest
+        climbed = self.ask.max_distance
+        return max(0, lowest + 1 - climbed) if climbed else None
+
+    def role(self, demand: int) -> Hashable:
+        """Return nothing: it does not matter which request a device is for."""
+        return None
+
+    def judge(self, members: Sequence[Member]) -> bool:
+        """Tell whether the devices make the shape."""
+        devices = frozenset(device for _, device in members)
+        homes = {self.homes.get(device) for device in devices}
+        home = homes.pop()
+        if homes or home is None:
+            return False
+        return _JUDGES[self.ask.shape](self, self.places[home], devices)
+
+    def renumbered(self, demands: Mapping[int, int]) -> TopologyCondition:
+        """Return itself: it is about devices, whoever takes them."""
+        return self
+
+    def near(self, device: int) -> Devices:
+        """Find the devices within the greatest distance of one, itself included."""
+        found = self._near.get(device)
+        if found is None:
+            distances = self.places[self.homes[device]].distances(device)
+            most = self.ask.max_distance
+            found = frozenset(other for other, steps in distances.items() if most is None or steps <= most)
+            self._near[device] = found
+        return found
+
+    @cached_property
+    def _near(self) -> dict[int, Devices]:
+        return {}
+
+
+def _is_segment(_condition: TopologyCondition, places: Places[int], devices: Devices) -> bool:
+    (axis,) = places.axes
+    return _is_range({places.cells[device][0] for device in devices}, axis)
+
+
+def _is_box(condition: TopologyCondition, places: Places[int], devices: Devices) -> bool:
+    """As many devices as the box has cells, and along each axis the range of one of its edges."""
+    ask = condition.ask
+    size = ask.size or ()
+    columns = [set(column) for column in zip(*(places.cells[device] for device in devices), strict=True)]
+    edges = tuple(map(len, columns))
+    if len(devices) != prod(edges) or not all(map(_is_range, columns, places.axes)):
+        return False
+    return edges == size if ask.orientation == FIXED else edges in set(permutations(size))
+
+
+def _is_range(positions: Collection[int], axis: Axis) -> bool:
+    """Tell whether positions follow each other, around the end of an axis that wraps: at most one has no next."""
+    last = [position for position in positions if _next(position, axis) not in positions]
+    return len(last) <= 1
+
+
+def _next(position: int, axis: Axis) -> int:
+    return (position + 1) % axis.size if axis.periodic else position + 1
+
+
+def _is_connected(_condition: TopologyCondition, places: Places[int], devices: Devices) -> bool:
+    start = min(devices)
+    reached, edge = {start}, [start]
+    while edge:
+        beside: set[int] = {other for device in edge for other in places.neighbours[device] if other in devices}
+        edge = list(beside - reached)
+        reached |= beside
+    return len(reached) == len(devices)
+
+
+def _is_compact(condition: TopologyCondition, _places: Places[int], devices: Devices) -> bool:
+    """Any devices are, where no distance is given: then they only ought to be near each other."""
+    return condition.ask.max_distance is None or all(devices <= condition.near(device) for device in devices)
+
+
+def _is_subtree(condition: TopologyCondition, places: Places[int], devices: Iterable[int]) -> bool:
+    level = places.level(condition.ask.level)
+    return len({places.paths[device][: level + 1] for device in devices}) == 1
+
+
+_JUDGES: dict[str, Callable[[TopologyCondition, Places[int], Devices], bool]] = {
+    "Segment": _is_segment,
+    "Box": _is_box,
+    "Connected": _is_connected,
+    "Compact": _is_compact,
+    "Subtree": _is_subtree,
+}

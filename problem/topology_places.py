@@ -1,0 +1,86 @@
+"""Where the devices of a shape stand, in each instance of a DeviceTopology (TOPO-1, TOPO-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ..models.claims import DeviceClass, DeviceSelector
+from ..models.placed_devices import Places
+from ..models.slices import Device
+from ..models.topologies import DeviceTopology
+from ..models.topology_graphs import placed
+from .profiles import Profile
+from .selectors import MATCH, Expressions, judge
+from .shapes import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    """A device of a shape, known by its number."""
+
+    id: int
+    driver: str
+    device: Device
+
+
+class TopologyPlaces:
+    """Places of the topologies of a cluster, each found once for all questions about a shape."""
+
+    def __init__(
+        self,
+        topologies: Mapping[str, DeviceTopology],
+        classes: Mapping[str, DeviceClass],
+        expressions: Expressions,
+    ) -> None:
+        self.topologies = topologies
+        self._classes = classes
+        self._expressions = expressions
+        self._found: dict[tuple[str, int], tuple[Places[int], ...]] = {}
+
+    def of(self, topology: DeviceTopology, shape: Shape) -> tuple[Places[int], ...]:
+        """Find the places in each instance. Raises ``TopologyError`` whose ``device`` is a number (TOPO-3)."""
+        key = topology.metadata.name, shape.index
+        found = self._found.get(key)
+        if found is None:
+            instances = self._instances(topology, shape)
+            found = self._found[key] = tuple(placed(topology, members) for members in instances if members)
+        return found
+
+    def selectors(self, topology: DeviceTopology) -> tuple[DeviceSelector, ...]:
+        """List the selectors of the class whose devices a topology places, if it names one."""
+        known = self._classes.get(topology.spec.device_class_name or "")
+        return tuple((known.spec.selectors if known else None) or ())
+
+    def _instances(self, topology: DeviceTopology, shape: Shape) -> list[list[_Numbered]]:
+        members = list(self._members(topology, shape))
+        if topology.spec.scope != "Pool":
+            return [members]
+        by_pool: list[list[_Numbered]] = [[] for _ in shape.pools]
+        pool_of = [number for number, pool in enumerate(shape.pools) for _ in pool.profiles]
+        for member in members:
+            by_pool[pool_of[member.id]].append(member)
+        return by_pool
+
+    def _members(self, topology: DeviceTopology, shape: Shape) -> Iterator[_Numbered]:
+        belonging: dict[Profile, bool] = {}
+        for number, (profile, reachable) in enumerate(zip(shape.profiles, shape.reachable, strict=True)):
+            if profile not in belonging:
+                belonging[profile] = self._belongs(topology, profile)
+            if reachable and belonging[profile]:
+                yield _Numbered(number, profile.driver, profile.device)
+
+    def _belongs(self, topology: DeviceTopology, profile: Profile) -> bool:
+        """Tell whether a device is of the topology; one on which the class's selectors fail is not."""
+        spec = topology.spec
+        if spec.device_class_name is None:
+            return profile.driver == spec.driver
+        if spec.device_class_name not in self._classes:
+            return False
+        return judge(self.selectors(topology), (), profile, self._expressions) == MATCH
+
+
+def coordinate_names(topology: DeviceTopology) -> Iterable[str]:
+    """List the attributes that say where a device stands."""
+    spec = topology.spec
+    return filter(None, (*(spec.coordinates or ()), *((spec.links.id, spec.links.peers) if spec.links else ())))
