@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TypeAlias
 
 from .syntax import Has, Ident, Index, Literal, Node, Postfix, Select, Step
@@ -25,7 +26,12 @@ def projection(tree: Node, variable: str = "device") -> frozenset[Path]:
         else:
             found.add(path[:_LONGEST])
             pending.extend(_keys(node))
-    return frozenset(path for path in found if not any(path[:length] in found for length in range(len(path))))
+    return outermost(found)
+
+
+def outermost(paths: Collection[Path]) -> frozenset[Path]:
+    """The paths but those that begin with another."""
+    return frozenset(path for path in paths if not any(path[:length] in paths for length in range(len(path))))
 
 
 def _path(node: Node, variable: str) -> Path | None:

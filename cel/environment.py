@@ -11,7 +11,7 @@ from .checker import Checked, check
 from .declarations import OBJECTS, Declarations, by_name
 from .errors import CelCompileError
 from .estimate import estimate
-from .estimate_sizes import Path, SizeOf, device_sizes
+from .estimate_sizes import Path, SizeOf, device_set_sizes, device_sizes
 from .libraries import Offered, all_functions
 from .library import Function, Range
 from .operators import OPERATORS
@@ -22,6 +22,9 @@ from .validators import validate
 
 # In the order of cel-go: where the type of an operand is still open, the first overload that fits decides it.
 _OPERATORS = [Function(one.name, tuple(sorted(one.overloads, key=lambda overload: overload.id))) for one in OPERATORS]
+_INCLUDES = frozenset({"include", "includes"})
+MOST_DEVICES = 32
+"""How many devices estimates take ``devices`` to hold (CELC-6): an allocation has no more results."""
 TOO_COSTLY = "too complex, exceeds cost limit"
 """What the API server says of new expressions that may cost more than ``COST_LIMIT`` (CLM-6)."""
 
@@ -81,9 +84,18 @@ def dra_environment(
     fields["attributes"] = types.map_of(types.STRING, types.map_of(types.STRING, value))
     if not allow_multiple_allocations:
         del fields["allowMultipleAllocations"]
-    functions = Offered(by_name(_OPERATORS), without=frozenset() if includes else frozenset({"includes"}))
+    functions = Offered(by_name(_OPERATORS), without=frozenset() if includes else _INCLUDES)
     declarations = Declarations.of(functions, {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
     return Environment(declarations, device_sizes, frozenset({BOOL, value}))
+
+
+@lru_cache
+def device_set_environment() -> Environment:
+    """The environment of constraints over ``devices``, each of them a ``device`` of selectors (CELC-1, CELC-2)."""
+    one = dra_environment()
+    declared = one.declarations
+    declarations = Declarations.of(declared.functions, {"devices": types.list_of(DEVICE)}, declared.fields)
+    return Environment(declarations, device_set_sizes(MOST_DEVICES), one.results)
 
 
 def generic_environment(

@@ -111,3 +111,16 @@ def device_sizes(path: Path) -> Range | None:
     if limit is None and len(path) == 4 and path[1:3] == ("attributes", VALUES):
         limit = _ATTRIBUTE
     return None if limit is None else Range(0, limit)
+
+
+def device_set_sizes(most: int) -> SizeOf:
+    """The sizes of the variable ``devices``: at most so many, each as ``device``, but of size 1 itself (CELC-6)."""
+
+    def sizes(path: Path) -> Range | None:
+        if path[0] != "devices":
+            return None
+        if len(path) <= 2:
+            return Range(0, most if len(path) == 1 else 1)
+        return device_sizes(("device", *path[2:]))
+
+    return sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -16,8 +16,11 @@ from .compile_tree import Compiled, compile_tree
 from .cost_meter import COST_LIMIT, Meter, current
 from .environment import Environment, dra_environment, generic_environment
 from .errors import CelError, CelRuntimeError
+from .estimate import estimate
+from .estimate_sizes import SizeOf
 from .library import Range
 from .parser import parse
+from .syntax import Node
 from .types import DYN, Type
 from .values import Value
 from .values_native import from_native
@@ -48,19 +51,26 @@ class Program:
         *,
         check: bool = True,
         mixed_literals: bool = False,
+        scope: Callable[[], Environment] = dra_environment,
     ) -> None:
-        """Compile; without ``variables`` in the environment of device selectors. Raises ``CelCompileError``."""
+        """Compile; without ``variables`` in the environment of ``scope``, a function of a module (device selectors').
+
+        Raises ``CelCompileError``.
+        """
         self.text = text
         self.variables = None if variables is None else dict(variables)
         self._check = check
         self._mixed_literals = mixed_literals
-        environment = self._environment = _environment(variables, mixed_literals)
+        self._scope = scope
+        environment = self._environment = (
+            scope() if variables is None else _generic_environment(tuple(variables.items()), mixed_literals)
+        )
         self.checked = _on_any_stack(lambda: environment.compile(text) if check else _unchecked(text, environment))
         self._names = tuple(environment.declarations.variables)
         self._plain: Compiled = self._compile(Emitter())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.text, self.variables, self._check, self._mixed_literals)
+        return _rebuild, (self.text, self.variables, self._check, self._mixed_literals, self._scope)
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"
@@ -84,8 +94,22 @@ class Program:
         return self._compile(MeteredEmitter())
 
     def _compile(self, emitter: Emitter) -> Compiled:
+        return self._compile_part(self.checked.tree, self._names, emitter)
+
+    def part(self, node: Node, names: Sequence[str]) -> Compiled:
+        """A part of the expression, or one made of its parts, as a closure over so-named variables; it counts nothing.
+
+        What functions it calls and where is as the checker found it for the whole.
+        """
+        return self._compile_part(node, names, Emitter())
+
+    def _compile_part(self, node: Node, names: Sequence[str], emitter: Emitter) -> Compiled:
         functions = self._environment.declarations.functions
-        return compile_tree(self.checked.tree, self._names, functions, self.checked.overloads, emitter)
+        return compile_tree(node, names, functions, self.checked.overloads, emitter)
+
+    def estimate_with(self, sizes: SizeOf) -> Range:
+        """As ``estimate``, for inputs of other sizes than declared."""
+        return _on_any_stack(lambda: estimate(self.checked, sizes))
 
     def evaluate(self, inputs: Mapping[str, Any] | None = None, *, deadline: float | None = None) -> Value:
         """The value of the expression; ``deadline`` is a time of ``time.monotonic``.
@@ -156,14 +180,12 @@ def _unchecked(text: str, environment: Environment) -> Checked:
     return Checked(text, parse(text, declared.dotted_functions, declared.dotted_names), DYN, {}, {})
 
 
-def _environment(variables: Mapping[str, Type] | None, mixed_literals: bool) -> Environment:
-    return dra_environment() if variables is None else _generic_environment(tuple(variables.items()), mixed_literals)
-
-
 @lru_cache(maxsize=64)
 def _generic_environment(variables: tuple[tuple[str, Type], ...], mixed_literals: bool) -> Environment:
     return generic_environment(dict(variables), mixed_literals=mixed_literals)
 
 
-def _rebuild(text: str, variables: Mapping[str, Type] | None, check: bool, mixed_literals: bool) -> Program:
-    return Program(text, variables, check=check, mixed_literals=mixed_literals)
+def _rebuild(
+    text: str, variables: Mapping[str, Type] | None, check: bool, mixed_literals: bool, scope: Callable[[], Environment]
+) -> Program:
+    return Program(text, variables, check=check, mixed_literals=mixed_literals, scope=scope)

@@ -13,16 +13,11 @@ from .devices_projection import Path, projection
 from .errors import CelCompileError, CelError, CelRuntimeError
 from .parser import require_text
 from .program import Program
-from .values import Optional, Value, type_name
+from .verdicts import hinted, prefixed, verdict
 
 COST_LIMIT = 1_000_000
 # A selector that may cost no more is done long before a deadline could matter.
 _QUICK = 10_000
-
-HINT = (
-    "consider using CEL optional chaining (.? followed by orValue()) "
-    "or guarding the check with has() for optional fields"
-)
 
 _Key: TypeAlias = Callable[[tuple[Any, ...]], Any]
 _Memo: TypeAlias = tuple[_Key, dict[Any, "bool | CelError"]]
@@ -40,7 +35,7 @@ class Selector:
         try:
             self.program, self.projection, self._quick = _compiled(require_text(text))
         except CelCompileError as error:
-            raise _prefixed(error) from None
+            raise prefixed(error) from None
         self._memos: WeakKeyDictionary[Shape, _Memo] = WeakKeyDictionary()
 
     @classmethod
@@ -91,10 +86,10 @@ class Selector:
         try:
             value = device.cel_value
             if self._quick and not device.oversized:
-                return _verdict(self.program.evaluate_quickly([value], deadline=deadline))
-            return _verdict(self.program.evaluate({"device": value}, deadline=deadline))
+                return verdict(self.program.evaluate_quickly([value], deadline=deadline))
+            return verdict(self.program.evaluate({"device": value}, deadline=deadline))
         except CelRuntimeError as error:
-            return _hinted(error)
+            return hinted(error)
 
     def _memo(self, shape: Shape) -> _Memo:
         positions = sorted({position for path in self.projection for position in shape.positions(path)})
@@ -109,45 +104,5 @@ def _compiled(text: str) -> tuple[Program, frozenset[Path], bool]:
     return program, projection(program.checked.tree), program.estimate.max <= _QUICK
 
 
-def _prefixed(error: CelCompileError) -> CelCompileError:
-    """What upstream says of an expression that does not parse or type-check."""
-    if not error.issues:
-        return error
-    prefixed = CelCompileError(f"compilation failed: {error}")
-    prefixed.issues = error.issues
-    return prefixed
-
-
 def _nothing(_values: tuple[Any, ...]) -> None:
     return None
-
-
-def _verdict(value: Value) -> bool:
-    if value is True or value is False:
-        return value
-    kind, reason = type_name(value), _refusal(value)
-    raise CelRuntimeError(f"CEL result of type {kind} could not be converted to bool: {reason}")
-
-
-def _refusal(value: Value) -> str:
-    """Why a value is no bool, as cel-go words it for its type."""
-    while type(value) is Optional and value.present:
-        value = value.value
-    kind = type_name(value)
-    if kind in ("int", "uint"):
-        return f"unsupported type conversion from '{kind}' to bool"
-    if kind == "string":
-        return "unsupported native conversion from string to 'bool'"
-    if kind == "type":
-        return "type conversion not supported for 'type'"
-    return f"type conversion error from {_SOURCES.get(kind) or repr(kind.rpartition('.')[2])} to 'bool'"
-
-
-_SOURCES = {"list": "list", "map": "map", "double": "Double", "bytes": "Bytes"}
-
-
-def _hinted(error: CelRuntimeError) -> CelRuntimeError:
-    text = str(error)
-    if "no such key" not in text:
-        return error
-    return type(error)(f"{text}. {HINT}")

@@ -33,7 +33,7 @@ _NAMES = {
     "formats": "format.dns1123Label format.dns1123Subdomain format.dns1035Label format.qualifiedName "
     "format.dns1123LabelPrefix format.dns1123SubdomainPrefix format.dns1035LabelPrefix format.labelValue format.uri "
     "format.uuid format.byte format.date format.datetime format.named validate",
-    "includes": "includes",
+    "includes": "includes include",
 }
 
 

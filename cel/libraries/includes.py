@@ -1,4 +1,4 @@
-"""``includes``: one test for attributes that may be lists or single values (CEL-4)."""
+"""``includes``: one test for attributes that may be lists or single values (CEL-4); ``include`` is the same (SEM-8)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def _includes(value: Value, wanted: Value) -> bool:
     return any(surely_equal(one, wanted) for one in paced(values))
 
 
-FUNCTIONS: tuple[Function, ...] = (
-    only("includes", method("includes", (DYN, DYN), BOOL, _includes, **traversal(whole=1.0))),
+FUNCTIONS: tuple[Function, ...] = tuple(
+    only(name, method(name, (DYN, DYN), BOOL, _includes, **traversal(whole=1.0))) for name in ("includes", "include")
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from drasat.cel import CelError, DeviceShapes, Selector, cache
-from drasat.cel.selector import HINT
+from drasat.cel.verdicts import HINT
 from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "cel-selectors.json").read_text())

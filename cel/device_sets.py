@@ -1,0 +1,101 @@
+"""Constraints over sets of devices: boolean expressions over ``devices`` (KEP-5254, CELC-1 to CELC-7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from .cost_meter import COST_LIMIT
+from .device_sets_analysis import Dependence, dependence
+from .device_sets_kinds import agree
+from .devices import PreparedDevice
+from .devices_projection import Path
+from .environment import MOST_DEVICES, device_set_environment
+from .errors import CelCompileError, CelError, CelRuntimeError
+from .estimate import estimate
+from .estimate_sizes import device_set_sizes
+from .parser import require_text
+from .program import Program
+from .verdicts import hinted, prefixed, verdict
+
+# What may cost no more is done long before a deadline could matter.
+_QUICK = 10_000
+
+
+class DeviceSetExpression:
+    """A compiled expression over ``devices``, the list of all devices a constraint applies to, in result order.
+
+    Whether all are there is for the caller to see to: a part of them proves nothing (CELC-3). Pickled, it is its text.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Compile, for a result of bool or dyn; ``CelCompileError`` (CELC-1)."""
+        self.text = text
+        try:
+            self.program, self._dependence = _compiled(require_text(text))
+        except CelCompileError as error:
+            raise prefixed(error) from None
+        self._quick: dict[int, bool] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DeviceSetExpression, (self.text,)
+
+    def __repr__(self) -> str:
+        return f"DeviceSetExpression({self.text!r})"
+
+    @property
+    def reads(self) -> frozenset[Path]:
+        """What the result can depend on of a device; ``()`` is all of it, as where devices are compared (CELC-5)."""
+        return self._dependence.reads
+
+    @property
+    def compares(self) -> bool:
+        """Whether devices themselves are compared, as values (CELC-5); or may be, in a function or a map."""
+        return self._dependence.compares
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of ``devices`` can matter, to the result or to whether there is one (CELC-7).
+
+        ``min``, ``max`` and ``distinct`` are taken for free of it, as they are where devices agree in the type of an
+        attribute; ``ordered_among`` looks at the devices. What may exceed the limit of cost may do so in one order
+        only.
+        """
+        return self._dependence.ordered or self.program.estimate.max > COST_LIMIT
+
+    def ordered_among(self, devices: Iterable[PreparedDevice]) -> bool:
+        """As ``ordered``, for sets of these devices, whatever the types of their attributes."""
+        return self.ordered or not agree(self._dependence.demands, devices)
+
+    def result(self, devices: Sequence[PreparedDevice], *, deadline: float | None = None) -> bool | CelError:
+        """Evaluate: an error is returned, but ``CelDeadlineError`` raised (CELC-4).
+
+        ``deadline`` is a time of ``time.monotonic``. A device that no expression can run on is the error (CEL-3).
+        """
+        unreadable = next((device.error for device in devices if device.error is not None), None)
+        if unreadable is not None:
+            return CelRuntimeError(unreadable)
+        try:
+            values = [device.cel_value for device in devices]
+            if self._is_quick(len(devices)) and not any(device.oversized for device in devices):
+                return verdict(self.program.evaluate_quickly([values], deadline=deadline))
+            return verdict(self.program.evaluate({"devices": values}, deadline=deadline))
+        except CelRuntimeError as error:
+            return hinted(error)
+
+    def _is_quick(self, count: int) -> bool:
+        """Whether evaluating on so many devices surely costs little: then nothing needs to be counted."""
+        quick = self._quick.get(count)
+        if quick is None:
+            checked = self.program.checked
+            quick = count <= MOST_DEVICES and estimate(checked, device_set_sizes(count)).max <= _QUICK
+            self._quick[count] = quick
+        return quick
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str) -> tuple[Program, Dependence]:
+    """The program, and what it depends on; both cost far more than evaluating."""
+    program = Program(text, scope=device_set_environment)
+    return program, dependence(program.checked)
