@@ -36,6 +36,7 @@ def allocate(
     time_limit: float | None = 60.0,
     seed: int = 0,
     objective: str | Sequence[str] = (),
+    cel_road: str = "auto",
     timings: bool = False,
     progress: Progress | None = None,
     watch: Watch | None = None,
@@ -71,6 +72,9 @@ def allocate(
         Stages, the most important first: ``preference``, ``soft``, ``fragmentation``, ``compact`` and
         ``fewest-devices-opened``; a string holds several, separated by commas. For the engines ``auto`` and
         ``cp-sat``.
+    cel_road
+        How the solver takes expressions over ``devices``: ``lower`` (as rows of the model), ``tabulate`` (all
+        combinations evaluated beforehand), ``lazy`` (solutions judged one by one), or ``auto``, the first that can be.
     timings
         Put wall times into the document.
     progress
@@ -104,6 +108,7 @@ def allocate(
             time_limit=time_limit,
             seed=seed,
             objective=objective,
+            cel_road=cel_road,
             progress=progress,
             watch=watch,
         )

@@ -9,20 +9,26 @@ from ..problem.justification import Justification
 from ..problem.outcomes import check_deadline
 from .collapsed import Branch, Collapsed, Lot, Merged, MergedRelation
 from .encoder import Encoder
+from .lowering.order_literals import OrderLiterals
 from .rows import Rows, Term
 from .wording import about_relation
+
+
+class RoadError(Exception):
+    """A relation cannot be written in the way that was asked for (CELC-9)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lazy:
     """A relation whose complete sets are judged one by one, wherever ``guard`` is true; None: always.
 
-    ``counts`` are terms for how many devices of each item it takes, an item being lots that it cannot tell apart;
-    ``antimonotone``: what fails for a set fails for every larger one (CELC-10).
+    ``counts`` are terms for how many devices of each item it takes, an item being lots that it cannot tell apart, and
+    ``order`` has literals for them. ``antimonotone``: what fails for a set fails for every larger one (CELC-10).
     """
 
     relation: MergedRelation
-    counts: tuple[tuple[Term, ...], ...]
+    counts: Sequence[Sequence[Term]]
+    order: OrderLiterals
     guard: int | None
     antimonotone: bool = False
 
@@ -32,7 +38,9 @@ class AllocationModel:
 
     ``takes[branch, lot]`` is the variable for the number of devices of the lot that the branch takes; ``choices`` has
     for each branch of a list request the variable for the number of copies served by it, and None for others.
-    ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9).
+    ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9), ``roads`` say
+    how each expression over devices was taken. ``troubled``: some sets of devices may be left out for an error alone
+    (CELC-4).
     With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
     """
 
@@ -44,6 +52,8 @@ class AllocationModel:
         self._used: dict[int, int] = {}
         self._kept: dict[int, int] = {}
         self.lazies: list[Lazy] = []
+        self.roads: dict[str, str] = {}
+        self.troubled = False
         self.choices = [self._choice(branch) for branch in self.merged.branches]
         self.takes = dict(self._takes())
 
@@ -95,6 +105,12 @@ class AllocationModel:
     def enforcement(self, relation: MergedRelation) -> int | None:
         """Return the literal under which the rows of a relation hold, None if they hold always."""
         return self.guard(about_relation(relation)) if relation.record.hard else self.kept(relation)
+
+    def judge(self, relation: MergedRelation, counts: Sequence[Sequence[Term]], *, antimonotone: bool = False) -> None:
+        """Leave a relation to the one who looks at solutions."""
+        order = OrderLiterals(self.rows, counts)
+        self.lazies.append(Lazy(relation, counts, order, self.enforcement(relation), antimonotone))
+        self.troubled = True
 
     def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:
         """Terms for what a branch takes, of some lots or of all."""

@@ -13,6 +13,7 @@ from .selectors import ExpressionError, Expressions
 
 if TYPE_CHECKING:
     from ..cel.device_sets import DeviceSetExpression
+    from ..cel.devices import PreparedDevice
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,10 @@ class CelCondition:
     def ordered(self) -> bool:
         """The order of devices matters to some expressions (CELC-7)."""
         return self.expression.ordered
+
+    def prepared(self, device: int) -> PreparedDevice:
+        """Return the device as expressions see it."""
+        return self.expressions.prepared(self.profiles[device])
 
     def sight(self, device: int) -> Hashable:
         """Return what the expression reads of a device, all of it if it compares devices."""

@@ -11,6 +11,7 @@ import msgspec
 from ..models.claims import DeviceClass, ResourceClaim
 from ..models.entries import annotated_entries
 from ..models.gates import FeatureGates
+from ..models.topologies import DeviceTopology
 from .asks import Alternative, Ask, alternatives, resolve
 from .constraints import Values
 from .demands import Demands, constrained
@@ -18,12 +19,14 @@ from .entries import Posed, entries_of
 from .filters import Context
 from .messages import Blank
 from .outcomes import FatalError, check_deadline
+from .policies import KUBE
 from .posing import Ground, compile_entries
 from .reads import reads_of
 from .records import RESULT_LIMIT, Claim, Constraint, Demand, Problem, Request
 from .relations import Relation
 from .selectors import Expressions
 from .shapes import Shape
+from .topology_places import TopologyPlaces
 from .visible import Visible
 
 
@@ -53,12 +56,14 @@ class Compiler:
         expressions: Expressions,
         policy: str,
         cel_road: str = "auto",
+        topologies: Mapping[str, DeviceTopology] | None = None,
     ) -> None:
         self.gates = gates
         self.cel_road = cel_road
         self.expressions = expressions
         knows_node_operations = gates.variant == "experimental"
         self.demands = Demands(Context(gates, expressions, knows_node_operations), policy)
+        self.topologies = TopologyPlaces(topologies or {}, classes, expressions)
         self._classes = classes
         self._questions: dict[bytes, Question] = {}
         self._asks: dict[int, list[Ask]] = defaultdict(list)
@@ -69,7 +74,7 @@ class Compiler:
         key = msgspec.msgpack.encode([(claim.spec, annotated_entries(claim.metadata)) for claim in claims])
         question = self._questions.get(key)
         if question is None:
-            seen = reads_of(claims, self._classes, self.expressions)
+            seen = reads_of(claims, self._classes, self.expressions, self.topologies)
             question = self._questions[key] = Question(len(self._questions), tuple(claims), seen)
         return question
 
@@ -160,7 +165,8 @@ class _Compilation:
     def _posed(self) -> tuple[tuple[Constraint, ...], tuple[Relation, ...]]:
         compiler = self._compiler
         values = Values(self._shape.profiles, compiler.gates.list_attributes, compiler.expressions)
-        ground = Ground(self._shape, values, compiler.expressions, compiler.cel_road)
+        aborting = compiler.demands.policy == KUBE
+        ground = Ground(self._shape, values, compiler.expressions, compiler.cel_road, aborting, compiler.topologies)
         constraints: list[Constraint] = []
         relations: list[Relation] = []
         for number, entries in enumerate(self._entries):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ..models.entries import TopologyAsk
+from ..models.placed_devices import TopologyError
+from ..models.topology_asks import misfit
 from .asks import Ask
 from .cel_condition import CelCondition
 from .constraints import Kind, Values, compile_constraint
@@ -16,6 +19,8 @@ from .relations import Condition, Relation
 from .selectors import ExpressionError, Expressions
 from .shapes import Shape
 from .token_condition import TokenCondition
+from .topology import TopologyCondition
+from .topology_places import TopologyPlaces
 
 Asks = Sequence[tuple[int, Ask]]
 """Asks with the numbers of their demands."""
@@ -23,12 +28,17 @@ Asks = Sequence[tuple[int, Ask]]
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What entries are compiled against: the devices of a shape, their values, and who evaluates expressions."""
+    """What entries are compiled against: the devices of a shape, their values, and who evaluates expressions.
+
+    ``errors_abort``: a run-time error is the end of the allocation (policy ``kube``, CELC-4).
+    """
 
     shape: Shape
     values: Values
     expressions: Expressions
     cel_road: str
+    errors_abort: bool
+    topologies: TopologyPlaces
 
 
 def compile_entries(
@@ -50,9 +60,9 @@ def compile_entries(
 def _attribute(kind: Kind) -> Callable[[Posed, int, Asks, Ground], Constraint | Relation]:
     def compile_(posed: Posed, claim: int, asks: Asks, ground: Ground) -> Constraint | Relation:
         constraint = compile_constraint(posed, kind, claim, asks, ground.values)
-        if posed.entry.weight is None:
+        if posed.entry.weight is None and not constraint.overlap:
             return constraint
-        return _relation(posed, claim, asks, TokenCondition(constraint))
+        return _relation(posed, claim, asks, TokenCondition(constraint), ground)
 
     return compile_
 
@@ -64,18 +74,45 @@ def _cel(posed: Posed, claim: int, asks: Asks, ground: Ground) -> Relation:
     if isinstance(expression, ExpressionError):
         raise FatalError("cel", (*subject, f": CEL compile error: {expression.text}"), claim=claim)
     condition = CelCondition(expression, ground.shape.profiles, ground.expressions, ground.cel_road, subject)
-    return _relation(posed, claim, asks, condition)
+    return _relation(posed, claim, asks, condition, ground)
 
 
 def _topology(posed: Posed, claim: int, asks: Asks, ground: Ground) -> Relation:
-    raise NotImplementedError
+    ask = posed.entry.topology or TopologyAsk()
+    topology = ground.topologies.topologies.get(ask.name)
+    problem = misfit(ask, topology.spec) if topology else f"there is no DeviceTopology {ask.name}"
+    if topology is None or problem:
+        raise FatalError("topology", ("claim ", Blank.CLAIM, f", {posed.label}: {problem}"), claim=claim)
+    try:
+        condition = TopologyCondition(ask, ground.topologies.of(topology, ground.shape))
+    except TopologyError as error:
+        raise _misplaced(posed, claim, error) from None
+    return _relation(posed, claim, asks, condition, ground)
 
 
-def _relation(posed: Posed, claim: int, asks: Asks, condition: Condition) -> Relation:
+def _misplaced(posed: Posed, claim: int, error: TopologyError) -> FatalError:
+    """Say that devices contradict their topology; whoever validates the input has named them (TOPO-3)."""
+    start = ("claim ", Blank.CLAIM, f", {posed.label}: ")
+    if not isinstance(error.device, int):
+        return FatalError("topology", (*start, str(error)), claim=claim)
+    return FatalError("topology", (*start, "no place for device ", Blank.DEVICE), claim=claim, device=error.device)
+
+
+def _relation(posed: Posed, claim: int, asks: Asks, condition: Condition, ground: Ground) -> Relation:
     demands = frozenset(index for index, _ in asks)
     per_pair = posed.entry.per == "Pair"
     entry = posed.entry
-    return Relation(posed.kind, (claim,), posed.position, posed.label, demands, condition, entry.weight, per_pair)
+    return Relation(
+        posed.kind,
+        (claim,),
+        posed.position,
+        posed.label,
+        demands,
+        condition,
+        entry.weight,
+        per_pair,
+        fatal=ground.errors_abort,
+    )
 
 
 _COMPILERS: dict[EntryKind, Callable[[Posed, int, Asks, Ground], Constraint | Relation]] = {

@@ -69,6 +69,8 @@ class Relation:
     condition: Condition
     weight: int | None = None
     per_pair: bool = False
+    fatal: bool = False
+    """Trouble aborts the allocation when a search meets it: policy ``kube`` (CELC-4)."""
     tolerant: bool = False
     """Trouble counts as true: to find out whether errors alone stand in the way (CELC-4)."""
 

@@ -14,7 +14,7 @@ from ..problem.in_use import Ledger
 from ..problem.policies import check_policy
 from .attempts import Engine, Session, Watch, work_within
 from .checked import check
-from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, effective_policy, load_solver
+from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, check_road, effective_policy, load_solver
 from .first_node import NodeWalk
 from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
 from .placement import Placer, unplaced
@@ -41,6 +41,7 @@ def allocate(
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     objective: str | Sequence[str] = (),
+    cel_road: str = "auto",
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> AllocationOutcome:
@@ -71,6 +72,8 @@ def allocate(
         Decides the share ids, and what the solver leaves to chance.
     objective
         Names of ``encoders.stages.table.STAGES``, the most important first, or one string of them with commas.
+    cel_road
+        How models take expressions over devices: ``auto`` or one of ``lower``, ``tabulate`` and ``lazy`` (CELC-9).
     progress
         Called with the number of units done and of all units.
     watch
@@ -96,7 +99,7 @@ def allocate(
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
     work = work_within(time_limit)
-    session = Session(cluster, gates, policy, seed, stages, watch, work)
+    session = Session(cluster, gates, policy, seed, stages, watch, work, check_road(cel_road))
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = Ledger(cluster.usage(gates))
@@ -177,6 +180,7 @@ def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
         conflicts=counts.conflicts,
         literals=counts.literals,
         cel_evaluations=counts.cel_evaluations,
+        no_goods=counts.no_goods,
         devices=cluster.device_count,
         classes=counts.classes,
     )

@@ -38,7 +38,8 @@ class Session:
 
     ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``. Without ``stages`` any answer will
     do, else the best one by them is looked for; ``watch`` is told how far that is. ``work`` is the most that the solver
-    may do for one question, in deterministic units, so that where it stops does not depend on the clock.
+    may do for one question, in deterministic units, so that where it stops does not depend on the clock. ``cel_road``
+    is how models take expressions over devices (CELC-9).
     """
 
     cluster: Cluster
@@ -48,6 +49,7 @@ class Session:
     stages: tuple[Stage, ...] = ()
     watch: Watch | None = None
     work: float | None = None
+    cel_road: str = "auto"
 
 
 class Ending(Enum):
@@ -102,6 +104,7 @@ class Counts:
     cel_evaluations: int = 0
     devices: int = 0
     classes: int = 0
+    no_goods: int = 0
     work: float = 0.0
 
 

@@ -18,7 +18,9 @@ def dive(
         picks = search.run()
     finally:
         counts.steps += search.steps
-    return Decision(Answer.NO, certified=True) if picks is None else Decision(Answer.YES, picks)
+    if picks is None:
+        return Decision(Answer.NO, certified=True, troubled=search.troubled)
+    return Decision(Answer.YES, picks)
 
 
 class DepthFirst:

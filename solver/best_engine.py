@@ -33,7 +33,8 @@ class BestEngine(NodeEngine):
             landscape = self._landscape(asked)
             # One question may be asked again with fewer devices.
             devices = tuple(demand.candidates for demand in problem.demands)
-            key = asked.question.index, asked.view.shape.index, asked.in_use.key, landscape, devices
+            errors_count = any(relation.tolerant for relation in problem.relations)
+            key = asked.question.index, asked.view.shape.index, asked.in_use.key, landscape, devices, errors_count
             decision = self._best.get(key)
             if decision is None:
                 seen = replace(problem, landscape=landscape)

@@ -31,6 +31,7 @@ class Decision:
     a bound that anyone can check, all combinations were tried, or a second configuration came to the same result.
     ``message`` says why it is not known; ``retry``: another way may know, as it is not for lack of time.
     ``objective`` is what the stages came to, if any were asked for; ``interrupted``: Ctrl-C came meanwhile.
+    ``troubled``: a relation may have failed for an error only (CELC-4).
     """
 
     answer: Answer
@@ -41,6 +42,7 @@ class Decision:
     retry: bool = False
     objective: Objective = ()
     interrupted: bool = False
+    troubled: bool = False
 
 
 class Decider(Protocol):

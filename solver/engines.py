@@ -62,6 +62,17 @@ def check_optimizer(name: str) -> str:
     return name
 
 
+# How a model takes an expression over devices (CELC-9).
+CEL_ROADS = ("auto", "lower", "tabulate", "lazy")
+
+
+def check_road(name: str) -> str:
+    """Return the name. Raises ``ValueError``, one line, for an unknown road."""
+    if name not in CEL_ROADS:
+        raise ValueError(f"unknown road {name!r} for CEL constraints, known are: {', '.join(CEL_ROADS)}")
+    return name
+
+
 def effective_policy(engine: str, policy: str) -> str:
     """Find what errors of expressions really do: ``kube`` needs an engine that visits devices in order."""
     return STRICT if policy == KUBE and engine in _OUT_OF_ORDER else policy

@@ -19,11 +19,13 @@ from ..problem.messages import Names
 from ..problem.outcomes import DeadlineExceededError, FatalError, trapped
 from ..problem.policies import STRICT
 from ..problem.records import Failure, InUse, Problem
+from ..problem.relations import Trouble, tolerant
 from ..problem.shapes import NodeView, Views
 from .attempts import Attempt, Counts, Ending, Session
 from .decision import Answer, Decider, Decision
 from .result import ResultBuilder
 from .result_nodes import cannot_be_combined
+from .search import Pick
 from .tables import DemandTable, demand_tables
 
 _ENDINGS = {Answer.NO: Ending.NONE, Answer.UNKNOWN: Ending.UNKNOWN}
@@ -60,7 +62,9 @@ class NodeEngine:
         self._decider = decider
         self._expressions = CelExpressions()
         self._views = Views(session.cluster.pools(session.gates), session.gates)
-        self._compiler = Compiler(session.cluster.classes, session.gates, self._expressions, session.policy)
+        self._compiler = Compiler(
+            session.cluster.classes, session.gates, self._expressions, session.policy, session.cel_road
+        )
         self._builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _Shortfall] = {}
 
@@ -102,7 +106,8 @@ class NodeEngine:
             decision = decide(asked, posed)
             if decision.answer is Answer.YES:
                 return self._allocated(asked, posed, decision, decide)
-            shortfall = self._failed[key] = self._explain(problem, asked.in_use, decision)
+            error = self._error(asked, problem, posed, decision, decide)
+            shortfall = self._failed[key] = self._explain(problem, asked.in_use, decision, error)
         return _unallocatable(shortfall, asked.claims, asked.view)
 
     def _allocated(self, asked: Asked, problem: Problem, decision: Decision, decide: Decide) -> Attempt:
@@ -126,11 +131,30 @@ class NodeEngine:
         made = self._builder.build(asked.claims, asks, decision.picks, asked.view)
         return Attempt(Ending.ALLOCATED, made, objective=decision.objective, interrupted=decision.interrupted)
 
-    def _explain(self, problem: Problem, in_use: InUse, decision: Decision) -> _Shortfall:
-        decisive = None
-        if self._session.policy == STRICT and decision.answer is Answer.NO:
-            decisive = _decisive_error(problem, in_use, self._decider.in_order)
-        return _Shortfall(decision, problem.invalid_pools, demand_tables(problem, in_use), decisive)
+    def _error(
+        self, asked: Asked, problem: Problem, posed: Problem, decision: Decision, decide: Decide
+    ) -> FatalError | None:
+        """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
+        if self._session.policy != STRICT or decision.answer is not Answer.NO:
+            return None
+        error = _decisive_error(problem, asked.in_use, self._decider.in_order)
+        if error is not None or not decision.troubled:
+            return error
+        found = decide(asked, tolerant(posed))
+        return _first_trouble(posed, found.picks) if found.answer is Answer.YES else None
+
+    def _explain(self, problem: Problem, in_use: InUse, decision: Decision, error: FatalError | None) -> _Shortfall:
+        return _Shortfall(decision, problem.invalid_pools, demand_tables(problem, in_use), error)
+
+
+def _first_trouble(problem: Problem, picks: Sequence[Pick]) -> FatalError | None:
+    """Find the first relation that devices fail for an error (CELC-4)."""
+    members = [(pick.demand, pick.device) for pick in picks]
+    for relation in problem.relations:
+        found = relation.verdict(members)
+        if relation.hard and isinstance(found, Trouble):
+            return FatalError(relation.id, found.message, claim=relation.claims[0])
+    return None
 
 
 def _decisive_error(problem: Problem, in_use: InUse, in_order: bool) -> FatalError | None:

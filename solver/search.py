@@ -33,7 +33,9 @@ class Pick:
 
 
 class Search:
-    """One search. ``steps`` may be read at any time; the rest belongs to the points of the program.
+    """One search. ``steps`` may be read at any time, ``troubled`` at the end: a relation failed for an error (CELC-4).
+
+    The rest belongs to the points of the program.
 
     ``deadline`` is a reading of ``clock``, in seconds, and ``budget`` a number of devices visited; None: no limit.
     """
@@ -49,6 +51,7 @@ class Search:
     ) -> None:
         self.steps = 0
         self.visits = 0
+        self.troubled = False
         self.frames: list[Frame] = []
         self.node: Node = program(problem, State(problem, in_use))
         self.plan: Plan | None = None
@@ -70,7 +73,7 @@ class Search:
             ending = self._step()
             while ending is not None:
                 if ending is SOLVED:
-                    return self._picks()
+                    return self.picks()
                 if not frames:
                     return None
                 ending = frames[-1].resume(self, ending)
@@ -89,6 +92,7 @@ class Search:
         if self._deadline is not None and self._clock() >= self._deadline:
             raise DeadlineExceededError("filter operation aborted: the time limit passed")
 
-    def _picks(self) -> tuple[Pick, ...]:
+    def picks(self) -> tuple[Pick, ...]:
+        """List what is taken now, in order."""
         choices = (frame for frame in self.frames if isinstance(frame, (Choice, MustTake)))
         return tuple(Pick(choice.plan.demand.index, choice.device) for choice in choices)

@@ -1,15 +1,22 @@
-"""Where a search passes: requests, alternatives, claim ends, the end of all (SRCH-1, SRCH-4, SRCH-8, SRCH-9)."""
+"""Where a search passes: requests, alternatives, judgements, claim ends, the end of all (SRCH-1, 4, 8, 9; CELC-3)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..problem.outcomes import FatalError
 from ..problem.records import Problem
+from ..problem.relations import Relation, Trouble
 from .search_plan import CAPPED, FAILED, SOLVED, Ending, Node, Plan
 from .search_state import State
 
 if TYPE_CHECKING:
     from .search import Search
+
+# Judging a set takes about as long as visiting so many devices.
+JUDGEMENT_VISITS = 64
 
 
 class ExactRequest:
@@ -78,6 +85,31 @@ class ClaimEnd:
         return FAILED
 
 
+class Judgement:
+    """All requests that some relations cover have their devices: they are judged, once and for the set (CELC-3)."""
+
+    __slots__ = ("following", "relations")
+
+    def __init__(self, relations: Sequence[Relation], following: Node) -> None:
+        self.relations = relations
+        self.following = following
+
+    def start(self, search: Search) -> Ending | None:
+        """Go on if all hold. Raises ``FatalError`` where errors abort the allocation (CELC-4)."""
+        members = [(pick.demand, pick.device) for pick in search.picks()]
+        for relation in self.relations:
+            search.visits += JUDGEMENT_VISITS
+            found = relation.verdict(members)
+            if isinstance(found, Trouble):
+                search.troubled = True
+                if relation.fatal:
+                    raise FatalError(relation.id, found.message, claim=relation.claims[0])
+            if found is not True:
+                return FAILED
+        search.node = self.following
+        return None
+
+
 class Done:
     """Behind the last claim (SRCH-9)."""
 
@@ -90,10 +122,23 @@ class Done:
 
 def program(problem: Problem, state: State) -> Node:
     """Return the first point of the search, linked to all that follow."""
+    judged = _judged(problem)
     node: Node = Done()
     for claim in reversed(problem.claims):
         node = ClaimEnd(node)
         for request in reversed(claim.requests):
+            due = [relation for number in request.demands for relation in judged.get(number, ())]
+            if due:
+                node = Judgement(due, node)
             plans = tuple(Plan(problem.demands[index], state, node) for index in request.demands)
             node = ListRequest(plans) if request.listed else ExactRequest(plans[0])
     return node
+
+
+def _judged(problem: Problem) -> dict[int, list[Relation]]:
+    """Find the relations that must hold by the last demand of each."""
+    found: dict[int, list[Relation]] = defaultdict(list)
+    for relation in problem.relations:
+        if relation.hard and relation.demands:
+            found[max(relation.demands)].append(relation)
+    return found

@@ -12,7 +12,7 @@ from ..encoders.composition import ENCODERS
 from ..encoders.expansion import expand
 from ..encoders.lots import collapse
 from ..encoders.merging import merge
-from ..encoders.model import AllocationModel, build
+from ..encoders.model import AllocationModel, RoadError, build
 from ..encoders.rows import CoefficientError
 from ..encoders.stages.preference import PREFERENCE
 from ..encoders.stages.stage import Reached, Stage
@@ -20,6 +20,7 @@ from ..problem.records import InUse, Problem
 from .attempts import Counts, Watch
 from .cp_sat_run import CONFIRMING, Found, Limits, Status, run, run_by_turns
 from .decision import Answer, Decision
+from .judging import judged
 from .search import Pick
 from .stage_values import StageValue
 from .staging import Staging, completed
@@ -64,13 +65,15 @@ def optimize(
         counts.literals += model.rows.variables
         found = _first(model, limits, counts, start, watch)
         if found.status is Status.INFEASIBLE:
-            return Decision(Answer.NO, certified=True)
+            return Decision(Answer.NO, certified=True, troubled=model.troubled)
         if found.status is Status.UNKNOWN:
             return Decision(Answer.UNKNOWN, message="not decided within the limit")
         staging = Staging(model, found, limits, counts, thorough)
         staging.run([part for own in parts for part in own], _told(stages, parts, watch))
     except CoefficientError as error:
         return Decision(Answer.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
+    except RoadError as error:
+        return Decision(Answer.UNKNOWN, message=str(error))
     picks = tuple(Pick(*taken) for taken in expand(model, staging.found.values))
     objective = _values(model, stages, parts, staging.reached)
     return Decision(Answer.YES, picks, objective=objective, interrupted=staging.interrupted)
@@ -108,14 +111,14 @@ def collapsed(
 def _first(model: AllocationModel, limits: Limits, counts: Counts, start: Sequence[Pick], watch: Watch | None) -> Found:
     """Find any solution: the one to begin with if there is one, else by search; a no is confirmed."""
     if start:
-        found = completed(model, _begun(model, start))
+        found = completed(model, _begun(model, start), (), counts)
         if found.status in _SOLVED:
             return found
     told = watch and partial(watch, "existence")
-    found = _counted(run_by_turns(model.rows, limits, told), counts)
+    found = _counted(judged(model, lambda left: run_by_turns(model.rows, left, told), limits, counts), counts)
     if found.status is Status.INFEASIBLE:
         # Asked again in another way: what is found then is true, what is not found stays unknown.
-        found = _counted(run(model.rows, limits, CONFIRMING, told), counts)
+        found = _counted(judged(model, lambda left: run(model.rows, left, CONFIRMING, told), limits, counts), counts)
     return found
 
 

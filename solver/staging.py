@@ -24,6 +24,7 @@ from .cp_sat_run import (
     run,
     run_by_turns,
 )
+from .judging import judged
 
 PartWatch = Callable[[int, int | None, int | None], None]
 """Called about every second with the number of the part, its best value and its bound so far."""
@@ -111,12 +112,14 @@ class Staging:
 
     def _asked(self, limits: Limits, watch: Watch | None, way: Configuration | None = None) -> Found:
         try:
-            if way is not None:
-                return self._counted(run(self.model.rows, limits, way, watch))
-            return self._counted(run_by_turns(self.model.rows, limits, watch))
+            return self._counted(judged(self.model, partial(self._run, way, watch), limits, self.counts))
         except RunInterrupted as interrupted:
             self.interrupted = True
             return self._counted(interrupted.found)
+
+    def _run(self, way: Configuration | None, watch: Watch | None, limits: Limits) -> Found:
+        rows = self.model.rows
+        return run_by_turns(rows, limits, watch) if way is None else run(rows, limits, way, watch)
 
     def _counted(self, found: Found) -> Found:
         self.counts.conflicts += found.conflicts
@@ -132,24 +135,24 @@ class Staging:
 
     def _settle(self, parts: Sequence[Part]) -> None:
         """Find the true values where a run was stopped: literals that nobody minimised may be true for nothing."""
-        settled = settle(self.model, self.found.values, [term for part in parts for term in part])
+        settled = settle(self.model, self.found.values, [term for part in parts for term in part], self.counts)
         if settled.status is Status.OPTIMAL:
             self.found = settled
             values = [_total(terms, settled) for terms in parts]
             self.reached = [Reached(v, part.bound) for v, part in zip(values, self.reached, strict=True)]
 
 
-def settle(model: AllocationModel, values: Sequence[int], terms: Part) -> Found:
+def settle(model: AllocationModel, values: Sequence[int], terms: Part, counts: Counts) -> Found:
     """Complete the variables that say what is taken: those of objectives as low as they can be."""
     kept = {variable: values[variable] for variable in _deciding(model)}
-    return completed(model, kept, terms)
+    return completed(model, kept, terms, counts)
 
 
-def completed(model: AllocationModel, kept: Mapping[int, int], terms: Part = ()) -> Found:
+def completed(model: AllocationModel, kept: Mapping[int, int], terms: Part, counts: Counts) -> Found:
     """Solve with some variables fixed to these values; that is no search, so that it has no limit."""
     model.rows.minimize(terms)
     model.rows.hint(kept)
-    return run(model.rows, Limits(), SETTLING)
+    return judged(model, lambda limits: run(model.rows, limits, SETTLING), Limits(), counts, hints=False)
 
 
 def _deciding(model: AllocationModel) -> list[int]:

@@ -36,6 +36,9 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     objective: options.Objective = "",
+    cel_road: Annotated[
+        options.CelRoad, typer.Option(help="How the solver takes expressions over devices.")
+    ] = options.CelRoad.AUTO,
     timings: options.Timings = False,
     output: options.Output = options.Format.TABLE,
 ) -> None:
@@ -61,6 +64,7 @@ def command(
             time_limit=limit,
             seed=seed,
             objective=objective,
+            cel_road=cel_road.value,
             timings=timings,
             watch=watching(),
         )

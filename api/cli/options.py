@@ -50,6 +50,15 @@ class CelErrors(StrEnum):
     SKIP = "skip"
 
 
+class CelRoad(StrEnum):
+    """How the solver takes expressions over devices (CELC-9)."""
+
+    AUTO = "auto"
+    LOWER = "lower"
+    TABULATE = "tabulate"
+    LAZY = "lazy"
+
+
 class Format(StrEnum):
     """How a result is printed."""
 

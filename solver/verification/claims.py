@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...models.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
+from ...models.claims import AllocationResult, DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from ...models.core import Node
+from ...models.entries import annotated_entries
 from ...models.identity import DeviceId
 from .constraints import ConstraintRules, covers
 from .findings import Finding
@@ -85,8 +86,20 @@ class ClaimRules:
                 yield Finding(reason.rule, f"device {'/'.join(entry.id)} cannot be left out: {reason.message}")
 
     def _constrained(self, claim: ResourceClaim, found: Sequence[Taking]) -> Iterator[Finding]:
-        for constraint in claim.spec.devices.constraints or ():
-            if constraint.match_attribute is None and constraint.distinct_attribute is None:
-                continue  # reported as unsupported
-            members = [taking for taking in found if covers(constraint, taking.result.request)]
-            yield from self._constraints.broken(constraint, [(taking.entry, taking.asked) for taking in members])
+        """Section 13, and the entries of the annotation that must hold (SOFT-1)."""
+        entries: list[DeviceConstraint] = [*(claim.spec.devices.constraints or ())]
+        entries += [entry for entry in annotated_entries(claim.metadata) if entry.weight is None]
+        for entry in entries:
+            members = [taking for taking in found if covers(entry, taking.result.request)]
+            if members:
+                yield from self._entry(entry, members)
+
+    def _entry(self, entry: DeviceConstraint, members: Sequence[Taking]) -> Iterator[Finding]:
+        """Judge an entry on all that it covers; an empty one is reported as unsupported."""
+        devices = [taking.entry for taking in members]
+        if entry.match_attribute is not None or entry.distinct_attribute is not None:
+            yield from self._constraints.broken(entry, [(taking.entry, taking.asked) for taking in members])
+        elif entry.cel is not None:
+            finding = self._scene.expressions.refuses_together(entry.cel.expression, devices)
+            if finding is not None:
+                yield finding

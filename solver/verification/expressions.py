@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -68,6 +68,19 @@ class Expressions:
         if isinstance(result, CelError):
             return Finding("CEL-6", f"{expression}: {result}", fatal=True)
         return None if result else Finding("DEV-3", f"{expression} is false")
+
+    def refuses_together(self, expression: str, entries: Sequence[Published]) -> Finding | None:
+        """Why an expression over ``devices`` refuses these, in result order, if it does (CELC-2 to CELC-4)."""
+        # Few claims have any.
+        from ...cel.device_sets import DeviceSetExpression
+
+        try:
+            result = DeviceSetExpression(expression).result([self._device(entry) for entry in entries])
+        except CelCompileError as error:
+            return Finding("CELC-1", f"{expression}: {error}")
+        if isinstance(result, CelError):
+            return Finding("CELC-4", f"{expression}: {result}")
+        return None if result else Finding("CELC-2", f"{expression} is false")
 
     def derived(self, expression: str, entry: Published) -> Typed | Finding:
         """Compute the value that an expression gives an attribute of the device, or the error (CON-12)."""

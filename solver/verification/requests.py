@@ -81,8 +81,9 @@ def unsupported(claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates:
         for rule, problem in _problems(asked, classes, gates):
             yield Finding(rule, f"request {name}: {problem}")
     for constraint in claim.spec.devices.constraints or ():
-        unknown = constraint.distinct_attribute is None or gates.variant == "stable"
-        if constraint.match_attribute is None and unknown:
+        has_distinct = constraint.distinct_attribute is not None and gates.variant != "stable"
+        has_cel = constraint.cel is not None and gates.cel_device_constraint
+        if constraint.match_attribute is None and not has_distinct and not has_cel:
             yield Finding("PRE-12", "a constraint has no type that is known")
 
 

@@ -25,7 +25,8 @@ def staged(rows, *parts, limits=None, counts=None):
     rows.minimize([])
     found = run(rows, Limits())
     takes = {(0, variable): variable for variable in range(rows.variables)}
-    one = Staging(SimpleNamespace(rows=rows, takes=takes, choices=[]), found, limits or Limits(), counts or Counts())
+    model = SimpleNamespace(rows=rows, takes=takes, choices=[], lazies=[])
+    one = Staging(model, found, limits or Limits(), counts or Counts())
     one.run(parts)
     return one
 
@@ -96,7 +97,7 @@ def test_a_run_that_is_stopped_at_something_worse_changes_nothing(monkeypatch):
     best = run(rows, Limits())
     worse = Found(Status.FEASIBLE, (5, 5), objective=5, bound=0)
     monkeypatch.setattr(staging, "run_by_turns", lambda *_: worse)
-    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[])
+    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazies=[])
     kept = Staging(model, best, Limits(), Counts())
     kept.run([[(x, large), (y, 2 * large)]])
     assert kept.found.values == (0, 5)
@@ -111,7 +112,7 @@ def test_what_could_not_be_improved_in_time_has_its_true_value():
     found = run(rows, Limits())
     values = [*found.values]
     values[idle] = 1
-    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[])
+    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazies=[])
     cut = Staging(model, SimpleNamespace(status=Status.FEASIBLE, values=tuple(values)), Limits(work=0.0), Counts())
     cut.run([[(idle, 1), (x, 1), (y, 1)]])
     assert [(part.value, part.bound, part.proven) for part in cut.reached] == [(1, 0, False)]
