@@ -14,6 +14,7 @@ from .first_available import FIRST_AVAILABLE
 from .match_attribute import MATCH_ATTRIBUTE
 from .result_limit import RESULT_LIMIT_ENCODER
 from .sharing import SHARING
+from .topology.encoder import TOPOLOGY
 
 ENCODERS: tuple[Encoder, ...] = (
     EXACT_COUNT,
@@ -23,6 +24,7 @@ ENCODERS: tuple[Encoder, ...] = (
     ADMIN_ACCESS,
     MATCH_ATTRIBUTE,
     DISTINCT_ATTRIBUTE,
+    TOPOLOGY,
     COUNTERS,
     CAPACITY,
     COMPATIBILITY_GROUPS,
