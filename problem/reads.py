@@ -6,13 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ..cel.devices_projection import Path
 from ..models.claims import DeviceClass, DeviceConstraint, DeviceSelector, ResourceClaim
-from ..models.entries import annotated_entries
+from ..models.entries import Entry, annotated_entries
 from .asks import Spec
 from .selectors import ExpressionError, Expressions
+from .topology_places import TopologyPlaces, coordinate_names
 from .visible import ATTRIBUTES, Visible
 
 
-def reads_of(claims: Iterable[ResourceClaim], classes: Mapping[str, DeviceClass], expressions: Expressions) -> Visible:
+def reads_of(
+    claims: Iterable[ResourceClaim],
+    classes: Mapping[str, DeviceClass],
+    expressions: Expressions,
+    topologies: TopologyPlaces,
+) -> Visible:
     """Find all that these claims could look at, in alternatives that nobody needs too."""
     paths: set[Path] = set()
     names: set[str] = set()
@@ -20,6 +26,10 @@ def reads_of(claims: Iterable[ResourceClaim], classes: Mapping[str, DeviceClass]
         for entry in (*(claim.spec.devices.constraints or ()), *annotated_entries(claim.metadata)):
             names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
             paths |= _read_by(entry, expressions)
+        for entry in annotated_entries(claim.metadata):
+            selectors, coordinates = _placing(entry, topologies)
+            names.update(coordinates)
+            paths.update(*(expressions.reads(_text(selector)) for selector in selectors))
         for spec in _specs(claim):
             known = classes.get(spec.device_class_name)
             for selector in (*((known.spec.selectors if known else None) or ()), *(spec.selectors or ())):
@@ -37,6 +47,12 @@ def _read_by(entry: DeviceConstraint, expressions: Expressions) -> frozenset[Pat
         return frozenset()
     expression = expressions.device_set(entry.cel.expression)
     return frozenset() if isinstance(expression, ExpressionError) else expression.reads
+
+
+def _placing(entry: Entry, topologies: TopologyPlaces) -> tuple[Iterable[DeviceSelector], Iterable[str]]:
+    """Find what says which devices a topology places, and where."""
+    topology = topologies.topologies.get(entry.topology.name) if entry.topology else None
+    return (topologies.selectors(topology), coordinate_names(topology)) if topology else ((), ())
 
 
 def _specs(claim: ResourceClaim) -> Iterator[Spec]:
