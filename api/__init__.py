@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .models.gates import FeatureGates
     from .models.problems import InputError
     from .results import AllocationInterrupted, AllocationResult, ValidationResult
+    from .topologies import TopologyResult, topology
 
 _HOMES = {
     "AllocationInterrupted": ".results",
@@ -31,12 +32,14 @@ _HOMES = {
     "ExplanationResult": ".explaining",
     "FeatureGates": ".models.gates",
     "InputError": ".models.problems",
+    "TopologyResult": ".topologies",
     "ValidationResult": ".results",
     "allocate": ".functions",
     "capacity": ".capacities",
     "compare": ".comparing",
     "explain": ".explaining",
     "load": ".functions",
+    "topology": ".topologies",
     "validate": ".functions",
 }
 
@@ -51,12 +54,14 @@ __all__ = [
     "ExplanationResult",
     "FeatureGates",
     "InputError",
+    "TopologyResult",
     "ValidationResult",
     "allocate",
     "capacity",
     "compare",
     "explain",
     "load",
+    "topology",
     "validate",
 ]
 

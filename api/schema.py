@@ -10,6 +10,7 @@ from .capacity_documents import CapacityDocument
 from .comparison_documents import ComparisonDocument, SweepDocument
 from .documents import AllocationDocument, ValidationDocument
 from .explanation_documents import ExplanationDocument
+from .topology_documents import TopologyDocument
 
 DOCUMENTS = (
     AllocationDocument,
@@ -18,6 +19,7 @@ DOCUMENTS = (
     SweepDocument,
     CapacityDocument,
     ExplanationDocument,
+    TopologyDocument,
 )
 
 

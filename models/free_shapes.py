@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -44,20 +44,20 @@ def largest_by_level(places: PlacedDevices, free: Collection[DeviceId]) -> tuple
     return tuple(_subtree(places, there, level) for level in range(len(places.levels)))
 
 
-def _subtree(places: PlacedDevices, free: Set[DeviceId], level: int) -> FreeShape:
+def _subtree(places: PlacedDevices, free: frozenset[DeviceId], level: int) -> FreeShape:
     groups = (tuple(one for one in members if one in free) for members in places.groups(level).values())
     return FreeShape("Subtree", max(groups, key=len, default=()), level=places.levels[level])
 
 
-def _lowest_subtree(places: PlacedDevices, free: Set[DeviceId]) -> FreeShape:
+def _lowest_subtree(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeShape:
     return _subtree(places, free, len(places.levels) - 1)
 
 
-def _component(places: PlacedDevices, free: Set[DeviceId]) -> FreeShape:
+def _component(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeShape:
     return FreeShape("Component", max(_components(places, free), key=len, default=()))
 
 
-def _components(places: PlacedDevices, free: Set[DeviceId]) -> Iterator[tuple[DeviceId, ...]]:
+def _components(places: PlacedDevices, free: frozenset[DeviceId]) -> Iterator[tuple[DeviceId, ...]]:
     seen: set[DeviceId] = set()
     for start in places.devices:
         if start not in free or start in seen:
@@ -71,7 +71,7 @@ def _components(places: PlacedDevices, free: Set[DeviceId]) -> Iterator[tuple[De
         yield tuple(device for device in places.devices if device in reached)
 
 
-def _box(places: PlacedDevices, free: Set[DeviceId]) -> FreeShape:
+def _box(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeShape:
     kind: FreeKind = "Segment" if places.shape in STRAIGHT else "Box"
     cells = [cell for device, cell in places.cells.items() if device in free]
     if not cells:
@@ -156,7 +156,7 @@ class _Boxes:
 
 
 def _starts(bits: int, length: int) -> int:
-    """The places at which runs of so many set bits begin, in a number of steps that grows with the log of the length."""
+    """The places at which runs of so many set bits begin; the number of steps grows with the log of that."""
     done = 1
     while done < length and bits:
         step = min(done, length - done)
@@ -165,7 +165,7 @@ def _starts(bits: int, length: int) -> int:
     return bits
 
 
-_LARGEST: dict[TopologyShape, Callable[[PlacedDevices, Set[DeviceId]], FreeShape]] = {
+_LARGEST: dict[TopologyShape, Callable[[PlacedDevices, frozenset[DeviceId]], FreeShape]] = {
     "Ring": _box,
     "Line": _box,
     "Grid": _box,

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from . import allocate, capacity, compare, explain, peers, validate
+from . import allocate, capacity, compare, explain, peers, topology, validate
 from .exits import Exit, run, write_lines
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("validate")(validate.command)
 app.command("compare")(compare.command)
 app.command("capacity")(capacity.command)
 app.command("explain")(explain.command)
+app.command("topology")(topology.command)
 app.add_typer(peers.app, name="peers")
 
 

@@ -1,0 +1,123 @@
+"""``drasat topology``: devices in their places, what is free, and the largest shape that still fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options
+from .exits import Exit, UsageError, complain, tell, write
+from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
+
+if TYPE_CHECKING:
+    from ..models.cluster import Cluster
+    from ..models.gates import FeatureGates
+    from ..results import AllocationResult
+    from ..topologies import TopologyResult
+
+
+class TopologyFormat(StrEnum):
+    """How topologies are printed."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    DOT = "dot"
+
+
+def command(
+    filename: options.Filenames,
+    recursive: options.Recursive = False,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", metavar="NAME", help="Only this DeviceTopology; may be repeated.")
+    ] = None,
+    node: Annotated[
+        str | None, typer.Option("--node", metavar="NAME", help="Only what this node reaches devices of.")
+    ] = None,
+    allocate: Annotated[
+        bool, typer.Option("--allocate", help="Allocate open claims first, and show what they get as chosen.")
+    ] = False,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture, .png or .svg (needs matplotlib).")
+    ] = None,
+    feature_gates: options.FeatureGates = "",
+    kubernetes_version: options.KubernetesVersion = None,
+    skip_validation: options.SkipValidation = False,
+    time_limit: options.TimeLimit = "60s",
+    output: Annotated[TopologyFormat, typer.Option("--output", "-o", help="How it is printed.")] = TopologyFormat.TABLE,
+) -> None:
+    """List device topologies: devices in place, used and free, and the largest free shape of each.
+
+    Exit codes: 0 listed; 2 bad input or usage; with --allocate also those of allocate.
+    """
+    check_node(node)
+    gates, seconds = options.gates(feature_gates, kubernetes_version), options.seconds(time_limit)
+    try:
+        if plot is not None:
+            from ..plots.files import check
+
+            check(Path(plot))
+        cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+        complain(*unknown_node(cluster, node))
+        got = _allocated(cluster, node, gates, seconds) if allocate else None
+        result = _listed(cluster, name or [], node, gates, got)
+        if plot is not None:
+            result.plot(plot)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    _PRINT[output](result)
+    raise typer.Exit(Exit.DONE if got is None else OUTCOMES[got.outcome])
+
+
+def _allocated(cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float) -> AllocationResult:
+    from ..functions import allocate
+
+    return allocate(cluster, node=node, feature_gates=gates, time_limit=seconds)
+
+
+def _listed(
+    cluster: Cluster, names: list[str], node: str | None, gates: FeatureGates, got: AllocationResult | None
+) -> TopologyResult:
+    from ..topologies import topology
+
+    return topology(cluster, names=names, node=node, chosen=() if got is None else got, feature_gates=gates)
+
+
+def _table(result: TopologyResult) -> None:
+    from ..reports import tables, topology
+
+    write(tables.table(topology.headers(result.document), list(topology.rows(result.document))))
+    tell(*topology.remarks(result.document))
+
+
+def _wide(result: TopologyResult) -> None:
+    from ..reports import tables, topology
+
+    _table(result)
+    write("\n" + tables.table(topology.DEVICE_HEADERS, list(topology.wide_rows(result.document))))
+
+
+def _json(result: TopologyResult) -> None:
+    write(result.to_json())
+
+
+def _yaml(result: TopologyResult) -> None:
+    write(result.to_yaml())
+
+
+def _dot(result: TopologyResult) -> None:
+    write(result.to_dot())
+
+
+_PRINT: dict[TopologyFormat, Callable[[TopologyResult], None]] = {
+    TopologyFormat.TABLE: _table,
+    TopologyFormat.WIDE: _wide,
+    TopologyFormat.JSON: _json,
+    TopologyFormat.YAML: _yaml,
+    TopologyFormat.DOT: _dot,
+}
