@@ -1,6 +1,6 @@
-"""The witness of a rule that asks for something in common: one value that every chosen device has.
+"""The witness of a rule that asks for something in common: a value that every chosen device has, or several.
 
-A literal a value, one of which is true; what lacks the value of the true one is not taken. The solver thus cannot
+A literal a value; what lacks the value of a true one is not taken. The solver thus cannot
 lean on different values for different devices, which pairwise overlap would allow (CON-7).
 """
 
@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from .model import AllocationModel
 
-Key = tuple[int, int]
+Key: TypeAlias = tuple[int, int]
 """A branch and a lot: what takes, and from where."""
 
 
 def post_common_value(
-    model: AllocationModel, values: Mapping[Key, int], guard: int | None, *, whole: bool = False
+    model: AllocationModel, values: Mapping[Key, int], guard: int | None, *, whole: bool = False, least: int = 1
 ) -> None:
-    """Demand a common member of the sets of all that is taken; ``values`` are bit sets, 0 for "cannot be taken".
+    """Demand common members of the sets of all that is taken, ``least`` of them.
 
-    ``whole``: all that these branches could take is among the keys, so that what they need must come from here.
+    ``values`` are bit sets, 0 for "cannot be taken". ``whole``: all that these branches could take is among the keys,
+    so that what they need must come from here.
     """
     worthless = [(model.takes[key], 1) for key, members in values.items() if not members]
     if worthless:
@@ -31,10 +33,28 @@ def post_common_value(
         return
     needs = {branch: model.certain(branch) if whole else 0 for branch in sorted({branch for branch, _ in kept})}
     witnesses = _witnesses(model, kept, needs)
-    model.rows.at_most([(witness, 1) for witness, _ in witnesses], 1)
-    link = _link_scalars if all(members & (members - 1) == 0 for members in kept.values()) else _link_sets
+    if least > 1:
+        # As many as are asked for, if anything is taken (SEM-0, SEM-4).
+        taking = any_taken(model, list(needs))
+        enough = [(one.literal, min(one.values, least)) for one in witnesses]
+        model.rows.between([*enough, (taking, -least)], 0, None, guard)
+        link = _forbid_lacking
+    else:
+        model.rows.at_most([(one.literal, 1) for one in witnesses], 1)
+        link = _link_scalars if all(members & (members - 1) == 0 for members in kept.values()) else _link_sets
     for branch, need in needs.items():
         link(model, _Own(branch, need, [key for key in kept if key[0] == branch]), witnesses, guard)
+
+
+def any_taken(model: AllocationModel, branches: Sequence[int]) -> int:
+    """Return a literal that is true if one of these branches takes a device."""
+    literal = model.rows.boolean()
+    if any(map(model.certain, branches)):
+        model.rows.fix(literal, 1)
+        return literal
+    for branch in branches:
+        model.rows.at_most([*model.taken(branch), (literal, -_most(model, branch))], 0)
+    return literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +66,26 @@ class _Own:
     keys: Sequence[Key]
 
 
-def _witnesses(
-    model: AllocationModel, values: Mapping[Key, int], needs: Mapping[int, int]
-) -> list[tuple[int, frozenset[Key]]]:
-    """Make a literal for each value that could serve, with who has it; one for values that the same ones have."""
+class Witness(NamedTuple):
+    """A literal for values that the same keys have, of which there are so many."""
+
+    literal: int
+    having: frozenset[Key]
+    values: int
+
+
+Witnesses: TypeAlias = Sequence[Witness]
+
+
+def _witnesses(model: AllocationModel, values: Mapping[Key, int], needs: Mapping[int, int]) -> Witnesses:
+    """Make a literal for each value that could serve; one for values that the same keys have."""
     holders: dict[int, set[Key]] = defaultdict(set)
     for key, members in values.items():
         for member in _bits(members):
             holders[member].add(key)
-    serving = (keys for keys in dict.fromkeys(map(frozenset, holders.values())) if _suffices(model, keys, needs))
-    return [(model.rows.boolean(), keys) for keys in serving]
+    equal = Counter(map(frozenset, holders.values()))
+    serving = ((keys, values) for keys, values in equal.items() if _suffices(model, keys, needs))
+    return [Witness(model.rows.boolean(), keys, values) for keys, values in serving]
 
 
 def _suffices(model: AllocationModel, keys: Iterable[Key], needs: Mapping[int, int]) -> bool:
@@ -73,17 +103,14 @@ def _bits(members: int) -> Iterable[int]:
         members ^= lowest
 
 
-Witnesses = Sequence[tuple[int, frozenset[Key]]]
-
-
 def _link_scalars(model: AllocationModel, own: _Own, witnesses: Witnesses, guard: int | None) -> None:
     """Take of each value only what its witness allows: the form that propagates best."""
     most = _most(model, own.branch)
     served: set[Key] = set()
-    for witness, having in witnesses:
-        mine = [key for key in own.keys if key in having]
+    for witness in witnesses:
+        mine = [key for key in own.keys if key in witness.having]
         served.update(mine)
-        terms = [*((model.takes[key], 1) for key in mine), (witness, -most)]
+        terms = [*((model.takes[key], 1) for key in mine), (witness.literal, -most)]
         model.rows.between(terms, 0 if own.need else None, 0, guard)
     useless = [(model.takes[key], 1) for key in own.keys if key not in served]
     if useless:
@@ -93,12 +120,18 @@ def _link_scalars(model: AllocationModel, own: _Own, witnesses: Witnesses, guard
 def _link_sets(model: AllocationModel, own: _Own, witnesses: Witnesses, guard: int | None) -> None:
     """Take nothing without a witness, and with one nothing that lacks it."""
     most = _most(model, own.branch)
-    chosen = [(witness, -most) for witness, _ in witnesses]
+    chosen = [(witness.literal, -most) for witness in witnesses]
     model.rows.at_most([*((model.takes[key], 1) for key in own.keys), *chosen], 0, guard)
-    for witness, having in witnesses:
-        lacking = [(model.takes[key], 1) for key in own.keys if key not in having]
+    _forbid_lacking(model, own, witnesses, guard)
+
+
+def _forbid_lacking(model: AllocationModel, own: _Own, witnesses: Witnesses, guard: int | None) -> None:
+    """Take nothing that lacks a value whose witness is true."""
+    most = _most(model, own.branch)
+    for witness in witnesses:
+        lacking = [(model.takes[key], 1) for key in own.keys if key not in witness.having]
         if lacking:
-            model.rows.at_most([*lacking, (witness, most)], most, guard)
+            model.rows.at_most([*lacking, (witness.literal, most)], most, guard)
 
 
 def _most(model: AllocationModel, branch: int) -> int:

@@ -1,56 +1,31 @@
-"""``matchAttribute``: all chosen devices of the claim have one value, or have a member in common (CON-4, CON-7)."""
+"""``matchAttribute``: all chosen devices have one value, or have members in common (CON-4, CON-7, SEM-3, SEM-4)."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
 from functools import partial
 
 from ..problem.constraints import ODD
-from .collapsed import Branch, Merged, MergedConstraint
+from .collapsed import Branch
 from .common_value import Key, post_common_value
-from .encoder import Encoder, Signature
+from .comparisons import Comparison, comparisons, signature, values_of
+from .encoder import Encoder
 from .model import AllocationModel
-from .wording import about_constraint
 
 MATCH = "matchAttribute"
 
 
-def signature(kind: str, merged: Merged) -> Signature | None:
-    """Sign devices with their values for the entries of this kind, as each branch that they cover sees them."""
-    constraints = [one for one in merged.constraints if one.record.kind == kind]
-    return partial(_values, merged, constraints) if constraints else None
-
-
-def _values(merged: Merged, constraints: list[MergedConstraint], device: int) -> Hashable:
-    return tuple(
-        one.record.tokens[merged.branches[branch].demands[0]].get(device)
-        for one in constraints
-        for branch in one.branches
-    )
-
-
 def _post(model: AllocationModel) -> None:
-    for constraint in model.merged.constraints:
-        if constraint.record.kind == MATCH:
-            _ENCODINGS[len(constraint.claims) > 1](model, constraint)
+    for comparison in comparisons(model.merged, MATCH):
+        if not comparison.per_pair:
+            _ENCODINGS[comparison.claims > 1](model, comparison)
 
 
-def values_of(model: AllocationModel, constraint: MergedConstraint) -> dict[Key, int | None]:
-    """Find the value of each lot that the entry covers; None where it lacks the attribute."""
-    record, branches, lots = constraint.record, model.merged.branches, model.collapsed.lots
-    return {
-        (branch, lot): record.tokens[branches[branch].demands[0]].get(lots[lot].first)
-        for branch in constraint.branches
-        for lot in model.collapsed.lots_of[branch]
-    }
-
-
-def _one_claim(model: AllocationModel, constraint: MergedConstraint) -> None:
-    found = values_of(model, constraint)
-    guard = model.guard(about_constraint(constraint))
-    if constraint.record.sets:
-        post_common_value(model, {key: value or 0 for key, value in found.items()}, guard, whole=True)
+def _one_claim(model: AllocationModel, comparison: Comparison) -> None:
+    found, guard = values_of(model, comparison), comparison.guard(model)
+    if comparison.record.sets:
+        members = {key: value or 0 for key, value in found.items()}
+        post_common_value(model, members, guard, whole=True, least=comparison.record.min_size)
         return
     post_common_value(model, {key: _as_set(value) for key, value in found.items()}, guard, whole=True)
     odd = [(model.takes[key], 1) for key, value in found.items() if value == ODD]
@@ -64,22 +39,21 @@ def _as_set(value: int | None) -> int:
     return 0 if value is None else 1 << (value - ODD)
 
 
-def _equal_claims(model: AllocationModel, constraint: MergedConstraint) -> None:
+def _equal_claims(model: AllocationModel, comparison: Comparison) -> None:
     """Count the claims by value: each of them takes all it needs from the devices of one value.
 
     That is why equal claims with one such entry may be merged: whoever counts on a value gets its share of it.
     """
-    rows, copies = model.rows, len(constraint.claims)
-    guard = model.guard(about_constraint(constraint))
+    rows, copies, guard = model.rows, comparison.claims, comparison.guard(model)
     by_value: dict[int, list[Key]] = defaultdict(list)
-    for key, value in values_of(model, constraint).items():
+    for key, value in values_of(model, comparison).items():
         if value is not None:
             by_value[value].append(key)
     claims = {value: rows.integer(0, copies) for value in sorted(by_value)}
     # Where requests may be let go (with guards), so may claims; otherwise all of them count.
     rows.between([(variable, 1) for variable in claims.values()], copies if guard is None else None, copies)
     for value, variable in claims.items():
-        for number in constraint.branches:
+        for number in comparison.branches:
             _serve(model, model.merged.branches[number], by_value[value], variable, guard)
 
 
@@ -98,7 +72,7 @@ _ENCODINGS = {False: _one_claim, True: _equal_claims}
 
 MATCH_ATTRIBUTE = Encoder(
     "matchAttribute",
-    "chosen devices have a value in common (CON-4, CON-7)",
+    "chosen devices have a value in common (CON-4, CON-7, SEM-3, SEM-4)",
     _post,
     partial(signature, MATCH),
     sees="the values of compared attributes, as each request has them",

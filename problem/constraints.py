@@ -12,6 +12,7 @@ from .asks import Ask
 from .entries import Posed
 from .messages import Blank, Message
 from .profiles import Profile
+from .readings import Reading, reading_of
 from .records import Constraint, Failure
 from .selectors import ExpressionError, Expressions
 
@@ -44,7 +45,7 @@ def scalar_of(value: DeviceAttribute) -> _Value | None:
     return next(((type_, scalar) for type_, scalar in scalars if scalar is not None), None)
 
 
-def members_of(value: DeviceAttribute) -> Iterable[_Value]:
+def members_of(value: DeviceAttribute) -> Sequence[_Value]:
     """Type and value of each element; a scalar is the only element of its set (CON-7)."""
     scalar = scalar_of(value)
     if scalar is not None:
@@ -62,18 +63,34 @@ def members_of(value: DeviceAttribute) -> Iterable[_Value]:
 class Tokens:
     """Numbers for the values of one constraint: one a value, or in set mode one bit a value."""
 
-    def __init__(self, sets: bool) -> None:
-        self._numbers: dict[_Value, int] = {}
-        self.of: Callable[[DeviceAttribute], int] = self._bits if sets else self._number
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._numbers: dict[object, int] = {}
+        self.of: Callable[[DeviceAttribute], int | None] = self._explicit if reading.explicit else self._plain
 
-    def _number(self, value: DeviceAttribute) -> int:
+    def _plain(self, value: DeviceAttribute) -> int:
+        """Return the token of any value; without semantics only an attribute that is missing has none."""
+        if self._reading.sets:
+            return self._bits(members_of(value))
         scalar = scalar_of(value)
-        return ODD if scalar is None else self._numbers.setdefault(scalar, len(self._numbers))
+        return ODD if scalar is None else self._number(scalar)
 
-    def _bits(self, value: DeviceAttribute) -> int:
-        return sum(
-            1 << self._numbers.setdefault(member, len(self._numbers)) for member in dict.fromkeys(members_of(value))
-        )
+    def _explicit(self, value: DeviceAttribute) -> int | None:
+        """Return the token of what is a value to these semantics, None for what is none (SEM-2, SEM-4)."""
+        reading, members = self._reading, members_of(value)
+        scalar = None if reading.coerce else scalar_of(value)
+        if reading.sets:
+            bits = 0 if scalar else self._bits(members)
+            return bits if bits.bit_count() >= reading.min_size else None
+        if scalar:
+            return self._number(scalar)
+        return self._number(tuple(members) if reading.ordered else frozenset(members)) if members else None
+
+    def _bits(self, members: Iterable[_Value]) -> int:
+        return sum(1 << self._number(member) for member in dict.fromkeys(members))
+
+    def _number(self, value: object) -> int:
+        return self._numbers.setdefault(value, len(self._numbers))
 
 
 class Derivation:
@@ -101,30 +118,32 @@ class Derivation:
 
 
 class Values:
-    """The values of the attributes that entries name, on all devices of a shape: each attribute is read once."""
+    """The values of the attributes that entries name, on all devices of a shape: each is read once in each way."""
 
     def __init__(self, profiles: Sequence[Profile], sets: bool, expressions: Expressions) -> None:
         self.sets = sets
         self.profiles = profiles
         self.expressions = expressions
-        self._read: dict[str, tuple[Tokens, dict[int, int]]] = {}
+        self._read: dict[tuple[str, Reading], tuple[Tokens, dict[int, int]]] = {}
 
-    def of(self, name: str) -> tuple[Tokens, dict[int, int]]:
+    def of(self, name: str, reading: Reading) -> tuple[Tokens, dict[int, int]]:
         """Return the numbers of an attribute's values, and the published ones by device."""
-        read = self._read.get(name)
+        key = name, reading
+        read = self._read.get(key)
         if read is None:
-            numbers = Tokens(self.sets)
-            read = self._read[name] = numbers, _published(name, self.profiles, numbers)
+            numbers = Tokens(reading)
+            read = self._read[key] = numbers, _published(name, self.profiles, numbers)
         return read
 
 
 def compile_constraint(
     posed: Posed, kind: Kind, claim: int, asks: Iterable[tuple[int, Ask]], values: Values
 ) -> Constraint:
-    """Give every device a token, for each numbered ask that the entry applies to."""
+    """Give every device a token, for each numbered ask that the entry applies to. Raises ``FatalError`` (SEM-1)."""
     entry = posed.entry
     name = (entry.match_attribute if kind == "matchAttribute" else entry.distinct_attribute) or ""
-    numbers, plain = values.of(name)
+    reading = reading_of(entry, claim, posed.label, values.sets)
+    numbers, plain = values.of(name, reading)
     tokens: dict[int, dict[int, int]] = {}
     errors: dict[int, dict[int, Failure]] = {}
     for index, ask in asks:
@@ -133,12 +152,23 @@ def compile_constraint(
             tokens[index], errors[index] = _derived(name, derivation, values.profiles, numbers)
         else:
             tokens[index] = plain
-    return Constraint(claim, kind, name, values.sets, tokens, errors, posed.position)
+    return Constraint(
+        claim,
+        kind,
+        name,
+        reading.sets,
+        tokens,
+        errors,
+        posed.position,
+        reading.min_size,
+        reading.overlap,
+        listed=reading.explicit and reading.sets and not reading.coerce,
+    )
 
 
 def _published(name: str, profiles: Sequence[Profile], numbers: Tokens) -> dict[int, int]:
     values = ((device, published(profile, name)) for device, profile in enumerate(profiles))
-    return {device: numbers.of(value) for device, value in values if value is not None}
+    return {device: token for device, value in values if value is not None and (token := numbers.of(value)) is not None}
 
 
 def _derived(
@@ -150,15 +180,19 @@ def _derived(
         value = derivation.value(name, profile)
         if isinstance(value, Failure):
             errors[device] = value
-        else:
-            tokens[device] = numbers.of(value)
+        elif (token := numbers.of(value)) is not None:
+            tokens[device] = token
     return tokens, errors
 
 
 def plainest(constraint: Constraint) -> Constraint:
     """Write sets of one member each as scalars, which say the same and let more claims be merged."""
     tables = constraint.tokens.values()
-    if not constraint.sets or any(bits & (bits - 1) for table in tables for bits in table.values()):
+    if (
+        not constraint.sets
+        or constraint.overlap
+        or any(bits & (bits - 1) for table in tables for bits in table.values())
+    ):
         return constraint
     tokens = {
         demand: {device: bits.bit_length() for device, bits in table.items() if bits}

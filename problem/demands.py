@@ -107,6 +107,6 @@ def _valueless(device: int, demand: int, constraints: Sequence[Constraint], own:
     """List the constraints for which the device has no value."""
     lacking = (constraints[number] for number in own if device not in constraints[number].tokens[demand])
     return tuple(
-        constraint.errors.get(demand, {}).get(device) or Failure(CONSTRAINT_ATTRIBUTE, f"no {constraint.attribute}")
+        constraint.errors.get(demand, {}).get(device) or Failure(CONSTRAINT_ATTRIBUTE, constraint.lack)
         for constraint in lacking
     )

@@ -74,7 +74,8 @@ class Constraint:
     """A matchAttribute or distinctAttribute entry of a claim that a search can prune with (section 13).
 
     ``tokens[demand][device]`` is the device's value: in scalar mode a number per distinct value, in set mode a bit set.
-    ``position`` is its number among the entries of its claim.
+    A device without one cannot be used. ``position`` is its number among the entries of its claim, ``min_size`` the
+    number of members that matching sets must have in common (SEM-4).
     """
 
     claim: int
@@ -85,6 +86,18 @@ class Constraint:
     errors: dict[int, dict[int, Failure]] = field(default_factory=dict)
     """Derived attributes that could not be computed (CON-12)."""
     position: int = 0
+    min_size: int = 1
+    overlap: bool = False
+    """Distinct sets may overlap if no member is in all of them: never to be pruned with (SEM-6)."""
+    listed: bool = False
+    """Only lists are values (SEM-2)."""
+
+    @property
+    def lack(self) -> str:
+        """Say what a device without a token lacks."""
+        if self.min_size > 1:
+            return f"fewer than {self.min_size} values of {self.attribute}"
+        return f"no list {self.attribute}" if self.listed else f"no {self.attribute}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate
 from operator import and_, or_
 
 from .constraints import ODD
+from .messages import Blank
+from .order import has_odd_firsts
 from .records import Constraint
 from .relations import Member, Trouble
 
@@ -18,7 +20,11 @@ class TokenCondition:
     """The condition of an entry; a device without a value violates it (CON-3)."""
 
     constraint: Constraint
-    ordered: bool = False
+
+    @property
+    def ordered(self) -> bool:
+        """Order matters where a list among scalars may only come first (CON-9)."""
+        return has_odd_firsts(self.constraint)
 
     def sight(self, device: int) -> Hashable:
         """Return its value, for each demand."""
@@ -29,40 +35,63 @@ class TokenCondition:
         return tuple(self.constraint.tokens[demand].items())
 
     def judge(self, members: Sequence[Member]) -> bool | Trouble:
-        """Compare the values of all members."""
-        tokens = self.constraint.tokens
-        values = [tokens[demand].get(device) for demand, device in members]
+        """Compare the values of all members; a derived attribute that cannot be computed is trouble (CON-12)."""
+        trouble = next(self._troubles(members), None)
+        if trouble is not None:
+            return trouble
+        values = self._values(members)
         found = [value for value in values if value is not None]
-        if len(found) < len(values):
-            return False
-        return _JUDGES[self.constraint.kind, self.constraint.sets](found)
+        return len(found) == len(values) and _RULES[_rule(self.constraint)](found, self.constraint.min_size)
 
     def renumbered(self, demands: Mapping[int, int]) -> TokenCondition:
         """Return the condition on the same values under the new numbers."""
-        tokens = {demands[demand]: values for demand, values in self.constraint.tokens.items()}
-        return replace(self, constraint=replace(self.constraint, tokens=tokens, errors={}))
+        tokens, errors = (
+            {demands[demand]: values for demand, values in table.items()}
+            for table in (self.constraint.tokens, self.constraint.errors)
+        )
+        return TokenCondition(replace(self.constraint, tokens=tokens, errors=errors))
+
+    def _values(self, members: Sequence[Member]) -> list[int | None]:
+        tokens = self.constraint.tokens
+        return [tokens[demand].get(device) for demand, device in members]
+
+    def _troubles(self, members: Sequence[Member]) -> Iterator[Trouble]:
+        for demand, device in members:
+            failure = self.constraint.errors.get(demand, {}).get(device)
+            if failure is not None:
+                yield Trouble(("claim ", Blank.CLAIM, f", {self.constraint.kind}: {failure.detail}"))
 
 
-def _all_equal(values: Sequence[int]) -> bool:
+def _all_equal(values: Sequence[int], _least: int) -> bool:
     return len(values) == 1 or (len(set(values)) == 1 and values[0] != ODD)
 
 
-def _all_distinct(values: Sequence[int]) -> bool:
+def _all_distinct(values: Sequence[int], _least: int) -> bool:
     return len(set(values)) == len(values) and ODD not in values[1:]
 
 
-def _in_common(values: Sequence[int]) -> bool:
-    return bool(reduce(and_, values))
+def _in_common(values: Sequence[int], least: int) -> bool:
+    return reduce(and_, values).bit_count() >= least
 
 
-def _disjoint(values: Sequence[int]) -> bool:
+def _disjoint(values: Sequence[int], _least: int) -> bool:
     before = accumulate(values, or_)
     return all(values) and not any(taken & value for taken, value in zip(before, values[1:], strict=False))
 
 
-_JUDGES: dict[tuple[str, bool], Callable[[Sequence[int]], bool]] = {
-    ("matchAttribute", False): _all_equal,
-    ("matchAttribute", True): _in_common,
-    ("distinctAttribute", False): _all_distinct,
-    ("distinctAttribute", True): _disjoint,
+def _nothing_in_all(values: Sequence[int], _least: int) -> bool:
+    return not reduce(and_, values)
+
+
+_Rule = tuple[str, bool, bool]
+_RULES: dict[_Rule, Callable[[Sequence[int], int], bool]] = {
+    ("matchAttribute", False, False): _all_equal,
+    ("matchAttribute", True, False): _in_common,
+    ("distinctAttribute", False, False): _all_distinct,
+    ("distinctAttribute", True, False): _disjoint,
+    ("distinctAttribute", True, True): _nothing_in_all,
 }
+
+
+def _rule(constraint: Constraint) -> _Rule:
+    return constraint.kind, constraint.sets, constraint.overlap

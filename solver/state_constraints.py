@@ -6,23 +6,22 @@ share has one stack and one tracker a demand, because derived attributes give a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ..problem.outcomes import trapped
-from ..problem.records import Constraint, Failure
+from ..problem.records import Constraint
 
 
 class ConstraintTracker:
     """One constraint as one demand sees it."""
 
-    __slots__ = ("claim", "errors", "stack", "tokens")
+    __slots__ = ("claim", "errors", "min_size", "stack", "tokens")
     fatal_under_all = True
 
-    def __init__(self, stack: list[int], tokens: Mapping[int, int], errors: Mapping[int, Failure], claim: int) -> None:
+    def __init__(self, stack: list[int], constraint: Constraint, demand: int) -> None:
         self.stack = stack
-        self.tokens = tokens
-        self.errors = errors
-        self.claim = claim
+        self.tokens = constraint.tokens[demand]
+        self.errors = constraint.errors.get(demand, {})
+        self.claim = constraint.claim
+        self.min_size = constraint.min_size
 
     def add(self, device: int) -> bool:
         """Take the device if the entry allows it beside those taken before."""
@@ -72,7 +71,7 @@ class DistinctScalar(ConstraintTracker):
 
 
 class MatchSets(ConstraintTracker):
-    """The intersection of all value sets stays non-empty (CON-7)."""
+    """The intersection of all value sets stays non-empty (CON-7), or as large as is asked for (SEM-4)."""
 
     __slots__ = ()
 
@@ -80,7 +79,7 @@ class MatchSets(ConstraintTracker):
         stack = self.stack
         if stack:
             token &= stack[-1]
-        if not token:
+        if token.bit_count() < self.min_size:
             return False
         stack.append(token)
         return True
@@ -112,7 +111,4 @@ def track_constraint(constraint: Constraint) -> dict[int, ConstraintTracker]:
     """Trackers with a common stack, by demand."""
     tracker = _TRACKERS[constraint.kind, constraint.sets]
     stack: list[int] = []
-    return {
-        demand: tracker(stack, tokens, constraint.errors.get(demand, {}), constraint.claim)
-        for demand, tokens in constraint.tokens.items()
-    }
+    return {demand: tracker(stack, constraint, demand) for demand in constraint.tokens}

@@ -10,26 +10,27 @@ from drasat.models.claims import DeviceConstraint
 from drasat.models.slices import DeviceAttribute
 from drasat.models.versions import Version
 from drasat.problem.constraints import ODD, Tokens
-from drasat.problem.entries import applies
 from drasat.problem.derived import check_type, to_attribute
+from drasat.problem.entries import applies
 from drasat.problem.messages import Blank, Names, claim_text
+from drasat.problem.readings import Reading
 
 
 def test_scalars_are_numbered_by_type_and_value():
     """CON-4."""
-    number = Tokens(sets=False).of
+    number = Tokens(Reading(sets=False)).of
     values = [attribute(value) for value in (1, True, "1", 1, "a")]
     assert [number(value) for value in [*values, version("1.0.0"), version("1.0.0+b")]] == [0, 1, 2, 0, 3, 4, 5]
 
 
 @pytest.mark.parametrize("value", [attribute((1, 2)), DeviceAttribute()], ids=["CON-9-list", "CON-8-nothing"])
 def test_what_is_no_scalar_is_odd(value):
-    assert Tokens(sets=False).of(value) == ODD
+    assert Tokens(Reading(sets=False)).of(value) == ODD
 
 
 def test_sets_have_a_bit_for_each_element():
     """CON-7: duplicates and order do not matter, a scalar is a set of one."""
-    bits = Tokens(sets=True).of
+    bits = Tokens(Reading(sets=True)).of
     assert [bits(attribute(value)) for value in ((1, 2), (2, 1, 2), 2, ("2",), (3,))] == [3, 3, 2, 4, 8]
     assert bits(DeviceAttribute(ints=())) == bits(DeviceAttribute()) == 0
 
