@@ -62,8 +62,9 @@ class NodeEngine:
         self._decider = decider
         self._expressions = CelExpressions()
         self._views = Views(session.cluster.pools(session.gates), session.gates)
+        cluster = session.cluster
         self._compiler = Compiler(
-            session.cluster.classes, session.gates, self._expressions, session.policy, session.cel_road
+            cluster.classes, session.gates, self._expressions, session.policy, session.cel_road, cluster.topologies
         )
         self._builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _Shortfall] = {}

@@ -64,7 +64,10 @@ class Workbench:
         self._expressions = CelExpressions()
         self._selectors = SelectorTable(self._expressions)
         self._views = Views(session.cluster.pools(gates), gates)
-        self._compiler = Compiler(session.cluster.classes, gates, self._expressions, session.policy)
+        cluster = session.cluster
+        self._compiler = Compiler(
+            cluster.classes, gates, self._expressions, session.policy, topologies=cluster.topologies
+        )
 
     def limit(self, deadline: float | None) -> None:
         """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``."""
