@@ -80,15 +80,19 @@ class Rows:
         upper = high if most is None else min(high, most // divisor)
         if lower > upper:
             # Out of reach, or no multiple of the divisor lies between; the solver knows no empty range.
-            self._post([], [], 1, 1, guard)
+            self._post([], [], 1, 1, guard=guard)
         elif max(-low, high) < COEFFICIENT_LIMIT:
             if (lower, upper) != (low, high):
-                self._post(variables, coefficients, lower, upper, guard)
+                self._post(variables, coefficients, lower, upper, guard=guard)
         else:
             if upper < high:
                 self._at_most_in_digits(variables, coefficients, upper, guard)
             if lower > low:
                 self._at_most_in_digits(variables, [-coefficient for coefficient in coefficients], -lower, guard)
+
+    def within(self, variable: int, ranges: Iterable[tuple[int, int]], guard: int | None = None) -> None:
+        """Post that the value lies in one of the ranges, which are in order and do not touch."""
+        self._post([variable], [1], *(bound for one in ranges for bound in one), guard=guard)
 
     def clause(self, literals: Iterable[int]) -> None:
         """Post that any of the literals is true; ``~variable`` is the negated one. None of them: never."""
@@ -99,16 +103,14 @@ class Rows:
         variables, coefficients = zip(*terms, strict=True) if terms else ((), ())
         return self._extent(variables, coefficients)
 
-    def _post(
-        self, variables: Sequence[int], coefficients: Sequence[int], lower: int, upper: int, guard: int | None
-    ) -> None:
+    def _post(self, variables: Sequence[int], coefficients: Sequence[int], *bounds: int, guard: int | None) -> None:
         constraint = self._proto.constraints.add()
         if guard is not None:
             constraint.enforcement_literal.append(guard)
         linear = constraint.linear
         linear.vars.extend(variables)
         linear.coeffs.extend(coefficients)
-        linear.domain.extend([lower, upper])
+        linear.domain.extend(bounds)
 
     def _at_most_in_digits(
         self, variables: Sequence[int], coefficients: Sequence[int], most: int, guard: int | None

@@ -12,27 +12,26 @@ class OrderLiterals:
 
     def __init__(self, rows: Rows, counts: Sequence[Sequence[Term]]) -> None:
         self.rows = rows
-        self._counts = counts
-        self._variables: dict[int, int] = {}
+        self.counts = counts
+        self._variables: dict[tuple[Term, ...], int] = {}
         self._literals: dict[tuple[int, int], int] = {}
 
     def range_of(self, item: int) -> tuple[int, int]:
         """Return the least and the greatest count that the variables allow."""
-        return self.rows.extent(self._counts[item])
+        return self.rows.extent(self.counts[item])
 
     def at_least(self, item: int, bound: int) -> int:
         """Return the literal that is true exactly if the count is at least the bound."""
         literal = self._literals.get((item, bound))
         if literal is None:
-            literal = self._literals[item, bound] = self._made(item, bound)
+            literal = self._literals[item, bound] = self._made(self.variable(self.counts[item]), bound)
         return literal
 
-    def _made(self, item: int, bound: int) -> int:
-        least, most = self.range_of(item)
+    def _made(self, variable: int, bound: int) -> int:
+        least, most = self.rows.range_of(variable)
         if not least < bound <= most:
             return self.rows.integer(bound <= least, bound <= least)
-        variable = self._variable(item)
-        if most - least == 1 == most:
+        if (least, most) == (0, 1):
             return variable
         literal = self.rows.boolean()
         # On one variable the solver takes such rows as the meaning of the literal: they cost nothing.
@@ -40,13 +39,13 @@ class OrderLiterals:
         self.rows.between([(variable, 1)], None, bound - 1, ~literal)
         return literal
 
-    def _variable(self, item: int) -> int:
-        """Return a variable whose value is the count."""
-        terms = self._counts[item]
+    def variable(self, terms: Sequence[Term]) -> int:
+        """Return a variable whose value is the sum of the terms, the same one each time."""
         if len(terms) == 1 and terms[0][1] == 1:
             return terms[0][0]
-        variable = self._variables.get(item)
+        key = tuple(terms)
+        variable = self._variables.get(key)
         if variable is None:
-            variable = self._variables[item] = self.rows.integer(*self.range_of(item))
+            variable = self._variables[key] = self.rows.integer(*self.rows.extent(terms))
             self.rows.equal([*terms, (variable, -1)], 0)
         return variable
