@@ -9,8 +9,9 @@ from ..base import api_name
 from ..claims import DeviceClaim, ResourceClaimTemplate
 from ..entries import ANNOTATION, Entry, TopologyAsk, annotated_entries
 from ..meta import ObjectMeta
+from ..topology_asks import ASKED_SHAPES, ORIENTATIONS
 from .checked_names import check_label, check_subdomain
-from .constraints import check_subject
+from .constraints import check_parts
 from .findings import STRUCTURE, Findings, Key, Path, quote
 from .request_references import check_references, reference_names
 
@@ -20,7 +21,6 @@ WEIGHT_MAX = 2**31 - 1
 
 _KINDS = ("match_attribute", "distinct_attribute", "cel", "topology")
 _PER = ("Entry", "Pair")
-_ORIENTATIONS = ("Any", "Fixed")
 
 
 def check_annotated(found: Findings, path: Path, metadata: ObjectMeta, claim: DeviceClaim) -> None:
@@ -67,8 +67,7 @@ def _check_entry(found: Findings, path: Path, entry: Entry) -> None:
     elif len(given) > 1:
         shown = ", ".join(f"`{api_name(kind)}`" for kind in given)
         found.invalid(path, f"{{{shown}}}", f"{wanted}, but multiple fields are set", STRUCTURE)
-    else:
-        check_subject(found, path, entry)
+    check_parts(found, path, entry)
     if entry.topology is not None:
         _check_topology(found, (*path, "topology"), entry.topology)
     _check_weight(found, path, entry)
@@ -89,24 +88,18 @@ def _check_topology(found: Findings, path: Path, ask: TopologyAsk) -> None:
     check_subdomain(found, (*path, "name"), ask.name)
     if not ask.shape:
         found.required((*path, "shape"), category=STRUCTURE)
-    elif ask.shape not in _SHAPES:
-        found.unsupported((*path, "shape"), ask.shape, _SHAPES, STRUCTURE)
+    elif ask.shape not in ASKED_SHAPES:
+        found.unsupported((*path, "shape"), ask.shape, ASKED_SHAPES, STRUCTURE)
     else:
-        known = _SHAPES[ask.shape]
+        known = _OWN_FIELDS.get(ask.shape, ())
         for field, value in _fields(ask).items():
             if value and field not in known:
                 found.forbidden((*path, field), f"is not for shape {quote(ask.shape)}", STRUCTURE)
         _check_fields(found, path, ask)
 
 
-# What is asked of each shape beside its name.
-_SHAPES: dict[str, tuple[str, ...]] = {
-    "Segment": (),
-    "Box": ("size", "orientation"),
-    "Connected": (),
-    "Compact": ("maxDistance",),
-    "Subtree": ("level",),
-}
+# What may be asked of each shape beside its name.
+_OWN_FIELDS = {"Box": ("size", "orientation"), "Compact": ("maxDistance",), "Subtree": ("level",)}
 
 
 def _fields(ask: TopologyAsk) -> dict[str, bool]:
@@ -124,8 +117,8 @@ def _check_fields(found: Findings, path: Path, ask: TopologyAsk) -> None:
     for axis, length in enumerate(ask.size or ()):
         if length < 1:
             found.invalid((*path, "size", axis), length, "must be greater than zero", STRUCTURE)
-    if ask.orientation and ask.orientation not in _ORIENTATIONS:
-        found.unsupported((*path, "orientation"), ask.orientation, _ORIENTATIONS, STRUCTURE)
+    if ask.orientation and ask.orientation not in ORIENTATIONS:
+        found.unsupported((*path, "orientation"), ask.orientation, ORIENTATIONS, STRUCTURE)
     if ask.max_distance is not None and ask.max_distance < 0:
         found.invalid((*path, "maxDistance"), ask.max_distance, "must not be negative", STRUCTURE)
     if ask.shape == "Subtree" and not ask.level:

@@ -97,6 +97,10 @@ POD = {
     },
 }
 NAMESPACE = {"metadata": {"name": "default"}}
+GROUP = {
+    "metadata": {"name": "group", "namespace": "default"},
+    "spec": {"claims": [{"name": "claim"}], "constraints": [{"matchAttribute": "gpu.example.com/model"}]},
+}
 
 # What a row of a kind edits.
 BASES: dict[str, dict[str, Any]] = {
@@ -108,6 +112,7 @@ BASES: dict[str, dict[str, Any]] = {
     "Node": NODE,
     "Pod": POD,
     "Namespace": NAMESPACE,
+    "ConstraintGroup": GROUP,
 }
 
 

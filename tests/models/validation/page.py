@@ -8,8 +8,10 @@ from drasat.models.gates import FeatureGates
 from . import (
     test_allocations,
     test_claims,
+    test_constraint_groups,
     test_constraints,
     test_devices,
+    test_entries,
     test_other_kinds,
     test_policies,
     test_slices,
@@ -62,6 +64,14 @@ SECTIONS = [
         ],
     ),
     ("Status of a ResourceClaim", "ResourceClaim", ALLOCATED, None, [test_allocations.ROWS]),
+    (
+        "The annotation drasat.dev/constraints, on a ResourceClaim",
+        "ResourceClaim",
+        None,
+        None,
+        [test_entries.ENTRIES, test_entries.TOPOLOGIES],
+    ),
+    ("ConstraintGroup", "ConstraintGroup", None, None, [test_constraint_groups.GROUPS]),
     ("DeviceClass", "DeviceClass", None, None, [test_other_kinds.CLASSES]),
     ("DeviceTaintRule", "DeviceTaintRule", None, None, [test_other_kinds.RULES]),
     ("Node", "Node", None, None, [test_other_kinds.NODES]),
@@ -83,7 +93,8 @@ Beside these, fields whose feature gate is off are warned of (a server would dro
 checks across objects: the same object twice (structure); `adminAccess` in a namespace without the label
 `resource.kubernetes.io/admin-access: "true"` (error, or a warning if the namespace is not in the input; CLM-5);
 claims naming a DeviceClass, and pods naming a claim or template, that are not in the input (warning); allocated
-devices that no ResourceSlice publishes (warning); kinds and fields that later versions dropped from v1alpha3 (warning).
+devices that no ResourceSlice publishes (warning); claims and pods that a ConstraintGroup names and that are not in
+the input (structure); kinds and fields that later versions dropped from v1alpha3 (warning).
 CEL expressions are checked where they are compiled.
 
 This page is written by `UPDATE_DOCS=1 pytest tests/models/validation/test_page.py`.
