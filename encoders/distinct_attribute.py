@@ -1,4 +1,4 @@
-"""``distinctAttribute``: no value twice, disjoint sets, or no value that all devices have (CON-5 to CON-7, SEM-5, SEM-6)."""
+"""``distinctAttribute``: no value twice, disjoint sets, or no value that all have (CON-5 to CON-7, SEM-5, SEM-6)."""
 
 from __future__ import annotations
 

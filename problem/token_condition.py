@@ -27,12 +27,13 @@ class TokenCondition:
         return has_odd_firsts(self.constraint)
 
     def sight(self, device: int) -> Hashable:
-        """Return its value, for each demand."""
-        return tuple(tokens.get(device) for tokens in self.constraint.tokens.values())
+        """Return its value for each demand, and where it is an error."""
+        values = tuple(tokens.get(device) for tokens in self.constraint.tokens.values())
+        return values, tuple(demand for demand, failures in self.constraint.errors.items() if device in failures)
 
     def role(self, demand: int) -> Hashable:
         """Return all values as this demand has them: derived attributes are its own (CON-12)."""
-        return tuple(self.constraint.tokens[demand].items())
+        return tuple(self.constraint.tokens[demand].items()), frozenset(self.constraint.errors.get(demand, ()))
 
     def judge(self, members: Sequence[Member]) -> bool | Trouble:
         """Compare the values of all members; a derived attribute that cannot be computed is trouble (CON-12)."""
@@ -41,14 +42,12 @@ class TokenCondition:
             return trouble
         values = self._values(members)
         found = [value for value in values if value is not None]
-        return len(found) == len(values) and _RULES[_rule(self.constraint)](found, self.constraint.min_size)
+        return len(found) == len(values) and compare(self.constraint, found)
 
     def renumbered(self, demands: Mapping[int, int]) -> TokenCondition:
         """Return the condition on the same values under the new numbers."""
-        tokens, errors = (
-            {demands[demand]: values for demand, values in table.items()}
-            for table in (self.constraint.tokens, self.constraint.errors)
-        )
+        tokens = {demands[demand]: values for demand, values in self.constraint.tokens.items()}
+        errors = {demands[demand]: failures for demand, failures in self.constraint.errors.items()}
         return TokenCondition(replace(self.constraint, tokens=tokens, errors=errors))
 
     def _values(self, members: Sequence[Member]) -> list[int | None]:
@@ -83,8 +82,8 @@ def _nothing_in_all(values: Sequence[int], _least: int) -> bool:
     return not reduce(and_, values)
 
 
-_Rule = tuple[str, bool, bool]
-_RULES: dict[_Rule, Callable[[Sequence[int], int], bool]] = {
+# By kind, sets and overlap of the entry.
+_RULES: dict[tuple[str, bool, bool], Callable[[Sequence[int], int], bool]] = {
     ("matchAttribute", False, False): _all_equal,
     ("matchAttribute", True, False): _in_common,
     ("distinctAttribute", False, False): _all_distinct,
@@ -93,5 +92,7 @@ _RULES: dict[_Rule, Callable[[Sequence[int], int], bool]] = {
 }
 
 
-def _rule(constraint: Constraint) -> _Rule:
-    return constraint.kind, constraint.sets, constraint.overlap
+def compare(constraint: Constraint, values: Sequence[int]) -> bool:
+    """Tell whether these values, in result order and one at least, are what an entry asks for."""
+    rule = _RULES[constraint.kind, constraint.sets, constraint.overlap]
+    return rule(values, constraint.min_size)

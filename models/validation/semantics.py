@@ -3,7 +3,7 @@
 import msgspec
 
 from ..base import api_name
-from ..claims import ConstraintSemantics, DeviceConstraint, SemanticsOptions
+from ..claims import ConstraintSemantics, DeviceConstraint, SemanticsOptions, SemanticsOptionsByMode
 from ..semantics import LIST_MODES, MODES, SPELLINGS, Mode
 from .findings import STRUCTURE, Findings, Path
 
@@ -43,7 +43,7 @@ def _check_mode(found: Findings, path: Path, semantics: ConstraintSemantics, att
 
 def _check_options(found: Findings, path: Path, semantics: ConstraintSemantics) -> None:
     chosen = MODES[semantics.mode]
-    for field in msgspec.structs.fields(type(semantics.options)):
+    for field in msgspec.structs.fields(SemanticsOptionsByMode):
         options = getattr(semantics.options, field.name)
         if options is None:
             continue

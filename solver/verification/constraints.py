@@ -1,4 +1,4 @@
-"""Constraints between the devices of a claim, judged on the finished list (section 13, read anew)."""
+"""Constraints between the devices of a claim, judged on the finished list (section 13 and SEM-*, read anew)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .expressions import Expressions, Typed, typed
 from .findings import Finding
 from .published import Published
 from .requests import Asked
+from .semantics import Breach, breaches
 
 
 def covers(constraint: DeviceConstraint, request: str) -> bool:
@@ -40,10 +41,20 @@ class ConstraintRules:
                 yield Finding("CON-3", f"device {entry.device.name} has no attribute {attribute}")
             else:
                 values.append(value)
-        for rule, message in self._judge(values, constraint.match_attribute is not None):
+        for rule, message in self._judge(constraint, values):
             yield Finding(rule, f"{message} {attribute}")
 
-    def _judge(self, values: Sequence[Typed], matching: bool) -> Iterator[tuple[str, str]]:
+    def _judge(self, constraint: DeviceConstraint, values: Sequence[Typed]) -> Iterator[Breach]:
+        matching = constraint.match_attribute is not None
+        semantics = constraint.match_semantics or constraint.distinct_semantics or constraint.semantics
+        if semantics is not None and not self._gates.list_attributes:
+            yield "SEM-1", "an entry has semantics, and that feature is off: about"
+        if semantics is not None:
+            yield from breaches(semantics, values, matching=matching)
+        else:
+            yield from self._judge_plainly(values, matching)
+
+    def _judge_plainly(self, values: Sequence[Typed], matching: bool) -> Iterator[Breach]:
         if self._gates.list_attributes:
             return _match_sets(values) if matching else _distinct_sets(values)
         return _match_scalars(values) if matching else _distinct_scalars(values)
@@ -66,13 +77,13 @@ def _elements(value: Typed) -> frozenset[tuple[str, bool | int | str]]:
     return frozenset((kind, element) for element in elements)
 
 
-def _match_sets(values: Sequence[Typed]) -> Iterator[tuple[str, str]]:
+def _match_sets(values: Sequence[Typed]) -> Iterator[Breach]:
     """CON-7, CON-8: all have a value in common."""
     if values and not frozenset.intersection(*map(_elements, values)):
         yield "CON-7", "the devices have no value in common of"
 
 
-def _distinct_sets(values: Sequence[Typed]) -> Iterator[tuple[str, str]]:
+def _distinct_sets(values: Sequence[Typed]) -> Iterator[Breach]:
     """CON-7, CON-8: no two have a value in common, and all have one."""
     sets = [_elements(value) for value in values]
     if not all(sets):
@@ -86,7 +97,7 @@ def _is_scalar(value: Typed) -> bool:
     return bool(kind) and not is_list
 
 
-def _match_scalars(values: Sequence[Typed]) -> Iterator[tuple[str, str]]:
+def _match_scalars(values: Sequence[Typed]) -> Iterator[Breach]:
     """CON-4; a list is equal to nothing (CON-9)."""
     if len(values) > 1 and not all(map(_is_scalar, values)):
         yield "CON-9", "there are lists, whose feature is off, among the values of"
@@ -94,7 +105,7 @@ def _match_scalars(values: Sequence[Typed]) -> Iterator[tuple[str, str]]:
         yield "CON-4", "the devices differ in"
 
 
-def _distinct_scalars(values: Sequence[Typed]) -> Iterator[tuple[str, str]]:
+def _distinct_scalars(values: Sequence[Typed]) -> Iterator[Breach]:
     """CON-5; only the first device may have a list (CON-9)."""
     if not all(map(_is_scalar, values[1:])):
         yield "CON-9", "there are lists, whose feature is off, among the values of"
