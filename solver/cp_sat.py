@@ -19,7 +19,10 @@ class Counting:
         self._session = session
 
     def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
-        """Return the allocation that the scheduler's preference likes best (SRCH-4), or a proof that there is none."""
+        """Return the allocation that the scheduler's preference likes best (SRCH-4), or a proof that there is none.
+
+        What soft entries cost decides between those that it likes alike (SOFT-1).
+        """
         from .cp_sat_run import Limits
         from .solving import solve
 

@@ -14,8 +14,8 @@ from ..encoders.lots import collapse
 from ..encoders.merging import merge
 from ..encoders.model import AllocationModel, RoadError, build
 from ..encoders.rows import CoefficientError
-from ..encoders.stages.preference import PREFERENCE
 from ..encoders.stages.stage import Reached, Stage
+from ..encoders.stages.table import usual_stages
 from ..problem.records import InUse, Problem
 from .attempts import Counts, Watch
 from .cp_sat_run import CONFIRMING, Found, Limits, Status, run, run_by_turns
@@ -34,14 +34,20 @@ def solve(
     candidates: Sequence[tuple[int, ...]],
     counts: Counts,
     limits: Limits,
+    start: Sequence[Pick] = (),
     thorough: bool = True,
 ) -> Decision:
     """Decide whether the claims can be allocated; ``candidates`` are the usable devices of each demand.
 
     A yes is the allocation that the scheduler's preference likes best (SRCH-4), or the best that is found quickly
-    unless this is to be ``thorough``.
+    unless this is to be ``thorough``; soft entries come next (SOFT-1). ``start`` is an allocation to begin with.
     """
-    decision = optimize(problem, in_use, candidates, (PREFERENCE,), counts, limits, thorough=thorough)
+    ask = partial(optimize, problem, in_use, candidates, counts=counts, limits=limits, start=start)
+    stages = usual_stages(problem)
+    decision = ask(stages=stages, thorough=thorough or len(stages) > 1)
+    if decision.retry and len(stages) > 1:
+        # Weights that the solver cannot take make nothing unallocatable.
+        decision = ask(stages=stages[:1], thorough=thorough)
     return replace(decision, objective=())
 
 

@@ -165,7 +165,7 @@ def _small(parts: Sequence[Part], rows: Rows) -> list[tuple[Part, int]]:
     found: list[tuple[Part, int]] = []
     ranges: list[int] = []
     for terms in parts:
-        most = sum(coefficient * rows.range_of(variable)[1] for variable, coefficient in terms)
+        most = rows.extent(terms)[1]
         if prod([*ranges, most + 1]) > _SMALL:
             break
         ranges.append(most + 1)

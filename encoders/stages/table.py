@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ...problem.records import Problem
+from ...problem.soft import soft_relations
 from .compact import COMPACT
 from .fragmentation import FRAGMENTATION
 from .opened import OPENED
@@ -12,6 +14,11 @@ from .soft import SOFT
 from .stage import Stage
 
 STAGES: dict[str, Stage] = {stage.id: stage for stage in (PREFERENCE, SOFT, FRAGMENTATION, COMPACT, OPENED)}
+
+
+def usual_stages(problem: Problem) -> tuple[Stage, ...]:
+    """List the stages of who asks for none: the scheduler's preference, then what soft entries cost (SOFT-1)."""
+    return (PREFERENCE, SOFT) if soft_relations(problem) else (PREFERENCE,)
 
 
 def stages_named(names: str | Iterable[str]) -> tuple[Stage, ...]:
