@@ -9,6 +9,7 @@ from .entries import entry_problems
 from .kinds import ApiObject
 from .strict import unknown_fields
 from .structure import FieldProblem
+from .topologies import DeviceTopology, DeviceTopologySpec
 
 
 def own_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[FieldProblem]:
@@ -31,8 +32,13 @@ def _of_group(_group: ConstraintGroup, mapping: Mapping[str, Any]) -> Iterator[F
     return unknown_fields(mapping.get("spec"), ConstraintGroupSpec, "spec")
 
 
+def _of_topology(_topology: DeviceTopology, mapping: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    return unknown_fields(mapping.get("spec"), DeviceTopologySpec, "spec")
+
+
 _FINDERS: dict[type, Callable[[Any, Mapping[str, Any]], Iterator[FieldProblem]]] = {
     ResourceClaim: _of_claim,
     ResourceClaimTemplate: _of_template,
     ConstraintGroup: _of_group,
+    DeviceTopology: _of_topology,
 }

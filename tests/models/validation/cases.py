@@ -101,6 +101,17 @@ GROUP = {
     "metadata": {"name": "group", "namespace": "default"},
     "spec": {"claims": [{"name": "claim"}], "constraints": [{"matchAttribute": "gpu.example.com/model"}]},
 }
+TOPOLOGY = {
+    "metadata": {"name": "grid"},
+    "spec": {
+        "driver": "gpu.example.com",
+        "scope": "Node",
+        "shape": "Grid",
+        "coordinates": ["gpu.example.com/row", "gpu.example.com/col"],
+        "size": [4, 4],
+        "periodic": [False, True],
+    },
+}
 
 # What a row of a kind edits.
 BASES: dict[str, dict[str, Any]] = {
@@ -113,6 +124,7 @@ BASES: dict[str, dict[str, Any]] = {
     "Pod": POD,
     "Namespace": NAMESPACE,
     "ConstraintGroup": GROUP,
+    "DeviceTopology": TOPOLOGY,
 }
 
 

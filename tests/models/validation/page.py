@@ -15,6 +15,7 @@ from . import (
     test_other_kinds,
     test_policies,
     test_slices,
+    test_topologies,
 )
 from .cases import ALLOCATED, COUNTERS, problems
 
@@ -72,6 +73,7 @@ SECTIONS = [
         [test_entries.ENTRIES, test_entries.TOPOLOGIES],
     ),
     ("ConstraintGroup", "ConstraintGroup", None, None, [test_constraint_groups.GROUPS]),
+    ("DeviceTopology", "DeviceTopology", None, None, [test_topologies.SUBJECTS, test_topologies.SHAPES]),
     ("DeviceClass", "DeviceClass", None, None, [test_other_kinds.CLASSES]),
     ("DeviceTaintRule", "DeviceTaintRule", None, None, [test_other_kinds.RULES]),
     ("Node", "Node", None, None, [test_other_kinds.NODES]),
@@ -94,7 +96,9 @@ checks across objects: the same object twice (structure); `adminAccess` in a nam
 `resource.kubernetes.io/admin-access: "true"` (error, or a warning if the namespace is not in the input; CLM-5);
 claims naming a DeviceClass, and pods naming a claim or template, that are not in the input (warning); allocated
 devices that no ResourceSlice publishes (warning); claims and pods that a ConstraintGroup names and that are not in
-the input (structure); kinds and fields that later versions dropped from v1alpha3 (warning).
+the input (structure); a DeviceTopology naming a DeviceClass that is not in the input (warning); devices on one
+coordinate of a DeviceTopology, or beyond its size (structure; TOPO-3); kinds and fields that later versions dropped
+from v1alpha3 (warning).
 CEL expressions are checked where they are compiled.
 
 This page is written by `UPDATE_DOCS=1 pytest tests/models/validation/test_page.py`.
