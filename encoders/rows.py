@@ -98,6 +98,17 @@ class Rows:
         """Post that any of the literals is true; ``~variable`` is the negated one. None of them: never."""
         self._proto.constraints.add().bool_or.literals.extend(literals)
 
+    def table(self, variables: Iterable[int], lines: Iterable[Sequence[int]], guard: int | None = None) -> None:
+        """Post that the values are one of the lines; with a guard only if that literal is true."""
+        constraint = self._proto.constraints.add()
+        if guard is not None:
+            constraint.enforcement_literal.append(guard)
+        for variable in variables:
+            expression = constraint.table.exprs.add()
+            expression.vars.append(variable)
+            expression.coeffs.append(1)
+        constraint.table.values.extend([value for line in lines for value in line])
+
     def extent(self, terms: Sequence[Term]) -> tuple[int, int]:
         """Return the least and the greatest sum that the bounds of the variables allow."""
         variables, coefficients = zip(*terms, strict=True) if terms else ((), ())

@@ -26,47 +26,49 @@ def conjunction(nodes: Nodes, handles: Iterable[Handle]) -> Handle:
 
 
 class _Parts:
-    """Parts of one conjunction: the greatest lower and the least upper bound of each sum, and other formulas."""
+    """Parts of one conjunction: the sharpest threshold below and above of each sum, and other formulas."""
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._at_least: dict[int, int] = {}
-        self._below: dict[int, int] = {}
+        self._at_least: dict[int, Handle] = {}
+        self._below: dict[int, Handle] = {}
         self._others: set[Handle] = set()
 
     def add(self, handle: Handle) -> bool:
         """Take a part in; False if the whole is thereby false."""
-        nodes = self._nodes
-        number = nodes.sum_of[handle if handle >= 0 else ~handle]
-        if number != CONJUNCTION:
-            return self._bound(handle, number)
-        if handle >= 0 and len(nodes.children[handle]) <= _SMALL:
+        if handle >= 0 and self._nodes.sum_of[handle] == CONJUNCTION and len(self._nodes.children[handle]) <= _SMALL:
             # Parts of a conjunction are never small conjunctions themselves.
-            return all(map(self._other, nodes.children[handle]))
-        return self._other(handle)
+            return all(map(self._take, self._nodes.children[handle]))
+        return self._take(handle)
 
-    def _other(self, handle: Handle) -> bool:
-        number = self._nodes.sum_of[handle if handle >= 0 else ~handle]
+    def _take(self, handle: Handle) -> bool:
+        node = handle if handle >= 0 else ~handle
+        number = self._nodes.sum_of[node]
         if number != CONJUNCTION:
-            return self._bound(handle, number)
+            return self._bound(handle, node, number)
         self._others.add(handle)
         return handle != FALSE and ~handle not in self._others
 
-    def _bound(self, handle: Handle, number: int) -> bool:
+    def _bound(self, handle: Handle, node: int, number: int) -> bool:
+        bounds = self._nodes.bound_of
         if handle >= 0:
-            bound = self._nodes.bound_of[handle]
-            self._at_least[number] = max(bound, self._at_least.get(number, bound))
+            least = self._at_least.get(number)
+            if least is None or bounds[node] > bounds[least]:
+                self._at_least[number] = handle
         else:
-            bound = self._nodes.bound_of[~handle]
-            self._below[number] = min(bound, self._below.get(number, bound))
-        return (
-            number not in self._at_least or number not in self._below or (self._at_least[number] < self._below[number])
-        )
+            below = self._below.get(number)
+            if below is None or bounds[node] < bounds[~below]:
+                self._below[number] = handle
+        least, below = self._at_least.get(number), self._below.get(number)
+        return least is None or below is None or bounds[least] < bounds[~below]
 
     def join_absent(self) -> bool:
         """Make "none chosen" of several sets of items that of one set; False if the whole is thereby false."""
+        if len(self._below) < 2:
+            return True
         nodes = self._nodes
-        absent = [number for number, bound in self._below.items() if bound == 1 and nodes.counts_only[number]]
+        bounds, counts_only = nodes.bound_of, nodes.counts_only
+        absent = [number for number, below in self._below.items() if bounds[~below] == 1 and counts_only[number]]
         if len(absent) < 2:
             return True
         terms = {term for number in absent for term in nodes.terms[number]}
@@ -75,17 +77,10 @@ class _Parts:
         joined = nodes.sum(tuple(sorted(terms)))
         least, most = nodes.ranges[joined]
         if most >= 1:
-            self._below[joined] = 1
-        if least >= 1:
-            return False
-        wanted = (number for number in self._at_least if nodes.counts_only[number])
-        return not any(terms.issuperset(nodes.terms[number]) for number in wanted)
+            self._below[joined] = ~nodes.threshold(joined, 1)
+        wanted = (number for number in self._at_least if counts_only[number])
+        return least < 1 and not any(terms.issuperset(nodes.terms[number]) for number in wanted)
 
     def handles(self) -> list[Handle]:
         """Return the parts that are left."""
-        threshold = self._nodes.threshold
-        return [
-            *(threshold(number, bound) for number, bound in self._at_least.items()),
-            *(~threshold(number, bound) for number, bound in self._below.items()),
-            *self._others,
-        ]
+        return [*self._at_least.values(), *self._below.values(), *self._others]

@@ -54,9 +54,10 @@ class Formulas:
             divisor = -divisor
             lower, upper = None if upper is None else -upper, None if lower is None else -lower
         terms = tuple((item, gate, one // divisor) for (item, gate, _), one in zip(sum_.terms, whole, strict=True))
-        above = TRUE if lower is None else self._at_least(terms, lower)
-        below = TRUE if upper is None else ~self._at_least(terms, upper + 1)
-        return self.conj((above, below))
+        bounds = [] if lower is None else [self._at_least(terms, lower)]
+        if upper is not None:
+            bounds.append(~self._at_least(terms, upper + 1))
+        return bounds[0] if len(bounds) == 1 else self.conj(bounds)
 
     def conj(self, handles: Iterable[Handle]) -> Handle:
         """Return the formula that all hold."""

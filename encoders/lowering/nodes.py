@@ -45,8 +45,9 @@ class Nodes:
         if number is None:
             number = self._sums[terms] = len(self.terms)
             self.terms.append(terms)
-            self.ranges.append(self.extent(terms))
-            self.counts_only.append(all(gate == TRUE and factor == 1 for _, gate, factor in terms))
+            counts_only = all(gate == TRUE and factor == 1 for _, gate, factor in terms)
+            self.counts_only.append(counts_only)
+            self.ranges.append(self._extent_of_counts(terms) if counts_only else self.extent(terms))
         return number
 
     def threshold(self, number: int, bound: int) -> Handle:
@@ -86,6 +87,12 @@ class Nodes:
                     found.add(part)
                     waiting.append(part)
         return sorted(found)
+
+    def _extent_of_counts(self, terms: RowTerms) -> tuple[int, int]:
+        """Do quickly for sums without gates and coefficients what ``extent`` does for all."""
+        most = self.most
+        here = sum([most[item] for item, _, _ in terms])
+        return max(0, self.least_total - (self.all_most - here)), min(here, self.most_total)
 
     def extent(self, terms: RowTerms) -> tuple[int, int]:
         """Least and greatest value of a sum, each gate taken as free: exact for sums without gates."""
