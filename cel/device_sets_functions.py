@@ -90,7 +90,7 @@ def _flat(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
     levels = [args[0].element()]
     for _ in range(MOST_NESTING):
         levels.append(levels[-1].element())
-    reads.touch(args[0], *levels)
+    reads.touch(args[0])
     reads.consume(*args[1:])
     return Flow(items=reads.shallow(joined(levels)), order=max(args[0].order, strict(*args[1:])))
 
