@@ -15,6 +15,7 @@ from .documents import (
     NodeClass,
     Reason,
     RequestTable,
+    SoftEntryAnswer,
     StageAnswer,
     UnitAnswer,
     ValidationDocument,
@@ -46,6 +47,7 @@ def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> A
         verified=found.verified,
         certified=all(_certified(unit) for unit in found.units),
         statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
+        notices=found.notices,
         timings=found.seconds if timings else msgspec.UNSET,
     )
 
@@ -89,6 +91,7 @@ def _unit(found: UnitOutcome) -> UnitAnswer:
         objective=tuple(
             StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven) for one in found.objective
         ),
+        soft_entries=tuple(SoftEntryAnswer(**dataclasses.asdict(one)) for one in found.soft),
     )
 
 

@@ -83,10 +83,25 @@ class StageAnswer(Model, omit_defaults=False):
     proven: bool
 
 
+class SoftEntryAnswer(Model, omit_defaults=False):
+    """A soft entry, judged by the chosen devices; ``claim`` is empty for one over several claims.
+
+    ``id`` says what kind of entry it is. ``cost`` is 0 if it is kept; else its weight, or with ``per: Pair`` its
+    weight for each pair of devices that fails it.
+    """
+
+    claim: str
+    name: str
+    id: str
+    weight: int
+    kept: bool
+    cost: int
+
+
 class UnitAnswer(Model, omit_defaults=False):
     """A pod, or a loose claim (``pod`` is null), with its node and its claims; ``failures`` go by kind of node.
 
-    ``objective`` has the stages that were asked for, in order.
+    ``objective`` has the stages that were asked for, in order; ``softEntries`` are those of an allocated unit.
     """
 
     pod: str | None
@@ -96,10 +111,11 @@ class UnitAnswer(Model, omit_defaults=False):
     claims: tuple[ClaimAnswer, ...]
     failures: tuple[NodeClass, ...] = ()
     objective: tuple[StageAnswer, ...] = ()
+    soft_entries: tuple[SoftEntryAnswer, ...] = ()
 
 
 class AllocationDocument(Model, kw_only=True, omit_defaults=False):
-    """What ``allocate -o json`` prints."""
+    """What ``allocate -o json`` prints. ``notices`` say what of the question was left aside."""
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
     kind: Literal["AllocationResult"] = "AllocationResult"
@@ -110,6 +126,7 @@ class AllocationDocument(Model, kw_only=True, omit_defaults=False):
     verified: bool
     certified: bool
     statistics: dict[str, int]
+    notices: tuple[str, ...] = ()
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
 
 

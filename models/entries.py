@@ -63,6 +63,12 @@ def annotated_entries(metadata: ObjectMeta) -> tuple[Entry, ...]:
     return entries
 
 
+def carried(*places: ObjectMeta | None) -> dict[str, str]:
+    """Return the annotation alone, of the last of these that has it; empty if none has."""
+    texts = [(place.annotations or {}).get(ANNOTATION) for place in places if place is not None]
+    return next(({ANNOTATION: text} for text in reversed(texts) if text is not None), {})
+
+
 def entry_problems(metadata: ObjectMeta, path: str) -> Iterator[FieldProblem]:
     """Yield what makes the annotation unreadable, with the fields it is about; ``path`` is that of the metadata."""
     text = (metadata.annotations or {}).get(ANNOTATION)

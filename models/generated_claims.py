@@ -5,7 +5,7 @@ from typing import Any
 
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .core import Pod
-from .entries import ANNOTATION
+from .entries import carried
 from .identity import ObjectKey, key_of
 from .meta import ObjectMeta, OwnerReference
 from .rendering import as_mapping
@@ -38,15 +38,10 @@ def generate(template: ResourceClaimTemplate, pod: Pod, entry: str, name: str) -
         name=name,
         namespace=key_of(pod.metadata)[0],
         labels=copied.labels,
-        annotations={**_own_entries(template), **(copied.annotations or {}), POD_CLAIM_ANNOTATION: entry},
+        annotations={**carried(template.metadata), **(copied.annotations or {}), POD_CLAIM_ANNOTATION: entry},
         owner_references=_owner(pod),
     )
     return ResourceClaim(metadata=metadata, spec=template.spec.spec)
-
-
-def _own_entries(template: ResourceClaimTemplate) -> dict[str, str]:
-    text = (template.metadata.annotations or {}).get(ANNOTATION)
-    return {} if text is None else {ANNOTATION: text}
 
 
 def _owner(pod: Pod) -> tuple[OwnerReference, ...] | None:

@@ -16,8 +16,10 @@ from .attempts import Engine, Session, Watch, work_within
 from .checked import check
 from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, check_road, effective_policy, load_solver
 from .first_node import NodeWalk
+from .honoured import check_honoured
 from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
 from .placement import Placer, unplaced
+from .soft_entries import overlooked
 
 if TYPE_CHECKING:
     from ..encoders.stages.stage import Stage
@@ -83,7 +85,7 @@ def allocate(
     ------
     ValueError
         One line, for an unknown engine, policy, gate, claim or stage, a bad selector, or an objective that the
-        engine does not know.
+        engine does not know; for constraints that it cannot honour (SOFT-3), and a group that names what is not there.
     VerificationError
         If the answer does not pass the independent check; that is a defect of drasat.
     AllocationInterrupted
@@ -98,6 +100,7 @@ def allocate(
     load_solver(name, bool(stages))
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
+    check_honoured(name, cluster, asked)
     work = work_within(time_limit)
     session = Session(cluster, gates, policy, seed, stages, watch, work, check_road(cel_road))
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
@@ -118,7 +121,9 @@ def allocate(
     searched = monotonic()
     check(cluster, outcomes, gates, policy)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
-    answer = AllocationOutcome(name, outcomes, gates, policy, True, _statistics(cluster, worker), seconds)
+    statistics = _statistics(cluster, worker)
+    notices = overlooked(name, cluster, asked)
+    answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
         raise AllocationInterrupted(answer)
     return answer

@@ -17,6 +17,7 @@ from .tables import DemandTable
 
 if TYPE_CHECKING:
     from ..encoders.stages.stage import Stage
+    from .soft_entries import SoftEntry
     from .stage_values import Objective
 
 # Deterministic units of work of the solver for a second of the time limit; slow machines do about one.
@@ -74,7 +75,7 @@ class Attempt:
     an error of an expression that may be why nothing fits (policy ``strict``); ``tables`` say how many devices fell
     where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``certified``: the
     no does not rest on one run of a solver alone. ``objective`` is what the stages of an allocation came to;
-    ``interrupted``: Ctrl-C came meanwhile, and it may not be the best.
+    ``interrupted``: Ctrl-C came meanwhile, and it may not be the best. ``soft`` is what became of soft entries.
     """
 
     ending: Ending
@@ -89,6 +90,7 @@ class Attempt:
     certified: bool = False
     objective: Objective = ()
     interrupted: bool = False
+    soft: tuple[SoftEntry, ...] = ()
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from ..models.claims import ResourceClaim, ResourceClaimSpec
 from ..models.cluster import Cluster
 from ..models.core import Pod
+from ..models.entries import carried
 from ..models.generated_claims import claim_name
 from ..models.identity import DEFAULT_NAMESPACE, ObjectKey, key_of
 from ..models.meta import ObjectMeta
@@ -97,12 +98,15 @@ def _is_over(pod: Pod) -> bool:
 
 def _of_claim(cluster: Cluster, key: ObjectKey) -> Original:
     claim = cluster.claims[key]
-    return Original(CLAIM, *key, lambda _: key[1], _loose(cluster, key, claim.metadata, claim.spec))
+    metadata = ObjectMeta(labels=claim.metadata.labels, annotations=carried(claim.metadata) or None)
+    return Original(CLAIM, *key, lambda _: key[1], _loose(cluster, key, metadata, claim.spec))
 
 
 def _of_template(cluster: Cluster, key: ObjectKey) -> Original:
-    made = cluster.templates[key].spec
-    return Original(TEMPLATE, *key, lambda _: key[1], _loose(cluster, key, made.metadata or ObjectMeta(), made.spec))
+    template = cluster.templates[key]
+    copied, spec = template.spec.metadata or ObjectMeta(), template.spec.spec
+    metadata = ObjectMeta(labels=copied.labels, annotations=carried(template.metadata, copied) or None)
+    return Original(TEMPLATE, *key, lambda _: key[1], _loose(cluster, key, metadata, spec))
 
 
 def _loose(cluster: Cluster, key: ObjectKey, metadata: ObjectMeta, spec: ResourceClaimSpec) -> Callable[[int], Unit]:
@@ -113,8 +117,7 @@ def _loose(cluster: Cluster, key: ObjectKey, metadata: ObjectMeta, spec: Resourc
         # A long name loses the number that tells it from the others.
         name = claim_name(stem, f"copy-{number}", taken)
         taken.add(name)
-        copied = ObjectMeta(name=name, namespace=namespace, labels=metadata.labels)
-        claim = ResourceClaim(metadata=copied, spec=spec)
+        claim = ResourceClaim(metadata=replace(metadata, name=name, namespace=namespace), spec=spec)
         return Unit(None, (ClaimRef(namespace, name, claim, generated=True),), namespace, name)
 
     return make

@@ -26,6 +26,7 @@ from .decision import Answer, Decider, Decision
 from .result import ResultBuilder
 from .result_nodes import cannot_be_combined
 from .search import Pick
+from .soft_entries import soft_entries
 from .tables import DemandTable, demand_tables
 
 _ENDINGS = {Answer.NO: Ending.NONE, Answer.UNKNOWN: Ending.UNKNOWN}
@@ -117,7 +118,7 @@ class NodeEngine:
         An engine that chooses devices in no order chooses others if there are any.
         """
         try:
-            return self._built(asked, decision)
+            return self._built(asked, problem, decision)
         except FatalError:
             if self._decider.in_order:
                 raise
@@ -125,12 +126,18 @@ class NodeEngine:
             other = decide(asked, without(problem, awkward))
             if other.answer is not Answer.YES:
                 raise
-            return self._built(asked, other)
+            return self._built(asked, problem, other)
 
-    def _built(self, asked: Asked, decision: Decision) -> Attempt:
+    def _built(self, asked: Asked, problem: Problem, decision: Decision) -> Attempt:
         asks = self._compiler.asks(asked.question)
         made = self._builder.build(asked.claims, asks, decision.picks, asked.view)
-        return Attempt(Ending.ALLOCATED, made, objective=decision.objective, interrupted=decision.interrupted)
+        return Attempt(
+            Ending.ALLOCATED,
+            made,
+            objective=decision.objective,
+            interrupted=decision.interrupted,
+            soft=soft_entries(problem, decision.picks, [key_of(claim.metadata) for claim in asked.claims]),
+        )
 
     def _error(
         self, asked: Asked, problem: Problem, posed: Problem, decision: Decision, decide: Decide

@@ -14,6 +14,7 @@ from ..models.units import Unit
 from .tables import DemandTable
 
 if TYPE_CHECKING:
+    from .soft_entries import SoftEntry
     from .stage_values import Objective
 
 ALLOCATED = "Allocated"
@@ -53,7 +54,7 @@ class UnitOutcome:
     """A unit with its node and what its claims got, or why they got nothing.
 
     ``allocations`` are the new ones only; ``failures`` are the node classes that were tried, the largest first;
-    ``objective`` is what the stages came to, if any were asked for.
+    ``objective`` is what the stages came to, if any were asked for; ``soft`` what became of soft entries.
     """
 
     unit: Unit
@@ -63,6 +64,7 @@ class UnitOutcome:
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
     failures: tuple[NodeClassFailure, ...] = ()
     objective: Objective = ()
+    soft: tuple[SoftEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,10 @@ class AllocationInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class AllocationOutcome:
-    """The answer to one call of ``allocate``. ``verified``: the independent checker found nothing wrong."""
+    """The answer to one call of ``allocate``. ``verified``: the independent checker found nothing wrong.
+
+    ``notices`` say what of the question was left aside.
+    """
 
     engine: str
     units: tuple[UnitOutcome, ...]
@@ -102,6 +107,7 @@ class AllocationOutcome:
     verified: bool = False
     statistics: Statistics = field(default_factory=Statistics)
     seconds: dict[str, float] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:

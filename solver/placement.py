@@ -9,6 +9,7 @@ import msgspec
 
 from ..models.claims import AllocationResult, ResourceClaim
 from ..models.core import Node
+from ..models.entries import annotated_entries
 from ..models.identity import ObjectKey
 from ..models.pod_claims import ClaimRef
 from ..models.selection import SelectorError
@@ -95,7 +96,14 @@ class Placer:
         """Turn an attempt that decides about the unit into its outcome."""
         if attempt.ending is Ending.ALLOCATED:
             pairs = tuple(zip(asked, attempt.allocations, strict=True))
-            return UnitOutcome(unit, ALLOCATED, node.metadata.name, allocations=pairs, objective=attempt.objective)
+            return UnitOutcome(
+                unit,
+                ALLOCATED,
+                node.metadata.name,
+                allocations=pairs,
+                objective=attempt.objective,
+                soft=attempt.soft,
+            )
         claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
         reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
         self._timed_out = attempt.ending is Ending.TIMEOUT
@@ -143,7 +151,7 @@ class Placer:
                 [allocation.node_selector for allocation in earlier],
             )
         )
-        key = place, _encode([claim.spec for claim in _claims(asked)])
+        key = place, _encode([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims(asked)])
         if key not in self._candidates:
             if place not in self._suited:
                 self._suited[place] = SuitableNodes(self._nodes, spec, earlier)

@@ -73,6 +73,7 @@ def command(
     except AllocationInterrupted as interrupt:
         result, interrupted = interrupt.result, True
     complain(*_doubts(cluster, result, node, namespace, selector))
+    complain(*(f"warning: {notice}" for notice in result.document.notices))
     _PRINT[output](result)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else OUTCOMES[result.outcome])
 
@@ -114,10 +115,11 @@ def _wide(result: AllocationResult) -> None:
 
 
 def _say_why(result: AllocationResult) -> None:
-    """Stages of an objective go to stderr, then reasons, and the wall times after them."""
+    """Stages of an objective go to stderr, soft entries, then reasons, and the wall times after them."""
     from ..reports import allocation
 
     tell(*allocation.stages(result.document))
+    tell(*allocation.soft_entries(result.document))
     tell(*allocation.reasons(result.document))
     tell(*allocation.timings(result.document))
 

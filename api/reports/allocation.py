@@ -49,6 +49,15 @@ def _stage(stage: StageAnswer) -> str:
     return f"{stage.stage} {stage.value}" + ("" if stage.proven else f" (at least {stage.bound})")
 
 
+def soft_entries(document: AllocationDocument) -> Iterator[str]:
+    """Which soft entries are kept and which violated, a line each."""
+    for unit in document.units:
+        for entry in unit.soft_entries:
+            about = f"claim {entry.claim}: " if entry.claim else ""
+            cost = f"violated, costs {entry.cost}" if entry.cost else "kept"
+            yield f"{about}{entry.id} entry {entry.name}, weight {entry.weight}: {cost}"
+
+
 def reasons(document: AllocationDocument) -> Iterator[str]:
     """Why units were not allocated: a line a unit, its reasons, and by kind of node where the devices fell."""
     for unit in document.units:

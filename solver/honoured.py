@@ -1,0 +1,57 @@
+"""What kube-scheduler cannot honour: entries beyond the API that must hold (SOFT-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..models.claims import DeviceConstraint, ResourceClaim
+from ..models.cluster import Cluster
+from ..models.constraint_groups import ConstraintGroup
+from ..models.entries import annotated_entries
+from ..models.identity import key_of
+from ..models.semantics import SPELLINGS
+from ..models.units import Unit
+from ..problem.messages import claim_text
+from .soft_entries import groups_about
+
+_UPSTREAM = "kube-scheduler"
+_NAMED = 5
+
+
+def check_honoured(engine: str, cluster: Cluster, asked: Sequence[Unit]) -> None:
+    """Raise ``ValueError``, one line, if the engine knows nothing of what some of these claims demand."""
+    if engine != _UPSTREAM:
+        return
+    found = [*_unknown(cluster, asked)]
+    if found:
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        raise ValueError(f"engine {engine} cannot honour {', '.join(found[:_NAMED])}{more}")
+
+
+def _unknown(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]:
+    claims = {ref.key: ref.claim for unit in asked for ref in unit.asked if ref.claim is not None}
+    for key, claim in claims.items():
+        yield from (f"{what} of claim {claim_text(key)}" for what in _of_claim(claim))
+    for group in groups_about(cluster, claims):
+        if _demands(group):
+            yield f"ConstraintGroup {claim_text(key_of(group.metadata))}"
+
+
+def _of_claim(claim: ResourceClaim) -> Iterator[str]:
+    for index, constraint in enumerate(claim.spec.devices.constraints or ()):
+        yield from (f"{field} of constraint #{index}" for field in _beyond(constraint))
+    for index, entry in enumerate(annotated_entries(claim.metadata)):
+        if entry.weight is None:
+            yield f"entry {entry.name or f'#{index}'}"
+
+
+def _beyond(constraint: DeviceConstraint) -> Iterator[str]:
+    if constraint.cel is not None:
+        yield "cel"
+    if any(getattr(constraint, spelling) is not None for spelling in SPELLINGS):
+        yield "semantics"
+
+
+def _demands(group: ConstraintGroup) -> bool:
+    entries = group.spec.constraints or ()
+    return bool(group.spec.same_node_label) or any(entry.weight is None for entry in entries)
