@@ -1,0 +1,49 @@
+"""Every mode and option, on random values: each engine finds something exactly where the formulas allow something."""
+
+from random import Random
+from time import monotonic
+
+import pytest
+from dra_build import NODE, device_class, node
+from semantics_cases import Case
+
+from drasat.models.claims import ResourceClaim
+from drasat.models.cluster import Cluster
+from drasat.models.gates import FeatureGates
+from drasat.problem.in_use import Ledger
+from drasat.solver.attempts import Ending, Session
+from drasat.solver.auto import Auto
+from drasat.solver.backtracking import Backtracking
+from drasat.solver.cp_sat import CpSat
+from drasat.solver.verification.verifier import Placement, verify
+
+GATES = FeatureGates.all_on()
+
+
+@pytest.fixture(autouse=True)
+def short_dives(monkeypatch):
+    """Few devices are decided by a dive: cut short, it leaves something to the solver."""
+    monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", 2)
+
+
+def check(seed):
+    """Ask all engines, verify what they answer, and return whether there is an answer."""
+    case = Case(Random(f"semantics/{seed}"))
+    objects = case.objects()
+    claims = [item for item in objects if isinstance(item, ResourceClaim)]
+    cluster = Cluster.of([node(), device_class(), *objects])
+    possible = case.possible()
+    for engine in (Backtracking, CpSat, Auto):
+        session = Session(cluster, GATES, "strict", 0)
+        made = engine(session).attempt(cluster.node(NODE), claims, Ledger(cluster.usage(GATES)), monotonic() + 30)
+        assert made.ending is (Ending.ALLOCATED if possible else Ending.NONE), (seed, engine, made)
+        if possible:
+            placed = Placement(cluster.node(NODE), tuple(zip(claims, made.allocations, strict=True)))
+            assert verify(cluster, [placed], GATES, cel_errors="strict") == [], (seed, engine)
+    return possible
+
+
+@pytest.mark.parametrize("first", range(0, 300, 100))
+def test_engines_agree_with_the_formulas(first):
+    """SEM-0 to SEM-6."""
+    assert {check(seed) for seed in range(first, first + 100)} == {True, False}
