@@ -66,11 +66,15 @@ class MergedConstraint:
 
 @dataclass(frozen=True, slots=True)
 class MergedRelation:
-    """A relation with the branches that it covers; claims that it spans are never merged with others."""
+    """A relation with the branches that it covers; claims that it spans are merged with others only where it is dealt.
+
+    ``copies`` is the number of claims that each get a set of devices of their own for it; ``record`` is the first's.
+    """
 
     index: int
     record: Relation
     branches: tuple[int, ...]
+    copies: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from itertools import cycle, groupby
 from .collapsed import Branch, Collapsed, MergedConstraint
 from .distinct_attribute import DISTINCT
 from .match_attribute import MATCH
-from .model import AllocationModel
+from .model import AllocationModel, Bundle
 
 Taken = tuple[int, int]
 """A demand and a device, by their numbers in the Problem."""
@@ -33,7 +33,9 @@ def expand(model: AllocationModel, values: Sequence[int]) -> tuple[Taken, ...]:
     taken: list[Taken] = []
     for branch in model.merged.branches:
         demands, constraint = chosen[branch.index], entries.get(branch.index)
-        if constraint is None:
+        if branch.index in model.bundles:
+            taken += _by_bundle(branch, model.bundles[branch.index], values)
+        elif constraint is None:
             taken += _deal(devices[branch.index], demands)
         else:
             taken += _DEALING[constraint.record.kind](branch, constraint, devices[branch.index])
@@ -70,6 +72,14 @@ def _chosen_demands(model: AllocationModel, values: Sequence[int]) -> list[tuple
 def _deal(devices: Iterable[int], demands: Sequence[int]) -> Iterator[Taken]:
     """Deal devices out in turn: those that come several times go to different demands."""
     return zip(cycle(demands), devices) if demands else iter(())
+
+
+def _by_bundle(branch: Branch, bundles: Iterable[Bundle], values: Sequence[int]) -> Iterator[Taken]:
+    """Give each claim the devices of one bundle."""
+    chosen = sorted(sorted(own) for literal, own in bundles if values[literal])
+    for number, own in enumerate(chosen):
+        start = number * branch.per_claim
+        yield from _deal(own, branch.demands[start : start + branch.per_claim])
 
 
 def _by_value(branch: Branch, constraint: MergedConstraint, devices: Iterable[int]) -> Iterator[Taken]:

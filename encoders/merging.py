@@ -14,7 +14,9 @@ from itertools import groupby
 from ..problem.constraints import ODD, plainest
 from ..problem.order import giving_pools, has_odd_firsts
 from ..problem.records import RESULT_LIMIT, Constraint, Demand, InUse, Problem, Request
+from ..problem.relations import Relation
 from .collapsed import Branch, Merged, MergedConstraint, MergedRelation, MergedRequest
+from .topology.dealing import is_dealt_out
 
 Candidates = Sequence[tuple[int, ...]]
 
@@ -44,8 +46,8 @@ def merge(
         for positions in _equal_requests(problem.claims[claims[0]].requests, keys, alone or ordered):
             builder.add(claims, positions)
         builder.constrain(claims, constraints)
-    constraints, relations = tuple(builder.constraints), tuple(builder.relations())
-    return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), constraints, relations)
+    entries, relations = tuple(builder.constraints), tuple(builder.relations())
+    return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), entries, relations)
 
 
 class _Keys:
@@ -68,11 +70,15 @@ class _Keys:
         return what, amounts, values, related, self._marks[number]
 
     def _related(self, demand: Demand) -> Iterator[Hashable]:
-        """Yield the relations that cover a demand; to one that minds the order no other demand is equal."""
+        """Yield the relations that cover a demand; to one that minds the order no other demand is equal.
+
+        One of a single claim is known by its place among the claim's entries, as equal claims have equal ones.
+        """
         for number, relation in enumerate(self._problem.relations):
             if demand.index in relation.demands:
-                condition = relation.condition
-                yield number, demand.index if condition.ordered else condition.role(demand.index)
+                condition, alone = relation.condition, len(relation.claims) == 1
+                known = (relation.position,) if alone else (-1, number)
+                yield known, demand.index if condition.ordered else condition.role(demand.index)
 
     def _values(self, demand: Demand, number: int, candidates: Iterable[int]) -> Hashable:
         constraint = self._problem.constraints[number]
@@ -86,7 +92,8 @@ class _Keys:
     def claim(self, number: int) -> Hashable:
         own = [one for one in self._problem.constraints if one.claim == number]
         entries = tuple((one.kind, one.sets) for one in own)
-        return entries, tuple(map(self.request, self._problem.claims[number].requests))
+        related = tuple(one.condition for one in self._problem.relations if number in one.claims)
+        return entries, related, tuple(map(self.request, self._problem.claims[number].requests))
 
 
 def _equal_claims(problem: Problem, keys: _Keys) -> Iterator[tuple[int, ...]]:
@@ -99,7 +106,7 @@ def _equal_claims(problem: Problem, keys: _Keys) -> Iterator[tuple[int, ...]]:
     for claim in range(len(problem.claims)):
         listed = any(request.listed for request in problem.claims[claim].requests)
         key: Hashable = claim
-        if len(problem.claims) > 1 and _splits(problem, claim):
+        if len(problem.claims) > 1 and _splits(problem, claim, keys):
             key = keys.claim(claim)
         previous = groups.get((key, lists if listed else -1))
         if previous is None:
@@ -110,26 +117,35 @@ def _equal_claims(problem: Problem, keys: _Keys) -> Iterator[tuple[int, ...]]:
     return map(tuple, groups.values())
 
 
-def _splits(problem: Problem, claim: int) -> bool:
+def _splits(problem: Problem, claim: int, keys: _Keys) -> bool:
     """Tell whether merged copies of a claim can always be told apart again.
 
     Without entries they can: a device is free for one claim or shareable, and each request takes what it needs. With
     one scalar matchAttribute the model counts claims by value. With one scalar distinctAttribute over one request no
     value is taken more often than there are claims, and dealing devices out by value gives no claim a value twice.
+    With one shape in a topology over equal requests the model counts the shapes, and each claim gets one of them.
     """
     requests = problem.claims[claim].requests
     demands = [problem.demands[number] for request in requests for number in request.demands]
     if any(demand.all_devices for demand in demands) or sum(one.listed for one in requests) > 1:
         return False
-    if any(claim in relation.claims for relation in problem.relations):
-        return False
     if _most(problem, requests) > RESULT_LIMIT:
         return False
     own = [one for one in problem.constraints if one.claim == claim and one.tokens]
+    related = [one for one in problem.relations if claim in one.claims]
+    if related:
+        return not own and len(related) == 1 and _deals(problem, requests, related[0], keys)
     if not own:
         return True
     lists = any(request.listed for request in requests)
     return len(own) == 1 and not lists and not own[0].sets and _SPLITTING[own[0].kind](own[0])
+
+
+def _deals(problem: Problem, requests: Iterable[Request], relation: Relation, keys: _Keys) -> bool:
+    """Tell whether a claim gets whole sets of devices for a relation, all of them for equal requests."""
+    covered = [request for request in requests if not relation.demands.isdisjoint(request.demands)]
+    lists = any(request.listed for request in covered)
+    return is_dealt_out(problem, relation) and not lists and len(set(map(keys.request, covered))) == 1
 
 
 def _has_no_odd(constraint: Constraint) -> bool:
@@ -205,8 +221,11 @@ class _Builder:
                 self.constraints.append(MergedConstraint(record, tuple(claims), covered))
 
     def relations(self) -> Iterator[MergedRelation]:
-        """Yield the relations that cover anything, numbered."""
-        covering = [one for one in self.problem.relations if one.demands]
-        for number, record in enumerate(covering):
-            covered = tuple(branch.index for branch in self.branches if branch.demands[0] in record.demands)
-            yield MergedRelation(number, record, covered)
+        """Yield the relations that cover anything, numbered; of equal claims those of the first."""
+        number = 0
+        for record in self.problem.relations:
+            covered = [branch for branch in self.branches if branch.demands[0] in record.demands]
+            if covered:
+                copies = covered[0].claims if len(record.claims) == 1 else 1
+                yield MergedRelation(number, record, tuple(branch.index for branch in covered), copies)
+                number += 1

@@ -33,6 +33,10 @@ class Lazy:
     antimonotone: bool = False
 
 
+Bundle = tuple[int, tuple[int, ...]]
+"""A literal, and devices by their numbers in the Problem."""
+
+
 class AllocationModel:
     """Variables, and the rows that encoders post.
 
@@ -41,6 +45,7 @@ class AllocationModel:
     ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9), ``roads`` say
     how each expression over devices was taken. ``troubled``: some sets of devices may be left out for an error alone
     (CELC-4).
+    ``bundles`` are devices that go to one claim of several equal ones, if their literal is true, by branch.
     With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
     """
 
@@ -54,6 +59,7 @@ class AllocationModel:
         self.lazies: list[Lazy] = []
         self.roads: dict[str, str] = {}
         self.troubled = False
+        self.bundles: dict[int, list[Bundle]] = {}
         self.choices = [self._choice(branch) for branch in self.merged.branches]
         self.takes = dict(self._takes())
 

@@ -35,7 +35,7 @@ def about_constraint(constraint: MergedConstraint) -> Justification:
 def about_relation(relation: MergedRelation) -> Justification:
     """Justify an entry that is judged on complete sets, by its number among the entries of its claims."""
     record = relation.record
-    message = (f"{record.label} of claim ", Blank.CLAIM, f", {record.id}")
+    message = (f"{record.label} of claim ", Blank.CLAIM, f"{_equal(relation.copies)}, {record.id}")
     return Justification(record.id, message, record.claims[0], subject=record.position)
 
 

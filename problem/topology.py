@@ -15,7 +15,7 @@ from math import prod
 
 from ..models.entries import TopologyAsk
 from ..models.placed_devices import Axis, Places
-from ..models.topologies import LATTICES
+from ..models.topologies import LATTICES, STRAIGHT
 from ..models.topology_asks import FIXED
 from .relations import Member
 
@@ -34,6 +34,12 @@ class TopologyCondition:
     def homes(self) -> Mapping[int, int]:
         """By device the number of its instance; those without coordinates have none (TOPO-3)."""
         return {device: number for number, places in enumerate(self.places) for device in places.devices}
+
+    @cached_property
+    def enumerable(self) -> bool:
+        """Whether the sets of devices that make the shape are few and can be listed: segments and boxes."""
+        shapes = {places.shape for places in self.places}
+        return self.ask.shape in ("Segment", "Box") or (self.ask.shape == "Connected" and shapes <= STRAIGHT)
 
     def sight(self, device: int) -> Hashable:
         """Return the device itself; in a Tree the tree node that must be the same for all."""

@@ -79,7 +79,7 @@ class Covered:
         for request in sorted({branches[number].request for number in self.relation.branches}):
             own = self.model.merged.requests[request].branches
             counts = {branches[number].count if number in self.relation.branches else 0 for number in own}
-            for _ in range(branches[own[0]].copies):
+            for _ in range(branches[own[0]].copies // self.relation.copies):
                 found = {size + count for size in found for count in counts}
         if any(self._repeats(device) for device in self._takes):
             return frozenset(range(min(1, *found), max(found) + 1))

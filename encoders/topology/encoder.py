@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 
-from ...models.topologies import STRAIGHT
 from ...problem.topology import TopologyCondition
 from ..collapsed import Merged, MergedRelation
 from ..encoder import Encoder, Signature
@@ -43,10 +42,9 @@ def _post(model: AllocationModel) -> None:
 
 def _kind(condition: TopologyCondition) -> str:
     """Name the encoding: in a Tree all shapes ask for one tree node, and on a Ring what is connected is a segment."""
-    shapes = {places.shape for places in condition.places}
-    if "Tree" in shapes:
+    if any(places.shape == "Tree" for places in condition.places):
         return "Subtree"
-    return "Segment" if condition.ask.shape == "Connected" and shapes <= STRAIGHT else condition.ask.shape
+    return "Segment" if condition.enumerable and condition.ask.shape == "Connected" else condition.ask.shape
 
 
 def _segment(covered: Covered) -> None:
