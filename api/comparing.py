@@ -144,6 +144,7 @@ def _engine(run: EngineRun) -> EngineAnswer:
         steps=run.answer.statistics.steps,
         left=LeftOver(devices=run.left.devices, free=run.left.free, whole_nodes=run.left.whole_nodes),
         verified=run.answer.verified,
+        notices=run.answer.notices,
     )
 
 

@@ -20,7 +20,10 @@ class LeftOver(Model, omit_defaults=False):
 
 
 class EngineAnswer(Model, omit_defaults=False):
-    """One engine's answer as a whole; ``version`` is that of a peer, empty for engines of drasat itself."""
+    """One engine's answer as a whole; ``version`` is that of a peer, empty for engines of drasat itself.
+
+    ``notices`` say what of the question it left aside.
+    """
 
     engine: str
     version: str
@@ -29,6 +32,7 @@ class EngineAnswer(Model, omit_defaults=False):
     steps: int
     left: LeftOver
     verified: bool
+    notices: tuple[str, ...] = ()
 
 
 class RequestDevices(Model, omit_defaults=False):

@@ -16,10 +16,12 @@ from .checked import check
 from .compare_left import LeftOver, left_over
 from .compare_units import DIFFERENT, UnitComparison, compare_units
 from .engines import check_engine
+from .honoured import check_honoured
 from .kube_scheduler import NAME as KUBE_SCHEDULER
 from .kube_scheduler import check_policy
 from .kube_scheduler_list import UnitList, is_listable
 from .outcome import ALLOCATED, UNKNOWN, AllocationOutcome, Statistics
+from .soft_entries import overlooked
 
 DEFAULT_ENGINES = ("backtracking", KUBE_SCHEDULER)
 
@@ -131,6 +133,7 @@ class _Runner:
     seed: int
 
     def run(self, engine: str, repeat: int) -> EngineRun:
+        check_honoured(engine, self.cluster, self._units())
         if engine == KUBE_SCHEDULER and is_listable(self._units()):
             return self._listed(repeat)
         answers = [self._allocate(engine) for _ in range(repeat)]
@@ -161,12 +164,13 @@ class _Runner:
         with KubeScheduler() as peer:
             version = peer.handshake.version
             found = [asked.schedule(peer, self.time_limit) for _ in range(repeat)]
+        notices = overlooked(KUBE_SCHEDULER, cluster, self._units())
         started = monotonic()
         check(cluster, found[0].units, self.gates, self.cel_errors)
         statistics = Statistics(steps=found[0].steps, devices=cluster.summary()["devices"])
         seconds = {"search": found[0].seconds, "verify": monotonic() - started}
         answer = AllocationOutcome(
-            KUBE_SCHEDULER, found[0].units, self.gates, self.cel_errors, True, statistics, seconds
+            KUBE_SCHEDULER, found[0].units, self.gates, self.cel_errors, True, statistics, seconds, notices
         )
         return replace(self._made(KUBE_SCHEDULER, answer, [one.seconds for one in found]), version=version)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from . import options
-from .exits import Exit, UsageError, write, write_lines
+from .exits import Exit, UsageError, complain, write, write_lines
 from .inputs import load_cluster
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def command(
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     where: dict[str, Any] = {"node": node, "namespace": namespace, "selector": selector, "timings": timings}
     result = _asked(partial(compare, cluster, names, **where, **common))
+    complain(*(f"warning: {notice}" for engine in result.document.engines for notice in engine.notices))
     _PRINT[output](result)
     raise typer.Exit(_exit(result.identical if exact else result.same_verdict, result.document.decided))
 
