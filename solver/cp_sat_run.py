@@ -47,25 +47,32 @@ class InvalidModelError(Exception):
 class Configuration:
     """How the solver works; two that have little in common confirm each other's proofs.
 
-    ``seed`` is added to the one that is given; ``keeps_hint``: what is hinted at is fixed.
+    ``inprocessing`` is simplification between restarts; ``greedy`` tries the newest variables first, and to take what
+    they stand for; ``seed`` is added to the one that is given; ``keeps_hint``: what is hinted at is fixed.
     """
 
     presolve: bool = True
     probing: int = 2
     symmetry: int = 1
     linearization: int = 2
+    cuts: bool = True
+    inprocessing: bool = True
+    greedy: bool = False
     seed: int = 0
     keeps_hint: bool = False
 
 
-# Most models need no more than propagation and learning; presolve alone takes several times as long.
-QUICK = Configuration(presolve=False, probing=0, symmetry=0, linearization=0)
-_QUICK_WORK = 3e-5
-# What is left needs the linear relaxation most of all.
+# Most models need no more than propagation and learning; to look at every literal first, as presolve and
+# inprocessing do, takes several times as long. Witnesses of values are the newest variables: they decide most.
+QUICK = Configuration(presolve=False, probing=0, symmetry=0, linearization=0, inprocessing=False, greedy=True)
+_QUICK_WORK = 1.5e-5
+# What is left needs the linear relaxation most of all, and seldom cuts.
+RELAXED = Configuration(presolve=False, probing=0, symmetry=0, linearization=1, cuts=False, inprocessing=False)
+_RELAXED_WORK = 20
 USUAL = Configuration(presolve=False, symmetry=0)
 # An infeasible model must be so with and without presolve and symmetry, where known wrong answers came from
 # (or-tools #5274, #3483).
-CONFIRMING = Configuration(linearization=1, seed=1)
+CONFIRMING = Configuration(probing=0, linearization=1, seed=1)
 
 # To complete a solution.
 SETTLING = Configuration(keeps_hint=True)
@@ -171,20 +178,24 @@ def _solve(solver: cp_model.CpSolver, rows: Rows, progress: _Progress | None, do
 
 
 def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> Found:
-    """Solve quickly if that is possible, else thoroughly. Raises as ``run``.
+    """Solve quickly if that is possible, else ever more thoroughly. Raises as ``run``.
 
-    ``work`` of what is found is that of both.
+    ``work`` of what is found is that of all runs.
     """
-    quick = run(rows, replace(limits, work=_least(quick_work(rows), limits.work)), QUICK, watch)
-    if quick.status in (Status.OPTIMAL, Status.INFEASIBLE):
-        return quick
-    if quick.values:
-        rows.hint(dict(enumerate(quick.values)))
-    left = None if limits.work is None else max(0.0, limits.work - quick.work)
-    try:
-        return _both(quick, run(rows, replace(limits, work=left), USUAL, watch))
-    except RunInterrupted as interrupted:
-        raise RunInterrupted(_both(quick, interrupted.found)) from None
+    quick = quick_work(rows)
+    found = run(rows, replace(limits, work=_least(quick, limits.work)), QUICK, watch)
+    for configuration, most in ((RELAXED, quick * _RELAXED_WORK), (USUAL, None)):
+        if found.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            break
+        if found.values:
+            rows.hint(dict(enumerate(found.values)))
+        left = None if limits.work is None else max(0.0, limits.work - found.work)
+        try:
+            more = run(rows, replace(limits, work=_least(left, most)), configuration, watch)
+        except RunInterrupted as interrupted:
+            raise RunInterrupted(_both(found, interrupted.found)) from None
+        found = _both(found, more)
+    return found
 
 
 def quick_work(rows: Rows) -> float:
@@ -192,7 +203,7 @@ def quick_work(rows: Rows) -> float:
 
     Where things are packed, what propagation does not decide soon only the linear relaxation does.
     """
-    return max(0.005, _QUICK_WORK * rows.variables * (0.4 if rows.packs else 1.0))
+    return max(0.002, _QUICK_WORK * rows.variables * (0.25 if rows.packs else 1.0))
 
 
 def _both(quick: Found, thorough: Found) -> Found:
@@ -202,8 +213,9 @@ def _both(quick: Found, thorough: Found) -> Found:
     return replace(found, work=thorough.work + quick.work, conflicts=thorough.conflicts + quick.conflicts)
 
 
-def _least(most: float, given: float | None) -> float:
-    return most if given is None else min(most, given)
+def _least(*limits: float | None) -> float | None:
+    """Return the lowest of limits, None for none."""
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _solver(limits: Limits, configuration: Configuration) -> cp_model.CpSolver:
@@ -215,6 +227,11 @@ def _solver(limits: Limits, configuration: Configuration) -> cp_model.CpSolver:
     parameters.cp_model_probing_level = configuration.probing
     parameters.symmetry_level = configuration.symmetry
     parameters.linearization_level = configuration.linearization
+    parameters.cut_level = int(configuration.cuts)
+    parameters.use_sat_inprocessing = configuration.inprocessing
+    if configuration.greedy:
+        parameters.initial_polarity = cp_model.SatParameters.Polarity.POLARITY_TRUE
+        parameters.preferred_variable_order = cp_model.SatParameters.VariableOrder.IN_REVERSE_ORDER
     # The solver drops enforced rows that it believes to include each other (or-tools #5293).
     parameters.presolve_inclusion_work_limit = 0
     parameters.catch_sigint_signal = False

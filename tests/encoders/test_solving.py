@@ -15,6 +15,7 @@ from drasat.solver.attempts import Counts
 from drasat.solver.cp_sat_run import (
     CONFIRMING,
     QUICK,
+    RELAXED,
     USUAL,
     Found,
     InvalidModelError,
@@ -59,7 +60,8 @@ def test_a_no_is_certified_by_a_second_run_that_works_otherwise(monkeypatch):
     monkeypatch.setattr(solving, "run", second)
     decision = IMPOSSIBLE.decision()
     assert (decision.answer, decision.certified, asked) == (Answer.NO, True, [CONFIRMING])
-    assert all(CONFIRMING.presolve != one.presolve and CONFIRMING.symmetry != one.symmetry for one in (QUICK, USUAL))
+    for one in (QUICK, RELAXED, USUAL):
+        assert (CONFIRMING.presolve, CONFIRMING.symmetry > 0) == (not one.presolve, one.symmetry == 0)
 
 
 @pytest.mark.parametrize("limits", [Limits(work=0.0), Limits(deadline=0.0), Limits(deadline=0.0, work=0.0)])
@@ -128,19 +130,34 @@ def test_a_model_that_the_solver_refuses_is_kept_for_the_report():
     kept.unlink()
 
 
-def test_a_second_run_that_ends_at_something_worse_changes_nothing(monkeypatch):
+def test_runs_are_ever_more_thorough_and_share_the_work_that_is_left(monkeypatch):
+    asked, rows = [], endless()
+
+    def noted(rows, limits, configuration, watch=None):
+        asked.append((configuration, limits.work))
+        return Found(Status.UNKNOWN, conflicts=1, work=limits.work)
+
+    monkeypatch.setattr(cp_sat_run, "run", noted)
+    found = run_by_turns(rows, Limits(work=10.0))
+    assert (found.status, found.conflicts, found.work) == (Status.UNKNOWN, 3, 10.0)
+    assert [configuration for configuration, _ in asked] == [QUICK, RELAXED, USUAL]
+    quick, relaxed, _ = (work for _, work in asked)
+    assert quick == cp_sat_run.quick_work(rows) < relaxed < 1.0
+
+
+def test_later_runs_that_end_at_something_worse_change_nothing(monkeypatch):
     rows = Rows()
     x = rows.integer(0, 9)
     rows.minimize([(x, 1)])
     first = Found(Status.FEASIBLE, (2,), 2, 1, work=0.25)
-    for second in (Found(Status.FEASIBLE, (5,), 5, 1, work=0.5), Found(Status.UNKNOWN, work=0.5)):
-        monkeypatch.setattr(cp_sat_run, "run", saying(first, second))
+    for later in (Found(Status.FEASIBLE, (5,), 5, 1, work=0.25), Found(Status.UNKNOWN, work=0.25)):
+        monkeypatch.setattr(cp_sat_run, "run", saying(first, later, later))
         found = run_by_turns(rows, Limits(work=1.0))
         assert (found.status, found.values, found.bound, found.work) == (Status.FEASIBLE, (2,), 1, 0.75)
         rows.hint({})
 
 
-def test_what_the_first_run_found_is_where_the_second_begins(monkeypatch):
+def test_what_one_run_found_is_where_the_next_begins(monkeypatch):
     rows = Rows()
     x, y = rows.integer(0, 9), rows.integer(0, 9)
     rows.between([(x, 1), (y, 1)], 4, None)
@@ -161,7 +178,7 @@ def test_each_list_gets_an_alternative_of_its_own(lists, thorough, monkeypatch):
     options = [option(f"o{kind}", 1, f"device.attributes['d.x'].kind == {kind}") for kind in range(3)]
     asked = question(kinds, claim(*(either(f"r{number}", *options) for number in range(lists))))
     given = ((0,), (1,), (2,)) * lists
-    decision = solving.solve(asked.problem, asked.in_use, given, Counts(), Limits(), thorough)
+    decision = solving.solve(asked.problem, asked.in_use, given, Counts(), Limits(), thorough=thorough)
     taken = {pick.device for pick in decision.picks}
     assert len(taken) == len(decision.picks) == lists
     assert not thorough or taken == set(range(lists))
