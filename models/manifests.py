@@ -12,13 +12,14 @@ from .defaults import with_defaults
 from .documents import read_documents
 from .generated_names import GeneratedNames
 from .kinds import KINDS, ApiObject, Kind, group_of
+from .nested_lists import VALUELESS, with_flat_lists
 from .own_language import own_problems
 from .plain import plain_data
 from .problems import InputProblem, Source
 from .sharing import SharedValues
 from .slices import ResourceSlice
 from .sources import Input, InputSource, open_sources
-from .structure import to_object
+from .structure import FieldProblem, to_object
 from .unreadable import Unreadable
 
 __all__ = ["ApiObject", "InputSource", "Manifest", "read_manifests"]
@@ -141,7 +142,7 @@ class _Reader:
         version = api_version.rpartition("/")[2]
         mapping = self._names.named(kind, mapping)
         try:
-            read, found = to_object(to_v1(kind, version, mapping), known.model)
+            read, found = self._typed(known, to_v1(kind, version, mapping))
         except ConversionError as error:
             self._refuse(source, error.field, str(error), kind, _name(mapping))
             return
@@ -150,10 +151,24 @@ class _Reader:
         for field, message in found:
             self._refuse(source, field, message, kind, _name(mapping))
         if isinstance(read, ResourceSlice):
-            self._shared.share(read)
             self.manifests.append(Manifest(kind, api_version, read, None, source))
         elif read is not None:
             self.manifests.append(Manifest(kind, api_version, with_defaults(read, version), mapping, source))
+
+    def _typed(self, known: Kind, mapping: dict[str, Any]) -> tuple[ApiObject | None, list[FieldProblem]]:
+        """The typed object; a slice with attributes without value is looked at again, for lists spelled otherwise."""
+        read, found = to_object(mapping, known.model)
+        if self._share(read) and VALUELESS in self._shared and (flat := with_flat_lists(mapping)) is not mapping:
+            read, found = to_object(flat, known.model)
+            self._share(read)
+        return read, found
+
+    def _share(self, read: ApiObject | None) -> bool:
+        """Share the values of a slice; says whether it is one."""
+        if not isinstance(read, ResourceSlice):
+            return False
+        self._shared.share(read)
+        return True
 
 
 _DEEPEST_LIST = 4

@@ -21,6 +21,10 @@ class SharedValues:
                 if values:
                     self._replace(values)
 
+    def __contains__(self, value: object) -> bool:
+        """Whether such a value has been seen."""
+        return value in self._seen
+
     def _replace(self, values: dict[str, Any]) -> None:
         seen = self._seen
         for key, value in values.items():
