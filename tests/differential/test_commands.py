@@ -10,6 +10,7 @@ EXAMPLES = [
     "multi-host",
     "nic-and-gpu",
     "shared-cpus",
+    "soft-constraints",
     "tainted-devices",
     "whole-gpus",
 ]
