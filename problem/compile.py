@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from ..models.claims import DeviceClass, ResourceClaim
-from ..models.entries import annotated_entries
+from ..models.entries import Entry, annotated_entries
 from ..models.gates import FeatureGates
 from ..models.topologies import DeviceTopology
 from .asks import Alternative, Ask, alternatives, resolve
@@ -64,7 +64,7 @@ class Compiler:
         knows_node_operations = gates.variant == "experimental"
         self.demands = Demands(Context(gates, expressions, knows_node_operations), policy)
         self.topologies = TopologyPlaces(topologies or {}, classes, expressions)
-        self._classes = classes
+        self.classes = classes
         self._questions: dict[bytes, Question] = {}
         self._asks: dict[int, list[Ask]] = defaultdict(list)
         self._compiled: dict[tuple[int, int], Problem | FatalError] = {}
@@ -74,9 +74,18 @@ class Compiler:
         key = msgspec.msgpack.encode([(claim.spec, annotated_entries(claim.metadata)) for claim in claims])
         question = self._questions.get(key)
         if question is None:
-            seen = reads_of(claims, self._classes, self.expressions, self.topologies)
-            question = self._questions[key] = Question(len(self._questions), tuple(claims), seen)
+            question = self._questions[key] = Question(len(self._questions), tuple(claims), self.visible(claims))
         return question
+
+    def visible(self, claims: Sequence[ResourceClaim], entries: Sequence[Entry] = ()) -> Visible:
+        """Tell what these claims look at, and entries beside their own."""
+        return reads_of(claims, entries, self.classes, self.expressions, self.topologies)
+
+    def ground(self, shape: Shape, topologies: TopologyPlaces | None = None) -> Ground:
+        """Return what entries are compiled against on this shape, with places of its own if they are given."""
+        values = Values(shape.profiles, self.gates.list_attributes, self.expressions)
+        aborting = self.demands.policy == KUBE
+        return Ground(shape, values, self.expressions, self.cel_road, aborting, topologies or self.topologies)
 
     def problem(self, question: Question, shape: Shape) -> Problem:
         """Compile a question for nodes of this shape. Raises ``FatalError`` (section 6), each time anew."""
@@ -99,7 +108,7 @@ class Compiler:
         """Resolve the ask of this number; one object for all shapes. Raises ``FatalError`` (PRE-3 to PRE-6)."""
         known = self._asks[question.index]
         if number == len(known):
-            known.append(resolve(claim, request, alternative, self._classes, self.gates))
+            known.append(resolve(claim, request, alternative, self.classes, self.gates))
         return known[number]
 
 
@@ -163,10 +172,7 @@ class _Compilation:
         return needed
 
     def _posed(self) -> tuple[tuple[Constraint, ...], tuple[Relation, ...]]:
-        compiler = self._compiler
-        values = Values(self._shape.profiles, compiler.gates.list_attributes, compiler.expressions)
-        aborting = compiler.demands.policy == KUBE
-        ground = Ground(self._shape, values, compiler.expressions, compiler.cel_road, aborting, compiler.topologies)
+        ground = self._compiler.ground(self._shape)
         constraints: list[Constraint] = []
         relations: list[Relation] = []
         for number, entries in enumerate(self._entries):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,6 +35,14 @@ def entries_of(number: int, claim: ResourceClaim, given: Sequence[Entry], gates:
     return tuple(
         Posed(entry, _kind(number, label, entry, gates), position, label)
         for position, (label, entry) in enumerate((*own, *added))
+    )
+
+
+def posed_by(owner: str, entries: Iterable[Entry], gates: FeatureGates) -> tuple[Posed, ...]:
+    """List the entries of something else than a claim, which messages name as ``owner``."""
+    labels = ((f"{owner}, {_label(index, entry)}", entry) for index, entry in enumerate(entries))
+    return tuple(
+        Posed(entry, _kind(0, label, entry, gates), position, label) for position, (label, entry) in enumerate(labels)
     )
 
 

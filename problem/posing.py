@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..models.entries import TopologyAsk
 from ..models.placed_devices import TopologyError
@@ -55,6 +55,14 @@ def compile_entries(
         else:
             relations.append(made)
     return constraints, relations
+
+
+def compile_joint_entry(posed: Posed, claims: tuple[int, ...], asks: Asks, ground: Ground) -> Relation:
+    """Compile an entry that spans claims, on the asks that it applies to. Raises ``FatalError``."""
+    made = _COMPILERS[posed.kind](posed, claims[0], asks, ground)
+    if isinstance(made, Constraint):
+        made = _relation(posed, claims[0], asks, TokenCondition(made), ground)
+    return replace(made, claims=claims)
 
 
 def _attribute(kind: Kind) -> Callable[[Posed, int, Asks, Ground], Constraint | Relation]:

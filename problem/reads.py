@@ -15,21 +15,24 @@ from .visible import ATTRIBUTES, Visible
 
 def reads_of(
     claims: Iterable[ResourceClaim],
+    entries: Iterable[Entry],
     classes: Mapping[str, DeviceClass],
     expressions: Expressions,
     topologies: TopologyPlaces,
 ) -> Visible:
-    """Find all that these claims could look at, in alternatives that nobody needs too."""
+    """Find all that these claims could look at, in alternatives that nobody needs too, and entries beside their own."""
     paths: set[Path] = set()
     names: set[str] = set()
+    claims = list(claims)
+    added = [*entries, *(entry for claim in claims for entry in annotated_entries(claim.metadata))]
+    for entry in (*(entry for claim in claims for entry in claim.spec.devices.constraints or ()), *added):
+        names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
+        paths |= _read_by(entry, expressions)
+    for entry in added:
+        selectors, coordinates = _placing(entry, topologies)
+        names.update(coordinates)
+        paths.update(*(expressions.reads(_text(selector)) for selector in selectors))
     for claim in claims:
-        for entry in (*(claim.spec.devices.constraints or ()), *annotated_entries(claim.metadata)):
-            names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
-            paths |= _read_by(entry, expressions)
-        for entry in annotated_entries(claim.metadata):
-            selectors, coordinates = _placing(entry, topologies)
-            names.update(coordinates)
-            paths.update(*(expressions.reads(_text(selector)) for selector in selectors))
         for spec in _specs(claim):
             known = classes.get(spec.device_class_name)
             for selector in (*((known.spec.selectors if known else None) or ()), *(spec.selectors or ())):

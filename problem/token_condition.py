@@ -12,7 +12,7 @@ from .constraints import ODD
 from .messages import Blank
 from .order import has_odd_firsts
 from .records import Constraint
-from .relations import Member, Trouble
+from .relations import Member, Relation, Trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +96,12 @@ def compare(constraint: Constraint, values: Sequence[int]) -> bool:
     """Tell whether these values, in result order and one at least, are what an entry asks for."""
     rule = _RULES[constraint.kind, constraint.sets, constraint.overlap]
     return rule(values, constraint.min_size)
+
+
+def pruning(relation: Relation) -> Constraint | None:
+    """Return the entry of a relation that a search can prune with: what fails for a set fails for all larger ones."""
+    condition = relation.condition
+    if not relation.hard or not isinstance(condition, TokenCondition):
+        return None
+    constraint = condition.constraint
+    return None if constraint.overlap or any(constraint.errors.values()) else constraint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..models.claims import DeviceClass, DeviceSelector
@@ -25,14 +25,19 @@ class _Numbered:
 
 
 class TopologyPlaces:
-    """Places of the topologies of a cluster, each found once for all questions about a shape."""
+    """Places of the topologies of a cluster, each found once for all questions about a shape.
+
+    ``homes``: for shapes of several nodes together, the number of the node that each device is on.
+    """
 
     def __init__(
         self,
         topologies: Mapping[str, DeviceTopology],
         classes: Mapping[str, DeviceClass],
         expressions: Expressions,
+        homes: Sequence[int] = (),
     ) -> None:
+        self._homes = homes
         self.topologies = topologies
         self._classes = classes
         self._expressions = expressions
@@ -54,13 +59,14 @@ class TopologyPlaces:
 
     def _instances(self, topology: DeviceTopology, shape: Shape) -> list[list[_Numbered]]:
         members = list(self._members(topology, shape))
-        if topology.spec.scope != "Pool":
+        pools = [number for number, pool in enumerate(shape.pools) for _ in pool.profiles]
+        instance_of = {"Pool": pools, "Node": self._homes}.get(topology.spec.scope)
+        if not instance_of:
             return [members]
-        by_pool: list[list[_Numbered]] = [[] for _ in shape.pools]
-        pool_of = [number for number, pool in enumerate(shape.pools) for _ in pool.profiles]
+        instances: list[list[_Numbered]] = [[] for _ in range(max(instance_of) + 1)]
         for member in members:
-            by_pool[pool_of[member.id]].append(member)
-        return by_pool
+            instances[instance_of[member.id]].append(member)
+        return instances
 
     def _members(self, topology: DeviceTopology, shape: Shape) -> Iterator[_Numbered]:
         belonging: dict[Profile, bool] = {}

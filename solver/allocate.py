@@ -17,6 +17,7 @@ from .checked import check
 from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, check_road, effective_policy, load_solver
 from .first_node import NodeWalk
 from .honoured import check_honoured
+from .joint.coupling import Coupled, coupled, in_order
 from .outcome import UNKNOWN, AllocationInterrupted, AllocationOutcome, Reason, Statistics, UnitOutcome
 from .placement import Placer, unplaced
 from .soft_entries import overlooked
@@ -117,7 +118,8 @@ def allocate(
     else:
         worker = ENGINES[name](session)
     placer = Placer(session, worker, ledger, nodes, deadline, walk)
-    outcomes, interrupted = _place(placer, asked, progress)
+    sets = coupled(cluster, asked) if cluster.constraint_groups else ()
+    outcomes, interrupted = _place(placer, asked, sets, progress)
     searched = monotonic()
     check(cluster, outcomes, gates, policy)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
@@ -155,24 +157,24 @@ def asked_units(found: Sequence[Unit], node: str | None) -> list[Unit]:
     return [whole if unit is loose[0] else unit for unit in found if unit.pod is not None or unit is loose[0]]
 
 
-def _place(placer: Placer, asked: Sequence[Unit], progress: Progress | None) -> tuple[tuple[UnitOutcome, ...], bool]:
-    """Place all units, and say whether an interrupt ended that before its time."""
-    outcomes: list[UnitOutcome] = []
+def _place(
+    placer: Placer, asked: Sequence[Unit], sets: Sequence[Coupled], progress: Progress | None
+) -> tuple[tuple[UnitOutcome, ...], bool]:
+    """Place all units, those of a set together, and say whether an interrupt ended that before its time."""
+    placed: dict[int, UnitOutcome] = {}
+    interrupted = False
     try:
-        for done, unit in enumerate(asked, 1):
-            outcomes.append(placer.place(unit))
+        for one in in_order(asked, sets):
+            found = [placer.place(one)] if isinstance(one, Unit) else placer.place_together(one)
+            placed.update((id(answer.unit), answer) for answer in found)
             if progress:
-                progress(done, len(asked))
+                progress(len(placed), len(asked))
             if placer.interrupted:
-                return _cut_short(outcomes, asked), True
+                interrupted = True
+                break
     except KeyboardInterrupt:
-        return _cut_short(outcomes, asked), True
-    return tuple(outcomes), False
-
-
-def _cut_short(outcomes: Sequence[UnitOutcome], asked: Sequence[Unit]) -> tuple[UnitOutcome, ...]:
-    left = asked[len(outcomes) :]
-    return (*outcomes, *(unplaced(unit, UNKNOWN, [_INTERRUPTED]) for unit in left))
+        interrupted = True
+    return tuple(placed.get(id(unit)) or unplaced(unit, UNKNOWN, [_INTERRUPTED]) for unit in asked), interrupted
 
 
 _INTERRUPTED = Reason("interrupted", "", "interrupted before this was decided")

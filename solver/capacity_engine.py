@@ -119,7 +119,7 @@ class CopyEngine(NodeEngine):
         copies: list[Picks] = []
         try:
             while len(copies) < most:
-                decision = self._decider.decide(scene.problem, ledger.in_use(scene.view), deadline)
+                decision = self.decider.decide(scene.problem, ledger.in_use(scene.view), deadline)
                 if decision.answer is not Answer.YES:
                     return Filled(tuple(copies), decision.answer is Answer.NO)
                 copies.append(decision.picks)

@@ -60,7 +60,7 @@ class NodeEngine:
 
     def __init__(self, session: Session, decider: Decider) -> None:
         self._session = session
-        self._decider = decider
+        self.decider = decider
         self._expressions = CelExpressions()
         self._views = Views(session.cluster.pools(session.gates), session.gates)
         cluster = session.cluster
@@ -73,14 +73,14 @@ class NodeEngine:
     @property
     def counts(self) -> Counts:
         """Work done so far."""
-        counts = self._decider.counts
+        counts = self.decider.counts
         classes = counts.classes or self._views.classes
         return replace(counts, cel_evaluations=self._expressions.evaluations, classes=classes)
 
     def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
         """Decide about the node, and build the result."""
         return self.answer(
-            node, claims, ledger, deadline, lambda asked, problem: self._decider.decide(problem, asked.in_use, deadline)
+            node, claims, ledger, deadline, lambda asked, problem: self.decider.decide(problem, asked.in_use, deadline)
         )
 
     def answer(
@@ -104,7 +104,7 @@ class NodeEngine:
         shortfall = self._failed.get(key)
         if shortfall is None:
             problem = self._compiler.problem(asked.question, asked.view.shape)
-            posed = problem if self._decider.in_order else lenient(problem)
+            posed = problem if self.decider.in_order else lenient(problem)
             decision = decide(asked, posed)
             if decision.answer is Answer.YES:
                 return self._allocated(asked, posed, decision, decide)
@@ -120,7 +120,7 @@ class NodeEngine:
         try:
             return self._built(asked, problem, decision)
         except FatalError:
-            if self._decider.in_order:
+            if self.decider.in_order:
                 raise
             awkward = {number for number, device in enumerate(asked.view.devices) if cannot_be_combined(device)}
             other = decide(asked, without(problem, awkward))
@@ -145,17 +145,17 @@ class NodeEngine:
         """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
         if self._session.policy != STRICT or decision.answer is not Answer.NO:
             return None
-        error = _decisive_error(problem, asked.in_use, self._decider.in_order)
+        error = _decisive_error(problem, asked.in_use, self.decider.in_order)
         if error is not None or not decision.troubled:
             return error
         found = decide(asked, tolerant(posed))
-        return _first_trouble(posed, found.picks) if found.answer is Answer.YES else None
+        return first_trouble(posed, found.picks) if found.answer is Answer.YES else None
 
     def _explain(self, problem: Problem, in_use: InUse, decision: Decision, error: FatalError | None) -> _Shortfall:
         return _Shortfall(decision, problem.invalid_pools, demand_tables(problem, in_use), error)
 
 
-def _first_trouble(problem: Problem, picks: Sequence[Pick]) -> FatalError | None:
+def first_trouble(problem: Problem, picks: Sequence[Pick]) -> FatalError | None:
     """Find the first relation that devices fail for an error (CELC-4)."""
     members = [(pick.demand, pick.device) for pick in picks]
     for relation in problem.relations:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -24,6 +25,11 @@ from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure,
 from .reasons import device_reasons
 from .refusals import refusals
 from .suitable_nodes import SuitableNodes
+
+if TYPE_CHECKING:
+    from .joint.coupling import Coupled, Seat
+    from .joint.placing import JointEngine
+    from .node_engine import NodeEngine
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -64,6 +70,7 @@ class Placer:
         self._made: dict[ObjectKey, AllocationResult] = {}
         self._suited: dict[bytes, SuitableNodes] = {}
         self._candidates: dict[tuple[bytes, bytes], _Candidates] = {}
+        self._joint: JointEngine | None = None
 
     def place(self, unit: Unit) -> UnitOutcome:
         """Find a node and devices for a unit, and commit them."""
@@ -78,6 +85,32 @@ class Placer:
         except SelectorError as error:
             return unplaced(unit, ERROR, [Reason("nodeSelector", "", str(error))])
         return self._placed(unit, asked, candidates)
+
+    def place_together(self, coupled: Coupled) -> list[UnitOutcome]:
+        """Find nodes and devices for all of the coupled units, and commit them, or for none."""
+        refused = [reason for unit in coupled.units for reason in refusals(unit, self._session.cluster.classes)]
+        if refused:
+            return [unplaced(unit, UNALLOCATABLE, refused) for unit in coupled.units]
+        try:
+            nodes = [self._common_nodes(seat) for seat in coupled.seats]
+        except SelectorError as error:
+            return [unplaced(unit, ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units]
+        if self._joint is None:
+            from .joint.placing import JointEngine
+
+            self._joint = JointEngine(
+                self._session, cast("NodeEngine", self._engine).decider, self._ledger, self._deadline
+            )
+        answers = self._joint.place(coupled, nodes, self._made)
+        for answer in answers:
+            if answer.outcome == ALLOCATED:
+                self._commit(answer)
+        return answers
+
+    def _common_nodes(self, seat: Seat) -> list[Node]:
+        """List the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
+        suitable = [set(self._candidates_for(unit, unit.asked).suitable) for unit in seat.units]
+        return [self._nodes[position] for position in sorted(set.intersection(*suitable))]
 
     def _placed(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
         walked = self._walk.walk(_claims(asked), candidates.open)

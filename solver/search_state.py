@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from ..problem.records import Demand, InUse, Problem
+from ..problem.token_condition import pruning
 from .state_capacity import CapacityState, CapacityTracker
 from .state_constraints import ConstraintTracker, track_constraint
 from .state_counters import CounterTracker
@@ -48,6 +49,8 @@ class State:
         self._counters = CounterTracker(problem.counters, problem.shared, self.shares, in_use)
         self._groups = GroupTracker(problem.groups, problem.shared, self.shares, in_use)
         self._constraints = [track_constraint(constraint) for constraint in problem.constraints]
+        # What spans claims and is monotonic need not wait until all is complete.
+        self._spanning = [track_constraint(one) for relation in problem.relations if (one := pruning(relation))]
 
     def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
         """Return the rules that can refuse a candidate of this demand, in the order asked (DEV-6, 8, 11, 12)."""
@@ -65,4 +68,5 @@ class State:
             yield self._counters
 
     def _constraint_trackers(self, demand: Demand) -> list[ConstraintTracker]:
-        return [self._constraints[index][demand.index] for index in demand.constraints]
+        spanning = (trackers[demand.index] for trackers in self._spanning if demand.index in trackers)
+        return [*(self._constraints[index][demand.index] for index in demand.constraints), *spanning]

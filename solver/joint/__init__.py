@@ -1,0 +1,1 @@
+"""Units that ConstraintGroups tie to each other: decided together, over several nodes."""
