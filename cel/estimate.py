@@ -11,7 +11,21 @@ from .checker import Checked
 from .estimate_base import EstimatorBase
 from .estimate_macros import MACROS
 from .estimate_operators import estimate_call
-from .estimate_sizes import FREE, ITEMS, ONE, VALUES, SizeOf, Subject, below, both, either, fixed, plus, size_at
+from .estimate_sizes import (
+    FREE,
+    ITEMS,
+    ONE,
+    UNKNOWN,
+    VALUES,
+    SizeOf,
+    Subject,
+    below,
+    both,
+    either,
+    fixed,
+    plus,
+    size_at,
+)
 from .library import Operand, Range
 from .syntax import Postfix, Select
 from .types import DYN
@@ -25,14 +39,17 @@ _FIELDS = frozenset({"map", "kubernetes.DRADevice"})
 _HOLDERS = frozenset({"list", "map", "optional_type"})
 
 
-def estimate(checked: Checked, sizes: SizeOf) -> Range:
-    """The estimated cost of a checked expression; ``sizes`` are those declared for its variables."""
-    return walk(_Estimator(checked, sizes).handlers, checked.tree).cost
+def estimate(checked: Checked, sizes: SizeOf, unknown: Range = UNKNOWN) -> Range:
+    """The estimated cost of a checked expression; ``sizes`` are those declared for its variables.
+
+    ``unknown`` is for a caller who knows how large any value may become, whatever the declarations tell.
+    """
+    return walk(_Estimator(checked, sizes, unknown).handlers, checked.tree).cost
 
 
 class _Estimator(EstimatorBase):
-    def __init__(self, checked: Checked, sizes: SizeOf) -> None:
-        super().__init__(checked, sizes)
+    def __init__(self, checked: Checked, sizes: SizeOf, unknown: Range) -> None:
+        super().__init__(checked, sizes, unknown)
         self.handlers: dict[type, Callable[[Any], Walk[Subject] | Subject]] = {
             syntax.Literal: self._literal,
             syntax.Ident: self._ident,
@@ -137,7 +154,7 @@ class _Estimator(EstimatorBase):
         if subject.type.name in _HOLDERS:
             # cel-go asks for the items of a map, too, which only devices answer.
             content = subject.type.params[0] if subject.type.name != "map" else DYN
-            element = size_at(below(subject.path, ITEMS), content, self.sizes)
+            element = self.limited(size_at(below(subject.path, ITEMS), content, self.sizes))
         return Operand(subject.type, self.size(subject), subject.literal, element)
 
     def _apply(self, pos: int, args: list[Subject]) -> Subject:

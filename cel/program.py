@@ -17,7 +17,7 @@ from .cost_meter import COST_LIMIT, Meter, current
 from .environment import Environment, dra_environment, generic_environment
 from .errors import CelError, CelRuntimeError
 from .estimate import estimate
-from .estimate_sizes import SizeOf
+from .estimate_sizes import UNKNOWN, SizeOf
 from .library import Range
 from .parser import parse
 from .syntax import Node
@@ -107,9 +107,9 @@ class Program:
         functions = self._environment.declarations.functions
         return compile_tree(node, names, functions, self.checked.overloads, emitter)
 
-    def estimate_with(self, sizes: SizeOf) -> Range:
-        """As ``estimate``, for inputs of other sizes than declared."""
-        return _on_any_stack(lambda: estimate(self.checked, sizes))
+    def estimate_with(self, sizes: SizeOf, unknown: Range = UNKNOWN) -> Range:
+        """As ``estimate``, for inputs of other sizes than declared, and values of no declared size."""
+        return _on_any_stack(lambda: estimate(self.checked, sizes, unknown))
 
     def evaluate(self, inputs: Mapping[str, Any] | None = None, *, deadline: float | None = None) -> Value:
         """The value of the expression; ``deadline`` is a time of ``time.monotonic``.

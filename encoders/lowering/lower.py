@@ -48,9 +48,7 @@ class Lowered:
     ordered: bool
 
 
-def lower(
-    expression: Program, items: Sequence[Value], formulas: Formulas, *, budget: int = _MOST_STEPS
-) -> Lowered:
+def lower(expression: Program, items: Sequence[Value], formulas: Formulas, *, budget: int = _MOST_STEPS) -> Lowered:
     """The formulas of an expression over the one variable ``devices``, a list of devices.
 
     For every vector of counts that ``formulas`` allows they say what evaluation gives for the list of ``counts[i]``
@@ -119,9 +117,7 @@ class Lowering:
         values = self.known_values(names, environment)
         if values is not None:
             return self.closures.evaluator(node, names, values).symbol()
-        return self._remembered(
-            (id(node), -1), names, environment, lambda: _NODES[type(node)](self, node, environment)
-        )
+        return self._remembered((id(node), -1), names, environment, lambda: _NODES[type(node)](self, node, environment))
 
     def _remembered(
         self, key: tuple[int, int], names: Iterable[str], environment: Environment, compute: Callable[[], Symbol]
@@ -158,7 +154,9 @@ class Lowering:
         """A list written out, of as many elements unless some are optional."""
         symbols = [self.value(element, environment) for element in node.elements]
         if node.optional:
-            return self._literal(node, node.elements, symbols, lambda parts: syntax.ListLiteral(parts, node.optional, node.pos))
+            return self._literal(
+                node, node.elements, symbols, lambda parts: syntax.ListLiteral(parts, node.optional, node.pos)
+            )
         bag = Bag([Cell(Symbol(symbol.cases) if symbol.error != FALSE else symbol) for symbol in symbols])
         return self.cases.failing(self.formulas.disj([symbol.error for symbol in symbols]), one(bag))
 
@@ -170,9 +168,7 @@ class Lowering:
             node,
             parts,
             symbols,
-            lambda names: syntax.MapLiteral(
-                tuple(zip(names[::2], names[1::2], strict=True)), node.optional, node.pos
-            ),
+            lambda names: syntax.MapLiteral(tuple(zip(names[::2], names[1::2], strict=True)), node.optional, node.pos),
         )
 
     def _literal(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .formulas import Formulas
 from .sums import FALSE, TRUE, Handle
 from .symbolic_keys import identity
-from .symbolic_values import FAILED, Budget, Known, Leaf, Symbol, known, one
+from .symbolic_values import FAILED, NO, YES, Budget, Known, Leaf, Symbol, known, one
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ class Verdict:
     error: Handle
 
 
+_SURE = {YES: Verdict(TRUE, FALSE, FALSE), NO: Verdict(FALSE, TRUE, FALSE), FAILED: Verdict(FALSE, FALSE, TRUE)}
+
+
 class Cases:
     """Symbols out of symbols, over the formulas of one lowering."""
 
@@ -29,6 +32,9 @@ class Cases:
 
     def verdict(self, symbol: Symbol) -> Verdict:
         """When a symbol is true, false, and neither."""
+        sure = _SURE.get(symbol)
+        if sure is not None:
+            return sure
         disj = self.formulas.disj
         true = disj([guard for guard, leaf in symbol.cases if type(leaf) is Known and leaf.value is True])
         false = disj([guard for guard, leaf in symbol.cases if type(leaf) is Known and leaf.value is False])

@@ -32,11 +32,12 @@ class Evaluator:
         """Evaluate; an error becomes that of a symbol, and ``NotLoweredError`` is too much work."""
         self._budget.spend(1)
         try:
-            return known(self._run(self._frame))
+            value = self._run(self._frame)
         except CelCostError as error:
             raise NotLoweredError(str(error)) from None
         except CelRuntimeError:
             return FAILED
+        return known(value)
 
 
 class Closures:

@@ -1,51 +1,162 @@
-"""What evaluating an expression over ``devices`` may cost at most (CELC-6)."""
+"""What evaluating an expression over ``devices`` may cost at most (CELC-6).
+
+The limit of costs is an error of its own, which no formula tells: an expression is lowered only where the static
+estimate shows that the limit cannot be reached, for the devices there are and as many as may be chosen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
+from ...cel import syntax
+from ...cel.checker import Checked
 from ...cel.cost_meter import COST_LIMIT
-from ...cel.estimate_sizes import ITEMS, Path, device_sizes
-from ...cel.library import Range
+from ...cel.estimate_sizes import ITEMS, KEYS, VALUES, Path
+from ...cel.library import UNBOUNDED, Range
 from ...cel.program import Program
-from ...cel.values import CelMap, Value
+from ...cel.syntax import Node, Postfix, Step
+from ...cel.values import CelMap, Value, inner_size
+from ...cel.walk import children
 from .formulas import Formulas
 from .sums import TRUE, Sum
 from .symbolic_values import NotLoweredError
 
 _LISTS = frozenset({list, tuple})
-# As declared for devices: characters and values of an attribute, entries of a map.
-_MOST_SIZES: dict[type, int] = {str: 64, list: 64, tuple: 64, CelMap: 33}
+# Characters that numbers, times and the like are at most written with, and quoting and UTF-8 add to each.
+_WRITTEN, _ENCODED = 1024, 6
 
 
 def require_within_limit(program: Program, items: Sequence[Value], formulas: Formulas) -> None:
-    """See that no evaluation can exceed the limit of costs, which would be an error; else ``NotLoweredError``.
-
-    The static estimate is an upper bound for values as large as declared, and as many devices as may be chosen.
-    """
-    if not all(map(_is_small, items)):
-        raise NotLoweredError("devices with larger values than the API allows")
+    """``NotLoweredError`` where an evaluation might exceed the limit of costs."""
     most = int(formulas.range_of(Sum.of_terms(0, [(item, TRUE, 1) for item in range(len(items))]))[1])
-
-    def sizes(path: Path) -> Range | None:
-        if path == ("devices",):
-            return Range(0, most)
-        return device_sizes(("device", *path[2:])) if path[:2] == ("devices", ITEMS) else None
-
-    if program.estimate_with(sizes).max > COST_LIMIT:
-        raise NotLoweredError("evaluating might exceed the limit of costs")
+    sizes = _Sizes(items, most)
+    if program.estimate_with(sizes.of).max > COST_LIMIT:
+        unknown = Range(0, largest(program.checked, max(most, _largest(items))))
+        if program.estimate_with(sizes.of, unknown).max > COST_LIMIT:
+            raise NotLoweredError("evaluating might exceed the limit of costs")
 
 
-def _is_small(value: Value) -> bool:
-    """No string, list or map is larger than declared."""
-    pending = [value]
+class _Sizes:
+    """The sizes of what there is at the paths of ``devices``."""
+
+    def __init__(self, items: Sequence[Value], most: int) -> None:
+        self._values: dict[Path, Sequence[Value]] = {("devices", ITEMS): items}
+        self._largest: dict[Path, Range | None] = {("devices",): Range(0, most)}
+
+    def of(self, path: Path) -> Range | None:
+        """The size of a variable or of what is in it."""
+        if path not in self._largest:
+            known = path[0] == "devices"
+            self._largest[path] = Range(0, max(map(inner_size, self._at(path)), default=0)) if known else None
+        return self._largest[path]
+
+    def _at(self, path: Path) -> Sequence[Value]:
+        found = self._values.get(path)
+        if found is None:
+            inside = _INSIDE.get(path[-1], _any)
+            found = self._values[path] = [part for value in self._at(path[:-1]) for part in inside(value, path[-1])]
+        return found
+
+
+def _any(value: Value, name: str) -> Iterable[Value]:
+    return (value.entries[name],) if type(value) is CelMap and name in value.entries else ()
+
+
+def _contents(value: Value, _name: str) -> Iterable[Value]:
+    if type(value) is CelMap:
+        return value.values()
+    return value if type(value) in _LISTS else ()
+
+
+def _keys(value: Value, _name: str) -> Iterable[Value]:
+    return value if type(value) is CelMap else ()
+
+
+_INSIDE: dict[str, Callable[[Value, str], Iterable[Value]]] = {ITEMS: _contents, VALUES: _contents, KEYS: _keys}
+
+
+def _largest(items: Sequence[Value]) -> int:
+    """The size of the largest value in any item."""
+    found, pending = 1, list(items)
     while pending:
-        one = pending.pop()
-        most = _MOST_SIZES.get(type(one))
-        if most is not None and len(one) > most:
-            return False
-        if type(one) is CelMap:
-            pending.extend(one.values())
-        elif type(one) in _LISTS:
-            pending.extend(one)
-    return True
+        value = pending.pop()
+        found = max(found, inner_size(value))
+        pending.extend(_contents(value, ""))
+        pending.extend(_keys(value, ""))
+    return found
+
+
+# --- how large values may become that an expression makes
+
+
+_DOUBLES: Callable[[int], int] = lambda size: 2 * size  # noqa: E731
+_GROWTH: dict[str, Callable[[int], int]] = {
+    "+": _DOUBLES,
+    "flatten": lambda size: size * size,
+    "join": lambda size: 2 * size * size,
+    "replace": lambda size: size * size,
+    "strings.quote": lambda size: _ENCODED * size + 2,
+    "bytes": lambda size: _ENCODED * size,
+    "string": lambda size: max(_ENCODED * size, _WRITTEN),
+    "split": lambda size: size + 1,
+    "findAll": lambda size: size + 1,
+}
+_UNLIMITED = frozenset({"format", "lists.range", "validate", "transformMapEntry", "transformMap"})
+# Overloads of + whose results have no size.
+_NUMBERS = ("add_int64", "add_uint64", "add_double", "add_duration_", "add_timestamp_")
+
+
+def largest(checked: Checked, known: int) -> int:
+    """A size that no string, list or map reaches beyond, where those that come in are at most ``known`` large.
+
+    Nothing in the language accumulates: what one place of the expression makes is made of what others make, each of
+    which lets sizes grow once.
+    """
+    size, pending = known, [checked.tree]
+    while pending and size < UNBOUNDED:
+        node = pending.pop()
+        for name in _makers(checked, node):
+            size = UNBOUNDED if name in _UNLIMITED else _GROWTH.get(name, int)(size)
+        size = max(size, _written(node))
+        pending.extend(children(node))
+    return min(size, UNBOUNDED)
+
+
+def _written(node: Node) -> int:
+    """The size of a literal."""
+    measure = _LITERALS.get(type(node))
+    return 0 if measure is None else measure(node)
+
+
+_LITERALS: dict[type, Callable[[Any], int]] = {
+    syntax.Literal: lambda node: inner_size(node.value),
+    syntax.ListLiteral: lambda node: len(node.elements),
+    syntax.MapLiteral: lambda node: len(node.entries),
+}
+
+
+def _makers(checked: Checked, node: Node) -> Iterable[str]:
+    """The functions that a node calls which may make something large."""
+    if type(node) is syntax.Call:
+        if node.function != "lists.range" or not _is_size(node.args[0]):
+            yield node.function
+    elif type(node) is syntax.Chain:
+        yield from ("+" for operator, _, pos in node.rest if operator == "+" and _has_size(checked, pos))
+    elif type(node) is Postfix:
+        yield from map(_step_name, node.steps)
+
+
+def _is_size(node: Node) -> bool:
+    """Whether a number is the size of something."""
+    if type(node) is Postfix:
+        return _step_name(node.steps[-1]) == "size"
+    return type(node) is syntax.Call and node.function == "size"
+
+
+def _has_size(checked: Checked, pos: int) -> bool:
+    return not all(overload.id.startswith(_NUMBERS) for overload in checked.overloads.get(pos, ()))
+
+
+def _step_name(step: Step) -> str:
+    return step.name if isinstance(step, syntax.Method | syntax.Macro) else ""

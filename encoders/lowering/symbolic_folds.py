@@ -125,8 +125,8 @@ def _levels(cases: Cases, found: list[tuple[Value, Handle]], largest: bool) -> l
     passed: list[Handle] = []
     any_: Handle = FALSE
     for handle in reversed(there) if largest else there:
-        passed.append(disj((any_, handle)) if largest else ~any_)
-        any_ = disj((any_, handle))
+        before, any_ = any_, disj((any_, handle))
+        passed.append(any_ if largest else ~before)
     handles = passed[::-1] if largest else passed
     return [
         (value, TRUE if place == 0 else handle)

@@ -72,6 +72,7 @@ _ANY_RULES: dict[tuple[str, int], _Rule] = {
     ("_!=_", 2): equality.differs,
     ("@in", 2): equality.is_in,
     ("includes", 2): equality.includes,
+    ("include", 2): equality.includes,
     ("sets.contains", 2): equality.set_contains,
     ("sets.intersects", 2): equality.set_intersects,
     ("sets.equivalent", 2): equality.set_equivalent,

@@ -98,7 +98,7 @@ class Planner:
     def postfix(self, node: Postfix, verdict: bool) -> Plan | None:
         """``a.includes(b)``."""
         *before, last = node.steps
-        if verdict or type(last) is not Method or last.name != "includes" or len(last.args) != 1:
+        if verdict or type(last) is not Method or last.name not in ("include", "includes") or len(last.args) != 1:
             return None
         receiver = Postfix(node.operand, tuple(before), node.pos) if before else node.operand
         if before:

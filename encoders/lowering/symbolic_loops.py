@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from ...cel.syntax import Macro, Node
-from .symbolic_groups import Group, Grouping, grouping, paths
+from .symbolic_groups import Group, Grouping, grouping
 from .symbolic_joins import Join, Lookup, Plan, Planner, Together
 from .symbolic_values import FAILED, Bag, Cell, Known, NotLoweredError, Symbol
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...cel.syntax import Macro
 from ...cel.values import NONE, CelMap, Optional
-from .sums import FALSE, TRUE, Handle, SumTerm, Sum
+from .sums import FALSE, TRUE, Handle, Sum, SumTerm
 from .symbolic_bags import as_bag, wrapped
 from .symbolic_groups import Group
 from .symbolic_loops import Loop, Source
@@ -134,8 +134,10 @@ def macro(lowering: Lowering, step: Macro, receiver: Symbol, environment: Enviro
 
     def apply(leaves: tuple[Leaf, ...]) -> Symbol:
         source = _source(leaves[0], len(step.variables))
-        return FAILED if source is None else _ordered_as(
-            source.bag, fold(lowering, step, Loop(lowering, step, source, environment))
+        return (
+            FAILED
+            if source is None
+            else _ordered_as(source.bag, fold(lowering, step, Loop(lowering, step, source, environment)))
         )
 
     return lowering.cases.combine((receiver,), apply)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from ...cel.libraries.quantities import Sum as QuantitySum
@@ -124,7 +125,7 @@ def same(cases: Cases, a: Number, b: Number) -> Handle:
 
 def graded(cases: Cases, kind: type, levels: list[tuple[Amount, Handle]]) -> Symbol:
     """The number that has the greatest value whose condition holds; each condition follows from the next."""
-    terms = [(ONE, handle, value - before) for (before, _), (value, handle) in zip(levels, levels[1:], strict=False)]
+    terms = [(ONE, handle, value - before) for (before, _), (value, handle) in pairwise(levels)]
     found = settled(cases, kind, Sum.of_terms(levels[0][0], terms), tuple(levels))
     if found is None:
         raise NotLoweredError("doubles that are far apart")
@@ -138,6 +139,8 @@ def expanded(cases: Cases, number: Number) -> list[tuple[Handle, Leaf]]:
         raise NotLoweredError("an amount that depends on the counts, used as a value")
     if number.levels:
         return _by_levels(cases, number, make)
+    if not number.sum.terms:
+        return [(TRUE, Known(make(number.sum.constant)))]
     step = _step(number.sum)
     low, high = (math.ceil((bound - number.sum.constant) / step) for bound in cases.formulas.range_of(number.sum))
     if high - low >= _MOST_CASES:

@@ -90,13 +90,15 @@ def one(leaf: Leaf) -> Symbol:
     return Symbol(((TRUE, leaf),))
 
 
+YES: Final = one(Known(True))
+NO: Final = one(Known(False))
+
+
 def known(value: Value) -> Symbol:
-    """A symbol that is always this value."""
-    return Symbol(((TRUE, Known(value)),))
-
-
-YES: Final = known(True)
-NO: Final = known(False)
+    """A symbol that is always this value; for a bool it is ``YES`` or ``NO``."""
+    if value is True:
+        return YES
+    return NO if value is False else one(Known(value))
 
 
 @dataclass(slots=True)
