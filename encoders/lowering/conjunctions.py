@@ -33,12 +33,14 @@ class _Parts:
         self._at_least: dict[int, Handle] = {}
         self._below: dict[int, Handle] = {}
         self._others: set[Handle] = set()
+        self._dissolved: set[Handle] = set()
 
     def add(self, handle: Handle) -> bool:
         """Take a part in; False if the whole is thereby false."""
         if handle >= 0 and self._nodes.sum_of[handle] == CONJUNCTION and len(self._nodes.children[handle]) <= _SMALL:
             # Parts of a conjunction are never small conjunctions themselves.
-            return all(map(self._take, self._nodes.children[handle]))
+            self._dissolved.add(handle)
+            return ~handle not in self._others and all(map(self._take, self._nodes.children[handle]))
         return self._take(handle)
 
     def _take(self, handle: Handle) -> bool:
@@ -47,7 +49,7 @@ class _Parts:
         if number != CONJUNCTION:
             return self._bound(handle, node, number)
         self._others.add(handle)
-        return handle != FALSE and ~handle not in self._others
+        return handle != FALSE and ~handle not in self._others and ~handle not in self._dissolved
 
     def _bound(self, handle: Handle, node: int, number: int) -> bool:
         bounds = self._nodes.bound_of

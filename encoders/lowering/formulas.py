@@ -100,8 +100,11 @@ class Formulas:
             return TRUE
         if bound > most:
             return FALSE
-        if 0 < bound <= min(coefficient for _, _, coefficient in terms):
+        smallest = min(coefficient for _, _, coefficient in terms)
+        if 0 < bound <= smallest:
             return self._any(terms)
+        if 0 < smallest > most - bound and all(item == ONE for item, _, _ in terms):
+            return self.conj(gate for _, gate, _ in terms)
         return self.nodes.threshold(self.nodes.sum(terms), bound)
 
     def _any(self, terms: RowTerms) -> Handle:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..rows import Rows, Term
+from ..rows import COEFFICIENT_LIMIT, Rows, Term
 from .formulas import Formulas
 from .nesting import nested
 from .nodes import CONJUNCTION
@@ -107,7 +107,7 @@ class Posting:
     def _any_of(self, handles: list[Handle], guard: int | None) -> None:
         """Post a clause; of two parts the second is posted under the first one's literal, and needs none itself."""
         ranges = ranges_of(self._nodes, handles)
-        if ranges is not None:
+        if ranges is not None and max(map(abs, self._nodes.ranges[ranges[0]])) < COEFFICIENT_LIMIT:
             number, allowed = ranges
             self._rows.within(self._order.variable(self._terms(number, True, True)), allowed, guard)
         elif guard is None and len(handles) == 2:
