@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...models.claims import AllocationResult, DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from ...models.core import Node
-from ...models.entries import annotated_entries
+from ...models.entries import Entry, annotated_entries
 from ...models.identity import DeviceId
 from .constraints import ConstraintRules, covers
 from .findings import Finding
@@ -17,6 +17,7 @@ from .result_nodes import node_selector
 from .results import configs
 from .scene import Scene, Seat
 from .taking import Taking, TakingRules
+from .topologies import TopologyRules
 
 
 class ClaimRules:
@@ -27,6 +28,7 @@ class ClaimRules:
         self._devices = scene.devices
         self._taking = TakingRules(scene)
         self._constraints = ConstraintRules(scene.gates, scene.expressions)
+        self._topologies = TopologyRules(scene.topologies, scene.classes, scene.inventory, scene.expressions)
 
     def broken(self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat) -> Iterator[Finding]:
         """Every rule the allocation breaks; its devices then count as taken by the attempt."""
@@ -39,7 +41,7 @@ class ClaimRules:
             if result.request in chosen:
                 yield from self._result(result, chosen[result.request], seat, found)
         yield from self._all_requests(claim, chosen, results, seat.node)
-        yield from self._constrained(claim, found)
+        yield from self._constrained(claim, found, seat.node)
         yield from configs(claim, chosen, self._scene.classes, allocation)
         if len(found) == len(results):
             entries = [taking.entry for taking in found]
@@ -85,16 +87,16 @@ class ClaimRules:
             elif reason is not None and reason.fatal and not self._scene.errors_left_out:
                 yield Finding(reason.rule, f"device {'/'.join(entry.id)} cannot be left out: {reason.message}")
 
-    def _constrained(self, claim: ResourceClaim, found: Sequence[Taking]) -> Iterator[Finding]:
+    def _constrained(self, claim: ResourceClaim, found: Sequence[Taking], node: Node) -> Iterator[Finding]:
         """Section 13, and the entries of the annotation that must hold (SOFT-1)."""
         entries: list[DeviceConstraint] = [*(claim.spec.devices.constraints or ())]
         entries += [entry for entry in annotated_entries(claim.metadata) if entry.weight is None]
         for entry in entries:
             members = [taking for taking in found if covers(entry, taking.result.request)]
             if members:
-                yield from self._entry(entry, members)
+                yield from self._entry(entry, members, node)
 
-    def _entry(self, entry: DeviceConstraint, members: Sequence[Taking]) -> Iterator[Finding]:
+    def _entry(self, entry: DeviceConstraint, members: Sequence[Taking], node: Node) -> Iterator[Finding]:
         """Judge an entry on all that it covers; an empty one is reported as unsupported."""
         devices = [taking.entry for taking in members]
         if entry.match_attribute is not None or entry.distinct_attribute is not None:
@@ -103,3 +105,5 @@ class ClaimRules:
             finding = self._scene.expressions.refuses_together(entry.cel.expression, devices)
             if finding is not None:
                 yield finding
+        elif isinstance(entry, Entry) and entry.topology is not None:
+            yield from self._topologies.broken(entry.topology, devices, node)

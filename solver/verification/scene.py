@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...models.claims import DeviceClass
 from ...models.core import Node
 from ...models.gates import FeatureGates
+from ...models.topologies import DeviceTopology
 from .devices import DeviceRules
 from .expressions import Expressions
 from .inventory import Inventory
@@ -22,6 +23,7 @@ class Scene:
     """
 
     classes: Mapping[str, DeviceClass]
+    topologies: Mapping[str, DeviceTopology]
     gates: FeatureGates
     inventory: Inventory
     ledger: Ledger

@@ -96,7 +96,8 @@ class _Replay:
         self._ledger = Ledger(gates, cluster.kept((_HELD, gates.consumable_capacity), lambda: _held(cluster, gates)))
         self._claims = cluster.claims
         self._made: dict[ObjectKey, AllocationResult] = {}
-        scene = Scene(cluster.classes, gates, self._inventory, self._ledger, Expressions(gates), cel_errors == "skip")
+        classes, topologies, expressions = cluster.classes, cluster.topologies, Expressions(gates)
+        scene = Scene(classes, topologies, gates, self._inventory, self._ledger, expressions, cel_errors == "skip")
         self._rules = ClaimRules(scene)
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
