@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .slices import Device, DeviceAttribute
 
@@ -15,13 +15,27 @@ class Scalar(NamedTuple):
     value: bool | int | str
 
 
-def published(driver: str, device: Device, name: str) -> DeviceAttribute | None:
+class Described(Protocol):
+    """A device with its driver, in whatever form it is known."""
+
+    @property
+    def driver(self) -> str:
+        """The driver's name."""
+        raise NotImplementedError
+
+    @property
+    def device(self) -> Device:
+        """The device with its attributes."""
+        raise NotImplementedError
+
+
+def published(entry: Described, name: str) -> DeviceAttribute | None:
     """Look an attribute up: by its full name, else by its identifier if the domain is the driver's (CON-2)."""
-    attributes = device.attributes or {}
+    attributes = entry.device.attributes or {}
     value = attributes.get(name)
     if value is None:
         domain, _, identifier = name.partition("/")
-        if domain == driver:
+        if domain == entry.driver:
             value = attributes.get(identifier)
     return value
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from math import prod
 from typing import Any, Protocol, TypeVar
 
-from .attribute_values import Scalar, members_of, published, scalar_of
+from .attribute_values import Described, Scalar, members_of, published, scalar_of
 from .placed_devices import Axis, Cell, Key, Places, TopologyError
-from .slices import Device
 from .topologies import WRAPPED, DeviceTopology, DeviceTopologySpec, TopologyLinks
 
 MOST_CELLS = 1_000_000
@@ -19,22 +18,12 @@ Place = TypeVar("Place", bound=Hashable)
 Key_co = TypeVar("Key_co", bound=Hashable, covariant=True)
 
 
-class Placeable(Protocol[Key_co]):
-    """A device that may have a place: what it is known by, its driver, and what is published of it."""
+class Placeable(Described, Protocol[Key_co]):
+    """A device that may have a place, and what it is known by."""
 
     @property
     def id(self) -> Key_co:
         """What the device is known by."""
-        raise NotImplementedError
-
-    @property
-    def driver(self) -> str:
-        """The driver's name."""
-        raise NotImplementedError
-
-    @property
-    def device(self) -> Device:
-        """The device with its attributes."""
         raise NotImplementedError
 
 
@@ -87,7 +76,7 @@ def _lattice(topology: DeviceTopology, members: Sequence[Placeable[Key]]) -> Pla
 
 def _coordinates(member: Placeable[Key], names: Sequence[str]) -> Cell | None:
     """The integers of a device; None if one is missing or of another type."""
-    values = (published(member.driver, member.device, name) for name in names)
+    values = (published(member, name) for name in names)
     numbers = tuple(None if value is None else value.int_value for value in values)
     return None if None in numbers else tuple(number for number in numbers if number is not None)
 
@@ -139,7 +128,7 @@ def _path(member: Placeable[Key], levels: Sequence[str]) -> tuple[Scalar, ...] |
 
 
 def _scalar(member: Placeable[Key], name: str) -> Scalar | None:
-    value = published(member.driver, member.device, name)
+    value = published(member, name)
     return None if value is None else scalar_of(value)
 
 
@@ -147,7 +136,7 @@ def _links(topology: DeviceTopology, members: Sequence[Placeable[Key]]) -> Place
     links = topology.spec.links or TopologyLinks()
     ids = {member.id: id_ for member in members if (id_ := _scalar(member, links.id)) is not None}
     _unique(ids, lambda id_: f"{links.id} {id_.value}")
-    listed = {member.id: published(member.driver, member.device, links.peers) for member in members}
+    listed = {member.id: published(member, links.peers) for member in members}
     peers = {device: members_of(value) for device, value in listed.items() if device in ids and value is not None}
     return Places(topology.metadata.name, topology.known_shape, tuple(ids), ids=ids, peers=peers)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from ..models.pools import PoolDevice
+from ..models.attribute_values import Scalar, members_of, published, scalar_of
 from ..models.slices import DeviceAttribute
 from .asks import Ask
 from .entries import Posed
@@ -20,44 +20,6 @@ from .selectors import ExpressionError, Expressions
 ODD = -1
 
 Kind = Literal["matchAttribute", "distinctAttribute"]
-_Value = tuple[str, object]
-
-
-def published(entry: Profile | PoolDevice, name: str) -> DeviceAttribute | None:
-    """Look an attribute up: by its full name, else by its identifier if the domain is the driver's (CON-2)."""
-    attributes = entry.device.attributes or {}
-    value = attributes.get(name)
-    if value is None:
-        domain, _, identifier = name.partition("/")
-        if domain == entry.driver:
-            value = attributes.get(identifier)
-    return value
-
-
-def scalar_of(value: DeviceAttribute) -> _Value | None:
-    """Type and value of a scalar; None for lists and for no value at all."""
-    scalars = (
-        ("int", value.int_value),
-        ("bool", value.bool_value),
-        ("string", value.string),
-        ("version", value.version),
-    )
-    return next(((type_, scalar) for type_, scalar in scalars if scalar is not None), None)
-
-
-def members_of(value: DeviceAttribute) -> Sequence[_Value]:
-    """Type and value of each element; a scalar is the only element of its set (CON-7)."""
-    scalar = scalar_of(value)
-    if scalar is not None:
-        return (scalar,)
-    lists: tuple[tuple[str, Sequence[object] | None], ...] = (
-        ("int", value.ints),
-        ("bool", value.bools),
-        ("string", value.strings),
-        ("version", value.versions),
-    )
-    type_, elements = next(((type_, elements) for type_, elements in lists if elements is not None), ("", ()))
-    return [(type_, element) for element in elements or ()]
 
 
 class Tokens:
@@ -86,7 +48,7 @@ class Tokens:
             return self._number(scalar)
         return self._number(tuple(members) if reading.ordered else frozenset(members)) if members else None
 
-    def _bits(self, members: Iterable[_Value]) -> int:
+    def _bits(self, members: Iterable[Scalar]) -> int:
         return sum(1 << self._number(member) for member in dict.fromkeys(members))
 
     def _number(self, value: object) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..models.attribute_values import published
 from ..models.cluster import Cluster
 from ..models.pools import COMPLETE
 from ..models.quantity import Quantity
-from .constraints import published
 from .records import Landscape
 from .shapes import NodeView
 from .visible import Visible
