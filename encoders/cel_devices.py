@@ -16,9 +16,9 @@ from ..problem.relations import Trouble
 from .collapsed import MergedRelation
 from .encoder import Encoder
 from .lowering.formulas import Formulas
-from .lowering.lower import NotLoweredError, is_antimonotone, lower
+from .lowering.lower import NotLoweredError, lower
 from .lowering.posting import Posting
-from .lowering.sums import TRUE, Sum
+from .lowering.sums import FALSE, TRUE, Handle, Sum
 from .lowering.tables import count_vectors, post_table, vectors
 from .model import AllocationModel, RoadError
 from .related_items import RelatedItems, items_of
@@ -52,7 +52,7 @@ def _auto(model: AllocationModel, relation: MergedRelation, items: RelatedItems)
         return (_tabulate if few else _lazy)(model, relation, items)
 
 
-def lowered(relation: MergedRelation, items: RelatedItems) -> tuple[Formulas, int, int]:
+def lowered(relation: MergedRelation, items: RelatedItems) -> tuple[Formulas, Handle, Handle]:
     """Return what makes the expression true, and what makes it fail for an error. Raises ``NotLoweredError``."""
     condition = condition_of(relation)
     devices = [condition.prepared(device) for device in items.devices]
@@ -72,7 +72,7 @@ def _lower(model: AllocationModel, relation: MergedRelation, items: RelatedItems
     formulas, true, error = lowered(relation, items)
     if relation.record.tolerant:
         true = formulas.disj((true, error))
-    model.troubled |= error != ~TRUE
+    model.troubled |= error != FALSE
     Posting(model.rows, formulas, items.counts).require(true, model.enforcement(relation))
     return "lower"
 
@@ -85,14 +85,13 @@ def _lower_or_refuse(model: AllocationModel, relation: MergedRelation, items: Re
 
 
 def _tabulate(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
-    allowed = []
+    allowed, forbidden = [], []
     demand = min(relation.record.demands)
     for vector in vectors(items.most, items.least_total, items.most_total):
         found = relation.record.verdict(items.members(vector, demand))
         model.troubled |= isinstance(found, Trouble)
-        if found is True:
-            allowed.append(vector)
-    post_table(model.rows, items.counts, allowed, model.enforcement(relation))
+        (allowed if found is True else forbidden).append(vector)
+    post_table(model.rows, items.counts, allowed, model.enforcement(relation), forbidden)
     return "tabulate"
 
 
@@ -104,8 +103,7 @@ def _tabulate_or_refuse(model: AllocationModel, relation: MergedRelation, items:
 
 
 def _lazy(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
-    antimonotone = is_antimonotone(condition_of(relation).expression.program)
-    model.judge(relation, items.counts, antimonotone=antimonotone)
+    model.judge(relation, items.counts)
     return "lazy"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .admin_access import ADMIN_ACCESS
 from .all_devices import ALL
 from .capacity import CAPACITY
+from .cel_devices import CEL_DEVICES
 from .compatibility_groups import COMPATIBILITY_GROUPS
 from .counters import COUNTERS
 from .distinct_attribute import DISTINCT_ATTRIBUTE
@@ -25,6 +26,7 @@ ENCODERS: tuple[Encoder, ...] = (
     MATCH_ATTRIBUTE,
     DISTINCT_ATTRIBUTE,
     TOPOLOGY,
+    CEL_DEVICES,
     COUNTERS,
     CAPACITY,
     COMPATIBILITY_GROUPS,

@@ -22,12 +22,11 @@ class RoadError(Exception):
 class Lazy:
     """A relation whose complete sets are judged one by one, wherever ``guard`` is true; None: always.
 
-    ``counts`` are terms for how many devices of each item it takes, an item being lots that it cannot tell apart, and
-    ``order`` has literals for them. ``antimonotone``: what fails for a set fails for every larger one (CELC-10).
+    ``order`` has literals for how many devices of each item it takes, an item being lots that it cannot tell apart.
+    ``antimonotone``: what fails for a set fails for every larger one (CELC-10).
     """
 
     relation: MergedRelation
-    counts: Sequence[Sequence[Term]]
     order: OrderLiterals
     guard: int | None
     antimonotone: bool = False
@@ -115,7 +114,7 @@ class AllocationModel:
     def judge(self, relation: MergedRelation, counts: Sequence[Sequence[Term]], *, antimonotone: bool = False) -> None:
         """Leave a relation to the one who looks at solutions."""
         order = OrderLiterals(self.rows, counts)
-        self.lazies.append(Lazy(relation, counts, order, self.enforcement(relation), antimonotone))
+        self.lazies.append(Lazy(relation, order, self.enforcement(relation), antimonotone))
         self.troubled = True
 
     def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:

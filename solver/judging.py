@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..encoders.expansion import expand
+from ..encoders.lowering.no_goods import forbid, forbid_at_least
 from ..encoders.model import AllocationModel, Lazy
 from .attempts import Counts
 from .cp_sat_run import Found, Limits, RunInterrupted, Status
@@ -64,8 +65,6 @@ def _failing(model: AllocationModel, values: Sequence[int]) -> list[Lazy]:
 
 
 def _forbid(lazy: Lazy, values: Sequence[int]) -> None:
-    from ..encoders.lowering.no_goods import forbid, forbid_at_least
-
-    vector = [sum(coefficient * values[variable] for variable, coefficient in terms) for terms in lazy.counts]
+    vector = [sum(coefficient * values[variable] for variable, coefficient in terms) for terms in lazy.order.counts]
     post = forbid_at_least if lazy.antimonotone else forbid
     post(lazy.order, vector, lazy.guard)
