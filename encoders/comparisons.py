@@ -56,7 +56,10 @@ def compared_by(relation: MergedRelation) -> Comparison | None:
 def _enforced(relation: MergedRelation, record: Constraint, model: AllocationModel) -> int | None:
     """Where errors count as true, the rows hold unless a device is taken whose value is one (CON-12)."""
     guard = model.enforcement(relation)
-    if not relation.record.tolerant or not any(record.errors.values()):
+    if not any(record.errors.values()):
+        return guard
+    if not relation.record.tolerant:
+        model.troubled |= relation.record.hard
         return guard
     troubles = [(model.takes[key], 1) for key in _keys(model, relation.branches) if _is_error(model, record, key)]
     judged = model.rows.boolean()

@@ -12,7 +12,7 @@ from drasat.encoders.matching_pairs import pair_costs
 from drasat.problem.records import InUse
 from drasat.solver.cp_sat_run import Limits, Status, run
 
-SEEDS = range(150)
+SEEDS = range(60)
 MATCHES = RULES[:2]
 
 

@@ -35,6 +35,34 @@ def test_sets_have_a_bit_for_each_element():
     assert bits(DeviceAttribute(ints=())) == bits(DeviceAttribute()) == 0
 
 
+VALUES = {
+    "scalar": attribute(1),
+    "list": attribute((1,)),
+    "two": attribute((1, 2)),
+    "reversed": attribute((2, 1, 2)),
+    "strings": attribute(("1", "2")),
+    "empty": DeviceAttribute(ints=()),
+}
+
+
+@pytest.mark.parametrize(
+    ("reading", "tokens"),
+    [
+        pytest.param(Reading(False, explicit=True, ordered=True), [0, 1, 2, 3, 4, None], id="SEM-2-List"),
+        pytest.param(Reading(False, explicit=True), [0, 1, 2, 2, 3, None], id="SEM-3-Set"),
+        pytest.param(
+            Reading(False, explicit=True, coerce=True, ordered=True), [0, 0, 1, 2, 3, None], id="SEM-2-coerced"
+        ),
+        pytest.param(Reading(True, explicit=True), [None, 1, 3, 3, 12, None], id="SEM-2-sets"),
+        pytest.param(Reading(True, explicit=True, coerce=True), [1, 1, 3, 3, 12, None], id="SEM-2-set-of-one"),
+        pytest.param(Reading(True, explicit=True, coerce=True, min_size=2), [None, None, 3, 3, 12, None], id="SEM-4"),
+    ],
+)
+def test_values_as_semantics_read_them(reading, tokens):
+    numbers = Tokens(reading)
+    assert list(map(numbers.of, VALUES.values())) == tokens
+
+
 @pytest.mark.parametrize(
     ("names", "request_", "subrequest", "covered"),
     [

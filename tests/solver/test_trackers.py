@@ -32,12 +32,12 @@ def capacity(random, _shares):
     return CapacityTracker(CapacityState(records, SHARED, InUse(consumed={4: 1})), amounts)
 
 
-def constraint(kind, sets):
+def constraint(kind, sets, min_size=1):
     def build(random, _shares):
         tokens = {
             0: {device: random.randrange(-1 if not sets else 0, 8) for device in DEVICES if random.random() < 0.9}
         }
-        return track_constraint(Constraint(0, kind, "d/a", sets, tokens))[0]
+        return track_constraint(Constraint(0, kind, "d/a", sets, tokens, min_size=min_size))[0]
 
     return build
 
@@ -59,6 +59,7 @@ def state_of(tracker):
         pytest.param(capacity, id="capacity-CAP-6"),
         pytest.param(constraint("matchAttribute", False), id="match-CON-10"),
         pytest.param(constraint("matchAttribute", True), id="match-sets-CON-10"),
+        pytest.param(constraint("matchAttribute", True, 2), id="match-several-SEM-4"),
         pytest.param(constraint("distinctAttribute", False), id="distinct-CON-10"),
         pytest.param(constraint("distinctAttribute", True), id="distinct-sets-CON-10"),
     ],

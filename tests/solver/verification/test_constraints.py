@@ -22,14 +22,14 @@ VERSION = objects.version
 NOTHING: dict[str, object] = {}
 
 
-def constrained(kind, values, *, requests=None, attribute=f"{GPU}/x"):
+def constrained(kind, values, *, requests=None, attribute=f"{GPU}/x", **semantics):
     """Request r has devices with these values of an attribute (None: without it), in this order."""
     devices = [gpu(index) for index in range(len(values))]
     for device, value in zip(devices, values, strict=True):
         if value is not None:
             device["attributes"]["x"] = objects.attribute(value)
     given = [result("r", device["name"]) for device in devices]
-    constraint = {kind: attribute, **objects.present(requests=requests)}
+    constraint = {kind: attribute, **objects.present(requests=requests), **semantics}
     return one_claim([piece(devices)], [request("r", len(values))], given, constraints=[constraint])
 
 
@@ -214,3 +214,57 @@ def test_only_the_full_name_of_a_derived_attribute_counts():
 def test_derived_attributes_that_no_constraint_asks_for_are_not_computed():
     """CON-12"""
     assert derived("1 +", name=f"{GPU}/y", values=(1, 1)).rules() == set()
+
+
+A, AB, BC, CA, CD = ["a"], ["a", "b"], ["b", "c"], ["c", "a"], ["c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "values", "rules"),
+    [
+        pytest.param("Identical", {}, [AB, AB], set(), id="SEM-3 equal lists"),
+        pytest.param("Identical", {}, [AB, ["b", "a"]], {"SEM-3"}, id="SEM-3 another order"),
+        pytest.param("Identical", {"listMode": "Set"}, [AB, ["b", "a", "b"]], set(), id="SEM-3 equal sets"),
+        pytest.param("Identical", {}, ["a", A], {"SEM-3"}, id="SEM-2 a scalar is no list"),
+        pytest.param("Identical", {"coerceScalarToList": True}, ["a", A], set(), id="SEM-2 made a list"),
+        pytest.param("Identical", {}, [1, "1"], {"SEM-3"}, id="SEM-3 two types"),
+        pytest.param("Identical", {}, [None, "a"], {"CON-3"}, id="CON-3 missing"),
+        pytest.param("Identical", {}, [NOTHING], {"CON-3"}, id="CON-3 no value"),
+        pytest.param("NonEmptyIntersection", {}, [AB, BC], set(), id="SEM-4 one in common"),
+        pytest.param("NonEmptyIntersection", {"minSize": 2}, [AB, BC], {"SEM-4"}, id="SEM-4 not two"),
+        pytest.param("NonEmptyIntersection", {}, [AB, BC, CA], {"SEM-4"}, id="SEM-4 pairwise is not enough"),
+        pytest.param("NonEmptyIntersection", {}, ["a"], {"SEM-2"}, id="SEM-2 a scalar has no members"),
+        pytest.param("AllDistinct", {}, [AB, ["b", "a"]], set(), id="SEM-5 lists differ in order"),
+        pytest.param("AllDistinct", {"listMode": "Set"}, [AB, ["b", "a"]], {"SEM-5"}, id="SEM-5 equal sets"),
+        pytest.param("PairwiseDisjoint", {}, [AB, CD], set(), id="SEM-5 disjoint"),
+        pytest.param("PairwiseDisjoint", {}, [AB, CD, BC], {"SEM-5"}, id="SEM-5 two overlap"),
+        pytest.param("PairwiseDisjoint", {}, ["a", A], {"SEM-2", "SEM-5"}, id="SEM-2 a scalar among lists"),
+        pytest.param("EmptyIntersection", {}, [AB, BC, CA], set(), id="SEM-6 none in all"),
+        pytest.param("EmptyIntersection", {}, [AB, BC], {"SEM-6"}, id="SEM-6 one in all"),
+        pytest.param("EmptyIntersection", {}, [AB], {"SEM-6"}, id="SEM-6 a single device"),
+        pytest.param("Nonsense", {}, [AB], {"SEM-1"}, id="SEM-1 no such mode"),
+    ],
+)
+def test_semantics(mode, options, values, rules):
+    matching = mode in ("Identical", "NonEmptyIntersection", "Nonsense")
+    kind, spelling = (MATCH, "matchSemantics") if matching else (DISTINCT, "distinctSemantics")
+    given = {"mode": mode, "options": {mode[0].lower() + mode[1:]: options}}
+    for spelled in (spelling, "semantics"):
+        scene = constrained(kind, values, **{spelled: given})
+        if NOTHING in values:
+            scene.asked()["deviceClassName"] = "any"
+        assert scene.rules() == rules
+
+
+def test_semantics_without_their_feature():
+    """SEM-1"""
+    scene = constrained(MATCH, ["a"], matchSemantics={"mode": "Identical"})
+    assert scene.rules() == set()
+    scene.gates = without("DRAListTypeAttributes")
+    assert scene.rules() == {"SEM-1"}
+
+
+def test_semantics_that_apply_to_no_device():
+    """SEM-0"""
+    semantics = {"mode": "EmptyIntersection"}
+    assert constrained(DISTINCT, [AB], requests=["other"], distinctSemantics=semantics).rules() == set()
