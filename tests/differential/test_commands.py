@@ -14,6 +14,8 @@ EXAMPLES = [
     "tainted-devices",
     "whole-gpus",
 ]
+# With hard entries of our own, which the real allocator has never heard of (SOFT-3).
+BEYOND = ["nvlink-links", "ring-topology", "torus-topology"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -26,7 +28,15 @@ def test_examples_are_answered_alike(real, drasat, examples, name):
 
 
 def test_every_example_is_among_them(examples):
-    assert sorted(path.name for path in examples.iterdir() if path.is_dir()) == EXAMPLES
+    assert sorted(path.name for path in examples.iterdir() if path.is_dir()) == sorted(EXAMPLES + BEYOND)
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_what_the_allocator_cannot_honour_is_refused(real, drasat, examples, name):
+    """SOFT-3."""
+    done = drasat("allocate", "-f", examples / name, "--engine", "kube-scheduler", "--cel-errors", "kube")
+    assert (done.code, done.out) == (2, "")
+    assert "engine kube-scheduler cannot honour entry" in done.err
 
 
 def test_a_single_engine_gives_the_same_result_document(real, drasat, examples):
