@@ -78,6 +78,7 @@ def test_bounds_on_the_total_decide(four):
     assert four.between(counts_of(*range(6)), 5, None) == FALSE
     # Four of six leave no more than two out.
     assert four.between(counts_of(0, 1, 2), 1, None) == TRUE
+    assert four.conj([~four.present(0), ~four.present(1), ~four.present(2)]) == FALSE
     assert four.between(counts_of(0, 1), 1, None) not in (TRUE, FALSE)
 
 
@@ -134,6 +135,14 @@ def test_numbers_of_literals_are_conditions(four):
     assert four.equal(Sum.of_terms(0, [(ONE, one, 7)]), 7) == one
 
 
+def test_two_of_three_literals_are_neither_any_nor_all():
+    formulas = Formulas([2] * 3, 0, 6)
+    both = [formulas.between(Sum.of_count(item), 2, None) for item in range(3)]
+    two = formulas.between(Sum.total(map(Sum.of_literal, both)), 2, None)
+    for vector in vectors_by_hand([2] * 3, 0, 6):
+        assert formulas.holds(two, vector) == (vector.count(2) >= 2)
+
+
 def test_deep_formulas_need_no_recursion():
     formulas = Formulas([1] * 40, 0, 40)
     rng = Random(7)
@@ -147,12 +156,12 @@ def test_deep_formulas_need_no_recursion():
 
 
 def test_long_chains_of_conjunctions_stay_linear():
-    formulas = Formulas([1] * 100, 0, 100)
-    pairs = [formulas.implies(formulas.present(a), formulas.present(b)) for a, b in pairwise(range(100))]
+    formulas = Formulas([1] * 400, 0, 400)
+    pairs = [formulas.implies(formulas.present(a), formulas.present(b)) for a, b in pairwise(range(400))]
     handle = TRUE
     for pair in pairs * 3:
         handle = formulas.conj([handle, pair])
     sizes = map(len, formulas.nodes.children)
     assert sum(sizes) < 20 * len(formulas)
-    assert formulas.holds(handle, [0] * 100)
-    assert not formulas.holds(handle, [1] + [0] * 99)
+    assert formulas.holds(handle, [0] * 400)
+    assert not formulas.holds(handle, [1] + [0] * 399)

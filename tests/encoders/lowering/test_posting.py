@@ -139,11 +139,16 @@ def test_bytes_of_memory_are_counted_exactly():
 
 
 def test_formulas_with_many_parents_are_posted_once():
-    """A ladder of shared conjunctions has two to the sixtieth paths."""
-    formulas, model, posting = counted([1] * 4)
-    odd = formulas.present(0)
-    for step in range(60):
-        other = formulas.present(step % 3 + 1)
-        odd = formulas.conj([formulas.disj([odd, ~other]), formulas.disj([~odd, other])])
-    posting.require(odd, model.rows.boolean())
-    assert len(model.rows.model.proto.constraints) < 1_000
+    """A ladder of long conjunctions, two a step, has a path for each of two to the thirtieth choices."""
+    formulas, model, posting = counted([9] * 6)
+    rng = Random(8)
+
+    def part():
+        terms = [(item, TRUE, rng.randint(1, 99)) for item in range(6)]
+        return formulas.disj([formulas.between(Sum.of_terms(0, terms), 500, None), formulas.present(0)])
+
+    step = [part(), part()]
+    for _ in range(30):
+        step = [formulas.conj([*step, *(part() for _ in range(20))]) for _ in range(2)]
+    posting.require(formulas.disj(step), model.rows.boolean())
+    assert len(model.rows.model.proto.constraints) < 10_000
