@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..cel.cache import compile_selector
 from ..cel.cost_meter import COST_LIMIT
@@ -20,6 +20,7 @@ from ..models.validation.inputs import validate_manifests
 from ..models.validation.references import input_problem
 from ..models.validation.selectors import EXPRESSION_MAX
 from ..problem.derived import check_type
+from .lookalikes import alike
 from .topology_problems import misplaced
 
 
@@ -32,7 +33,10 @@ def validate(
 ) -> list[InputProblem]:
     """Read the sources and report every problem, in reading order; nothing in the input raises."""
     manifests, found, _ = read_manifests(sources, recursive)
-    return found + problems_of(manifests, gates, skip_validation=skip_validation)
+    found += problems_of(manifests, gates, skip_validation=skip_validation)
+    if not skip_validation and not has_errors(found):
+        found.extend(alike(manifests))
+    return found
 
 
 @young_only()
@@ -63,7 +67,7 @@ def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem
 
 def _refusal(text: str, purpose: Purpose) -> str | None:
     try:
-        program = _program(text, purpose)
+        program = _COMPILERS[purpose](text)
     except CelCompileError as error:
         told = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
         return f"Invalid value: {quote(text)}: {told}"
@@ -72,9 +76,25 @@ def _refusal(text: str, purpose: Purpose) -> str | None:
     return None
 
 
-def _program(text: str, purpose: Purpose) -> Program:
-    if purpose == "selector":
-        return compile_selector(text).program
+def _selector(text: str) -> Program:
+    return compile_selector(text).program
+
+
+def _derived_attribute(text: str) -> Program:
     program = Program(text, {"device": DEVICE})
     check_type(program.type)
     return program
+
+
+def _constraint(text: str) -> Program:
+    # Few claims have any.
+    from ..cel.device_sets import DeviceSetExpression
+
+    return DeviceSetExpression(text).program
+
+
+_COMPILERS: dict[Purpose, Callable[[str], Program]] = {
+    "selector": _selector,
+    "derivedAttribute": _derived_attribute,
+    "constraint": _constraint,
+}

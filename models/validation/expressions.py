@@ -1,19 +1,23 @@
-"""The CEL expressions of an object, for those who can compile them."""
+"""The CEL expressions of an object, for those who can compile them, and the entries that some of them stand in."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..claims import (
     DeviceClaim,
     DeviceClass,
+    DeviceConstraint,
     DeviceDerivedAttribute,
     DeviceSelector,
     ResourceClaim,
     ResourceClaimTemplate,
 )
-from .findings import Path, render
+from ..constraint_groups import ConstraintGroup
+from ..entries import ANNOTATION, annotated_entries
+from ..meta import ObjectMeta
+from .findings import Key, Path, render
 
-Purpose = Literal["selector", "derivedAttribute"]
+Purpose = Literal["selector", "derivedAttribute", "constraint"]
 Expression = tuple[str, str, Purpose]
 
 
@@ -24,6 +28,58 @@ def expressions(kind: str, obj: Any) -> Iterator[Expression]:
     """
     finder = _FINDERS.get(kind)
     return finder(obj) if finder and obj is not None else iter(())
+
+
+class PlacedEntry(NamedTuple):
+    """An entry, where it stands, and the claim whose requests it names; None for what is about several claims."""
+
+    path: Path
+    entry: DeviceConstraint
+    claim: DeviceClaim | None
+
+
+def placed_entries(kind: str, obj: Any) -> Iterator[PlacedEntry]:
+    """Every constraint of an object: of its claim, of annotations, of a group; ``obj`` as for ``expressions``."""
+    finder = _ENTRY_FINDERS.get(kind)
+    return finder(obj) if finder and obj is not None else iter(())
+
+
+def _placed(path: Path, entries: Iterable[DeviceConstraint] | None, claim: DeviceClaim | None) -> Iterator[PlacedEntry]:
+    for index, entry in enumerate(entries or ()):
+        yield PlacedEntry((*path, index), entry, claim)
+
+
+def _annotated(path: Path, metadata: ObjectMeta | None, claim: DeviceClaim) -> Iterator[PlacedEntry]:
+    if metadata is not None:
+        yield from _placed((*path, "annotations", Key(ANNOTATION)), annotated_entries(metadata), claim)
+
+
+def _entries_of_claim(claim: ResourceClaim) -> Iterator[PlacedEntry]:
+    devices = claim.spec.devices
+    yield from _placed(("spec", "devices", "constraints"), devices.constraints, devices)
+    yield from _annotated(("metadata",), claim.metadata, devices)
+
+
+def _entries_of_template(template: ResourceClaimTemplate) -> Iterator[PlacedEntry]:
+    devices = template.spec.spec.devices
+    yield from _placed(("spec", "spec", "devices", "constraints"), devices.constraints, devices)
+    yield from _annotated(("metadata",), template.metadata, devices)
+    yield from _annotated(("spec", "metadata"), template.spec.metadata, devices)
+
+
+def _entries_of_group(group: ConstraintGroup) -> Iterator[PlacedEntry]:
+    return _placed(("spec", "constraints"), group.spec.constraints, None)
+
+
+def cel_path(placed: PlacedEntry) -> str:
+    """The field of an entry's expression."""
+    return render((*placed.path, "cel", "expression"))
+
+
+def _constraints(placed: Iterable[PlacedEntry]) -> Iterator[Expression]:
+    for one in placed:
+        if one.entry.cel is not None:
+            yield cel_path(one), one.entry.cel.expression, "constraint"
 
 
 def _selectors(path: Path, selectors: Iterable[DeviceSelector] | None) -> Iterator[Expression]:
@@ -53,15 +109,27 @@ def _of_class(device_class: DeviceClass) -> Iterator[Expression]:
 
 
 def _of_claim(claim: ResourceClaim) -> Iterator[Expression]:
-    return _claim_expressions(("spec", "devices"), claim.spec.devices)
+    yield from _claim_expressions(("spec", "devices"), claim.spec.devices)
+    yield from _constraints(_entries_of_claim(claim))
 
 
 def _of_template(template: ResourceClaimTemplate) -> Iterator[Expression]:
-    return _claim_expressions(("spec", "spec", "devices"), template.spec.spec.devices)
+    yield from _claim_expressions(("spec", "spec", "devices"), template.spec.spec.devices)
+    yield from _constraints(_entries_of_template(template))
 
 
+def _of_group(group: ConstraintGroup) -> Iterator[Expression]:
+    return _constraints(_entries_of_group(group))
+
+
+_ENTRY_FINDERS: dict[str, Callable[[Any], Iterator[PlacedEntry]]] = {
+    "ResourceClaim": _entries_of_claim,
+    "ResourceClaimTemplate": _entries_of_template,
+    "ConstraintGroup": _entries_of_group,
+}
 _FINDERS: dict[str, Callable[[Any], Iterator[Expression]]] = {
     "DeviceClass": _of_class,
     "ResourceClaim": _of_claim,
     "ResourceClaimTemplate": _of_template,
+    "ConstraintGroup": _of_group,
 }
