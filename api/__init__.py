@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .functions import allocate, load, validate
     from .models.cluster import Cluster
     from .models.gates import FeatureGates
+    from .models.predicates import ChosenDevice, Predicate
     from .models.problems import InputError
     from .results import AllocationInterrupted, AllocationResult, ValidationResult
     from .topologies import TopologyResult, topology
@@ -27,11 +28,13 @@ _HOMES = {
     "CapacityInterrupted": ".capacities",
     "CapacityResult": ".capacities",
     "Cluster": ".models.cluster",
+    "ChosenDevice": ".models.predicates",
     "ComparisonResult": ".comparing",
     "ExplanationInterrupted": ".explaining",
     "ExplanationResult": ".explaining",
     "FeatureGates": ".models.gates",
     "InputError": ".models.problems",
+    "Predicate": ".models.predicates",
     "TopologyResult": ".topologies",
     "ValidationResult": ".results",
     "allocate": ".functions",
@@ -48,12 +51,14 @@ __all__ = [
     "AllocationResult",
     "CapacityInterrupted",
     "CapacityResult",
+    "ChosenDevice",
     "Cluster",
     "ComparisonResult",
     "ExplanationInterrupted",
     "ExplanationResult",
     "FeatureGates",
     "InputError",
+    "Predicate",
     "TopologyResult",
     "ValidationResult",
     "allocate",

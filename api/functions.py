@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .answers import allocated_manifests, allocation_document, validation_document
 from .models.cluster import Cluster
@@ -13,6 +13,7 @@ from .results import AllocationInterrupted, AllocationResult, ValidationResult
 from .solver.load import load
 
 if TYPE_CHECKING:
+    from .models.predicates import Predicate
     from .solver.outcome import AllocationOutcome
 
     Progress = Callable[[int, int], None]
@@ -37,6 +38,7 @@ def allocate(
     seed: int = 0,
     objective: str | Sequence[str] = (),
     cel_road: str = "auto",
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     timings: bool = False,
     progress: Progress | None = None,
     watch: Watch | None = None,
@@ -75,6 +77,9 @@ def allocate(
     cel_road
         How the solver takes expressions over ``devices``: ``lower`` (as rows of the model), ``tabulate`` (all
         combinations evaluated beforehand), ``lazy`` (solutions judged one by one), or ``auto``, the first that can be.
+    constraints
+        Constraints for every claim asked about, beside its own: mappings as in the annotation
+        ``drasat.dev/constraints``, and ``Predicate`` objects, Python functions over the chosen devices.
     timings
         Put wall times into the document.
     progress
@@ -109,6 +114,7 @@ def allocate(
             seed=seed,
             objective=objective,
             cel_road=cel_road,
+            constraints=constraints,
             progress=progress,
             watch=watch,
         )

@@ -13,6 +13,7 @@ from .encoder import Encoder
 from .exact_count import EXACT_COUNT
 from .first_available import FIRST_AVAILABLE
 from .match_attribute import MATCH_ATTRIBUTE
+from .predicate import PREDICATE
 from .result_limit import RESULT_LIMIT_ENCODER
 from .sharing import SHARING
 from .topology.encoder import TOPOLOGY
@@ -27,6 +28,7 @@ ENCODERS: tuple[Encoder, ...] = (
     DISTINCT_ATTRIBUTE,
     TOPOLOGY,
     CEL_DEVICES,
+    PREDICATE,
     COUNTERS,
     CAPACITY,
     COMPATIBILITY_GROUPS,

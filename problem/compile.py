@@ -11,6 +11,7 @@ import msgspec
 from ..models.claims import DeviceClass, ResourceClaim
 from ..models.entries import Entry, annotated_entries
 from ..models.gates import FeatureGates
+from ..models.given import Given
 from ..models.topologies import DeviceTopology
 from .asks import Alternative, Ask, alternatives, resolve
 from .constraints import Values
@@ -43,8 +44,9 @@ class Question:
 class Compiler:
     """Compiles questions of one cluster under one set of gates; remembers what it compiled, errors too.
 
-    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``. ``deadline`` is a reading of
-    ``time.monotonic`` or None; passing it raises ``DeadlineExceededError``: a node may have very many devices.
+    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``; ``given`` are entries beside those
+    of the claims. ``deadline`` is a reading of ``time.monotonic`` or None; passing it raises ``DeadlineExceededError``:
+    a node may have very many devices.
     """
 
     deadline: float | None = None
@@ -57,9 +59,11 @@ class Compiler:
         policy: str,
         cel_road: str = "auto",
         topologies: Mapping[str, DeviceTopology] | None = None,
+        given: Sequence[Given] = (),
     ) -> None:
         self.gates = gates
         self.cel_road = cel_road
+        self.given = given
         self.expressions = expressions
         knows_node_operations = gates.variant == "experimental"
         self.demands = Demands(Context(gates, expressions, knows_node_operations), policy)
@@ -79,7 +83,7 @@ class Compiler:
 
     def visible(self, claims: Sequence[ResourceClaim], entries: Sequence[Entry] = ()) -> Visible:
         """Tell what these claims look at, and entries beside their own."""
-        return reads_of(claims, entries, self.classes, self.expressions, self.topologies)
+        return reads_of(claims, (*entries, *self.given), self.classes, self.expressions, self.topologies)
 
     def ground(self, shape: Shape, topologies: TopologyPlaces | None = None) -> Ground:
         """Return what entries are compiled against on this shape, with places of its own if they are given."""
@@ -151,7 +155,9 @@ class _Compilation:
             demands = tuple(self._demand(number, entry.name, part) for part in parts)
             requests.append(Request(entry.name, entry.exactly is None, demands))
             accounted += self._needed(number, entry.name, demands, accounted)
-        self._entries.append(entries_of(number, self._question.claims[number], (), self._compiler.gates))
+        self._entries.append(
+            entries_of(number, self._question.claims[number], self._compiler.given, self._compiler.gates)
+        )
         return Claim(tuple(requests))
 
     def _demand(self, claim: int, request: str, alternative: Alternative) -> int:

@@ -9,10 +9,12 @@ from typing import Literal
 from ..models.claims import DeviceConstraint, ResourceClaim
 from ..models.entries import Entry, annotated_entries
 from ..models.gates import FeatureGates
+from ..models.given import Given
+from ..models.predicates import Predicate
 from .messages import Blank
 from .outcomes import FatalError
 
-EntryKind = Literal["matchAttribute", "distinctAttribute", "cel", "topology"]
+EntryKind = Literal["matchAttribute", "distinctAttribute", "cel", "topology", "predicate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +25,10 @@ class Posed:
     kind: EntryKind
     position: int
     label: str
+    predicate: Predicate | None = None
 
 
-def entries_of(number: int, claim: ResourceClaim, given: Sequence[Entry], gates: FeatureGates) -> tuple[Posed, ...]:
+def entries_of(number: int, claim: ResourceClaim, given: Sequence[Given], gates: FeatureGates) -> tuple[Posed, ...]:
     """List the entries of a claim; ``given`` are asked for beside its own. Raises ``FatalError`` (PRE-12)."""
     own = [
         (f"constraint #{index}", _entry(constraint))
@@ -33,24 +36,28 @@ def entries_of(number: int, claim: ResourceClaim, given: Sequence[Entry], gates:
     ]
     added = [(_label(index, entry), entry) for index, entry in enumerate((*annotated_entries(claim.metadata), *given))]
     return tuple(
-        Posed(entry, _kind(number, label, entry, gates), position, label)
-        for position, (label, entry) in enumerate((*own, *added))
+        _posed(number, label, entry, position, gates) for position, (label, entry) in enumerate((*own, *added))
     )
 
 
 def posed_by(owner: str, entries: Iterable[Entry], gates: FeatureGates) -> tuple[Posed, ...]:
     """List the entries of something else than a claim, which messages name as ``owner``."""
     labels = ((f"{owner}, {_label(index, entry)}", entry) for index, entry in enumerate(entries))
-    return tuple(
-        Posed(entry, _kind(0, label, entry, gates), position, label) for position, (label, entry) in enumerate(labels)
-    )
+    return tuple(_posed(0, label, entry, position, gates) for position, (label, entry) in enumerate(labels))
+
+
+def _posed(claim: int, label: str, entry: Given, position: int, gates: FeatureGates) -> Posed:
+    if isinstance(entry, Predicate):
+        about = Entry(requests=entry.requests, name=entry.name, weight=entry.weight)
+        return Posed(about, "predicate", position, label, entry)
+    return Posed(entry, _kind(claim, label, entry, gates), position, label)
 
 
 def _entry(constraint: DeviceConstraint) -> Entry:
     return Entry(**{name: getattr(constraint, name) for name in DeviceConstraint.__struct_fields__})
 
 
-def _label(index: int, entry: Entry) -> str:
+def _label(index: int, entry: Given) -> str:
     return f"entry {entry.name}" if entry.name else f"entry #{index}"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from ..models.entries import TopologyAsk
 from ..models.placed_devices import TopologyError
+from ..models.predicates import Predicate
 from ..models.topology_asks import misfit
 from .asks import Ask
 from .cel_condition import CelCondition
@@ -14,6 +16,7 @@ from .constraints import Kind, Values, compile_constraint
 from .entries import EntryKind, Posed, applies
 from .messages import Blank
 from .outcomes import FatalError
+from .predicate_condition import PredicateCondition
 from .records import Constraint
 from .relations import Condition, Relation
 from .selectors import ExpressionError, Expressions
@@ -106,6 +109,11 @@ def _misplaced(posed: Posed, claim: int, error: TopologyError) -> FatalError:
     return FatalError("topology", (*start, "no place for device ", Blank.DEVICE), claim=claim, device=error.device)
 
 
+def _predicate(posed: Posed, claim: int, asks: Asks, ground: Ground) -> Relation:
+    condition = PredicateCondition(cast("Predicate", posed.predicate), ground.shape.profiles)
+    return _relation(posed, claim, asks, condition, ground)
+
+
 def _relation(posed: Posed, claim: int, asks: Asks, condition: Condition, ground: Ground) -> Relation:
     demands = frozenset(index for index, _ in asks)
     per_pair = posed.entry.per == "Pair"
@@ -128,4 +136,5 @@ _COMPILERS: dict[EntryKind, Callable[[Posed, int, Asks, Ground], Constraint | Re
     "distinctAttribute": _attribute("distinctAttribute"),
     "cel": _cel,
     "topology": _topology,
+    "predicate": _predicate,
 }

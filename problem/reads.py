@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..cel.devices_projection import Path
 from ..models.claims import DeviceClass, DeviceConstraint, DeviceSelector, ResourceClaim
 from ..models.entries import Entry, annotated_entries
+from ..models.given import Given
+from ..models.predicates import Predicate
 from .asks import Spec
 from .selectors import ExpressionError, Expressions
 from .topology_places import TopologyPlaces, coordinate_names
@@ -15,7 +17,7 @@ from .visible import ATTRIBUTES, Visible
 
 def reads_of(
     claims: Iterable[ResourceClaim],
-    entries: Iterable[Entry],
+    entries: Iterable[Given],
     classes: Mapping[str, DeviceClass],
     expressions: Expressions,
     topologies: TopologyPlaces,
@@ -24,7 +26,11 @@ def reads_of(
     paths: set[Path] = set()
     names: set[str] = set()
     claims = list(claims)
-    added = [*entries, *(entry for claim in claims for entry in annotated_entries(claim.metadata))]
+    given = list(entries)
+    if any(isinstance(entry, Predicate) for entry in given):
+        paths.add(())
+    own = [entry for entry in given if isinstance(entry, Entry)]
+    added = [*own, *(entry for claim in claims for entry in annotated_entries(claim.metadata))]
     for entry in (*(entry for claim in claims for entry in claim.spec.devices.constraints or ()), *added):
         names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
         paths |= _read_by(entry, expressions)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..models.cluster import Cluster
 from ..models.collector import young_only
 from ..models.gates import FeatureGates
+from ..models.given import given_entries
+from ..models.predicates import Predicate
 from ..models.units import Unit, joined, units
 from ..problem.in_use import Ledger
 from ..problem.policies import check_policy
@@ -45,6 +47,7 @@ def allocate(
     seed: int = 0,
     objective: str | Sequence[str] = (),
     cel_road: str = "auto",
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     progress: Progress | None = None,
     watch: Watch | None = None,
 ) -> AllocationOutcome:
@@ -77,6 +80,9 @@ def allocate(
         Names of ``encoders.stages.table.STAGES``, the most important first, or one string of them with commas.
     cel_road
         How models take expressions over devices: ``auto`` or one of ``lower``, ``tabulate`` and ``lazy`` (CELC-9).
+    constraints
+        Entries for every claim asked about, beside its own: mappings as in the annotation ``drasat.dev/constraints``,
+        and predicates.
     progress
         Called with the number of units done and of all units.
     watch
@@ -94,6 +100,7 @@ def allocate(
 
     """
     check_policy(cel_errors)
+    given = given_entries(constraints)
     stages = stages_of(objective)
     name = check_optimizer(engine) if stages else check_engine(engine)
     policy = effective_policy(name, cel_errors)
@@ -101,9 +108,9 @@ def allocate(
     load_solver(name, bool(stages))
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
-    check_honoured(name, cluster, asked)
+    check_honoured(name, cluster, asked, given)
     work = work_within(time_limit)
-    session = Session(cluster, gates, policy, seed, stages, watch, work, check_road(cel_road))
+    session = Session(cluster, gates, policy, seed, stages, watch, work, check_road(cel_road), given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = Ledger(cluster.usage(gates))
@@ -121,7 +128,7 @@ def allocate(
     sets = coupled(cluster, asked) if cluster.constraint_groups else ()
     outcomes, interrupted = _place(placer, asked, sets, progress)
     searched = monotonic()
-    check(cluster, outcomes, gates, policy)
+    check(cluster, outcomes, gates, policy, given)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     statistics = _statistics(cluster, worker)
     notices = overlooked(name, cluster, asked)

@@ -11,6 +11,7 @@ from ..models.claims import AllocationResult, ResourceClaim
 from ..models.cluster import Cluster
 from ..models.core import Node
 from ..models.gates import FeatureGates
+from ..models.given import Given
 from ..problem.in_use import Ledger
 from ..problem.justification import Justification
 from .tables import DemandTable
@@ -40,7 +41,7 @@ class Session:
     ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``. Without ``stages`` any answer will
     do, else the best one by them is looked for; ``watch`` is told how far that is. ``work`` is the most that the solver
     may do for one question, in deterministic units, so that where it stops does not depend on the clock. ``cel_road``
-    is how models take expressions over devices (CELC-9).
+    is how models take expressions over devices (CELC-9), ``given`` are entries beside those of the claims.
     """
 
     cluster: Cluster
@@ -51,6 +52,7 @@ class Session:
     watch: Watch | None = None
     work: float | None = None
     cel_road: str = "auto"
+    given: tuple[Given, ...] = ()
 
 
 class Ending(Enum):

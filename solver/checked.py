@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ..models.claims import ResourceClaim, ResourceClaimStatus
 from ..models.cluster import Cluster
 from ..models.gates import FeatureGates
+from ..models.given import Given
 from .outcome import ALLOCATED, UnitOutcome
 from .verification.verifier import Placement, Violation, verify
 
@@ -21,9 +22,11 @@ class VerificationError(Exception):
         self.violations = tuple(violations)
 
 
-def check(cluster: Cluster, outcomes: Sequence[UnitOutcome], gates: FeatureGates, cel_errors: str) -> None:
+def check(
+    cluster: Cluster, outcomes: Sequence[UnitOutcome], gates: FeatureGates, cel_errors: str, given: Sequence[Given] = ()
+) -> None:
     """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``."""
-    violations = verify(cluster, list(_placements(cluster, outcomes)), gates, cel_errors=cel_errors)
+    violations = verify(cluster, list(_placements(cluster, outcomes)), gates, cel_errors=cel_errors, given=given)
     if violations:
         raise VerificationError(violations)
 

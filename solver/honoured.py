@@ -8,6 +8,7 @@ from ..models.claims import DeviceConstraint, ResourceClaim
 from ..models.cluster import Cluster
 from ..models.constraint_groups import ConstraintGroup
 from ..models.entries import annotated_entries
+from ..models.given import Given
 from ..models.identity import key_of
 from ..models.semantics import SPELLINGS
 from ..models.units import Unit
@@ -18,11 +19,11 @@ _UPSTREAM = "kube-scheduler"
 _NAMED = 5
 
 
-def check_honoured(engine: str, cluster: Cluster, asked: Sequence[Unit]) -> None:
+def check_honoured(engine: str, cluster: Cluster, asked: Sequence[Unit], given: Sequence[Given] = ()) -> None:
     """Raise ``ValueError``, one line, if the engine knows nothing of what some of these claims demand."""
     if engine != _UPSTREAM:
         return
-    found = [*_unknown(cluster, asked)]
+    found = [*_unknown(cluster, asked), *_given(given)]
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise ValueError(f"engine {engine} cannot honour {', '.join(found[:_NAMED])}{more}")
@@ -35,6 +36,11 @@ def _unknown(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]:
     for group in groups_about(cluster, claims):
         if _demands(group):
             yield f"ConstraintGroup {claim_text(key_of(group.metadata))}"
+
+
+def _given(entries: Iterable[Given]) -> Iterator[str]:
+    hard = (entry for entry in entries if entry.weight is None)
+    yield from (f"given constraint {entry.name or f'#{index}'}" for index, entry in enumerate(hard))
 
 
 def _of_claim(claim: ResourceClaim) -> Iterator[str]:

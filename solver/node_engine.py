@@ -65,7 +65,13 @@ class NodeEngine:
         self._views = Views(session.cluster.pools(session.gates), session.gates)
         cluster = session.cluster
         self._compiler = Compiler(
-            cluster.classes, session.gates, self._expressions, session.policy, session.cel_road, cluster.topologies
+            cluster.classes,
+            session.gates,
+            self._expressions,
+            session.policy,
+            session.cel_road,
+            cluster.topologies,
+            session.given,
         )
         self._builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _Shortfall] = {}

@@ -116,7 +116,7 @@ class JointPosing:
             demands = tuple(self._demand(Served(ask, seat, node), number) for node in nodes for ask in asks)
             requests.append(Request(request.name, request.exactly is None or len(demands) > 1, demands))
         self._claims.append(Claim(tuple(requests)))
-        posed = entries_of(number, claim, (), compiler.gates)
+        posed = entries_of(number, claim, compiler.given, compiler.gates)
         constraints, relations = compile_entries(posed, number, self._asks_of(number), self._entries)
         self._constraints += constraints
         self._relations += relations

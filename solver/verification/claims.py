@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...models.claims import AllocationResult, DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from ...models.core import Node
 from ...models.entries import Entry, annotated_entries
+from ...models.given import Given
 from ...models.identity import DeviceId
+from ...models.predicates import Predicate, chosen_device
 from .constraints import ConstraintRules, covers
 from .findings import Finding
 from .inventory import PoolView
 from .ledger import device_id
+from .published import Published
 from .requests import ALL, Asked, everything_asked, selected, shape, unsupported
 from .result_nodes import node_selector
 from .results import configs
@@ -21,9 +24,10 @@ from .topologies import TopologyRules
 
 
 class ClaimRules:
-    """Everything that one claim's allocation must be."""
+    """Everything that one claim's allocation must be; ``given`` entries hold for every claim."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, given: Sequence[Given] = ()) -> None:
+        self._given = given
         self._scene = scene
         self._devices = scene.devices
         self._taking = TakingRules(scene)
@@ -89,17 +93,19 @@ class ClaimRules:
 
     def _constrained(self, claim: ResourceClaim, found: Sequence[Taking], node: Node) -> Iterator[Finding]:
         """Section 13, and the entries of the annotation that must hold (SOFT-1)."""
-        entries: list[DeviceConstraint] = [*(claim.spec.devices.constraints or ())]
+        entries: list[DeviceConstraint | Predicate] = [*(claim.spec.devices.constraints or ()), *self._given]
         entries += [entry for entry in annotated_entries(claim.metadata) if entry.weight is None]
         for entry in entries:
             members = [taking for taking in found if covers(entry, taking.result.request)]
             if members:
                 yield from self._entry(entry, members, node)
 
-    def _entry(self, entry: DeviceConstraint, members: Sequence[Taking], node: Node) -> Iterator[Finding]:
+    def _entry(self, entry: DeviceConstraint | Predicate, members: Sequence[Taking], node: Node) -> Iterator[Finding]:
         """Judge an entry on all that it covers; an empty one is reported as unsupported."""
         devices = [taking.entry for taking in members]
-        if entry.match_attribute is not None or entry.distinct_attribute is not None:
+        if isinstance(entry, Predicate):
+            yield from _by_predicate(entry, devices)
+        elif entry.match_attribute is not None or entry.distinct_attribute is not None:
             yield from self._constraints.broken(entry, [(taking.entry, taking.asked) for taking in members])
         elif entry.cel is not None:
             finding = self._scene.expressions.refuses_together(entry.cel.expression, devices)
@@ -107,3 +113,9 @@ class ClaimRules:
                 yield finding
         elif isinstance(entry, Entry) and entry.topology is not None:
             yield from self._topologies.broken(entry.topology, devices, node)
+
+
+def _by_predicate(predicate: Predicate, devices: Sequence[Published]) -> Iterator[Finding]:
+    """CELC-10: a function in Python accepts the devices."""
+    if not predicate.function([chosen_device(entry.driver, entry.device) for entry in devices]):
+        yield Finding("CELC-10", f"predicate {predicate.name} refuses the devices")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ...models.claims import DeviceConstraint
 from ...models.gates import FeatureGates
+from ...models.predicates import Predicate
 from .expressions import Expressions, Typed, typed
 from .findings import Finding
 from .published import Published
@@ -13,7 +14,7 @@ from .requests import Asked
 from .semantics import Breach, breaches
 
 
-def covers(constraint: DeviceConstraint, request: str) -> bool:
+def covers(constraint: DeviceConstraint | Predicate, request: str) -> bool:
     """CON-1: whether the constraint applies to results of ``request`` (``name`` or ``name/sub``)."""
     named = constraint.requests or ()
     return not named or request in named or request.partition("/")[0] in named

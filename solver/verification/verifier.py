@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...models.claims import AllocationResult, ResourceClaim
@@ -10,6 +10,7 @@ from ...models.cluster import Cluster
 from ...models.core import Node, Pod
 from ...models.device_taints import with_rules
 from ...models.gates import FeatureGates
+from ...models.given import Given
 from ...models.identity import ObjectKey, key_of
 from ...models.selection import SelectorError, node_matches, pod_fits
 from .claims import ClaimRules
@@ -43,7 +44,12 @@ class Violation:
 
 
 def verify(
-    cluster: Cluster, placements: Iterable[Placement], gates: FeatureGates, *, cel_errors: str = "strict"
+    cluster: Cluster,
+    placements: Iterable[Placement],
+    gates: FeatureGates,
+    *,
+    cel_errors: str = "strict",
+    given: Sequence[Given] = (),
 ) -> list[Violation]:
     """Check placements in the order in which they were made, each on top of those before.
 
@@ -58,6 +64,8 @@ def verify(
     cel_errors
         What an expression's error on a device does to a request for all devices: with ``skip`` the device may be
         left out, with ``kube`` and ``strict`` it may not.
+    given
+        Entries that must hold for every claim, beside its own.
 
     Returns
     -------
@@ -65,7 +73,7 @@ def verify(
         Empty for a valid answer.
 
     """
-    replay = _Replay(cluster, gates, cel_errors)
+    replay = _Replay(cluster, gates, cel_errors, given)
     return [found for placement in placements for found in replay.unit(placement)]
 
 
@@ -91,14 +99,14 @@ def _allocation(claim: ResourceClaim | None) -> AllocationResult | None:
 class _Replay:
     """The allocated state, moved on from unit to unit."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates, cel_errors: str) -> None:
+    def __init__(self, cluster: Cluster, gates: FeatureGates, cel_errors: str, given: Sequence[Given]) -> None:
         self._inventory = cluster.index((_INVENTORY, gates), lambda: _inventory(cluster, gates))
         self._ledger = Ledger(gates, cluster.kept((_HELD, gates.consumable_capacity), lambda: _held(cluster, gates)))
         self._claims = cluster.claims
         self._made: dict[ObjectKey, AllocationResult] = {}
         classes, topologies, expressions = cluster.classes, cluster.topologies, Expressions(gates)
         scene = Scene(classes, topologies, gates, self._inventory, self._ledger, expressions, cel_errors == "skip")
-        self._rules = ClaimRules(scene)
+        self._rules = ClaimRules(scene, [entry for entry in given if entry.weight is None])
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
         """What a claim holds by now."""
