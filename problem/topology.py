@@ -15,7 +15,7 @@ from math import prod
 
 from ..models.entries import TopologyAsk
 from ..models.placed_devices import Axis, Places
-from ..models.topologies import LATTICES, STRAIGHT
+from ..models.topologies import STRAIGHT
 from ..models.topology_asks import FIXED
 from .relations import Member
 
@@ -41,25 +41,33 @@ class TopologyCondition:
         shapes = {places.shape for places in self.places}
         return self.ask.shape in ("Segment", "Box") or (self.ask.shape == "Connected" and shapes <= STRAIGHT)
 
+    @property
+    def spreads(self) -> bool:
+        """Whether devices only ought to be near each other, which the objective ``compact`` minds."""
+        return self.ask.shape == "Compact" and self.ask.max_distance is None
+
     def sight(self, device: int) -> Hashable:
         """Return the device itself; in a Tree the tree node that must be the same for all."""
         home = self.homes.get(device)
         if home is None:
             return None
-        places = self.places[home]
-        if places.shape in LATTICES or places.shape == "Links":
-            return device
-        shared = self.shared_levels(places)
-        return device if shared is None else (home, places.paths[device][:shared])
+        return self.node_of(device) if self.places[home].shape == "Tree" and not self.spreads else device
 
-    def shared_levels(self, places: Places[int]) -> int | None:
+    def node_of(self, device: int) -> Hashable:
+        """Return the tree node under which all must be; the instance alone for what is no Tree."""
+        home = self.homes[device]
+        places = self.places[home]
+        shared = self._shared_levels(places)
+        return device if shared is None else (home, places.paths.get(device, ())[:shared])
+
+    def _shared_levels(self, places: Places[int]) -> int | None:
         """Tell how many levels of a Tree, from the root, devices must have in common; None: there may be one only."""
         lowest = len(places.levels)
         if self.ask.shape == "Subtree":
             return places.level(self.ask.level) + 1
-        if self.ask.shape == "Connected" or self.ask.max_distance is None:
+        if self.ask.shape == "Connected":
             return lowest
-        climbed = self.ask.max_distance
+        climbed = lowest + 1 if self.ask.max_distance is None else self.ask.max_distance
         return max(0, lowest + 1 - climbed) if climbed else None
 
     def role(self, demand: int) -> Hashable:
@@ -79,13 +87,18 @@ class TopologyCondition:
         """Return itself: it is about devices, whoever takes them."""
         return self
 
+    def distances(self, device: int) -> Mapping[int, int]:
+        """Steps from a device to all others of its instance; more than to any other where nothing leads there."""
+        places = self.places[self.homes[device]]
+        return {**dict.fromkeys(places.devices, len(places.devices) + len(places.levels)), **places.distances(device)}
+
     def near(self, device: int) -> Devices:
         """Find the devices within the greatest distance of one, itself included."""
         found = self._near.get(device)
         if found is None:
             distances = self.places[self.homes[device]].distances(device)
-            most = self.ask.max_distance
-            found = frozenset(other for other, steps in distances.items() if most is None or steps <= most)
+            most = self.ask.max_distance or 0
+            found = frozenset(other for other, steps in distances.items() if steps <= most)
             self._near[device] = found
         return found
 

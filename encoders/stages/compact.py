@@ -2,7 +2,8 @@
 
 The value counts the places that the unit's devices are spread over: its pools, and for each attribute that says what
 lies close together the distinct values, where lacking the attribute is a value of its own. Such attributes are
-``resource.kubernetes.io/pcieRoot`` and those that the claims' constraints compare.
+``resource.kubernetes.io/pcieRoot`` and those that the claims' constraints compare. For entries that ask for ``Compact``
+in a topology without a greatest distance, the distances of all pairs of their devices are added (TOPO-2).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..collapsed import Merged
 from ..encoder import Signature
+from ..topology.spread import spread
 from .holding import post_implied
 from .stage import Stage
 
@@ -38,7 +40,12 @@ def _parts(model: AllocationModel) -> list[list[Term]]:
             if place not in literals:
                 literals[place] = model.rows.boolean()
             post_implied(model, [(model.takes[branch, lot.index], 1) for branch in lot.branches], literals[place])
-    return [[(literal, 1) for literal in literals.values()]]
+    return [[*((literal, 1) for literal in literals.values()), *spread(model)]]
 
 
-COMPACT = Stage("compact", "fewest pools, PCIe roots and values of compared attributes, in all", _parts, _sign)
+COMPACT = Stage(
+    "compact",
+    "fewest pools, PCIe roots and values of compared attributes in all, and least distances in topologies",
+    _parts,
+    _sign,
+)

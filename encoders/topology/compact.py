@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .covered import Covered
-from .trees import post_common
+from .trees import post_common_node
 
 
 def post_compact(covered: Covered) -> None:
@@ -11,8 +11,8 @@ def post_compact(covered: Covered) -> None:
 
     Devices near which there are not enough others for the shape are left out.
     """
-    if covered.condition.ask.max_distance is None:
-        post_common(covered, covered.condition.homes.get)
+    if covered.condition.spreads:
+        post_common_node(covered)
         return
     kept = _with_enough_near(covered)
     covered.allow_only(kept)
