@@ -91,4 +91,4 @@ def test_pairs_that_do_not_match_are_counted(rule):
         if reached is not None:
             assert reached[0] == min(costs) == pairs_of(problem, reached[1]), seed
             found.add(reached[0])
-    assert len(found) > 3
+    assert len(found) > 2
