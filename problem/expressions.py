@@ -40,14 +40,18 @@ class CelExpressions:
 
     def test(self, expression: str, profile: Profile) -> bool | ExpressionError:
         """Evaluate a selector on devices of this profile."""
+        return self.test_all(expression, (profile,))[0]
+
+    def test_all(self, expression: str, profiles: Sequence[Profile]) -> Sequence[bool | ExpressionError]:
+        """Evaluate a selector on devices of each of these profiles."""
         selector = _remembered(self._selectors, expression, self._selector)
         if isinstance(selector, ExpressionError):
-            return selector
+            return [selector] * len(profiles)
         try:
-            result = selector.result(self.prepared(profile), deadline=self.deadline)
+            results = selector.matches_all(map(self.prepared, profiles), deadline=self.deadline)
         except CelDeadlineError as error:
             raise DeadlineExceededError(f"filter operation aborted: {error}") from error
-        return ExpressionError(str(result), False) if isinstance(result, CelError) else result
+        return [ExpressionError(str(one), False) if isinstance(one, CelError) else one for one in results]
 
     def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
         """Compute a derived attribute of devices of this profile (CON-12)."""
@@ -87,7 +91,8 @@ class CelExpressions:
         # Few claims have any.
         from ..cel.device_sets import DeviceSetExpression
 
-        return _remembered(self._device_sets, text, DeviceSetExpression)
+        found: DeviceSetExpression | ExpressionError = _remembered(self._device_sets, text, DeviceSetExpression)
+        return found
 
     def sight(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
         """Return the values that the expression reads of a device, with all names that tell devices apart."""

@@ -5,18 +5,19 @@ A candidate keeps every filter it fails: what the search does follows from the f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..models.claims import DeviceSelector
 from ..models.device_taints import untolerated
 from ..models.gates import FeatureGates
 from ..models.taints import DeviceTaint
 from .asks import Ask
 from .capacity import CapacityError, Draw, draw
-from .messages import Blank
+from .messages import Blank, Message
 from .profiles import Profile
 from .records import Failure
-from .selectors import MATCH, Expressions, Verdict, judge
+from .selectors import Expressions, Verdict, judge_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +30,44 @@ class Context:
     knows_node_operations: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A device that may be asked for, without its name; ``reachable`` and ``node_skips`` are about the node.
 
-    ``drawn`` is what the ask takes of its capacities, None if that is not asked (CAP-1).
+    Equal ones are one object.
     """
 
     profile: Profile
     reachable: bool
     node_skips: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """An ask and the candidates that a filter is to judge for it, all at once.
+
+    ``drawn`` says what the ask takes of a device's capacities, None if that is not asked (CAP-1).
+    """
+
     ask: Ask
     context: Context
-    drawn: Draw | CapacityError | None
+    candidates: Sequence[Candidate]
+    drawn: Callable[[Profile], Draw | CapacityError | None]
+
+    def each(self, test: Callable[[Candidate], str | Verdict | None]) -> Failing:
+        """Ask a test about each candidate alone."""
+        return {number: found for number, one in enumerate(self.candidates) if (found := test(one))}
+
+    def selected(self, selectors: Sequence[DeviceSelector] | None, subject: Message) -> Failing:
+        """Ask selectors about all candidates."""
+        profiles = [candidate.profile for candidate in self.candidates]
+        return judge_all(selectors or (), subject, profiles, self.context.expressions)
 
 
-Test = Callable[[Candidate], str | Verdict | None]
+Failing = Mapping[int, str | Verdict]
+"""Why candidates fail, by their places in the inquiry."""
+
+Test = Callable[[Inquiry], Failing]
 
 
 def _nothing(_ask: Ask) -> None:
@@ -64,33 +87,35 @@ class Filter:
     test: Test
     reads: Callable[[Ask], object] = _nothing
 
-    def __call__(self, candidate: Candidate) -> Failure | None:
-        """Return the failure, if the candidate fails."""
-        result = self.test(candidate)
-        if result is None or result is MATCH:
-            return None
-        verdict = Verdict(result) if isinstance(result, str) else result
-        return Failure(self.id, verdict.detail, verdict.error)
+    def __call__(self, inquiry: Inquiry) -> dict[int, Failure]:
+        """Return the failures of candidates that fail; equal ones are mostly one object."""
+        made: dict[str, Failure] = {}
+        return {number: self._failure(result, made) for number, result in self.test(inquiry).items()}
+
+    def _failure(self, result: str | Verdict, made: dict[str, Failure]) -> Failure:
+        detail, error = (result, ()) if isinstance(result, str) else (result.detail, result.error)
+        if error:
+            return Failure(self.id, detail, error)
+        return made.get(detail) or made.setdefault(detail, Failure(self.id, detail))
 
 
-def _binding_conditions(candidate: Candidate) -> str | None:
-    conditions = candidate.profile.device.binding_conditions
-    return ", ".join(conditions) if conditions and not candidate.context.gates.binding_conditions else None
+def _binding_conditions(inquiry: Inquiry) -> Failing:
+    if inquiry.context.gates.binding_conditions:
+        return {}
+    return inquiry.each(lambda candidate: ", ".join(candidate.profile.device.binding_conditions or ()))
 
 
-def _class_selectors(candidate: Candidate) -> Verdict:
-    device_class = candidate.ask.device_class
-    subject = (f"class {device_class.metadata.name}",)
-    return judge(device_class.spec.selectors or (), subject, candidate.profile, candidate.context.expressions)
+def _class_selectors(inquiry: Inquiry) -> Failing:
+    device_class = inquiry.ask.device_class
+    return inquiry.selected(device_class.spec.selectors, (f"class {device_class.metadata.name}",))
 
 
-def _request_selectors(candidate: Candidate) -> Verdict:
-    subject = ("claim ", Blank.CLAIM)
-    return judge(candidate.ask.spec.selectors or (), subject, candidate.profile, candidate.context.expressions)
+def _request_selectors(inquiry: Inquiry) -> Failing:
+    return inquiry.selected(inquiry.ask.spec.selectors, ("claim ", Blank.CLAIM))
 
 
-def _device_node(candidate: Candidate) -> str | None:
-    return None if candidate.reachable else "for other nodes"
+def _device_node(inquiry: Inquiry) -> Failing:
+    return inquiry.each(lambda candidate: None if candidate.reachable else "for other nodes")
 
 
 def drawn(profile: Profile, ask: Ask, gates: FeatureGates) -> Draw | CapacityError | None:
@@ -103,42 +128,54 @@ def drawn(profile: Profile, ask: Ask, gates: FeatureGates) -> Draw | CapacityErr
         return error
 
 
-def _capacity(candidate: Candidate) -> str | Verdict | None:
-    result, ask = candidate.drawn, candidate.ask
-    if not isinstance(result, CapacityError):
-        return (result.mismatch or None) if result else None
+def _capacity(inquiry: Inquiry) -> Failing:
+    ask = inquiry.ask
     # Upstream names the device shortly while it lists all devices.
     device = Blank.DEVICE_NAME if ask.all_devices else Blank.DEVICE
     place = ("claim ", Blank.CLAIM, f", request {ask.own_name}: checking capacity for device ", device)
-    return Verdict(str(result), (*place, f": {result}"))
+
+    def test(candidate: Candidate) -> str | Verdict | None:
+        result = inquiry.drawn(candidate.profile)
+        if isinstance(result, CapacityError):
+            return Verdict(str(result), (*place, f": {result}"))
+        return result.mismatch if result else None
+
+    return inquiry.each(test)
 
 
-def _counters_feature(candidate: Candidate) -> str | None:
-    consumes = candidate.profile.device.consumes_counters
-    off = not candidate.context.gates.partitionable_devices
-    return "needs DRAPartitionableDevices" if consumes and off else None
+def _counters_feature(inquiry: Inquiry) -> Failing:
+    if inquiry.context.gates.partitionable_devices:
+        return {}
+    text = "needs DRAPartitionableDevices"
+    return inquiry.each(lambda candidate: text if candidate.profile.device.consumes_counters else None)
 
 
-def _groups_feature(candidate: Candidate) -> str | None:
-    if candidate.context.gates.compatibility_groups:
-        return None
-    consumed = candidate.profile.device.consumes_counters or ()
-    groups = any(consumption.compatibility_groups for consumption in consumed)
-    return "needs DRADeviceCompatibilityGroups" if groups else None
+def _groups_feature(inquiry: Inquiry) -> Failing:
+    if inquiry.context.gates.compatibility_groups:
+        return {}
+
+    def test(candidate: Candidate) -> str | None:
+        consumed = candidate.profile.device.consumes_counters or ()
+        groups = any(consumption.compatibility_groups for consumption in consumed)
+        return "needs DRADeviceCompatibilityGroups" if groups else None
+
+    return inquiry.each(test)
 
 
-def _node_operations(candidate: Candidate) -> str | None:
-    known = candidate.context.knows_node_operations
-    if not candidate.profile.skips_node_operations or candidate.node_skips or not known:
-        return None
-    return "needs DRAOptionalNodeOperations, declared by the node"
+def _node_operations(inquiry: Inquiry) -> Failing:
+    if not inquiry.context.knows_node_operations:
+        return {}
+    text = "needs DRAOptionalNodeOperations, declared by the node"
+    return inquiry.each(lambda one: text if one.profile.skips_node_operations and not one.node_skips else None)
 
 
-def _taints(candidate: Candidate) -> str | None:
-    if not candidate.context.gates.device_taints:
-        return None
-    taints = untolerated(candidate.profile.device.taints, candidate.ask.spec.tolerations)
-    return ", ".join(map(taint_text, taints)) or None
+def _taints(inquiry: Inquiry) -> Failing:
+    if not inquiry.context.gates.device_taints:
+        return {}
+    tolerations = inquiry.ask.spec.tolerations
+    return inquiry.each(
+        lambda candidate: ", ".join(map(taint_text, untolerated(candidate.profile.device.taints, tolerations)))
+    )
 
 
 def taint_text(taint: DeviceTaint) -> str:

@@ -41,6 +41,10 @@ class Expressions(Protocol):
         """Evaluate a selector."""
         raise NotImplementedError
 
+    def test_all(self, expression: str, profiles: Sequence[Profile]) -> Sequence[bool | ExpressionError]:
+        """Evaluate a selector on devices of each of these profiles."""
+        raise NotImplementedError
+
     def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
         """Compute a derived attribute (CON-12)."""
         raise NotImplementedError
@@ -81,17 +85,30 @@ class Verdict:
 MATCH = Verdict()
 
 
-def judge(
-    selectors: Sequence[DeviceSelector], subject: tuple[str | Blank, ...], profile: Profile, expressions: Expressions
-) -> Verdict:
+def judge(selectors: Sequence[DeviceSelector], subject: Message, profile: Profile, expressions: Expressions) -> Verdict:
     """Ask selectors in order until one is false or fails (CEL-8); ``subject`` begins the text of an error."""
+    return judge_all(selectors, subject, (profile,), expressions).get(0, MATCH)
+
+
+def judge_all(
+    selectors: Sequence[DeviceSelector], subject: Message, profiles: Sequence[Profile], expressions: Expressions
+) -> dict[int, Verdict]:
+    """Ask the same about several devices: verdicts of those that do not match, by their places."""
+    found: dict[int, Verdict] = {}
+    left: Sequence[int] = range(len(profiles))
     for index, selector in enumerate(selectors):
-        result = expressions.test(selector.cel.expression if selector.cel else "", profile)
-        if isinstance(result, ExpressionError):
-            return Verdict(result.text, _message(subject, index, result))
-        if not result:
-            return Verdict(selector.cel.expression if selector.cel else "")
-    return MATCH
+        text = selector.cel.expression if selector.cel else ""
+        results = expressions.test_all(text, [profiles[place] for place in left])
+        no, passing = Verdict(text), []
+        for place, result in zip(left, results, strict=True):
+            if result is True:
+                passing.append(place)
+            elif isinstance(result, ExpressionError):
+                found[place] = Verdict(result.text, _message(subject, index, result))
+            else:
+                found[place] = no
+        left = passing
+    return found
 
 
 def _message(subject: Message, index: int, error: ExpressionError) -> Message:

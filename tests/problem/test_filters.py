@@ -5,6 +5,7 @@ from dra_build import claim, device, device_class, draws, node, pool, shared, ta
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates
+from drasat.problem import bench, filters
 from drasat.problem.compile import Compiler
 from drasat.problem.expressions import CelExpressions
 from drasat.problem.filters import EXPRESSION_FILTERS, FILTERS, UNLISTED
@@ -132,9 +133,9 @@ def demands(*requests, published, gates=None):
 class CountingExpressions(CelExpressions):
     tests = 0
 
-    def test(self, expression, profile):
-        self.tests += 1
-        return super().test(expression, profile)
+    def test_all(self, expression, profiles):
+        self.tests += len(profiles)
+        return super().test_all(expression, profiles)
 
 
 def test_requests_that_are_alike_are_judged_once():
@@ -172,3 +173,28 @@ def test_errors_of_capacities_name_their_own_request():
     found, _ = demands(*asked, published=pool(ranged))
     errors = ["".join(map(str, demand.failures[0][-1].error)) for demand in found]
     assert [f"request {name}:" in error for name, error in zip("rst", errors, strict=True)] == [True] * 3
+
+
+def test_devices_that_offer_the_same_are_drawn_from_once(monkeypatch):
+    drawn, asked = filters.drawn, []
+    monkeypatch.setattr(bench, "drawn", lambda profile, *rest: asked.append(profile) or drawn(profile, *rest))
+    published = pool(*(device(f"d{size}{x}", x=x, capacity={"m": str(size)}) for size in (1, 2) for x in range(3)))
+    (found,), _ = demands(want(capacity={"m": "2"}), published=published)
+    assert (found.candidates, len(asked)) == ((3, 4, 5), 2)
+    assert {failed[0].detail for failed in found.failures[:3]} == {"m 1 is less than 2"}
+
+
+def test_shapes_share_what_is_known_of_their_profiles():
+    """Also where the devices stand in another order."""
+    select = 'device.attributes["d.x"].x == 1'
+    first = pool(device("a", x=1), device("b", x=2), name="p")
+    second = pool(device("c", x=2), device("d", x=1), name="q", node_name="n2")
+    expressions, gates = CountingExpressions(), FeatureGates.all_on()
+    cluster = Cluster.of([first, second, device_class(), node("n1"), node("n2")])
+    compiler, views = Compiler(cluster.classes, gates, expressions, "strict"), Views(cluster.pools(gates), gates)
+    question = compiler.question([claim(want(select=select))])
+    found = []
+    for name in ("n1", "n2"):
+        shape = views.of(cluster.node(name), question.visible).shape
+        found.append((compiler.problem(question, shape).demands[0].candidates, expressions.tests))
+    assert found == [((0,), 2), ((1,), 2)]
