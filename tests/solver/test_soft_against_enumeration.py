@@ -4,8 +4,8 @@ from itertools import combinations, product
 from random import Random
 
 import pytest
-from dra_build import claim, device, distinct, either, match, option, pool, want
-from soft_build import apart, ask, near, wishing
+from dra_build import claim, device, either, option, pool, want
+from soft_build import apart, ask, cel, near, wishing
 
 from drasat.solver.outcome import ALLOCATED
 
@@ -40,10 +40,10 @@ class Instance:
     def _entry(self, rng, names, weight):
         """Kind, attribute, requests (none: all), weight, and whether pairs count."""
         chosen = tuple(name for name in names if rng.random() < 0.7)
-        kind = rng.choice(("match", "match", "distinct"))
+        kind = rng.choice(("match", "match", "distinct", "none", "one"))
         return kind, rng.choice(("root", "numa")), chosen, weight, kind == "match" and rng.random() < 0.4
 
-    def objects(self):
+    def objects(self, soft=True):
         supply = pool(*(device(name, **values) for name, values in self.values.items()))
         requests = [
             want(name, counts[0])
@@ -51,12 +51,7 @@ class Instance:
             else either(name, option("first", counts[0]), option("second", counts[1]))
             for name, counts in self.requests
         ]
-        constraints = [_HARD[kind](f"d.x/{attribute}", *names) for kind, attribute, names, _, _ in self.hard]
-        wishes = [
-            _SOFT[kind](*names, attribute=f"d.x/{attribute}", weight=weight, **({"per": "Pair"} if pairs else {}))
-            for kind, attribute, names, weight, pairs in self.soft
-        ]
-        return supply, wishing(claim(*requests, constraints=constraints), *wishes)
+        return supply, wishing(claim(*requests), *map(_written, self.hard + self.soft * soft))
 
     def choices(self):
         """All choices that keep what must hold: ranks of the alternatives, and the devices of each request."""
@@ -83,8 +78,19 @@ class Instance:
         return ranks, sum(self.cost(entry, chosen) for entry in self.soft)
 
 
-_HARD = {"match": match, "distinct": distinct}
-_SOFT = {"match": near, "distinct": apart}
+def _written(entry):
+    kind, attribute, names, weight, pairs = entry
+    if kind in _EXPRESSIONS:
+        return cel(_EXPRESSIONS[kind].replace("X", f"d.attributes['d.x'].{attribute}"), *names, weight=weight)
+    fields = {"per": "Pair"} if pairs else {}
+    return _ATTRIBUTES[kind](*names, attribute=f"d.x/{attribute}", weight=weight, **fields)
+
+
+_ATTRIBUTES = {"match": near, "distinct": apart}
+_EXPRESSIONS = {
+    "none": "devices.all(d, !has(X) || !X.includes('x'))",
+    "one": "devices.exists_one(d, has(X) && X.includes('x'))",
+}
 
 
 def _matching(values):
@@ -95,7 +101,16 @@ def _disjoint(values):
     return None not in values and all(not one & other for one, other in combinations(values, 2))
 
 
-_RULES = {"match": _matching, "distinct": _disjoint}
+def _with_x(values):
+    return sum(value is not None and "x" in value for value in values)
+
+
+_RULES = {
+    "match": _matching,
+    "distinct": _disjoint,
+    "none": lambda values: _with_x(values) == 0,
+    "one": lambda values: _with_x(values) == 1,
+}
 
 
 def _dealt(names, needed):
@@ -140,8 +155,7 @@ def test_nothing_is_cheaper(engine):
 
 @pytest.mark.parametrize("seed", range(60, 100))
 def test_a_soft_entry_never_makes_a_claim_unallocatable(seed):
-    supply, asking = Instance(seed).objects()
-    plain = wishing(asking)
+    instance = Instance(seed)
     for engine in ("auto", "backtracking"):
-        with_, without = (ask(supply, one, engine=engine).units[0].outcome for one in (asking, plain))
+        with_, without = (ask(*instance.objects(soft), engine=engine).units[0].outcome for soft in (True, False))
         assert with_ == without
