@@ -36,7 +36,7 @@ def restricted(case: Case, reasons: Collection[Justification]) -> tuple[Problem,
         number
         for number, record in enumerate(whole.constraints)
         if any(
-            record.claim in one.claims and number == _number(whole, record.claim, one.position)
+            record.claim in one.claims and record.position == one.position
             for one in merged.constraints
             if (one.claims[0], one.position) in entries
         )
@@ -70,11 +70,6 @@ def restricted(case: Case, reasons: Collection[Justification]) -> tuple[Problem,
     available = enumerate(case.in_use.available)
     left = tuple(amount if ("counters", row) in subjects else _PLENTY for row, amount in available)
     return problem, replace(case.in_use, dedicated=frozenset(), available=left)
-
-
-def _number(problem: Problem, claim: int, position: int) -> int:
-    """Find a claim's entry among those of all claims."""
-    return [number for number, one in enumerate(problem.constraints) if one.claim == claim][position]
 
 
 def _demand(case: Case, demand: Demand, reasons: Collection[Justification], holding: Collection[int]) -> Demand:
