@@ -64,20 +64,28 @@ def command(
             check(Path(plot))
         cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
         complain(*unknown_node(cluster, node))
-        got = _allocated(cluster, node, gates, seconds) if allocate else None
+        got, code = _allocated(cluster, node, gates, seconds) if allocate else (None, Exit.DONE)
         result = _listed(cluster, name or [], node, gates, got)
         if plot is not None:
             result.plot(plot)
     except ValueError as error:
         raise UsageError(str(error)) from None
     _PRINT[output](result)
-    raise typer.Exit(Exit.DONE if got is None else OUTCOMES[got.outcome])
+    raise typer.Exit(code)
 
 
-def _allocated(cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float) -> AllocationResult:
+def _allocated(
+    cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float
+) -> tuple[AllocationResult, Exit]:
+    """What open claims get, and the exit code; after Ctrl-C what they got by then."""
     from ..functions import allocate
+    from ..results import AllocationInterrupted
 
-    return allocate(cluster, node=node, feature_gates=gates, time_limit=seconds)
+    try:
+        result = allocate(cluster, node=node, feature_gates=gates, time_limit=seconds)
+    except AllocationInterrupted as interrupt:
+        return interrupt.result, Exit.INTERRUPTED
+    return result, OUTCOMES[result.outcome]
 
 
 def _listed(

@@ -6,6 +6,7 @@ import os
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import islice
+from math import prod
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".svg")
 MOST_PANELS = 64
+MOST_PLACES = 50_000
 
 
 def check(path: Path) -> None:
@@ -30,6 +32,10 @@ def check(path: Path) -> None:
 def save(document: TopologyDocument, path: Path) -> None:
     """Draw all instances. Raises ``ValueError``, and ``OSError`` if the file cannot be written."""
     check(path)
+    instances = [one for topology in document.topologies for one in topology.instances]
+    places = sum(max(len(one.devices), prod(axis.size for axis in one.axes)) for one in instances)
+    if places > MOST_PLACES:
+        raise ValueError(f"{places:,} places are too many for one file, which holds {MOST_PLACES:,}")
     drawn = [
         (panel, one.devices)
         for topology in document.topologies

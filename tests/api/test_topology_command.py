@@ -101,6 +101,18 @@ def test_claims_that_get_nothing_are_a_no_and_still_listed(run):
     assert done.out.splitlines()[1].split()[:2] == ["t", "Ring"]
 
 
+def test_ctrl_c_lists_what_was_got_by_then(run, monkeypatch):
+    got = package.allocate(package.load(OPEN))
+
+    def interrupted(*_args, **_options):
+        raise package.AllocationInterrupted(got)
+
+    monkeypatch.setattr("drasat.functions.allocate", interrupted)
+    done = run(*OPEN, options=["--allocate"])
+    assert done.code == 130
+    assert done.out.splitlines()[1].split()[-5:] == ["0", "3", "1", "4", "1"]
+
+
 def test_names_and_a_node_narrow_the_list(run):
     objects = [topology("Ring", 1, "a"), topology("Line", 1, "b"), lattice(2), lattice(2, node="n2")]
     done = run(*objects, options=["--name", "b", "--node", "n2", "-o", "json"])

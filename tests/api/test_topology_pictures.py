@@ -150,6 +150,9 @@ def test_nothing_and_too_much_are_refused(tmp_path):
     many = drasat.topology(drasat.load([topology("Line", 1), *nodes]))
     with pytest.raises(ValueError, match=f"{MOST_PANELS + 1} or more pictures are too many"):
         many.plot(tmp_path / "x.svg")
+    wide = drasat.topology(drasat.load([topology("Ring", 1, size=[900_000]), lattice(2)]))
+    with pytest.raises(ValueError, match="900,000 places are too many"):
+        wide.plot(tmp_path / "x.svg")
     assert list(tmp_path.iterdir()) == []
 
 

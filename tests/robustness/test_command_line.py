@@ -11,7 +11,7 @@ HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat
 
 
 @pytest.mark.parametrize(
-    "argv", ["--help", "allocate --help", "validate -h", "compare -h", "explain -h", "capacity -h"]
+    "argv", ["--help", "allocate --help", "validate -h", "compare -h", "explain -h", "capacity -h", "topology -h"]
 )
 def test_help_loads_nothing_heavy(argv):
     code = (
@@ -114,6 +114,15 @@ BAD_USAGE = [
     "capacity -f x --node a\x1b[31m",
     "capacity -f x --kubernetes-version 1.2",
     "capacity -f x --feature-gates =",
+    "topology",
+    "topology -f",
+    "topology -f x -o manifests",
+    "topology -f x --plot y.pdf",
+    "topology -f x --plot",
+    "topology -f x --name",
+    "topology -f x --node a\x1b[31m",
+    "topology -f x --time-limit never",
+    "topology -f x --kubernetes-version 1.2",
 ]
 
 

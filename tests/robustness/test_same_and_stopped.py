@@ -32,6 +32,8 @@ def test_the_same_bytes_whatever_the_hashes(examples):
     commands = [
         ["explain", "-f", path, "-o", "json"],
         ["capacity", "-f", path, "--claim", "inference/flexible", "-o", "json"],
+        ["topology", "-f", str(examples / "torus-topology"), "-o", "json"],
+        ["topology", "-f", str(examples / "nvlink-links"), "-o", "dot"],
     ]
     outputs = [
         subprocess.run(
@@ -46,6 +48,8 @@ def test_the_same_bytes_whatever_the_hashes(examples):
     assert outputs[0] == outputs[1]
     assert '"relaxations": [' in outputs[0]
     assert '"fits": 7' in outputs[0]
+    assert '"count": 18' in outputs[0]
+    assert "6 -- 7;" in outputs[0]
 
 
 @pytest.fixture
