@@ -13,7 +13,6 @@ from .devices import PreparedDevice
 from .devices_projection import Path
 from .environment import MOST_DEVICES, device_set_environment
 from .errors import CelCompileError, CelError, CelRuntimeError
-from .estimate import estimate
 from .estimate_sizes import device_set_sizes
 from .parser import require_text
 from .program import Program
@@ -88,8 +87,7 @@ class DeviceSetExpression:
         """Whether evaluating on so many devices surely costs little: then nothing needs to be counted."""
         quick = self._quick.get(count)
         if quick is None:
-            checked = self.program.checked
-            quick = count <= MOST_DEVICES and estimate(checked, device_set_sizes(count)).max <= _QUICK
+            quick = count <= MOST_DEVICES and self.program.estimate_with(device_set_sizes(count)).max <= _QUICK
             self._quick[count] = quick
         return quick
 
