@@ -6,8 +6,8 @@ plays no part here: it is in place as well, and shapes avoid it (TOPO-4).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
@@ -162,24 +162,6 @@ class Places(Generic[Key]):
             return 0
         pairs = zip(self.paths[one], self.paths[other], strict=True)
         return 1 + next((len(self.levels) - depth for depth, (a, b) in enumerate(pairs) if a != b), 0)
-
-    def only(self, devices: Iterable[Key]) -> Places[Key]:
-        """The same places with these devices alone; all others become holes."""
-        kept = frozenset(devices)
-        return replace(
-            self,
-            devices=tuple(device for device in self.devices if device in kept),
-            unplaced=tuple(device for device in self.unplaced if device in kept),
-            cells={device: cell for device, cell in self.cells.items() if device in kept},
-            paths={device: path for device, path in self.paths.items() if device in kept},
-            ids={device: id_ for device, id_ in self.ids.items() if device in kept},
-        )
-
-
-def level_named(levels: Sequence[str], name: str) -> int | None:
-    """The number of the one level of this name, its full name or its identifier alone; None if there is no such one."""
-    found = [number for number, level in enumerate(levels) if name in (level, level.partition("/")[2])]
-    return found[0] if len(found) == 1 else None
 
 
 PlacedDevices: TypeAlias = Places[DeviceId]
