@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
-from ..rows import Term
 from .covered import Covered
 from .placements import Placement
 from .placing import post_placements
 from .subgraphs import Neighbours, components, connected_sets
 
-FEW = 2_000
+FEW = 500
 """So many sets of devices are written down one by one."""
 
 
@@ -50,26 +48,22 @@ def _few(neighbours: Neighbours, covered: Covered) -> list[Placement] | None:
 def _reach(covered: Covered, neighbours: Neighbours) -> None:
     """Reach every device from the middle one: in a connected set of n there is one at most n // 2 steps from all."""
     rows = covered.model.rows
-    reached = {device: rows.boolean() for device in neighbours}
-    rows.at_most([(literal, 1) for literal in reached.values()], 1)
-    for device, literal in reached.items():
-        _implies(covered, literal, covered.taken[device])
-    for _ in range(max(covered.sizes) // 2):
-        reached = _next(covered, neighbours, reached)
-    for device, literal in reached.items():
-        rows.at_most([*covered.taken[device], (literal, -1)], 0, covered.guard)
+    # The newest variables are tried first: the middle, then what is next to it, and so on outwards.
+    steps = [_literals(covered, neighbours) for _ in range(max(covered.sizes) // 2 + 1)]
+    for device, terms in covered.taken.items():
+        if device in neighbours:
+            rows.at_most([*terms, (steps[0][device], -1)], 0, covered.guard)
+    for after, before in pairwise(steps):
+        for device, literal in after.items():
+            beside = [(before[one], -1) for one in (device, *neighbours[device])]
+            rows.at_most([(literal, 1), *beside], 0)
+    rows.at_most([(literal, 1) for literal in steps[-1].values()], 1)
 
 
-def _next(covered: Covered, neighbours: Neighbours, before: Mapping[int, int]) -> dict[int, int]:
-    """Reach what is taken and next to what is reached."""
+def _literals(covered: Covered, neighbours: Neighbours) -> dict[int, int]:
+    """A literal for each device, under which it is taken."""
     rows = covered.model.rows
-    reached = {device: rows.boolean() for device in neighbours}
-    for device, literal in reached.items():
-        _implies(covered, literal, covered.taken[device])
-        beside = [(before[one], -1) for one in (device, *neighbours[device])]
-        rows.at_most([(literal, 1), *beside], 0)
-    return reached
-
-
-def _implies(covered: Covered, literal: int, terms: Sequence[Term]) -> None:
-    covered.model.rows.at_most([(literal, 1), *((variable, -1) for variable, _ in terms)], 0)
+    found = {device: rows.boolean() for device in neighbours}
+    for device, literal in found.items():
+        rows.at_most([(literal, 1), *((variable, -1) for variable, _ in covered.taken[device])], 0)
+    return found
