@@ -164,6 +164,12 @@ class Places(Generic[Key]):
         return 1 + next((len(self.levels) - depth for depth, (a, b) in enumerate(pairs) if a != b), 0)
 
 
+def level_named(levels: Sequence[str], name: str) -> int | None:
+    """The number of the one level of this name, its full name or its identifier alone; None if there is no such one."""
+    found = [number for number, level in enumerate(levels) if name in (level, level.partition("/")[2])]
+    return found[0] if len(found) == 1 else None
+
+
 PlacedDevices: TypeAlias = Places[DeviceId]
 """Devices of a cluster in their places."""
 
