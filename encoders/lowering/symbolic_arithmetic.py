@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeAlias
 
+from ...cel.libraries.quantities import Sum as QuantitySum
 from ...cel.values import Duration, UInt
 from ...models.quantity import NANO
 from .sums import FALSE, TRUE, Handle, Sum
@@ -18,7 +19,6 @@ from .symbolic_cases import Cases
 from .symbolic_numbers import (
     NUMERIC,
     QUANTITIES,
-    QuantitySum,
     at_least,
     fits_double,
     graded,

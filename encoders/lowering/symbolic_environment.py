@@ -7,6 +7,9 @@ from typing import TypeAlias
 
 from .symbolic_values import Symbol
 
+DEVICES = "devices"
+"""The variable of expressions over sets of devices."""
+
 
 class Pending:
     """A variable of ``cel.bind``, whose value is made when it is first read."""

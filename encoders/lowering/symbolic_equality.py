@@ -7,16 +7,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...cel.errors import CelRuntimeError
-from ...cel.values import Duration, Value, equal
+from ...cel.libraries.quantities import Sum as QuantitySum
+from ...cel.values import Duration, UInt, Value, equal
 from ...models.quantity import Quantity
 from .sums import FALSE, TRUE, Handle
 from .symbolic_bags import as_bag, empty, values
 from .symbolic_cases import Cases
 from .symbolic_keys import exact_equality
-from .symbolic_numbers import NUMERIC, QUANTITIES, QuantitySum, fits_double, lifted, same
+from .symbolic_numbers import NUMERIC, QUANTITIES, fits_double, lifted, same
 from .symbolic_values import FAILED, Bag, Known, Leaf, NotLoweredError, Number, Symbol
 
-_ZEROS: dict[type, Value] = {Duration: Duration(0), Quantity: Quantity(0), QuantitySum: QuantitySum.of(Quantity(0))}
+_ZEROS: dict[type, Value] = {
+    **{kind: kind(0) for kind in (int, UInt, float, Duration, Quantity)},
+    QuantitySum: QuantitySum.of(Quantity(0)),
+}
 _FAMILIES: tuple[frozenset[type], ...] = (NUMERIC, QUANTITIES, frozenset({Duration}))
 
 
@@ -48,7 +52,7 @@ def sample(leaf: Leaf) -> Value:
         return leaf.value
     if type(leaf) is Bag:
         return []
-    return _ZEROS.get(leaf.kind) or leaf.kind(0)
+    return _ZEROS[leaf.kind]
 
 
 def _match_values(a: Value, b: Value) -> Match:

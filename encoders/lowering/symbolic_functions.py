@@ -1,4 +1,4 @@
-"""Strict functions on leaves: by a rule for what depends on the counts, else case by case, by the language's closures."""
+"""Strict functions on leaves: by a rule for what depends on the counts, else case by case, by closures."""
 
 from __future__ import annotations
 

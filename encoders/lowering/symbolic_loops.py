@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ...cel.syntax import Macro, Node
 from .symbolic_groups import Group, Grouping, grouping
-from .symbolic_joins import Join, Lookup, Plan, Planner, Together
+from .symbolic_joins import Join, Lookup, Plan, Together
 from .symbolic_values import FAILED, Bag, Cell, Known, NotLoweredError, Symbol
 
 if TYPE_CHECKING:
-    from .lower import Lowering
     from .symbolic_environment import Environment
+    from .symbolic_lowering import Lowering
 
 _Body: TypeAlias = Callable[[Group], Symbol]
 
@@ -49,7 +49,7 @@ class Loop:
 
     def _grouped(self, bag: Bag) -> Grouping:
         if self._keys is None:
-            read = self._lowering.paths(self._step, self._variable, self._nodes)
+            read = self._lowering.paths(self._step, self._nodes)
             return grouping(self._lowering.cases, bag, read)
         # Each element by itself, as each has another key.
         return Grouping([_single(cell, place) for place, cell in enumerate(bag.cells)])
@@ -102,7 +102,7 @@ class Loop:
     def _plan(self, skipped: bool) -> Plan | None:
         """The plan of the condition, if it looks anything up that changes from one outer element to the next."""
         assert self._step.condition is not None
-        plan = self._lowering.plan(self._step, self._variable, skipped)
+        plan = self._lowering.plan(self._step, self._step.condition, skipped)
         return plan if plan is not None and self._is_join(plan) else None
 
     def _is_join(self, plan: Plan) -> bool:
@@ -127,8 +127,3 @@ def _single(cell: Cell, place: int) -> Group:
     group.cells.append(cell)
     group.places.append(place)
     return group
-
-
-def planned(lowering: Lowering, step: Macro, variable: str, skipped: bool) -> Plan | None:
-    """The plan of a macro's condition."""
-    return None if step.condition is None else Planner(lowering.scopes, variable).plan(step.condition, skipped)

@@ -18,8 +18,8 @@ from .symbolic_loops import Loop, Source
 from .symbolic_values import FAILED, Bag, Cell, Known, Leaf, NotLoweredError, Symbol, known, one
 
 if TYPE_CHECKING:
-    from .lower import Lowering
     from .symbolic_environment import Environment
+    from .symbolic_lowering import Lowering
 
 _Fold: TypeAlias = "Callable[[Lowering, Macro, Loop], Symbol]"
 _Placed: TypeAlias = tuple[int, Cell]

@@ -91,8 +91,12 @@ def is_exact(cases: Cases, constant: Amount, terms: Sequence[SumTerm]) -> bool:
     # All partial sums are multiples of one power of two, and have few enough digits.
     denominator = max((part.denominator for part in parts), default=1)
     shift = min((_trailing_zeros(int(part * denominator)) for part in parts), default=0)
-    magnitudes = Sum.of_terms(abs(constant), [(item, gate, abs(part)) for item, gate, part in terms])
+    magnitudes = Sum.of_terms(_magnitude(constant), [(item, gate, _magnitude(part)) for item, gate, part in terms])
     return cases.formulas.range_of(magnitudes)[1] * denominator <= _MOST_EXACT << shift
+
+
+def _magnitude(value: Amount) -> Amount:
+    return value if value >= 0 else -value
 
 
 def _trailing_zeros(number: int) -> int:

@@ -36,12 +36,20 @@ class Scopes:
             syntax.Method: self._step,
             syntax.Macro: self._macro,
         }
+        self._ordered: dict[int, tuple[str, ...]] = {}
         self._prefixes: dict[int, tuple[Names, ...]] = {}
         walk(self._handlers, tree)
 
     def free(self, node: Node) -> Names:
         """The variables that a node reads and does not bind itself."""
         return self._free[id(node)]
+
+    def ordered(self, node: Node) -> tuple[str, ...]:
+        """The free variables of a node, sorted."""
+        found = self._ordered.get(id(node))
+        if found is None:
+            found = self._ordered[id(node)] = tuple(sorted(self._free[id(node)]))
+        return found
 
     def prefixes(self, node: Postfix) -> tuple[Names, ...]:
         """The free variables of the operand, of the operand with one step, with two, ..."""
