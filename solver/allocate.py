@@ -131,7 +131,7 @@ def allocate(
     check(cluster, outcomes, gates, policy, given)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     statistics = _statistics(cluster, worker)
-    notices = overlooked(name, cluster, asked)
+    notices = overlooked(name, cluster, asked, given)
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
         raise AllocationInterrupted(answer)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..models.cluster import Cluster
 from ..models.constraint_groups import ConstraintGroup
 from ..models.entries import annotated_entries
+from ..models.given import Given
 from ..models.group_members import members
 from ..models.identity import ObjectKey, key_of
 from ..models.units import Unit
@@ -48,11 +49,16 @@ def _judged(problem: Problem, picks: Sequence[Pick], claims: Sequence[ObjectKey]
         yield SoftEntry(claim, name, relation.id, relation.weight or 0, not cost, cost)
 
 
-def overlooked(engine: str, cluster: Cluster, asked: Iterable[Unit]) -> tuple[str, ...]:
-    """Say which soft entries an engine does not mind; a line for all of them, none if there are none (SOFT-3)."""
+def overlooked(engine: str, cluster: Cluster, asked: Iterable[Unit], given: Sequence[Given] = ()) -> tuple[str, ...]:
+    """Say which soft entries an engine does not mind; a line for all of them, none if there are none (SOFT-3).
+
+    ``given`` are entries for all claims asked about, beside their own.
+    """
     if engine in OPTIMIZERS:
         return ()
     names = [*_owners(cluster, asked)]
+    if any(entry.weight is not None for entry in given):
+        names.append("the caller")
     return (f"engine {engine} does not mind soft entries: those of {', '.join(names)}",) if names else ()
 
 

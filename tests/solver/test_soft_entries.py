@@ -4,6 +4,7 @@ import pytest
 from dra_build import claim, device, devices, distinct, either, option, pool, want
 from soft_build import apart, ask, cel, devices_of, near, only, told, wishing
 
+from drasat.models.predicates import Predicate
 from drasat.solver.outcome import UNALLOCATABLE
 from drasat.solver.soft_entries import SoftEntry
 
@@ -206,6 +207,23 @@ def test_units_are_served_in_order_by_their_own_entries(engine):
     first, second = ask(CARDS, one, two, engine=engine).units
     assert devices_of(first) == ["gpu-1", "nic-0"]
     assert devices_of(second) == ["gpu-0"]
+
+
+def one_root(devices):
+    return len({one.attributes["d.x/root"] for one in devices}) == 1
+
+
+@ENGINES
+def test_entries_and_predicates_given_in_python_may_be_soft(engine):
+    close = {"matchAttribute": "d.x/root", "weight": 4, "name": "close"}
+    unit = only(CARDS, PAIR, engine=engine, constraints=[close])
+    assert (devices_of(unit), told(unit)) == (["gpu-1", "nic-0"], [("close", True, 0)])
+    alike = Predicate(one_root, name="alike", weight=3)
+    unit = only(CARDS, PAIR, engine=engine, constraints=[alike])
+    assert (devices_of(unit), told(unit)) == (["gpu-1", "nic-0"], [("alike", True, 0)])
+    found = ask(CARDS, PAIR, engine="backtracking", constraints=[close, alike])
+    assert told(found.units[0]) == [("close", False, 4), ("alike", False, 3)]
+    assert found.notices == ("engine backtracking does not mind soft entries: those of the caller",)
 
 
 def test_backtracking_says_that_it_does_not_mind_them():
