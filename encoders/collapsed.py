@@ -74,6 +74,17 @@ class MergedRelation:
     index: int
     record: Relation
     branches: tuple[int, ...]
+
+    @property
+    def claims(self) -> tuple[int, ...]:
+        """Claims that it spans."""
+        return self.record.claims
+
+    @property
+    def position(self) -> int:
+        """Number of the entry in its claim."""
+        return self.record.position
+
     copies: int = 1
 
 

@@ -91,6 +91,11 @@ class AllocationModel:
                 self.rows.at_most([(variable, 1), (literal, -self.rows.range_of(variable)[1])], 0)
         return literal
 
+    @property
+    def guarded(self) -> bool:
+        """Whether justified rows can be let go."""
+        return self._guarded
+
     def guard(self, justification: Justification) -> int | None:
         """Return the literal under which a row holds, None if all rows hold always."""
         if not self._guarded:

@@ -43,18 +43,9 @@ def items_of(model: AllocationModel, relation: MergedRelation) -> RelatedItems:
             item: Hashable = (branch, lot) if condition.ordered else condition.sight(device)
             devices.setdefault(item, device)
             counts[item].append((model.takes[branch, lot], 1))
-    needed = [_needed(model, branch) for branch in relation.branches]
-    return RelatedItems(
-        tuple(devices.values()),
-        tuple(map(tuple, counts.values())),
-        tuple(sum(model.rows.range_of(variable)[1] for variable, _ in terms) for terms in counts.values()),
-        sum(least for least, _ in needed),
-        sum(most for _, most in needed),
-    )
-
-
-def _needed(model: AllocationModel, branch: int) -> tuple[int, int]:
-    """Return how many devices a branch takes at least and at most."""
-    one = model.merged.branches[branch]
-    most = one.copies * one.count
-    return (most if model.choices[branch] is None else 0), most
+    most = tuple(sum(model.rows.range_of(variable)[1] for variable, _ in terms) for terms in counts.values())
+    least_total = sum(map(model.certain, relation.branches))
+    branches = (model.merged.branches[branch] for branch in relation.branches)
+    # With guards no request is sure to be served, nor to take no more than it needs.
+    most_total = sum(most) if model.guarded else sum(one.copies * one.count for one in branches)
+    return RelatedItems(tuple(devices.values()), tuple(map(tuple, counts.values())), most, least_total, most_total)

@@ -4,10 +4,12 @@ The annotation's text is YAML or JSON, written by anybody: it is read once, with
 ``weight`` would turn a wish into a must.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from .base import Int64, Model
 from .claims import DeviceConstraint
@@ -61,6 +63,12 @@ def annotated_entries(metadata: ObjectMeta) -> tuple[Entry, ...]:
     for field, message in problems:
         raise EntryError(f"{child_path('metadata', 'annotations')}[{ANNOTATION}]{field}: {message}")
     return entries
+
+
+def with_entries(metadata: ObjectMeta, entries: Sequence[Entry]) -> ObjectMeta:
+    """Return metadata whose annotation has these entries instead."""
+    text = msgspec.json.encode(entries).decode()
+    return msgspec.structs.replace(metadata, annotations={**(metadata.annotations or {}), ANNOTATION: text})
 
 
 def carried(*places: ObjectMeta | None) -> dict[str, str]:

@@ -20,20 +20,17 @@ if TYPE_CHECKING:
 class CelCondition:
     """An expression, and what each device of the Problem looks like to it.
 
-    ``road`` is how a model is to take it: ``auto``, ``lower``, ``tabulate`` or ``lazy`` (CELC-9). ``subject`` begins
+    ``ordered``: the order of devices can matter, as to some expressions always, and to others where devices do not agree
+    in the types of what is read (CELC-7). ``road`` is how a model is to take it: ``auto``, ``lower``, ``tabulate`` or ``lazy`` (CELC-9). ``subject`` begins
     the text of an error.
     """
 
     expression: DeviceSetExpression
     profiles: tuple[Profile, ...]
     expressions: Expressions
+    ordered: bool
     road: str
     subject: Message
-
-    @property
-    def ordered(self) -> bool:
-        """The order of devices matters to some expressions (CELC-7)."""
-        return self.expression.ordered
 
     def prepared(self, device: int) -> PreparedDevice:
         """Return the device as expressions see it."""
@@ -49,7 +46,8 @@ class CelCondition:
 
     def judge(self, members: Sequence[Member]) -> bool | Trouble:
         """Evaluate the expression on the devices, in result order."""
-        found = self.expressions.judge(self.expression, [self.profiles[device] for _, device in members])
+        profiles = [self.profiles[device] for _, device in members]
+        found = self.expressions.judge(self.expression, profiles, ordered=self.ordered)
         if isinstance(found, ExpressionError):
             return Trouble((*self.subject, f": CEL runtime error: {found.text}"))
         return found

@@ -100,10 +100,12 @@ class CelExpressions:
         positions = {position for path in expression.reads for position in device.shape.positions(path)}
         return device.shape, device.error, tuple(device.values[position] for position in sorted(positions))
 
-    def judge(self, expression: DeviceSetExpression, profiles: Sequence[Profile]) -> bool | ExpressionError:
-        """Evaluate an expression on devices of these profiles, once for each set of them (CELC-2)."""
+    def judge(
+        self, expression: DeviceSetExpression, profiles: Sequence[Profile], *, ordered: bool
+    ) -> bool | ExpressionError:
+        """Evaluate an expression on devices of these profiles, once for each set of them if order does not matter."""
         numbers = [profile.index for profile in profiles]
-        key = expression.text, tuple(numbers if expression.ordered else sorted(numbers))
+        key = expression.text, tuple(numbers if ordered else sorted(numbers))
         if key not in self._judged:
             self.evaluations += 1
             try:

@@ -84,7 +84,10 @@ def _cel(posed: Posed, claim: int, asks: Asks, ground: Ground) -> Relation:
     expression = ground.expressions.device_set(text)
     if isinstance(expression, ExpressionError):
         raise FatalError("cel", (*subject, f": CEL compile error: {expression.text}"), claim=claim)
-    condition = CelCondition(expression, ground.shape.profiles, ground.expressions, ground.cel_road, subject)
+    profiles = ground.shape.profiles
+    prepared = (ground.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
+    ordered = expression.ordered or expression.ordered_among(prepared)
+    condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_road, subject)
     return _relation(posed, claim, asks, condition, ground)
 
 

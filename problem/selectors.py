@@ -65,8 +65,10 @@ class Expressions(Protocol):
         """Return a device of this profile as expressions see it."""
         raise NotImplementedError
 
-    def judge(self, expression: DeviceSetExpression, profiles: Sequence[Profile]) -> bool | ExpressionError:
-        """Evaluate an expression on devices of these profiles (CELC-2)."""
+    def judge(
+        self, expression: DeviceSetExpression, profiles: Sequence[Profile], *, ordered: bool
+    ) -> bool | ExpressionError:
+        """Evaluate an expression on devices of these profiles (CELC-2), whose order matters or does not."""
         raise NotImplementedError
 
     def derivation_reads(self, expression: str) -> frozenset[Path]:

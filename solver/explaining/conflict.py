@@ -13,7 +13,9 @@ from dataclasses import dataclass
 
 from ...encoders.model import AllocationModel
 from ...problem.justification import Justification
+from ..attempts import Counts
 from ..cp_sat_run import CONFIRMING, USUAL, Configuration, Limits, Status, run
+from ..judging import judged
 
 # Requests go first, so that what is left speaks of few; then what is exotic; last what says which devices are meant.
 _ORDER = (
@@ -22,6 +24,7 @@ _ORDER = (
     ("compatibilityGroups",),
     ("nodeOperations", "groupsFeature", "countersFeature", "bindingConditions"),
     ("distinctAttribute", "matchAttribute"),
+    ("topology", "cel", "predicate"),
     ("counters",),
     ("capacity",),
     ("taint",),
@@ -100,7 +103,8 @@ class _Deletion:
         kept = frozenset(reasons)
         for reason, guard in self._model.guards.items():
             self._model.rows.fix(guard, int(reason in kept))
-        return run(self._model.rows, self._limits, configuration).status
+        rows = self._model.rows
+        return judged(self._model, lambda limits: run(rows, limits, configuration), self._limits, Counts()).status
 
 
 def _ordered(model: AllocationModel) -> list[Justification]:

@@ -17,9 +17,10 @@ from ...problem.messages import claim_text
 from ...problem.obstacles import Obstacle
 from ...problem.records import RESULT_LIMIT
 from ..proofs.wording import amount
+from .entries import Entry, entry_of
 from .freeing import capacity_in_use, counters_in_use, devices_in_use
 from .offer import COSTS, Change, Offer, Target, every, single, targets
-from .scene import Scene, Spec, without_constraint, without_request
+from .scene import Scene, Spec, without_request
 from .sentences import Sentences, obstacle_of
 
 
@@ -61,24 +62,27 @@ def _fewer(target: Target, count: int, less: int) -> Change:
 
 
 def _constraint(words: Sentences, reason: Justification) -> Iterator[Offer]:
-    entry = next(
-        one
-        for one in words.case.model.merged.constraints
-        if one.claims[0] == reason.claim and one.position == reason.subject
-    )
-    sizes = (1, len(entry.claims)) if len(entry.claims) > 1 else (1,)
+    entry = entry_of(words.case, reason)
+    # Equal claims have equal entries; what spans claims is one entry.
+    equal = len(entry.claims) if isinstance(entry, MergedConstraint) else 1
+    sizes = (1, equal) if equal > 1 else (1,)
     for size in sizes:
         yield single(_dropped(words, entry, entry.claims[-size:]))
 
 
-def _dropped(words: Sentences, entry: MergedConstraint, claims: Sequence[int]) -> Change:
+def _dropped(words: Sentences, entry: Entry, claims: Sequence[int]) -> Change:
     claim = claim_text(words.case.names.claims[claims[0]])
     more = f" (and {len(claims) - 1} equal)" if len(claims) > 1 else ""
-    about = f"{entry.record.kind} {entry.record.attribute}"
-    drop = partial(without_constraint, position=entry.position)
-    edits = [partial(Scene.with_claim, number=number, change=drop) for number in claims]
-    text = f"drop constraint {entry.position} ({about}) of claim {claim}{more}"
+    what = _named(entry)
+    edits = [partial(Scene.without_entry, number=number, position=entry.position) for number in claims]
+    text = f"drop {what} of claim {claim}{more}"
     return Change("constraint", claim, text, COSTS["constraint"] * len(claims), every(edits), entry.position)
+
+
+def _named(entry: Entry) -> str:
+    if isinstance(entry, MergedConstraint):
+        return f"constraint {entry.position} ({entry.record.kind} {entry.record.attribute})"
+    return f"{entry.record.label.replace('#', '')} ({entry.record.id})"
 
 
 def _request_selector(words: Sentences, reason: Justification) -> Iterator[Offer]:
@@ -199,6 +203,8 @@ _MAKERS: dict[str, Callable[[Sentences, Justification], Iterator[Offer]]] = {
     "all": _request,
     "firstAvailable": _request,
     "matchAttribute": _constraint,
+    "cel": _constraint,
+    "topology": _constraint,
     "distinctAttribute": _constraint,
     "requestSelector": _request_selector,
     "classSelector": _class_selector,

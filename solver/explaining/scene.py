@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ...models.claims import DeviceClaim, DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from ...models.cluster import Cluster
 from ...models.core import PodSpec
+from ...models.entries import annotated_entries, with_entries
 from ...models.gates import FeatureGates
 from ...models.identity import DeviceId, ObjectKey
 from ...models.units import Unit
@@ -38,9 +39,16 @@ class Scene:
 
     def with_claim(self, number: int, change: Callable[[DeviceClaim], DeviceClaim]) -> Scene:
         """Change what a claim asks for."""
+        return self._with_claim(number, lambda claim: _changed(claim, change))
+
+    def without_entry(self, number: int, position: int) -> Scene:
+        """Drop an entry of a claim by its number, which goes on from those of the spec to those of the annotation."""
+        return self._with_claim(number, lambda claim: _without_entry(claim, position))
+
+    def _with_claim(self, number: int, change: Callable[[ResourceClaim], ResourceClaim]) -> Scene:
         chosen = self.unit.asked[number]
         refs = tuple(
-            dataclasses.replace(ref, claim=_changed(ref.claim, change)) if ref is chosen and ref.claim else ref
+            dataclasses.replace(ref, claim=change(ref.claim)) if ref is chosen and ref.claim else ref
             for ref in self.unit.claims
         )
         stored = [ref.claim for ref in refs if ref.claim is not None and ref.key in self.cluster.claims]
@@ -112,7 +120,10 @@ def _names_left(names: tuple[str, ...] | None, gone: str) -> tuple[str, ...] | N
     return tuple(name for name in names if name.split("/")[0] != gone) if names else None
 
 
-def without_constraint(claim: DeviceClaim, position: int) -> DeviceClaim:
-    """Drop an entry by its number."""
-    kept = tuple(one for number, one in enumerate(claim.constraints or ()) if number != position)
-    return replace(claim, constraints=kept or None)
+def _without_entry(claim: ResourceClaim, position: int) -> ResourceClaim:
+    constraints = claim.spec.devices.constraints or ()
+    if position >= len(constraints):
+        kept = [one for n, one in enumerate(annotated_entries(claim.metadata), len(constraints)) if n != position]
+        return replace(claim, metadata=with_entries(claim.metadata, kept))
+    left = tuple(one for number, one in enumerate(constraints) if number != position)
+    return _changed(claim, lambda devices: replace(devices, constraints=left or None))

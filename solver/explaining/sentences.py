@@ -14,6 +14,7 @@ from ..outcome import Reason
 from ..proofs.wording import amount, plural
 from ..tables import SELECTING
 from .case import Case
+from .entries import about_entry
 
 # More devices than these are only counted.
 _MOST_NAMES = 4
@@ -116,22 +117,6 @@ def _detailed(words: Sentences, branch: int | None, obstacle: Obstacle) -> str:
     return f" ({words.detail(branch, obstacle)}): {words.devices(words.stopped(branch, obstacle))}"
 
 
-def _entry(words: Sentences, reason: Justification) -> str:
-    merged = words.case.model.merged
-    entry = next(one for one in merged.constraints if one.claims[0] == reason.claim and one.position == reason.subject)
-    lacking: set[int] = set()
-    errors: list[str] = []
-    for branch in (merged.branches[number] for number in entry.branches):
-        demand = branch.demands[0]
-        missing = [device for device in words.meant(branch) if device not in entry.record.tokens[demand]]
-        failed = entry.record.errors.get(demand, {})
-        errors += [failed[device].detail for device in missing if device in failed]
-        lacking.update(missing)
-    if not lacking:
-        return ""
-    return f" ({plural(len(lacking), 'device')} without a value{': ' + errors[0] if errors else ''})"
-
-
 def _counter(words: Sentences, reason: Justification) -> str:
     counters, row = words.case.problem.counters, cast("int", reason.subject)
     set_name, counter = counters.names[row]
@@ -160,8 +145,10 @@ _STOPPING: dict[str, Callable[[Sentences, int | None, Obstacle], str]] = {
     "bindingConditions": _detailed,
 }
 _JOINT: dict[str, Callable[[Sentences, Justification], str]] = {
-    "matchAttribute": _entry,
-    "distinctAttribute": _entry,
+    "matchAttribute": about_entry,
+    "distinctAttribute": about_entry,
+    "cel": about_entry,
+    "topology": about_entry,
     "counters": _counter,
     "capacity": _capacity,
 }

@@ -82,6 +82,7 @@ class Model:
     def __init__(self, reasons):
         self.guards = {reason: number for number, reason in enumerate(reasons)}
         self.rows = self
+        self.lazies = []
         self.fixed = {}
 
     def fix(self, guard, value):

@@ -20,10 +20,12 @@ from dra_build import (
 from msgspec.structs import replace
 
 from drasat.models.cluster import Cluster
+from drasat.models.entries import Entry, annotated_entries, with_entries
 from drasat.models.gates import FeatureGates
+from drasat.models.meta import ObjectMeta
 from drasat.models.units import units
 from drasat.solver.attempts import Session
-from drasat.solver.explaining.scene import Scene, without_constraint, without_request
+from drasat.solver.explaining.scene import Scene, without_request
 from drasat.solver.explaining.trials import Trials, TrialsOverError
 
 GATES = FeatureGates.all_on()
@@ -66,9 +68,18 @@ def test_a_request_goes_with_what_is_about_nothing_else():
 
 
 def test_an_entry_goes_by_its_number():
-    whole = claim(want(), constraints=[match("d.x/a"), match("d.x/b"), match("d.x/c")]).spec.devices
-    assert [one.match_attribute for one in without_constraint(whole, 1).constraints] == ["d.x/a", "d.x/c"]
-    assert without_constraint(claim(want(), constraints=[match("d.x/a")]).spec.devices, 0).constraints is None
+    whole = scene(claim(want(), constraints=[match("d.x/a"), match("d.x/b"), match("d.x/c")]))
+    assert [one.match_attribute for one in asked(whole.without_entry(0, 1)).constraints] == ["d.x/a", "d.x/c"]
+    assert asked(scene(claim(want(), constraints=[match("d.x/a")])).without_entry(0, 0)).constraints is None
+
+
+def test_entries_of_the_annotation_come_after_those_of_the_spec():
+    annotated = with_entries(ObjectMeta(), [Entry(match_attribute="d.x/b"), Entry(match_attribute="d.x/c", weight=3)])
+    asking = claim(want(), constraints=[match("d.x/a")])
+    whole = scene(replace(asking, metadata=replace(asking.metadata, annotations=annotated.annotations)))
+    changed = whole.without_entry(0, 1)
+    assert [one.match_attribute for one in asked(changed).constraints] == ["d.x/a"]
+    assert annotated_entries(changed.claims[0].metadata) == (Entry(match_attribute="d.x/c", weight=3),)
 
 
 def held():
