@@ -17,7 +17,7 @@ from .symbolic_values import Bag, Budget, Cell, NotLoweredError, known, one
 
 __all__ = ["MOST_STEPS", "Lowered", "NotLoweredError", "lower"]
 
-MOST_STEPS = 1_000_000
+MOST_STEPS = 500_000
 """A budget that ends within seconds."""
 
 

@@ -118,8 +118,8 @@ def flatten(cases: Cases, bag: Bag, depth: int = 1) -> Symbol:
     """The elements, and in place of lists theirs, ``depth`` times."""
     if depth < 0:
         return FAILED
-    for _ in range(min(depth, 8)):
-        bag = _flat_once(cases, bag)
+    while depth > 0 and any(as_bag(entry.leaf) for entry in entries(cases, bag)):
+        bag, depth = _flat_once(cases, bag), depth - 1
     return one(bag)
 
 

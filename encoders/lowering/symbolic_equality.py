@@ -48,11 +48,9 @@ def match(cases: Cases, a: Leaf, b: Leaf) -> Match:
 
 def sample(leaf: Leaf) -> Value:
     """A value of the type of a leaf: all are alike to what is of another type."""
-    if type(leaf) is Known:
-        return leaf.value
-    if type(leaf) is Bag:
-        return []
-    return _ZEROS[leaf.kind]
+    if type(leaf) is Number:
+        return _ZEROS[leaf.kind]
+    return leaf.value if type(leaf) is Known else []
 
 
 def _match_values(a: Value, b: Value) -> Match:
