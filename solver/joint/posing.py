@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from ...models.claims import ResourceClaim
+from ...models.constraint_groups import requests_in
 from ...models.core import Node
 from ...models.entries import Entry
-from ...models.group_members import requests_in
 from ...models.identity import ObjectKey, key_of
 from ...problem.asks import Ask, alternatives, resolve
 from ...problem.compile import Compiler
