@@ -36,11 +36,8 @@ Entry = MergedConstraint | MergedRelation
 def entry_of(case: Case, reason: Justification) -> Entry:
     """Find the entry that a reason is about."""
     merged = case.model.merged
-    return next(
-        one
-        for one in (*merged.constraints, *merged.relations)
-        if one.claims[0] == reason.claim and one.position == reason.subject
-    )
+    entries: tuple[Entry, ...] = (*merged.constraints, *merged.relations)
+    return next(one for one in entries if one.claims[0] == reason.claim and one.position == reason.subject)
 
 
 def about_entry(words: Sentences, reason: Justification) -> str:

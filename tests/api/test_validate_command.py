@@ -29,7 +29,10 @@ def test_valid_manifests_exit_with_0(drasat, write):
     assert (done.code, done.out) == (0, "0 errors, 0 warnings\n")
 
 
-@pytest.mark.parametrize("folder", ["whole-gpus", "mig-partitions", "nic-and-gpu", "pcie-lists", "shared-cpus", "multi-host"])
+FOLDERS = ["whole-gpus", "mig-partitions", "nic-and-gpu", "pcie-lists", "shared-cpus", "multi-host"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_examples_are_valid_without_a_warning(drasat, examples, folder):
     assert drasat("validate", "-f", examples / folder).out == "0 errors, 0 warnings\n"
 

@@ -31,9 +31,22 @@ FAMILIES = {
     "FEAT": 3,
     "SCHED": 13,
     "BUG": 12,
+    "CELC": 10,
+    "SEM": 8,
+    "TOPO": 6,
+    "SOFT": 3,
 }
-RULES = tuple(f"{family}-{number}" for family, last in FAMILIES.items() for number in range(1, last + 1))
-PACKAGES = ("api", "solver", "peers", "problem", "cel", "models")
+# Families count from 1 but for these.
+FIRST = {"SEM": 0}
+
+
+def numbers(family: str) -> range:
+    """The numbers of a family's rules."""
+    return range(FIRST.get(family, 1), FAMILIES[family] + 1)
+
+
+RULES = tuple(f"{family}-{number}" for family in FAMILIES for number in numbers(family))
+PACKAGES = ("api", "solver", "peers", "encoders", "problem", "cel", "models")
 
 _ID = re.compile(rf"\b(?:{'|'.join(FAMILIES)})-\d+\b")
 _RANGE = re.compile(r"\b([A-Z]+)-(\d+) to \1-(\d+)\b")

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Iterable, Iterator
 
-from .rule_search import FAMILIES, ROOT, RULES, modules, proofs
+from .rule_search import FAMILIES, ROOT, RULES, modules, numbers, proofs
 
 PAGE = ROOT / "docs" / "rules.md"
 TEXTS = tomllib.loads((ROOT / "docs" / "rules.toml").read_text(encoding="utf-8"))
@@ -13,7 +13,9 @@ What kube-scheduler's allocator does, rule by rule, as drasat's engine `backtrac
 rule has a number that modules and tests name: this page says where. The scheduler's own allocator, version v0.37.2 of
 `k8s.io/dynamic-resource-allocation`, decides in case of doubt; `drasat compare` runs it beside drasat's. What the API
 server refuses is on the page of [validation](validation.md). Comments in the sources speak of sections by the numbers
-in the headings; words are explained in the [glossary](glossary.md).
+in the headings; words are explained in the [glossary](glossary.md). The last four families are drasat's own, beyond any
+released scheduler: they are about [expressions over devices](cel-constraints.md), [lists](list-semantics.md),
+[topologies](topology.md) and [soft entries](soft-constraints.md).
 
 This page is written by `UPDATE_DOCS=1 pytest tests/docs`; the texts are in [rules.toml](rules.toml).
 """
@@ -28,7 +30,7 @@ def section(family: str, sources: dict[str, list[str]], tests: dict[str, list[st
     """The heading and table of a family."""
     heading = f"## {family}: {TEXTS['headings'][family]} (section {TEXTS['sections'][family]})"
     yield from ("", heading, "", *HEAD)
-    for number in range(1, FAMILIES[family] + 1):
+    for number in numbers(family):
         yield row(f"{family}-{number}", sources, tests)
 
 
