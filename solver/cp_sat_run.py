@@ -65,10 +65,10 @@ class Configuration:
 # Most models need no more than propagation and learning; to look at every literal first, as presolve and
 # inprocessing do, takes several times as long. Witnesses of values are the newest variables: they decide most.
 QUICK = Configuration(presolve=False, probing=0, symmetry=0, linearization=0, inprocessing=False, greedy=True)
-_QUICK_WORK = 1.5e-5
+_QUICK_WORK = 1e-5
 # What is left needs the linear relaxation most of all, and seldom cuts.
 RELAXED = Configuration(presolve=False, probing=0, symmetry=0, linearization=1, cuts=False, inprocessing=False)
-_RELAXED_WORK = 20
+_RELAXED_WORK = 30
 USUAL = Configuration(presolve=False, symmetry=0)
 # An infeasible model must be so with and without presolve and symmetry, where known wrong answers came from
 # (or-tools #5274, #3483).
@@ -203,7 +203,7 @@ def quick_work(rows: Rows) -> float:
 
     Where things are packed, what propagation does not decide soon only the linear relaxation does.
     """
-    return max(0.002, _QUICK_WORK * rows.variables * (0.25 if rows.packs else 1.0))
+    return max(0.002, _QUICK_WORK * rows.variables * (0.4 if rows.packs else 1.0))
 
 
 def _both(quick: Found, thorough: Found) -> Found:

@@ -155,3 +155,38 @@ def test_a_second_objective_replaces_the_first():
     assert run(rows, Limits()).objective == 0
     rows.minimize([])
     assert not rows.model.proto.has_objective()
+
+
+@pytest.mark.parametrize("least", [None, 0, 1])
+@pytest.mark.parametrize("sizes", [(1, 1, 1), (1, 2, 1), (0, 1, 1)])
+def test_a_choice_of_one_is_what_its_sum_says(sizes, least):
+    """Of literals, where it is posted without a sum, and of counts."""
+    ranges = [(0, size) for size in sizes]
+    bounds = [1] * len(sizes), least, 1
+    assert solutions(ranges, bounds) == allowed(ranges, bounds)
+
+
+def test_a_choice_counts_a_literal_as_often_as_it_is_named():
+    rows = Rows()
+    x, y = rows.boolean(), rows.boolean()
+    rows.equal([(x, 1), (x, 1), (y, 1)], 1)
+    assert run(rows, Limits(), QUICK).values == (0, 1)
+
+
+def test_a_choice_under_a_guard_holds_only_with_it():
+    rows = Rows()
+    x, y, guard = (rows.boolean() for _ in range(3))
+    rows.equal([(x, 1), (y, 1)], 1, guard)
+    rows.at_most([(x, -1), (y, -1)], -2)
+    assert run(rows, Limits(), QUICK).values == (1, 1, 0)
+
+
+def test_variables_are_written_in_order_as_they_come():
+    rows = Rows()
+    bounds = [(0, 1), (0, 1), (0, 3), (-2, 5), (0, 1), (0, 1)]
+    for position, one in enumerate(bounds):
+        assert rows.integer(*one) == position
+        if position in (1, 2):
+            rows.fix(0, 1)
+    written = [tuple(variable.domain) for variable in rows.model.proto.variables]
+    assert written == [(1, 1), *bounds[1:]]
