@@ -16,7 +16,16 @@ from ..problem.in_use import Ledger
 from ..problem.policies import check_policy
 from .attempts import Engine, Session, Watch, work_within
 from .checked import check
-from .engines import ENGINES, OPTIMIZERS, check_engine, check_optimizer, check_road, effective_policy, load_solver
+from .engines import (
+    ENGINES,
+    OPTIMIZERS,
+    check_engine,
+    check_optimizer,
+    check_road,
+    effective_policy,
+    is_upstream,
+    load_solver,
+)
 from .first_node import NodeWalk
 from .honoured import check_honoured
 from .joint.coupling import Coupled, coupled, in_order
@@ -125,13 +134,13 @@ def allocate(
     else:
         worker = ENGINES[name](session)
     placer = Placer(session, worker, ledger, nodes, deadline, walk)
-    sets = coupled(cluster, asked) if cluster.constraint_groups else ()
+    sets = coupled(cluster, asked) if cluster.constraint_groups and not is_upstream(name) else ()
     outcomes, interrupted = _place(placer, asked, sets, progress)
     searched = monotonic()
     check(cluster, outcomes, gates, policy, given)
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     statistics = _statistics(cluster, worker)
-    notices = overlooked(name, cluster, asked, given)
+    notices = (*overlooked(name, cluster, asked, given), *placer.notices)
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
         raise AllocationInterrupted(answer)

@@ -44,6 +44,9 @@ ENGINES: dict[str, Callable[[Session], Engine]] = {
     "kube-scheduler": _kube_scheduler,
 }
 
+# They know the scheduler's API, and nothing that goes beyond it.
+_UPSTREAM = frozenset({"kube-scheduler"})
+
 # They do not replay the order of a search, and so cannot run into the errors on its way.
 _OUT_OF_ORDER = frozenset({"auto", "cp-sat"})
 
@@ -71,6 +74,11 @@ def check_road(name: str) -> str:
     if name not in CEL_ROADS:
         raise ValueError(f"unknown road {name!r} for CEL constraints, known are: {', '.join(CEL_ROADS)}")
     return name
+
+
+def is_upstream(name: str) -> bool:
+    """Tell whether an engine knows nothing of groups, nor of entries beyond the API."""
+    return name in _UPSTREAM
 
 
 def effective_policy(engine: str, policy: str) -> str:

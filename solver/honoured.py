@@ -13,15 +13,15 @@ from ..models.identity import key_of
 from ..models.semantics import SPELLINGS
 from ..models.units import Unit
 from ..problem.messages import claim_text
+from .engines import is_upstream
 from .soft_entries import groups_about
 
-_UPSTREAM = "kube-scheduler"
 _NAMED = 5
 
 
 def check_honoured(engine: str, cluster: Cluster, asked: Sequence[Unit], given: Sequence[Given] = ()) -> None:
     """Raise ``ValueError``, one line, if the engine knows nothing of what some of these claims demand."""
-    if engine != _UPSTREAM:
+    if not is_upstream(engine):
         return
     found = [*_unknown(cluster, asked), *_given(given)]
     if found:

@@ -20,6 +20,7 @@ from ..problem.messages import claim_text
 from .attempts import Attempt, Ending, Engine, Session
 from .failed_nodes import FailedNodes
 from .first_node import FirstFit, NodeWalk
+from .joint.coupling import Coupled, Seat, loosened
 from .open_nodes import OpenNodes
 from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
 from .reasons import device_reasons
@@ -27,7 +28,6 @@ from .refusals import refusals
 from .suitable_nodes import SuitableNodes
 
 if TYPE_CHECKING:
-    from .joint.coupling import Coupled, Seat
     from .joint.placing import JointEngine
     from .node_engine import NodeEngine
 
@@ -46,7 +46,7 @@ class Placer:
     """Places units on ``nodes``, which are by name, in their order; ``deadline`` is a reading of ``time.monotonic``.
 
     ``walk`` is how a node is found, by default the first that fits. ``interrupted``: Ctrl-C came while the last unit
-    was placed, which has an answer nevertheless.
+    was placed, which has an answer nevertheless. ``notices`` say what of the question was left aside.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class Placer:
         self._deadline = deadline
         self._walk = walk or FirstFit(engine, self._nodes, ledger, deadline)
         self.interrupted = False
+        self.notices: list[str] = []
         self._timed_out = False
         self._made: dict[ObjectKey, AllocationResult] = {}
         self._suited: dict[bytes, SuitableNodes] = {}
@@ -87,7 +88,21 @@ class Placer:
         return self._placed(unit, asked, candidates)
 
     def place_together(self, coupled: Coupled) -> list[UnitOutcome]:
-        """Find nodes and devices for all of the coupled units, and commit them, or for none."""
+        """Find nodes and devices for all of the coupled units, and commit them, or for none.
+
+        What is tied by soft entries only is placed one by one if that fails, and ``notices`` say so (SOFT-1).
+        """
+        answers = self._together(coupled)
+        soft = [tie.label for tie in coupled.ties if tie.is_soft]
+        if not soft or all(answer.outcome == ALLOCATED for answer in answers):
+            return answers
+        self.notices.append(f"not all units fit together: soft entries are left aside, those of {', '.join(soft)}")
+        return [answer for part in loosened(coupled) for answer in self._part(part)]
+
+    def _part(self, part: Unit | Coupled) -> list[UnitOutcome]:
+        return [self.place(part)] if isinstance(part, Unit) else self._together(part)
+
+    def _together(self, coupled: Coupled) -> list[UnitOutcome]:
         refused = [reason for unit in coupled.units for reason in refusals(unit, self._session.cluster.classes)]
         if refused:
             return [unplaced(unit, UNALLOCATABLE, refused) for unit in coupled.units]

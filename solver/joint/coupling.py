@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from msgspec import structs
 
 from ...models.claims import ResourceClaim
 from ...models.cluster import Cluster
@@ -26,6 +28,18 @@ class Tie:
     def label(self) -> str:
         """How messages name it."""
         return f"ConstraintGroup {'/'.join(key_of(self.group.metadata))}"
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether any of its entries need not hold."""
+        return any(entry.weight is not None for entry in self.group.spec.constraints or ())
+
+    @property
+    def demand(self) -> Tie:
+        """The tie with what must hold alone."""
+        spec = self.group.spec
+        hard = tuple(entry for entry in spec.constraints or () if entry.weight is None)
+        return replace(self, group=structs.replace(self.group, spec=structs.replace(spec, constraints=hard)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +72,17 @@ class Coupled:
 def coupled(cluster: Cluster, asked: Sequence[Unit]) -> tuple[Coupled, ...]:
     """Find the sets of units that groups tie, in the order asked. Raises ``ValueError`` for a group that is wrong."""
     ties = [Tie(group, members(group, cluster)) for group in cluster.constraint_groups.values() if _says_any(group)]
-    seats = _seats(asked)
+    return _sets(_seats(asked), ties)
+
+
+def loosened(coupled: Coupled) -> tuple[Unit | Coupled, ...]:
+    """Take apart what only soft entries hold together: they must not stand in anybody's way (SOFT-1)."""
+    demands = [tie.demand for tie in coupled.ties]
+    sets = _sets(coupled.seats, [tie for tie in demands if _says_any(tie.group)])
+    return tuple(in_order([*coupled.units], sets))
+
+
+def _sets(seats: Sequence[Seat], ties: Sequence[Tie]) -> tuple[Coupled, ...]:
     own = [{ref.key for ref in seat.asked} for seat in seats]
     reached = {
         number: [place for place, tie in enumerate(ties) if not keys.isdisjoint(tie.claims)]
