@@ -27,7 +27,12 @@ class Placeable(Described, Protocol[Key_co]):
         raise NotImplementedError
 
 
-def placed(topology: DeviceTopology, devices: Iterable[Placeable[Key]], where: str = "") -> Places[Key]:
+def placed(
+    topology: DeviceTopology,
+    devices: Iterable[Placeable[Key]],
+    where: str = "",
+    axes: tuple[Axis, ...] | None = None,
+) -> Places[Key]:
     """Put devices in their places; all of them belong to the topology and to one instance of it.
 
     Parameters
@@ -38,6 +43,8 @@ def placed(topology: DeviceTopology, devices: Iterable[Placeable[Key]], where: s
         See ``topology_scopes`` for those of a node, a pool or the cluster.
     where
         The instance, for messages, e.g. ``node n1``.
+    axes
+        The axes of the instance, where these devices are a part of it only; None: as given, else as present.
 
     Raises
     ------
@@ -47,7 +54,7 @@ def placed(topology: DeviceTopology, devices: Iterable[Placeable[Key]], where: s
     """
     members = tuple({entry.id: entry for entry in devices}.values())
     try:
-        made = _PLACERS[topology.spec.shape](topology, members)
+        made = _PLACERS[topology.spec.shape](topology, members, axes)
     except TopologyError as error:
         told = ": ".join(filter(None, [f"DeviceTopology {topology.metadata.name}", where, str(error)]))
         raise TopologyError(told, error.device) from None
@@ -60,12 +67,15 @@ def named(device: Hashable) -> str:
     return "/".join(device) if isinstance(device, tuple) else str(device)
 
 
-def _lattice(topology: DeviceTopology, members: Sequence[Placeable[Key]]) -> Places[Key]:
+_KnownAxes = tuple[Axis, ...] | None
+
+
+def _lattice(topology: DeviceTopology, members: Sequence[Placeable[Key]], known: _KnownAxes) -> Places[Key]:
     spec = topology.spec
     names = spec.coordinates or ()
     coordinates = {member.id: _coordinates(member, names) for member in members}
     found = {device: numbers for device, numbers in coordinates.items() if numbers is not None}
-    axes = _axes(spec, found)
+    axes = _axes(spec, found) if known is None else known
     _unique(found, lambda numbers: _told(names, numbers))
     cells = {
         device: tuple(number - axis.first for number, axis in zip(numbers, axes, strict=True))
@@ -116,7 +126,7 @@ def _told(names: Sequence[str], values: Iterable[object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
 
 
-def _tree(topology: DeviceTopology, members: Sequence[Placeable[Key]]) -> Places[Key]:
+def _tree(topology: DeviceTopology, members: Sequence[Placeable[Key]], _known: _KnownAxes) -> Places[Key]:
     levels = topology.spec.coordinates or ()
     paths = {member.id: path for member in members if (path := _path(member, levels)) is not None}
     return Places(topology.metadata.name, topology.known_shape, tuple(paths), levels=levels, paths=paths)
@@ -132,7 +142,7 @@ def _scalar(member: Placeable[Key], name: str) -> Scalar | None:
     return None if value is None else scalar_of(value)
 
 
-def _links(topology: DeviceTopology, members: Sequence[Placeable[Key]]) -> Places[Key]:
+def _links(topology: DeviceTopology, members: Sequence[Placeable[Key]], _known: _KnownAxes) -> Places[Key]:
     links = topology.spec.links or TopologyLinks()
     ids = {member.id: id_ for member in members if (id_ := _scalar(member, links.id)) is not None}
     _unique(ids, lambda id_: f"{links.id} {id_.value}")
@@ -141,7 +151,7 @@ def _links(topology: DeviceTopology, members: Sequence[Placeable[Key]]) -> Place
     return Places(topology.metadata.name, topology.known_shape, tuple(ids), ids=ids, peers=peers)
 
 
-_PLACERS: dict[str, Callable[[DeviceTopology, Sequence[Placeable[Any]]], Places[Any]]] = {
+_PLACERS: dict[str, Callable[[DeviceTopology, Sequence[Placeable[Any]], _KnownAxes], Places[Any]]] = {
     "Ring": _lattice,
     "Line": _lattice,
     "Grid": _lattice,

@@ -12,6 +12,7 @@ from ..models.claims import DeviceClass, ResourceClaim
 from ..models.entries import Entry, annotated_entries
 from ..models.gates import FeatureGates
 from ..models.given import Given
+from ..models.placed_devices import Axis
 from ..models.topologies import DeviceTopology
 from .asks import Alternative, Ask, alternatives, resolve
 from .constraints import Values
@@ -60,6 +61,7 @@ class Compiler:
         cel_road: str = "auto",
         topologies: Mapping[str, DeviceTopology] | None = None,
         given: Sequence[Given] = (),
+        axes: Mapping[str, tuple[Axis, ...]] | None = None,
     ) -> None:
         self.gates = gates
         self.cel_road = cel_road
@@ -67,7 +69,7 @@ class Compiler:
         self.expressions = expressions
         knows_node_operations = gates.variant == "experimental"
         self.demands = Demands(Context(gates, expressions, knows_node_operations), policy)
-        self.topologies = TopologyPlaces(topologies or {}, classes, expressions)
+        self.topologies = TopologyPlaces(topologies or {}, classes, expressions, axes=axes)
         self.classes = classes
         self._questions: dict[bytes, Question] = {}
         self._asks: dict[int, list[Ask]] = defaultdict(list)

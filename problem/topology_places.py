@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..models.claims import DeviceClass, DeviceSelector
-from ..models.placed_devices import Places
+from ..models.placed_devices import Axis, Places
 from ..models.slices import Device
 from ..models.topologies import DeviceTopology
 from ..models.topology_graphs import placed
@@ -27,7 +27,8 @@ class _Numbered:
 class TopologyPlaces:
     """Places of the topologies of a cluster, each found once for all questions about a shape.
 
-    ``homes``: for shapes of several nodes together, the number of the node that each device is on.
+    ``homes``: for shapes of several nodes together, the number of the node that each device is on. ``axes``:
+    those of topologies whose only instance is the cluster, of which a shape may be a part.
     """
 
     def __init__(
@@ -36,8 +37,10 @@ class TopologyPlaces:
         classes: Mapping[str, DeviceClass],
         expressions: Expressions,
         homes: Sequence[int] = (),
+        axes: Mapping[str, tuple[Axis, ...]] | None = None,
     ) -> None:
         self._homes = homes
+        self.axes = axes or {}
         self.topologies = topologies
         self._classes = classes
         self._expressions = expressions
@@ -49,7 +52,8 @@ class TopologyPlaces:
         found = self._found.get(key)
         if found is None:
             instances = self._instances(topology, shape)
-            found = self._found[key] = tuple(placed(topology, members) for members in instances if members)
+            axes = self.axes.get(topology.metadata.name)
+            found = self._found[key] = tuple(placed(topology, own, axes=axes) for own in instances if own)
         return found
 
     def selectors(self, topology: DeviceTopology) -> tuple[DeviceSelector, ...]:

@@ -28,6 +28,7 @@ from .result_nodes import cannot_be_combined
 from .search import Pick
 from .soft_entries import soft_entries
 from .tables import DemandTable, demand_tables
+from .topology_axes import cluster_axes
 
 _ENDINGS = {Answer.NO: Ending.NONE, Answer.UNKNOWN: Ending.UNKNOWN}
 
@@ -72,6 +73,7 @@ class NodeEngine:
             session.cel_road,
             cluster.topologies,
             session.given,
+            cluster_axes(cluster, session.gates),
         )
         self._builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _Shortfall] = {}

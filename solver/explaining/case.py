@@ -26,6 +26,7 @@ from ...problem.shapes import NodeView, Views
 from ..attempts import Session
 from ..node_engine import names_of
 from ..outcome import Reason
+from ..topology_axes import cluster_axes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +67,12 @@ class Workbench:
         self._views = Views(session.cluster.pools(gates), gates)
         cluster = session.cluster
         self._compiler = Compiler(
-            cluster.classes, gates, self._expressions, session.policy, topologies=cluster.topologies
+            cluster.classes,
+            gates,
+            self._expressions,
+            session.policy,
+            topologies=cluster.topologies,
+            axes=cluster_axes(cluster, gates),
         )
 
     def limit(self, deadline: float | None) -> None:

@@ -69,7 +69,8 @@ class JointPosing:
         self._of_claim: dict[int, list[int]] = defaultdict(list)
         self.served: list[Served] = []
         self.keys: list[ObjectKey] = []
-        places = TopologyPlaces(compiler.topologies.topologies, compiler.classes, compiler.expressions, ground.homes)
+        known = compiler.topologies
+        places = TopologyPlaces(known.topologies, compiler.classes, compiler.expressions, ground.homes, known.axes)
         self._entries = compiler.ground(ground.whole.shape, places)
 
     def pose(self, coupled: Coupled, nodes: Sequence[Sequence[Node]]) -> Problem:

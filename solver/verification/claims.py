@@ -32,7 +32,7 @@ class ClaimRules:
         self._devices = scene.devices
         self._taking = TakingRules(scene)
         self._constraints = ConstraintRules(scene.gates, scene.expressions)
-        self._topologies = TopologyRules(scene.topologies, scene.classes, scene.inventory, scene.expressions)
+        self._topologies = TopologyRules(scene)
 
     def broken(self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat) -> Iterator[Finding]:
         """Every rule the allocation breaks; its devices then count as taken by the attempt."""

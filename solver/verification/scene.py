@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...models.claims import DeviceClass
@@ -23,6 +23,7 @@ class Scene:
     """
 
     classes: Mapping[str, DeviceClass]
+    nodes: Sequence[Node]
     topologies: Mapping[str, DeviceTopology]
     gates: FeatureGates
     inventory: Inventory

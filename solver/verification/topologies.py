@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations, product
 from math import prod
 
-from ...models.claims import DeviceClass
 from ...models.core import Node
 from ...models.entries import TopologyAsk
 from ...models.identity import DeviceId
 from ...models.topologies import DeviceTopology
-from .expressions import Expressions
 from .findings import Finding
-from .inventory import Inventory
 from .places import reaches
 from .published import Published
+from .scene import Scene
 from .topology_sites import Site
 
 Names = Sequence[DeviceId]
@@ -24,22 +22,13 @@ Names = Sequence[DeviceId]
 class TopologyRules:
     """Judges entries about topologies; a node's devices are put in place once."""
 
-    def __init__(
-        self,
-        topologies: Mapping[str, DeviceTopology],
-        classes: Mapping[str, DeviceClass],
-        inventory: Inventory,
-        expressions: Expressions,
-    ) -> None:
-        self._topologies = topologies
-        self._classes = classes
-        self._inventory = inventory
-        self._expressions = expressions
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
         self._sites: dict[tuple[str, str, tuple[str, ...]], Site] = {}
 
     def broken(self, ask: TopologyAsk, entries: Sequence[Published], node: Node) -> Iterator[Finding]:
         """Say what is wrong with the devices that an entry applies to; one that is taken twice counts once."""
-        topology = self._topologies.get(ask.name)
+        topology = self._scene.topologies.get(ask.name)
         chosen = list(dict.fromkeys(entry.id for entry in entries))
         if topology is None:
             yield Finding("TOPO-1", f"there is no DeviceTopology {ask.name}")
@@ -59,20 +48,29 @@ class TopologyRules:
         pool = device[:2] if topology.spec.scope == "Pool" else ()
         key = topology.metadata.name, node.metadata.name, pool
         if key not in self._sites:
-            seen = (entry for view in self._inventory.views(node) for entry in view.devices.values())
-            here = (entry for entry in seen if reaches(entry.place, node) and entry.id[: len(pool)] == pool)
-            self._sites[key] = Site.of(topology.spec, [entry for entry in here if self._belongs(topology, entry)])
+            here = [entry for entry in self._seen(topology, node) if entry.id[: len(pool)] == pool]
+            # Its axes are those of the whole cluster, of which a node may see a part only.
+            wide = topology.spec.scope == "Cluster" and not topology.spec.size
+            around = [entry for one in self._scene.nodes for entry in self._seen(topology, one)] if wide else ()
+            self._sites[key] = Site.of(topology.spec, here, around)
         return self._sites[key]
+
+    def _seen(self, topology: DeviceTopology, node: Node) -> Iterator[Published]:
+        """The devices of a topology that a node reaches."""
+        for view in self._scene.inventory.views(node):
+            for entry in view.devices.values():
+                if reaches(entry.place, node) and self._belongs(topology, entry):
+                    yield entry
 
     def _belongs(self, topology: DeviceTopology, entry: Published) -> bool:
         """A device of the driver, or one that the class selects."""
         spec = topology.spec
         if spec.device_class_name is None:
             return entry.driver == spec.driver
-        known = self._classes.get(spec.device_class_name)
+        known = self._scene.classes.get(spec.device_class_name)
         selectors = (known.spec.selectors or ()) if known else None
         texts = [one.cel.expression if one.cel else "" for one in selectors or ()]
-        return selectors is not None and all(self._expressions.refuses(text, entry) is None for text in texts)
+        return selectors is not None and all(self._scene.expressions.refuses(text, entry) is None for text in texts)
 
 
 def _is_connected(_ask: TopologyAsk, site: Site, chosen: Names) -> bool:

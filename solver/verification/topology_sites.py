@@ -31,18 +31,23 @@ def value_of(entry: Published, name: str) -> Typed | None:
 
 @dataclass(frozen=True)
 class Site:
-    """One instance of a topology: ``spots`` are the coordinates of all devices in it that have any."""
+    """An instance of a topology, or what is seen of it: ``spots`` are the coordinates of devices that have any.
+
+    ``around`` are those of all devices of the instance, if more of them are known of.
+    """
 
     spec: DeviceTopologySpec
     members: Mapping[DeviceId, Published]
     spots: Mapping[DeviceId, Spot]
+    around: tuple[Spot, ...]
 
     @classmethod
-    def of(cls, spec: DeviceTopologySpec, members: Iterable[Published]) -> Site:
+    def of(cls, spec: DeviceTopologySpec, members: Iterable[Published], around: Iterable[Published] = ()) -> Site:
         """Read the coordinates of these devices."""
         known = {entry.id: entry for entry in members}
-        found = {name: _spot(entry, spec) for name, entry in known.items()}
-        return cls(spec, known, {name: spot for name, spot in found.items() if spot is not None})
+        spots = {name: spot for name, entry in known.items() if (spot := _spot(entry, spec)) is not None}
+        others = (spot for entry in around if (spot := _spot(entry, spec)) is not None)
+        return cls(spec, known, spots, (*spots.values(), *others))
 
     @property
     def links(self) -> TopologyLinks:
@@ -59,12 +64,12 @@ class Site:
         """The lowest place on each axis of a lattice and the number of places: as given, else as present."""
         if self.spec.size:
             return [(0, length) for length in self.spec.size]
-        columns = zip(*map(self.cell, self.spots), strict=True)
+        columns = zip(*map(_cell, self.around), strict=True)
         return [(min(column), max(column) - min(column) + 1) for column in map(set, columns)]
 
     def cell(self, name: DeviceId) -> tuple[int, ...]:
         """The coordinates of a device in a lattice, as published."""
-        return tuple(int(elements[0]) for _, elements, _ in self.spots[name])
+        return _cell(self.spots[name])
 
     def moved(self, cell: Iterable[int], by: Iterable[int]) -> tuple[int, ...]:
         """The cell reached from another one, around the axes that wrap."""
@@ -113,6 +118,10 @@ class Site:
             yield name, path
             for depth in range(len(path)):
                 yield path[: depth + 1], path[:depth]
+
+
+def _cell(spot: Spot) -> tuple[int, ...]:
+    return tuple(int(elements[0]) for _, elements, _ in spot)
 
 
 def _spot(entry: Published, spec: DeviceTopologySpec) -> Spot | None:

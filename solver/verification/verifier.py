@@ -104,8 +104,16 @@ class _Replay:
         self._ledger = Ledger(gates, cluster.kept((_HELD, gates.consumable_capacity), lambda: _held(cluster, gates)))
         self._claims = cluster.claims
         self._made: dict[ObjectKey, AllocationResult] = {}
-        classes, topologies, expressions = cluster.classes, cluster.topologies, Expressions(gates)
-        scene = Scene(classes, topologies, gates, self._inventory, self._ledger, expressions, cel_errors == "skip")
+        scene = Scene(
+            cluster.classes,
+            tuple(cluster.nodes.values()),
+            cluster.topologies,
+            gates,
+            self._inventory,
+            self._ledger,
+            Expressions(gates),
+            cel_errors == "skip",
+        )
         self._rules = ClaimRules(scene, [entry for entry in given if entry.weight is None])
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
