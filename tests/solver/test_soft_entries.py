@@ -1,10 +1,14 @@
 """Soft entries: they decide between allocations, and never stand in the way of one (SOFT-1 to SOFT-3)."""
 
 import pytest
-from dra_build import claim, device, devices, distinct, either, option, pool, want
+from dra_build import claim, device, device_class, devices, distinct, either, node, option, pool, want
 from soft_build import apart, ask, cel, devices_of, near, only, told, wishing
 
+from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
+from drasat.models.cluster import Cluster
+from drasat.models.meta import ObjectMeta
 from drasat.models.predicates import Predicate
+from drasat.solver.capacity import capacity
 from drasat.solver.outcome import UNALLOCATABLE
 from drasat.solver.soft_entries import SoftEntry
 
@@ -235,3 +239,20 @@ def test_backtracking_says_that_it_does_not_mind_them():
     assert found.notices == ("engine backtracking does not mind soft entries: those of claim ns/c",)
     assert ask(*asked).notices == ()
     assert ask(CARDS, PAIR, engine="backtracking").notices == ()
+
+
+@pytest.mark.parametrize(
+    ("wish", "copies"), [(near(weight=3), 3), (near(weight=3, per="Pair"), 3), (near(weight=None), 2)]
+)
+def test_capacity_minds_only_what_must_hold(wish, copies):
+    supply = pool(*(device(f"d{number}", root=root) for number, root in enumerate("xxxyyz")))
+    asked = wishing(claim(want(count=2)), wish)
+    assert capacity(Cluster.of([device_class(), node(), supply, asked])).total.fits == copies
+
+
+def test_copies_of_a_template_have_its_entries():
+    supply = pool(*(device(f"d{number}", root=root) for number, root in enumerate("xxxyyz")))
+    asked = wishing(claim(want(count=2)), near(weight=None))
+    metadata = ObjectMeta(name="t", namespace="ns", annotations=asked.metadata.annotations)
+    template = ResourceClaimTemplate(metadata=metadata, spec=ResourceClaimTemplateSpec(spec=asked.spec))
+    assert capacity(Cluster.of([device_class(), node(), supply, template])).total.fits == 2
