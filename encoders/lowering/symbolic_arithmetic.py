@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from ...cel.libraries.quantities import Sum as QuantitySum
-from ...cel.values import Duration, UInt
+from ...cel.values import Duration, Timestamp, UInt
 from ...models.quantity import NANO
 from .sums import FALSE, TRUE, Handle, Sum
 from .sums import Number as Amount
@@ -20,6 +20,7 @@ from .symbolic_numbers import (
     NUMERIC,
     QUANTITIES,
     at_least,
+    compared,
     fits_double,
     graded,
     lifted,
@@ -33,16 +34,26 @@ _WHOLE: frozenset[type] = frozenset({int, UInt})
 _MOST_QUOTIENTS = 256
 
 
+# Values beside numbers that some operator takes together with a number or a duration.
+_OPERANDS: frozenset[type] = frozenset({float, Timestamp})
+
+
 def _two(a: Leaf, b: Leaf) -> tuple[Number, Number] | None:
     left, right = lifted(a), lifted(b)
     return None if left is None or right is None else (left, right)
+
+
+def _undefined(*leaves: Leaf) -> Symbol | None:
+    """The error of an operator that does not go together with one of the types, if that is so."""
+    values = [leaf.value for leaf in leaves if type(leaf) is Known and lifted(leaf) is None]
+    return FAILED if any(type(value) not in _OPERANDS for value in values) else None
 
 
 def _adding(sign: int) -> Rule:
     def rule(cases: Cases, a: Leaf, b: Leaf) -> Symbol | None:
         numbers = _two(a, b)
         if numbers is None:
-            return None
+            return _undefined(a, b)
         left, right = numbers
         if left.kind is not right.kind or left.kind not in _ADDED:
             return FAILED
@@ -54,7 +65,7 @@ def _adding(sign: int) -> Rule:
 def _multiply(cases: Cases, a: Leaf, b: Leaf) -> Symbol | None:
     numbers = _two(a, b)
     if numbers is None:
-        return None
+        return _undefined(a, b)
     left, right = numbers
     if left.kind is not right.kind or left.kind not in NUMERIC:
         return FAILED
@@ -109,10 +120,11 @@ def _quotient(cases: Cases, number: Number, divisor: int) -> Symbol | None:
 
 def _comparison(compare: Callable[[Cases, Number, Number], Handle]) -> Rule:
     def rule(cases: Cases, a: Leaf, b: Leaf) -> Symbol | None:
-        numbers = _two(a, b)
-        if numbers is None:
-            return None
-        kinds = {number.kind for number in numbers}
+        left, right = compared(a), compared(b)
+        if left is None or right is None:
+            return _undefined(a, b)
+        numbers = (left, right)
+        kinds = {left.kind, right.kind}
         if not (kinds <= NUMERIC or kinds == {Duration}):
             return FAILED
         if float in kinds and not all(fits_double(cases, number) for number in numbers):

@@ -14,7 +14,7 @@ from .sums import FALSE, TRUE, Handle
 from .symbolic_bags import as_bag, empty, values
 from .symbolic_cases import Cases
 from .symbolic_keys import exact_equality
-from .symbolic_numbers import NUMERIC, QUANTITIES, fits_double, lifted, same
+from .symbolic_numbers import NUMERIC, QUANTITIES, compared, fits_double, same
 from .symbolic_values import FAILED, Bag, Known, Leaf, NotLoweredError, Number, Symbol
 
 _ZEROS: dict[type, Value] = {
@@ -40,9 +40,10 @@ def match(cases: Cases, a: Leaf, b: Leaf) -> Match:
     if type(a) is Bag or type(b) is Bag:
         return _match_lists(cases, a, b)
     if type(a) is Number or type(b) is Number:
-        left, right = lifted(a), lifted(b)
+        left, right = compared(a), compared(b)
         if left and right and any(left.kind in family and right.kind in family for family in _FAMILIES):
             return _match_numbers(cases, left, right)
+        # What is left of numbers are doubles without a value, and no number equals those.
     return _match_values(sample(a), sample(b))
 
 

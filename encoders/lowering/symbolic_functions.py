@@ -115,7 +115,7 @@ class Functions:
             return self._evaluated(operation, tuple(map(_sample, leaves)))
         place, cases = min(self._expansions(leaves), key=lambda found: len(found[1]), default=(-1, []))
         if place < 0:
-            raise NotLoweredError(f"{operation.name} of what depends on the counts")
+            raise NotLoweredError(f"{operation.name} of what depends on the counts in too many ways")
         before, after = leaves[:place], leaves[place + 1 :]
         return self._cases.gather((guard, self._on_leaves(operation, (*before, leaf, *after))) for guard, leaf in cases)
 

@@ -64,6 +64,13 @@ def lifted(leaf: Leaf) -> Number | None:
     return None if found is None else Number(type(leaf.value), Sum.of_number(found))
 
 
+def compared(leaf: Leaf) -> Number | None:
+    """As ``lifted``, where zero has no sign."""
+    if type(leaf) is Known and type(leaf.value) is float and leaf.value == 0:
+        return Number(float, Sum())
+    return lifted(leaf)
+
+
 def settled(cases: Cases, kind: type, total: Sum, levels: tuple[tuple[Amount, Handle], ...] = ()) -> Symbol | None:
     """The result of an operation, an error where it is out of range; None where a double would have to be rounded."""
     if kind is float and not is_exact(cases, total.constant, total.terms):

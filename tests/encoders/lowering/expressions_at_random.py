@@ -118,11 +118,16 @@ def _attributes(rng):
     yield 0.9, "memory", rng.choice(["1Gi", "2Gi", "1", "3"])
 
 
+def fields_at_random(rng):
+    """Attributes of a device by name, with its capacity ``memory``; any may be missing."""
+    return {name: value for chance, name, value in _attributes(rng) if rng.random() < chance}
+
+
 def devices(rng):
     """Two to four devices that differ."""
     found = {}
     wanted = rng.randint(2, 4)
     while len(found) < wanted:
-        fields = {name: value for chance, name, value in _attributes(rng) if rng.random() < chance}
+        fields = fields_at_random(rng)
         found[repr(sorted(fields.items()))] = device(**fields)
     return list(found.values())

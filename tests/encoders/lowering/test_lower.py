@@ -240,6 +240,27 @@ def test_numbers_of_all_types_add_up():
     assert verdicts("devices.map(d, duration('1h')).sum() > duration('90m')", items) == EITHER
 
 
+@pytest.mark.parametrize("double", ["-0.0", "double('NaN')", "double('inf')", "double('-inf')"])
+def test_doubles_that_are_no_fractions_are_compared(double):
+    items = [device(d=0.0), device(d=1.0), device(d=-1.0)]
+    for sign in ("==", "!=", "<", ">="):
+        verdicts(f"devices.map(d, d.@d).sum() {sign} {double}", items, [1, 2, 2])
+        verdicts(f"{double} {sign} devices.map(d, d.@d).max()", items)
+    verdicts(f"[{double}].exists(x, x in devices.map(d, d.@d))", items)
+    verdicts(f"devices.size() == {double} || {double} == devices.map(d, d.@d).sum()", items)
+
+
+@pytest.mark.parametrize(
+    "value", ["'a'", "null", "true", "[1]", "semver('1.0.0')", "timestamp('2024-01-01T00:00:00Z')"]
+)
+def test_large_numbers_and_values_of_other_types(value):
+    items = [device(i=number << 40) for number in range(1, 5)]
+    for operator in ("+", "*", "<", ">="):
+        if not value.startswith("timestamp"):
+            assert verdicts(f"dyn(devices.map(d, d.@i).sum()) {operator} {value} == 1", items) == {ERROR}
+    assert verdicts(f"dyn(devices.map(d, d.@i).sum()) == {value}", items) == {FALSE}
+
+
 def test_doubles_that_are_rounded_are_refused():
     items = [device(d=0.1), device(d=0.2), device(d=1e300)]
     with pytest.raises(NotLoweredError, match="rounded"):

@@ -11,7 +11,16 @@ from drasat.cel.errors import CelCompileError
 from drasat.encoders.lowering.lower import NotLoweredError
 
 # Why an expression of the grammar may have no formula; none is about what CELC-9 lists.
-_REFUSED = ("lists compared", "cost", "several types", "order of a list", "rounded", "lists in a list", "used")
+_REFUSED = (
+    "lists compared",
+    "cost",
+    "several types",
+    "order of a list",
+    "rounded",
+    "lists in a list",
+    "too many ways",
+    "used",
+)
 
 
 def _expression(rng):
