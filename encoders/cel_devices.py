@@ -87,9 +87,8 @@ def _lower_or_refuse(model: AllocationModel, relation: MergedRelation, items: Re
 def _tabulate(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
     allowed: list[tuple[int, ...]] = []
     forbidden: list[tuple[int, ...]] = []
-    demand = min(relation.record.demands)
     for vector in vectors(items.most, items.least_total, items.most_total):
-        found = relation.record.verdict(items.members(vector, demand))
+        found = relation.record.verdict(items.members(vector))
         model.troubled |= isinstance(found, Trouble)
         (allowed if found is True else forbidden).append(vector)
     post_table(model.rows, items.counts, allowed, model.enforcement(relation), forbidden)

@@ -18,34 +18,39 @@ if TYPE_CHECKING:
 class RelatedItems:
     """The items of a relation: a device that stands for each, terms for how many are taken, and the bounds of that.
 
-    Items are in result order, which is exact where the relation minds it (CELC-7).
+    Items are in result order, which is exact where the relation minds it (CELC-7); ``demands`` are those that take them
+    then, else any one.
     """
 
     devices: tuple[int, ...]
+    demands: tuple[int, ...]
     counts: tuple[tuple[Term, ...], ...]
     most: tuple[int, ...]
     least_total: int
     most_total: int
 
-    def members(self, vector: tuple[int, ...], demand: int) -> list[tuple[int, int]]:
-        """List as many devices of each item as the vector says, all for one demand."""
-        return [(demand, device) for device, count in zip(self.devices, vector, strict=True) for _ in range(count)]
+    def members(self, vector: tuple[int, ...]) -> list[tuple[int, int]]:
+        """List as many devices of each item as the vector says, with their demands."""
+        items = zip(self.demands, self.devices, vector, strict=True)
+        return [(demand, device) for demand, device, count in items for _ in range(count)]
 
 
 def items_of(model: AllocationModel, relation: MergedRelation) -> RelatedItems:
     """Put the lots that a relation can take from into items."""
     condition = relation.record.condition
     counts: dict[Hashable, list[Term]] = defaultdict(list)
-    devices: dict[Hashable, int] = {}
+    members: dict[Hashable, tuple[int, int]] = {}
     for branch in relation.branches:
+        demand = model.merged.branches[branch].demands[0]
         for lot in model.collapsed.lots_of[branch]:
             device = model.collapsed.lots[lot].first
             item: Hashable = (branch, lot) if condition.ordered else condition.sight(device)
-            devices.setdefault(item, device)
+            members.setdefault(item, (demand, device))
             counts[item].append((model.takes[branch, lot], 1))
     most = tuple(sum(model.rows.range_of(variable)[1] for variable, _ in terms) for terms in counts.values())
     least_total = sum(map(model.certain, relation.branches))
     branches = (model.merged.branches[branch] for branch in relation.branches)
     # With guards no request is sure to be served, nor to take no more than it needs.
     most_total = sum(most) if model.guarded else sum(one.copies * one.count for one in branches)
-    return RelatedItems(tuple(devices.values()), tuple(map(tuple, counts.values())), most, least_total, most_total)
+    demands, devices = zip(*members.values(), strict=True) if members else ((), ())
+    return RelatedItems(devices, demands, tuple(map(tuple, counts.values())), most, least_total, most_total)
