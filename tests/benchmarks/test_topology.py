@@ -1,0 +1,55 @@
+"""The measurements of shapes: what is measured and told; how long anything takes is not tested."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from drasat.scenarios.wired import SHAPE_QUESTIONS, box, wired
+from drasat.solver.allocate import allocate
+from drasat.solver.load import load
+from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def topology():
+    """The program, which imports another one by its bare name."""
+    sys.path.insert(0, str(FOLDER))
+    try:
+        yield importlib.import_module("topology")
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name in ("topology", "measuring"):
+            sys.modules.pop(name)
+
+
+@pytest.mark.parametrize("engine", ["auto", "cp-sat"])
+@pytest.mark.parametrize("name", SHAPE_QUESTIONS)
+def test_every_question_about_shapes_has_its_answer(name, engine):
+    question = SHAPE_QUESTIONS[name]
+    answer = allocate(load(question.objects()), engine=engine)
+    assert answer.outcome == (ALLOCATED if question.fits else UNALLOCATABLE)
+
+
+def test_parts_of_a_lattice_are_broken_and_in_use():
+    cluster = load(wired("Torus", (4, 4), [(4, box(2, 2))], broken=0.25, used=0.5))
+    assert cluster.device_count == 12
+    held = [claim for claim in cluster.claims.values() if claim.status is not None]
+    assert sum(len(claim.status.allocation.devices.results) for claim in held) == 8
+
+
+def test_a_row_tells_outcome_and_times(topology):
+    ((name, outcome, target, *times, proof, literals),) = topology.rows(["grid of 4x4"], 0.5)
+    assert (name, outcome, target, proof) == ("2x2 of a grid of 4x4", ALLOCATED, "5 ms", "verified")
+    assert len(times) == len(topology.ENGINES)
+    assert int(literals) > 0
+
+
+def test_questions_are_chosen_by_parts_of_their_names(topology, capsys):
+    topology.main(["grid of 4x4", "--limit", "0.5"])
+    *_, head, rule, row = capsys.readouterr().out.splitlines()
+    assert head.count("|") == rule.count("|") == row.count("|")
+    assert row.startswith("| 2x2 of a grid of 4x4 | Allocated |")
