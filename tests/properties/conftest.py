@@ -9,4 +9,6 @@ offset to the numbers that clusters are made from:
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+for folder in (HERE, HERE.parent / "solver", HERE.parent / "encoders" / "lowering"):
+    sys.path.insert(0, str(folder))
