@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
+from ..problem.records import Amounts
 from .collapsed import Lot, Merged
 from .encoder import Encoder, Signature
 from .model import AllocationModel
@@ -13,44 +15,50 @@ from .wording import about_capacity
 
 def _sign(merged: Merged) -> Signature | None:
     """Sign a dedicated device with the branches that it could never serve: nothing else is seen of it."""
-    problem, consumed = merged.problem, merged.in_use.consumed
-    totals = problem.capacities.totals
+    problem = merged.problem
     if not problem.capacities.rows:
         return None
+    left = _left(merged)
+    demands = [problem.demands[branch.demands[0]] for branch in merged.branches]
+    # Demands that are alike share one map of amounts.
+    maps = {id(demand.amounts): demand.amounts for demand in demands}
+    small = {key: _too_small(amounts, left) for key, amounts in maps.items()}
+    unable = [(demand.index, devices) for demand in demands if (devices := small[id(demand.amounts)])]
+    return lambda device: tuple([demand for demand, devices in unable if device in devices])
 
-    def sign(device: int) -> tuple[int, ...]:
-        demands = (problem.demands[branch.demands[0]] for branch in merged.branches)
-        return tuple(
-            demand.index
-            for demand in demands
-            if any(consumed.get(row, 0) + amount > totals[row] for row, amount in demand.amounts.get(device, ()))
-        )
 
-    return sign
+def _too_small(amounts: Mapping[int, Amounts], left: Sequence[int]) -> frozenset[int]:
+    return frozenset(device for device, drawn in amounts.items() if any(amount > left[row] for row, amount in drawn))
+
+
+def _left(merged: Merged) -> list[int]:
+    """Return what is left of each row."""
+    consumed = merged.in_use.consumed
+    return [total - consumed.get(row, 0) for row, total in enumerate(merged.problem.capacities.totals)]
 
 
 def _post(model: AllocationModel) -> None:
+    left = _left(model.merged)
     for lot in model.collapsed.lots:
         if lot.first in model.merged.problem.capacities.rows:
-            _fit(model, lot)
+            _fit(model, lot, left)
 
 
-def _fit(model: AllocationModel, lot: Lot) -> None:
+def _fit(model: AllocationModel, lot: Lot, left: Sequence[int]) -> None:
     """The amount that a request takes is fixed by the device, so that every row is linear (CAP-3)."""
-    problem, consumed = model.merged.problem, model.merged.in_use.consumed
+    problem = model.merged.problem
     rows: dict[int, list[Term]] = defaultdict(list)
     for branch in lot.branches:
         demand = problem.demands[model.merged.branches[branch].demands[0]]
         for row, amount in demand.amounts.get(lot.first, ()):
             rows[row].append((model.takes[branch, lot.index], amount))
     for row, terms in rows.items():
-        left = problem.capacities.totals[row] - consumed.get(row, 0)
         guard = model.guard(about_capacity(problem, row))
-        if lot.first in problem.shared and left >= 0:
-            model.rows.at_most(terms, left, guard)
+        if lot.first in problem.shared and left[row] >= 0:
+            model.rows.at_most(terms, left[row], guard)
         else:
             # Nothing accumulates on a dedicated device (CAP-7), and nothing fits one that is overfull.
-            model.rows.at_most([(variable, 1) for variable, amount in terms if amount > left], 0, guard)
+            model.rows.at_most([(variable, 1) for variable, amount in terms if amount > left[row]], 0, guard)
 
 
 CAPACITY = Encoder(

@@ -85,11 +85,10 @@ class Rows:
         Raises ``CoefficientError`` if they are too large even so.
         """
         kept = [term for term in terms if term[1]]
-        variables = [variable for variable, _ in kept]
-        coefficients = [coefficient for _, coefficient in kept]
+        variables, coefficients = zip(*kept, strict=True) if kept else ((), ())
         divisor = 1 if 1 in coefficients or -1 in coefficients else gcd(*coefficients) or 1
         if divisor > 1:
-            coefficients = [coefficient // divisor for coefficient in coefficients]
+            coefficients = tuple([coefficient // divisor for coefficient in coefficients])
         low, high = self._extent(variables, coefficients)
         lower = low if least is None else max(low, -(-least // divisor))
         upper = high if most is None else min(high, most // divisor)

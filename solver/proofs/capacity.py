@@ -16,7 +16,7 @@ def consumed_capacity(tally: Tally) -> Justification | None:
     """The requests consume more of the shared devices' capacities than is left of them."""
     if not tally.shared or not tally.problem.capacities.rows:
         return None
-    return exhausted(tally, _rows(tally), Told("capacity", "capacities", _where))
+    return exhausted(tally, tally.once("capacity", _rows), Told("capacity", "capacities", _where))
 
 
 def _rows(tally: Tally) -> Rows:

@@ -16,7 +16,7 @@ def overdrawn_counters(tally: Tally) -> Justification | None:
     """The partitions that the requests take draw more from counter sets than is left of them."""
     if not tally.problem.counters.consumption:
         return None
-    return exhausted(tally, _rows(tally), Told("counters", "counters", _where))
+    return exhausted(tally, tally.once("counters", _rows), Told("counters", "counters", _where))
 
 
 def _rows(tally: Tally) -> Rows:

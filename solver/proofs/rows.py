@@ -7,7 +7,7 @@ draw from, and the number of devices against how many of the smallest fit into e
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...problem.records import Amounts
 from .hall import union
@@ -28,6 +28,8 @@ class Rows:
     """What a device draws for an option (a demand's number): empty if nothing."""
     same: Callable[[int], Hashable]
     """Equal for options that draw the same amounts on the same devices."""
+    profiles: dict[Hashable, Profile] = field(default_factory=dict)
+    """What requests draw that were looked at: in most cases of a question they draw the same."""
 
 
 @dataclass(slots=True)
@@ -81,7 +83,7 @@ Profiles = list[tuple[Need, Profile]]
 
 def profiles(tally: Tally, rows: Rows) -> Profiles:
     """Say of each request what it draws."""
-    known: dict[Hashable, Profile] = {}
+    known = rows.profiles
     found = []
     for need in tally.needs:
         key = tuple((rows.same(option), tally.masks[option], tally.demand(option).count) for option in need.options)
@@ -130,8 +132,12 @@ def _profile(tally: Tally, rows: Rows, option: int) -> Profile:
     amounts: dict[str, list[int]] = {}
     touched: dict[str, int] = {}
     shares: dict[Hashable, Share] = {}
+    bare = 0
     for device in members(mask):
         drawn = rows.draws(option, device)
+        if not drawn:
+            bare |= 1 << device
+            continue
         own: dict[str, int] = {}
         for row, amount in drawn:
             name = rows.name(row)
@@ -139,9 +145,11 @@ def _profile(tally: Tally, rows: Rows, option: int) -> Profile:
             touched[name] = touched.get(name, 0) | 1 << row
         for name, amount in own.items():
             amounts.setdefault(name, []).append(amount)
-        place = rows.place(drawn[0][0]) if drawn else None
+        place = rows.place(drawn[0][0])
         share = Share(1 << device, _of_place(rows, place, drawn))
         shares[place] = shares[place].joined(share) if place in shares else share
+    if bare:
+        shares[None] = Share(bare, {})
     totals = {name: _smallest(found, count - mask.bit_count() + len(found)) for name, found in amounts.items()}
     return Profile(count, mask, totals, touched, shares)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
+from typing import Any, TypeVar
 
 from ...problem.records import Demand, InUse, Problem
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Tally:
     shared: int
     """Multi-allocatable devices: a request takes one once, others may take it as well."""
     needs: tuple[Need, ...]
+    known: dict[str, Any] = field(default_factory=dict)
+    """What was made of the problem and what is in use alone: all cases of a question have it in common."""
 
     @classmethod
     def of(cls, problem: Problem, in_use: InUse, candidates: tuple[tuple[int, ...], ...]) -> Tally:
@@ -47,6 +52,13 @@ class Tally:
             ]
         )
         return cls(problem, in_use, masks, mask_of(problem.shared), needs)
+
+    def once(self, name: str, make: Callable[[Tally], _Made]) -> _Made:
+        """Return what is made for the question by this name; cases do not make it again."""
+        if name not in self.known:
+            self.known[name] = make(self)
+        made: _Made = self.known[name]
+        return made
 
     def demand(self, option: int) -> Demand:
         """Return the demand of this number."""
@@ -83,7 +95,7 @@ class Tally:
     def with_masks(self, masks: dict[int, int]) -> Tally:
         """Return the case in which these demands may take fewer devices."""
         changed = tuple([masks.get(option, mask) for option, mask in enumerate(self.masks)])
-        return Tally(self.problem, self.in_use, changed, self.shared, self.needs)
+        return Tally(self.problem, self.in_use, changed, self.shared, self.needs, self.known)
 
     def with_option(self, position: int, option: int) -> Tally:
         """Return the case in which the request at this position is served by this option."""
@@ -93,7 +105,7 @@ class Tally:
 
     def with_needs(self, needs: tuple[Need, ...]) -> Tally:
         """Return the question about these requests alone."""
-        return Tally(self.problem, self.in_use, self.masks, self.shared, needs)
+        return Tally(self.problem, self.in_use, self.masks, self.shared, needs, self.known)
 
 
 def _is_short(problem: Problem, masks: Sequence[int], option: int) -> bool:

@@ -15,6 +15,8 @@ from small_problems import (
 )
 
 from drasat.solver.proofs import PROOFS
+from drasat.solver.proofs.counters import overdrawn_counters
+from drasat.solver.proofs.tally import Tally
 
 
 def test_each_alternative_is_refuted_for_its_own_reason():
@@ -73,3 +75,18 @@ def test_proofs_have_stable_ids_and_one_line():
 @pytest.mark.parametrize("shared", [frozenset(), frozenset(range(8))])
 def test_no_proof_speaks_against_an_easy_claim(shared):
     assert possible(problem(8, [ask("gpu", 1, 8)], shared=shared))
+
+
+def test_cases_have_in_common_what_is_made_of_the_question():
+    """A smaller case is no smaller question: what is left of counters stays, what draws from them changes."""
+    asked = problem(4, [ask("a", 2, 4)], counters=partitions(*[(0, [4])] * 4))
+    whole = Tally.of(asked, left(8), ((0, 1, 2, 3),))
+    made = [case.once("name", lambda tally: [tally.needs]) for case in (whole, whole.with_masks({0: 3}), whole)]
+    assert all(one is made[0] for one in made)
+    assert overdrawn_counters(whole) is None
+    assert crowded(whole.with_masks({0: 1}))
+    assert not crowded(whole.with_masks({0: 3}))
+
+
+def crowded(case):
+    return overdrawn_counters(case) is not None
