@@ -46,10 +46,10 @@ class _Sentences:
 
     def _all(self, handles: Iterable[Handle], depth: int) -> str:
         """Say a conjunction, both bounds of a sum together."""
-        bounds: dict[int, list[Handle]] = {}
+        bounds: dict[tuple[int, Handle | None], list[Handle]] = {}
         for handle in handles:
             number = self._nodes.sum_of[handle if handle >= 0 else ~handle]
-            bounds.setdefault(handle if number == CONJUNCTION else -1 - number, []).append(handle)
+            bounds.setdefault((number, handle if number == CONJUNCTION else None), []).append(handle)
         parts = list(bounds.values())
         said = [self._bounds(one, depth) if len(one) > 1 else self._inner(one[0], depth) for one in parts[:_MEMBERS]]
         return _joined(said, " and ", len(parts), "conditions")

@@ -74,3 +74,18 @@ def test_what_is_cut_off_says_so(formulas):
     words = in_words(formulas, handle, lambda item: f"pool-with-a-very-long-name/device-{item}")
     assert len(words) == 2_000
     assert words.endswith("(shortened)")
+
+
+@pytest.mark.parametrize("item", range(20))
+def test_every_part_of_a_conjunction_is_said(item):
+    """However their numbers fall."""
+    formulas = Formulas([2] * 30, 4, 8)
+    for other in range(item):
+        formulas.between(some(other, 25), 2, None)
+    limits = [formulas.implies(formulas.present(one), formulas.between(some(22, 23), 2, None)) for one in (20, 21)]
+    words = in_words(formulas, formulas.conj([~formulas.present(item), *limits]), name)
+    assert sorted(words.split(" and ")) == [
+        "(at least 2 of gpu-22, gpu-23 if gpu-20 is chosen)",
+        "(at least 2 of gpu-22, gpu-23 if gpu-21 is chosen)",
+        f"gpu-{item} is not chosen",
+    ]
