@@ -19,8 +19,11 @@ def spread(model: AllocationModel) -> Iterator[Term]:
 
 
 def _pairs(covered: Covered) -> Iterator[Term]:
-    """Yield for each device its distances to those after it, which count if it is taken (Glover, 1975)."""
-    rows, most = covered.model.rows, max(covered.sizes) - 1
+    """Yield for each device its distances to those after it, which count if it is taken (Glover, 1975).
+
+    Where it is not, as many others may be after it as are taken at all.
+    """
+    rows, most = covered.model.rows, max(covered.sizes)
     for device, terms in covered.taken.items():
         distances = covered.condition.distances(device)
         later = [(other, steps) for other in covered.taken if other > device and (steps := distances.get(other))]

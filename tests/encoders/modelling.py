@@ -63,7 +63,7 @@ def question(*objects, gates=None, on=NODE) -> Question:
 def asked(cluster, gates, on, claims, ledger=None) -> Question:
     """These claims on this node of a cluster. Raises ``FatalError``."""
     views = Views(cluster.pools(gates), gates)
-    compiler = Compiler(cluster.classes, gates, CelExpressions(), "strict")
+    compiler = Compiler(cluster.classes, gates, CelExpressions(), "strict", topologies=cluster.topologies)
     compiled = compiler.question(claims)
     view = views.of(cluster.node(on), compiled.visible)
     problem = lenient(compiler.problem(compiled, view.shape))
