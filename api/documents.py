@@ -84,7 +84,7 @@ class StageAnswer(Model, omit_defaults=False):
 
 
 class SoftEntryAnswer(Model, omit_defaults=False):
-    """A soft entry, judged by the chosen devices; ``claim`` is empty for one over several claims.
+    """A soft entry, judged by the chosen devices; ``claim`` is empty for one of a ConstraintGroup.
 
     ``id`` says what kind of entry it is. ``cost`` is 0 if it is kept; else its weight, or with ``per: Pair`` its
     weight for each pair of devices that fails it.

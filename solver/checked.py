@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -10,6 +11,7 @@ from ..models.claims import ResourceClaim, ResourceClaimStatus
 from ..models.cluster import Cluster
 from ..models.gates import FeatureGates
 from ..models.given import Given
+from ..models.identity import ObjectKey
 from .outcome import ALLOCATED, UnitOutcome
 from .verification.verifier import Placement, Violation, verify
 
@@ -33,6 +35,7 @@ def check(
 
 def _placements(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Placement]:
     made: dict[tuple[str, str], ResourceClaim] = {}
+    costs = _costs(outcomes)
     for outcome in outcomes:
         if outcome.outcome != ALLOCATED:
             continue
@@ -40,7 +43,17 @@ def _placements(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[P
         new = {ref.key for ref, _ in outcome.allocations}
         earlier = (made.get(ref.key, ref.claim) for ref in outcome.unit.claims if ref.key not in new)
         earlier_claims = tuple(claim for claim in earlier if claim is not None)
-        yield Placement(cluster.node(outcome.node or ""), pairs, outcome.unit.pod, earlier_claims)
+        yield Placement(cluster.node(outcome.node or ""), pairs, outcome.unit.pod, earlier_claims, costs)
         for ref, allocation in outcome.allocations:
             if ref.claim is not None:
                 made[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))
+
+
+def _costs(outcomes: Iterable[UnitOutcome]) -> dict[ObjectKey, list[int]]:
+    """List what is said of the soft entries of each claim, in their order; those of groups are no claim's."""
+    costs: dict[ObjectKey, list[int]] = defaultdict(list)
+    for outcome in outcomes:
+        for entry in outcome.soft:
+            namespace, _, name = entry.claim.rpartition("/")
+            costs[namespace, name].append(entry.cost)
+    return dict(costs)

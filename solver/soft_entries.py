@@ -23,7 +23,7 @@ from .search import Pick
 class SoftEntry:
     """A soft entry, and what the chosen devices make of it.
 
-    ``claim`` is ``namespace/name``, empty for an entry over several claims; ``id`` says what kind of entry it is.
+    ``claim`` is ``namespace/name``, empty for an entry of a group; ``id`` says what kind of entry it is.
     ``cost`` is 0 if it is ``kept``; else its weight, or its weight for each pair of devices that fails it (SOFT-2).
     """
 
@@ -44,8 +44,9 @@ def _judged(problem: Problem, picks: Sequence[Pick], claims: Sequence[ObjectKey]
     picked = [(pick.demand, pick.device) for pick in picks]
     for relation in soft_relations(problem):
         cost = penalty(relation, picked)
-        claim = claim_text(claims[relation.claims[0]]) if len(relation.claims) == 1 else ""
+        # Those of groups are named by their group first, however many claims they reach.
         name = relation.label.removeprefix("entry ")
+        claim = claim_text(claims[relation.claims[0]]) if name != relation.label else ""
         yield SoftEntry(claim, name, relation.id, relation.weight or 0, not cost, cost)
 
 

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...models.claims import AllocationResult, DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
+from ...models.claims import AllocationResult, DeviceRequestAllocationResult, ResourceClaim
 from ...models.core import Node
-from ...models.entries import Entry, annotated_entries
+from ...models.entries import annotated_entries
 from ...models.given import Given
 from ...models.identity import DeviceId
-from ...models.predicates import Predicate, chosen_device
-from .constraints import ConstraintRules, covers
+from .constraints import covers
+from .entries import EntryRules
 from .findings import Finding
 from .inventory import PoolView
 from .ledger import device_id
-from .published import Published
 from .requests import ALL, Asked, everything_asked, selected, shape, unsupported
 from .result_nodes import node_selector
 from .results import configs
 from .scene import Scene, Seat
 from .taking import Taking, TakingRules
-from .topologies import TopologyRules
 
 
 class ClaimRules:
-    """Everything that one claim's allocation must be; ``given`` entries hold for every claim."""
+    """Everything that one claim's allocation must be; ``given`` entries are about every claim."""
 
     def __init__(self, scene: Scene, given: Sequence[Given] = ()) -> None:
         self._given = given
         self._scene = scene
         self._devices = scene.devices
         self._taking = TakingRules(scene)
-        self._constraints = ConstraintRules(scene.gates, scene.expressions)
-        self._topologies = TopologyRules(scene)
+        self._entries = EntryRules(scene)
 
-    def broken(self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat) -> Iterator[Finding]:
-        """Every rule the allocation breaks; its devices then count as taken by the attempt."""
+    def broken(
+        self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat, costs: Sequence[int] | None = None
+    ) -> Iterator[Finding]:
+        """Every rule the allocation breaks; its devices then count as taken by the attempt.
+
+        ``costs`` is what is said of the claim's soft entries, in order; None: nothing is said.
+        """
         results = allocation.devices.results or ()
         chosen = selected(claim, results)
         yield from unsupported(claim, self._scene.classes, self._scene.gates)
@@ -46,6 +48,8 @@ class ClaimRules:
                 yield from self._result(result, chosen[result.request], seat, found)
         yield from self._all_requests(claim, chosen, results, seat.node)
         yield from self._constrained(claim, found, seat.node)
+        if costs is not None:
+            yield from self._entries.misjudged(self._own(claim), found, seat.node, costs)
         yield from configs(claim, chosen, self._scene.classes, allocation)
         if len(found) == len(results):
             entries = [taking.entry for taking in found]
@@ -92,30 +96,13 @@ class ClaimRules:
                 yield Finding(reason.rule, f"device {'/'.join(entry.id)} cannot be left out: {reason.message}")
 
     def _constrained(self, claim: ResourceClaim, found: Sequence[Taking], node: Node) -> Iterator[Finding]:
-        """Section 13, and the entries of the annotation that must hold (SOFT-1)."""
-        entries: list[DeviceConstraint | Predicate] = [*(claim.spec.devices.constraints or ()), *self._given]
-        entries += [entry for entry in annotated_entries(claim.metadata) if entry.weight is None]
-        for entry in entries:
+        """Section 13, and the entries beyond the API that must hold (SOFT-1)."""
+        hard = [entry for entry in self._own(claim) if entry.weight is None]
+        for entry in (*(claim.spec.devices.constraints or ()), *hard):
             members = [taking for taking in found if covers(entry, taking.result.request)]
             if members:
-                yield from self._entry(entry, members, node)
+                yield from self._entries.broken(entry, members, node)
 
-    def _entry(self, entry: DeviceConstraint | Predicate, members: Sequence[Taking], node: Node) -> Iterator[Finding]:
-        """Judge an entry on all that it covers; an empty one is reported as unsupported."""
-        devices = [taking.entry for taking in members]
-        if isinstance(entry, Predicate):
-            yield from _by_predicate(entry, devices)
-        elif entry.match_attribute is not None or entry.distinct_attribute is not None:
-            yield from self._constraints.broken(entry, [(taking.entry, taking.asked) for taking in members])
-        elif entry.cel is not None:
-            finding = self._scene.expressions.refuses_together(entry.cel.expression, devices)
-            if finding is not None:
-                yield finding
-        elif isinstance(entry, Entry) and entry.topology is not None:
-            yield from self._topologies.broken(entry.topology, devices, node)
-
-
-def _by_predicate(predicate: Predicate, devices: Sequence[Published]) -> Iterator[Finding]:
-    """CELC-10: a function in Python accepts the devices."""
-    if not predicate.function([chosen_device(entry.driver, entry.device) for entry in devices]):
-        yield Finding("CELC-10", f"predicate {predicate.name} refuses the devices")
+    def _own(self, claim: ResourceClaim) -> Sequence[Given]:
+        """Entries beside those of the API: of the annotation, then those given for all claims."""
+        return (*annotated_entries(claim.metadata), *self._given)

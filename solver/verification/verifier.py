@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ...models.claims import AllocationResult, ResourceClaim
 from ...models.cluster import Cluster
@@ -23,12 +23,16 @@ from .scene import Scene, Seat
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A unit on its node: the claims allocated for it now, and those that were allocated before (SCHED-2)."""
+    """A unit on its node: the claims allocated for it now, and those that were allocated before (SCHED-2).
+
+    ``costs`` is what is said of the soft entries of claims, in their order.
+    """
 
     node: Node
     claims: tuple[tuple[ResourceClaim, AllocationResult], ...]
     pod: Pod | None = None
     earlier: tuple[ResourceClaim, ...] = ()
+    costs: Mapping[ObjectKey, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def verify(
         What an expression's error on a device does to a request for all devices: with ``skip`` the device may be
         left out, with ``kube`` and ``strict`` it may not.
     given
-        Entries that must hold for every claim, beside its own.
+        Entries of every claim, beside its own.
 
     Returns
     -------
@@ -114,7 +118,7 @@ class _Replay:
             Expressions(gates),
             cel_errors == "skip",
         )
-        self._rules = ClaimRules(scene, [entry for entry in given if entry.weight is None])
+        self._rules = ClaimRules(scene, given)
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
         """What a claim holds by now."""
@@ -127,16 +131,19 @@ class _Replay:
             yield Violation(finding.rule, "", finding.message)
         for number, (claim, allocation) in enumerate(placement.claims):
             name = "/".join(key_of(claim.metadata))
-            for finding in self._claim(claim, allocation, Seat(placement.node, attempt, number)):
+            costs = placement.costs.get(key_of(claim.metadata))
+            for finding in self._claim(claim, allocation, Seat(placement.node, attempt, number), costs):
                 yield Violation(finding.rule, name, finding.message)
         for claim, allocation in placement.claims:
             self._made[key_of(claim.metadata)] = allocation
             self._ledger.enter(allocation)
 
-    def _claim(self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat) -> Iterator[Finding]:
+    def _claim(
+        self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat, costs: Sequence[int] | None
+    ) -> Iterator[Finding]:
         if self._allocation(key_of(claim.metadata)) is not None:
             yield Finding("SCHED-2", "the claim is allocated already")
-        yield from self._rules.broken(claim, allocation, seat)
+        yield from self._rules.broken(claim, allocation, seat, costs)
 
     def _place(self, placement: Placement) -> Iterator[Finding]:
         """Whether the node is one for the pod, and for what its claims hold already (NODE-2, SCHED-2)."""

@@ -1,5 +1,8 @@
 """Soft entries: they decide between allocations, and never stand in the way of one (SOFT-1 to SOFT-3)."""
 
+import re
+from dataclasses import replace
+
 import pytest
 from dra_build import claim, device, device_class, devices, distinct, either, node, option, pool, want
 from soft_build import apart, ask, cel, devices_of, near, only, told, wishing
@@ -8,7 +11,9 @@ from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpe
 from drasat.models.cluster import Cluster
 from drasat.models.meta import ObjectMeta
 from drasat.models.predicates import Predicate
+from drasat.solver.allocate import allocate
 from drasat.solver.capacity import capacity
+from drasat.solver.checked import VerificationError, check
 from drasat.solver.outcome import UNALLOCATABLE
 from drasat.solver.soft_entries import SoftEntry
 
@@ -239,6 +244,36 @@ def test_backtracking_says_that_it_does_not_mind_them():
     assert found.notices == ("engine backtracking does not mind soft entries: those of claim ns/c",)
     assert ask(*asked).notices == ()
     assert ask(CARDS, PAIR, engine="backtracking").notices == ()
+
+
+@pytest.mark.parametrize(
+    ("wishes", "costs"),
+    [
+        ([near(weight=3)], [3]),
+        ([near(weight=3, per="Pair")], [6]),
+        ([cel("devices.size() == 2"), apart("r", weight=2)], [1, 2]),
+        (
+            [
+                cel("devices.all(d, d.attributes['d.x'].nothing > 0)", weight=8),
+                near(weight=None, attribute="d.x/kind"),
+                near("r"),
+            ],
+            [8, 1],
+        ),
+    ],
+)
+def test_what_is_said_of_them_is_checked_again(wishes, costs):
+    """SOFT-1, SOFT-2: by the verifier, which reads entries anew."""
+    supply = pool(*(device(f"d{number}", root=root, kind="x") for number, root in enumerate("xxy")))
+    cluster = Cluster.of([device_class(), node(), supply, wishing(claim(want(count=3)), *wishes)])
+    found = allocate(cluster, engine="backtracking")
+    (unit,) = found.units
+    assert [entry.cost for entry in unit.soft] == costs
+    for number, entry in enumerate(unit.soft):
+        for cost in (0, entry.cost + 1):
+            wrong = [*unit.soft[:number], replace(entry, cost=cost), *unit.soft[number + 1 :]]
+            with pytest.raises(VerificationError, match=f"SOFT-1.* and cost {re.escape(str(costs))}"):
+                check(cluster, [replace(unit, soft=tuple(wrong))], found.gates, "strict")
 
 
 @pytest.mark.parametrize(
