@@ -49,22 +49,22 @@ class Instance:
         covered = tuple(f"r{number}" for number in range(len(requests)) if rng.random() < 0.8)
         return kind, fields, requests, covered
 
-    def objects(self):
-        claims = [self._object(f"c{number}", *one) for number, one in enumerate(self.claims)]
+    def objects(self, weight=None):
+        claims = [self._object(f"c{number}", *one, weight) for number, one in enumerate(self.claims)]
         objects = [self.setting.topology, self.setting.supply(), *claims, together(*claims)]
         if self.setting.used:
             held = pool(*(device(name) for name in self.setting.used))
             objects += after(held, claim(want(count=len(self.setting.used)), name="holder"))
         return objects
 
-    def _object(self, name, kind, fields, requests, covered):
+    def _object(self, name, kind, fields, requests, covered, weight):
         asked = [
             want(f"r{number}", counts[0])
             if len(counts) == 1
             else either(f"r{number}", option("first", counts[0]), option("second", counts[1]))
             for number, counts in enumerate(requests)
         ]
-        return wishing(claim(*asked, name=name), shape(kind, *covered, **fields))
+        return wishing(claim(*asked, name=name), shape(kind, *covered, weight=weight, **fields))
 
     def fits(self):
         free = [name for name in self.setting.names if name not in self.setting.used]
@@ -104,6 +104,21 @@ def test_every_engine_finds_a_shape_where_there_is_one(start):
         expected = ALLOCATED if instance.fits() else UNALLOCATABLE
         for engine in ENGINES:
             assert answered(*instance.objects(), engine=engine).outcome == expected, (seed, engine)
+
+
+@pytest.mark.parametrize("start", range(0, 80, 20))
+def test_a_soft_shape_is_kept_where_a_hard_one_would_fit(start):
+    for seed in range(start, start + 20):
+        instance = Instance(seed)
+        instance.claims = [
+            (kind, fields, [counts[-1:] for counts in asked], covered)
+            for kind, fields, asked, covered in instance.claims[:1]
+        ]
+        answer = answered(*instance.objects(weight=7), engine="cp-sat")
+        if answer.outcome == ALLOCATED:
+            assert [entry.kept for entry in answer.units[0].soft] == [instance.fits()], seed
+        else:
+            assert not instance.fits()
 
 
 def test_connected_sets_that_are_too_many_to_list(monkeypatch):
