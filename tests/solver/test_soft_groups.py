@@ -3,7 +3,7 @@
 import pytest
 from dra_build import claim, device, pool, want
 from peer_fakes import FakePeer, allocation, answer, result
-from soft_build import ROOT, ask, devices_of, told, wishing
+from soft_build import ROOT, ask, devices_of, near, told, wishing
 
 from drasat.models.constraint_groups import ConstraintGroup, ConstraintGroupSpec, GroupClaim
 from drasat.models.entries import Entry
@@ -99,6 +99,16 @@ def test_own_wishes_and_those_of_the_group_are_weighed_together(engine):
             "#0": kept,
             "ConstraintGroup ns/g, entry #0": not kept,
         }
+
+
+@EVERY_ENGINE
+def test_an_entry_of_a_group_is_the_groups_even_if_it_is_about_one_claim(engine):
+    asked = wishing(claim(want(count=2), name="a"), near(weight=2)), claim(want(), name="b")
+    found = ask(SUPPLY, *asked, group(same(requests=("a/r",), weight=3), same(requests=("b/r",))), engine=engine)
+    (unit, other) = found.units
+    assert [entry.claim for entry in unit.soft] == ["ns/a", "", ""]
+    assert sum(entry.cost for entry in unit.soft) == (5 if engine == "backtracking" else 0)
+    assert other.soft == ()
 
 
 def test_kube_scheduler_places_units_one_by_one(monkeypatch):
