@@ -135,5 +135,8 @@ def _forbid_lacking(model: AllocationModel, own: _Own, witnesses: Witnesses, gua
 
 
 def _most(model: AllocationModel, branch: int) -> int:
+    if model.guarded:
+        # Requests that are let go may take more than they need.
+        return sum(model.rows.range_of(variable)[1] for variable, _ in model.taken(branch))
     one = model.merged.branches[branch]
     return one.copies * one.count

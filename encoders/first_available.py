@@ -14,6 +14,9 @@ def _post(model: AllocationModel) -> None:
             guard = model.guard(about_request(model.merged, first))
             choices = [(choice, 1) for one in request.branches if (choice := model.choices[one]) is not None]
             model.rows.equal(choices, first.copies, guard)
+            if guard is not None:
+                # A request that is let go is still served in one way at most.
+                model.rows.at_most(choices, first.copies)
 
 
 FIRST_AVAILABLE = Encoder("firstAvailable", "one alternative of a list is chosen", _post)

@@ -76,7 +76,8 @@ class AllocationModel:
         # A shareable device goes to each copy at most once, as a request takes a device once (DEV-13).
         sizes = [0 if lot.first in shared else lot.size for lot in self.collapsed.lots]
         for branch in self.merged.branches:
-            needed = branch.copies * branch.count
+            # With guards a request may be let go, and then takes as many as it likes.
+            needed = self.merged.problem.size if self._guarded else branch.copies * branch.count
             for lot in self.collapsed.lots_of[branch.index]:
                 most = min(sizes[lot], needed) if sizes[lot] else branch.copies
                 yield (branch.index, lot), self.rows.integer(0, most)

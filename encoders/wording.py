@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..problem.justification import Justification
 from ..problem.messages import Blank
 from ..problem.obstacles import Obstacle
-from ..problem.records import Problem
+from ..problem.records import Constraint, Problem
+from ..problem.relations import Relation
 from .collapsed import Branch, Merged, MergedConstraint, MergedRelation
 
 
@@ -28,14 +29,19 @@ def about_constraint(constraint: MergedConstraint) -> Justification:
     """Justify an entry of ``constraints``, by its number in the claim."""
     record = constraint.record
     equal, entry = _equal(len(constraint.claims)), f"{record.kind} {record.attribute}"
-    message = (f"constraint {constraint.position} of claim ", Blank.CLAIM, f"{equal}, {entry}")
+    message = (f"{entry_label(record)} of claim ", Blank.CLAIM, f"{equal}, {entry}")
     return Justification(record.kind, message, record.claim, subject=constraint.position)
+
+
+def entry_label(record: Constraint | Relation) -> str:
+    """Name an entry of a claim: by its number in ``constraints`` or in the annotation, or by its own name."""
+    return record.label.replace("constraint #", "constraint ") or f"constraint {record.position}"
 
 
 def about_relation(relation: MergedRelation) -> Justification:
     """Justify an entry that is judged on complete sets, by its number among the entries of its claims."""
     record = relation.record
-    message = (f"{record.label} of claim ", Blank.CLAIM, f"{_equal(relation.copies)}, {record.id}")
+    message = (f"{entry_label(record)} of claim ", Blank.CLAIM, f"{_equal(relation.copies)}, {record.id}")
     return Justification(record.id, message, record.claims[0], subject=record.position)
 
 

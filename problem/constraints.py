@@ -125,6 +125,7 @@ def compile_constraint(
         reading.min_size,
         reading.overlap,
         listed=reading.explicit and reading.sets and not reading.coerce,
+        label=posed.label,
     )
 
 

@@ -91,6 +91,8 @@ class Constraint:
     """Distinct sets may overlap if no member is in all of them: never to be pruned with (SEM-6)."""
     listed: bool = False
     """Only lists are values (SEM-2)."""
+    label: str = ""
+    """How messages name it."""
 
     @property
     def lack(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from .records import Problem
@@ -12,6 +13,13 @@ from .relations import Member, Relation
 def soft_relations(problem: Problem) -> tuple[Relation, ...]:
     """List the relations that need not hold."""
     return tuple(relation for relation in problem.relations if not relation.hard)
+
+
+def without_soft(problem: Problem) -> Problem:
+    """Leave out the relations that need not hold: whether claims fit never depends on them (SOFT-1)."""
+    if not soft_relations(problem):
+        return problem
+    return replace(problem, relations=tuple(relation for relation in problem.relations if relation.hard))
 
 
 def penalty(relation: Relation, members: Sequence[Member]) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ...models.placed_devices import Places
+from ...problem.records import RESULT_LIMIT
 from ...problem.topology import TopologyCondition
 from ..collapsed import MergedRelation
 from ..model import AllocationModel
@@ -73,7 +74,12 @@ class Covered:
 
     @cached_property
     def sizes(self) -> frozenset[int]:
-        """How many devices the shape can have: one number, unless alternatives or shareable devices are covered."""
+        """How many devices the shape can have: one number, unless alternatives or shareable devices are covered.
+
+        Where requests may be let go, they take as many as they like, and a claim still no more than it may have.
+        """
+        if self.open_ended:
+            return frozenset(range(min(len(self.taken), RESULT_LIMIT) + 1))
         branches = self.model.merged.branches
         found = {0}
         for request in sorted({branches[number].request for number in self.relation.branches}):
@@ -84,6 +90,11 @@ class Covered:
         if any(self._repeats(device) for device in self._takes):
             return frozenset(range(min(1, *found), max(found) + 1))
         return frozenset(found)
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether requests may be let go one by one; those of equal claims are one request, let go as a whole."""
+        return self.model.guarded and self.relation.copies == 1
 
     @property
     def certain(self) -> int | None:

@@ -15,6 +15,7 @@ from .connected import post_connected
 from .covered import Covered
 from .placements import boxes, segments
 from .placing import post_placements
+from .runs import post_run
 from .trees import post_common_node
 
 
@@ -48,6 +49,9 @@ def _kind(condition: TopologyCondition) -> str:
 
 
 def _segment(covered: Covered) -> None:
+    if covered.open_ended:
+        post_run(covered)
+        return
     placed = (segments(places, devices, covered.sizes) for places, devices in covered.instances())
     post_placements(covered, chain.from_iterable(placed))
 

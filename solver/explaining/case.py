@@ -23,6 +23,7 @@ from ...problem.outcomes import FatalError
 from ...problem.records import InUse, Problem
 from ...problem.selector_table import SelectorTable
 from ...problem.shapes import NodeView, Views
+from ...problem.soft import without_soft
 from ..attempts import Session
 from ..node_engine import names_of
 from ..outcome import Reason
@@ -71,8 +72,10 @@ class Workbench:
             gates,
             self._expressions,
             session.policy,
-            topologies=cluster.topologies,
-            axes=cluster_axes(cluster, gates),
+            session.cel_road,
+            cluster.topologies,
+            session.given,
+            cluster_axes(cluster, gates),
         )
 
     def limit(self, deadline: float | None) -> None:
@@ -106,7 +109,7 @@ class Workbench:
         gates = self.session.gates
         obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
         in_use = ledger.in_use(view)
-        whole = opened(problem, asks, view.shape, gates)
+        whole = without_soft(opened(problem, asks, view.shape, gates))
         encoders = (eligibility(obstacles), *ENCODERS)
         merged = merge(whole, in_use, [demand.candidates for demand in whole.demands], marks=obstacles.of)
         model = build(collapse(merged, encoders), encoders, guarded=True)

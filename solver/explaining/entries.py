@@ -14,6 +14,7 @@ from ...encoders.lowering.words import in_words
 from ...encoders.merging import merge
 from ...encoders.model import AllocationModel
 from ...encoders.related_items import items_of
+from ...encoders.wording import entry_label
 from ...problem.cel_condition import CelCondition
 from ...problem.justification import Justification
 from ...problem.records import Constraint
@@ -38,6 +39,22 @@ def entry_of(case: Case, reason: Justification) -> Entry:
     merged = case.model.merged
     entries: tuple[Entry, ...] = (*merged.constraints, *merged.relations)
     return next(one for one in entries if one.claims[0] == reason.claim and one.position == reason.subject)
+
+
+def claims_of(case: Case, entry: Entry) -> tuple[int, ...]:
+    """List the equal claims that each have the entry, or those that it spans."""
+    if isinstance(entry, MergedConstraint) or entry.copies == 1:
+        return entry.claims
+    merged = case.model.merged
+    return merged.requests[merged.branches[entry.branches[0]].request].claims
+
+
+def named(entry: Entry) -> str:
+    """Name an entry, with what it compares or its kind."""
+    label = entry_label(entry.record)
+    if isinstance(entry, MergedConstraint):
+        return f"{label} ({entry.record.kind} {entry.record.attribute})"
+    return f"{label} ({entry.record.id})"
 
 
 def about_entry(words: Sentences, reason: Justification) -> str:

@@ -73,7 +73,8 @@ class Explainer:
             return whole
         self._trials.renew()
         cluster = self._session.cluster.with_claims(allocated.values())
-        relaxer = Relaxer(Scene(cluster, unit, self._session.gates), self._trials, self._rest)
+        scene = Scene(cluster, unit, self._session.gates, self._session.given)
+        relaxer = Relaxer(scene, self._trials, self._rest)
         done = relaxer.run([one.place for one in explained if one.place is not None])
         return dataclasses.replace(
             whole,

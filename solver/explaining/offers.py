@@ -8,7 +8,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ...encoders.collapsed import Branch, MergedConstraint
+from ...encoders.collapsed import Branch
 from ...models.claims import CapacityRequirements, DeviceClass, DeviceSelector
 from ...models.quantity import Quantity
 from ...models.taints import DeviceToleration
@@ -17,10 +17,10 @@ from ...problem.messages import claim_text
 from ...problem.obstacles import Obstacle
 from ...problem.records import RESULT_LIMIT
 from ..proofs.wording import amount
-from .entries import Entry, entry_of
+from .entries import Entry, claims_of, entry_of, named
 from .freeing import capacity_in_use, counters_in_use, devices_in_use
 from .offer import COSTS, Change, Offer, Target, every, single, targets
-from .scene import Scene, Spec, without_request
+from .scene import Scene, Spec
 from .sentences import Sentences, obstacle_of
 
 
@@ -47,7 +47,7 @@ def _request(words: Sentences, reason: Justification) -> Iterator[Offer]:
     if sum(len(claim.requests) for claim in words.case.problem.claims) > 1:
         target = targets(words, own[0])[0]
         name = target.asks[0].request
-        edit = partial(Scene.with_claim, number=target.asks[0].claim, change=partial(without_request, name=name))
+        edit = partial(Scene.without_request, number=target.asks[0].claim, name=name)
         yield single(Change("request", target.claim, f"drop {target.text(name)}", COSTS["request"], edit))
 
 
@@ -63,26 +63,19 @@ def _fewer(target: Target, count: int, less: int) -> Change:
 
 def _constraint(words: Sentences, reason: Justification) -> Iterator[Offer]:
     entry = entry_of(words.case, reason)
-    # Equal claims have equal entries; what spans claims is one entry.
-    equal = len(entry.claims) if isinstance(entry, MergedConstraint) else 1
-    sizes = (1, equal) if equal > 1 else (1,)
+    equal = claims_of(words.case, entry)
+    sizes = (1, len(equal)) if len(equal) > 1 else (1,)
     for size in sizes:
-        yield single(_dropped(words, entry, entry.claims[-size:]))
+        yield single(_dropped(words, entry, equal[-size:]))
 
 
 def _dropped(words: Sentences, entry: Entry, claims: Sequence[int]) -> Change:
     claim = claim_text(words.case.names.claims[claims[0]])
     more = f" (and {len(claims) - 1} equal)" if len(claims) > 1 else ""
-    what = _named(entry)
+    what = named(entry)
     edits = [partial(Scene.without_entry, number=number, position=entry.position) for number in claims]
     text = f"drop {what} of claim {claim}{more}"
     return Change("constraint", claim, text, COSTS["constraint"] * len(claims), every(edits), entry.position)
-
-
-def _named(entry: Entry) -> str:
-    if isinstance(entry, MergedConstraint):
-        return f"constraint {entry.position} ({entry.record.kind} {entry.record.attribute})"
-    return f"{entry.record.label.replace('#', '')} ({entry.record.id})"
 
 
 def _request_selector(words: Sentences, reason: Justification) -> Iterator[Offer]:
@@ -205,6 +198,7 @@ _MAKERS: dict[str, Callable[[Sentences, Justification], Iterator[Offer]]] = {
     "matchAttribute": _constraint,
     "cel": _constraint,
     "topology": _constraint,
+    "predicate": _constraint,
     "distinctAttribute": _constraint,
     "requestSelector": _request_selector,
     "classSelector": _class_selector,

@@ -25,7 +25,10 @@ def counted_out(case: Case, reasons: Collection[Justification]) -> bool:
 
 
 def restricted(case: Case, reasons: Collection[Justification]) -> tuple[Problem, InUse]:
-    """Make a Problem, and what is in use, of these reasons alone; the limit of results always holds."""
+    """Make a Problem, and what is in use, of these reasons alone; the limit of results always holds.
+
+    Relations are left out: requests that are let go may take devices for them, which no Problem says.
+    """
     merged = case.model.merged
     whole = merged.problem
     subjects = {(reason.id, reason.subject) for reason in reasons}
@@ -59,6 +62,7 @@ def restricted(case: Case, reasons: Collection[Justification]) -> tuple[Problem,
             capacities,
             totals=tuple(total if ("capacity", name) in subjects else _PLENTY for name, total in totals),
         ),
+        relations=(),
         groups=replace(
             whole.groups,
             membership={

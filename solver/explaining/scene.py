@@ -13,6 +13,7 @@ from ...models.cluster import Cluster
 from ...models.core import PodSpec
 from ...models.entries import annotated_entries, with_entries
 from ...models.gates import FeatureGates
+from ...models.given import Given
 from ...models.identity import DeviceId, ObjectKey
 from ...models.units import Unit
 from ...problem.in_use import Ledger
@@ -22,11 +23,12 @@ Spec = ExactDeviceRequest | DeviceSubRequest
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """The cluster as it is when the unit's turn comes, and the unit."""
+    """The cluster as it is when the unit's turn comes, the unit, and entries given beside those of its claims."""
 
     cluster: Cluster
     unit: Unit
     gates: FeatureGates
+    given: tuple[Given, ...] = ()
 
     @property
     def claims(self) -> tuple[ResourceClaim, ...]:
@@ -42,8 +44,19 @@ class Scene:
         return self._with_claim(number, lambda claim: _changed(claim, change))
 
     def without_entry(self, number: int, position: int) -> Scene:
-        """Drop an entry of a claim by its number, which goes on from those of the spec to those of the annotation."""
+        """Drop an entry of a claim by its number: those of the spec come first, then the annotation's, then the given.
+
+        What is given is so for all claims.
+        """
+        own = entries_in(self.claims[number])
+        if position >= own:
+            left = tuple(one for place, one in enumerate(self.given, own) if place != position)
+            return dataclasses.replace(self, given=left)
         return self._with_claim(number, lambda claim: _without_entry(claim, position))
+
+    def without_request(self, number: int, name: str) -> Scene:
+        """Drop a request of a claim, and its name from entries; entries for nothing else go with it."""
+        return self._with_claim(number, lambda claim: _without_request(claim, name))
 
     def _with_claim(self, number: int, change: Callable[[ResourceClaim], ResourceClaim]) -> Scene:
         chosen = self.unit.asked[number]
@@ -103,8 +116,21 @@ def _with_request(claim: DeviceClaim, name: str, alternative: str, change: Calla
     return replace(claim, requests=tuple(map(changed, claim.requests or ())))
 
 
-def without_request(claim: DeviceClaim, name: str) -> DeviceClaim:
-    """Drop a request, and its name from entries; entries for nothing else go with it."""
+def entries_in(claim: ResourceClaim) -> int:
+    """Count the entries of a claim: those of the spec, and those of the annotation."""
+    return len(claim.spec.devices.constraints or ()) + len(annotated_entries(claim.metadata))
+
+
+def _without_request(claim: ResourceClaim, name: str) -> ResourceClaim:
+    entries = [(one, _names_left(one.requests, name)) for one in annotated_entries(claim.metadata)]
+    changed = _changed(claim, lambda devices: _without_request_in(devices, name))
+    if not entries:
+        return changed
+    kept = [replace(one, requests=left) for one, left in entries if left != ()]
+    return replace(changed, metadata=with_entries(claim.metadata, kept))
+
+
+def _without_request_in(claim: DeviceClaim, name: str) -> DeviceClaim:
     entries = [(one, _names_left(one.requests, name)) for one in claim.constraints or ()]
     configs = [(one, _names_left(one.requests, name)) for one in claim.config or ()]
     return replace(

@@ -48,14 +48,14 @@ class Trials:
             return False
         pairs = tuple(zip(scene.unit.asked, attempt.allocations, strict=True))
         answer = UnitOutcome(scene.unit, ALLOCATED, node.metadata.name, allocations=pairs)
-        check(scene.cluster, [answer], scene.gates, self._session.policy)
+        check(scene.cluster, [answer], scene.gates, self._session.policy, scene.given)
         return True
 
     def _engine_for(self, scene: Scene) -> CpSat:
         same = scene.cluster.classes is self._session.cluster.classes and scene.gates == self._session.gates
-        if same:
+        if same and scene.given == self._session.given:
             return self._engine
-        return CpSat(replace(self._session, cluster=scene.cluster, gates=scene.gates))
+        return CpSat(replace(self._session, cluster=scene.cluster, gates=scene.gates, given=scene.given))
 
 
 def _suits(scene: Scene, node: Node) -> bool:

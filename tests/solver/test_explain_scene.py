@@ -1,5 +1,7 @@
 """Changes to a question: of claims, requests, what is held, and the pod."""
 
+import dataclasses
+
 import pytest
 from dra_build import (
     NODE,
@@ -25,7 +27,7 @@ from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
 from drasat.models.units import units
 from drasat.solver.attempts import Session
-from drasat.solver.explaining.scene import Scene, without_request
+from drasat.solver.explaining.scene import Scene
 from drasat.solver.explaining.trials import Trials, TrialsOverError
 
 GATES = FeatureGates.all_on()
@@ -58,13 +60,30 @@ def test_an_alternative_is_changed_or_all_of_them(name, counts):
 def test_a_request_goes_with_what_is_about_nothing_else():
     entries = [match("d.x/a"), match("d.x/b", "r"), distinct("d.x/c", "r", "s"), match("d.x/d", "r/one")]
     whole = claim(want("r"), want("s"), constraints=entries, configs=[config(1, "r"), config(2, "s")])
-    left = without_request(whole.spec.devices, "r")
+    left = asked(scene(whole).without_request(0, "r"))
     assert [one.name for one in left.requests] == ["s"]
     assert [(one.match_attribute or one.distinct_attribute, one.requests) for one in left.constraints] == [
         ("d.x/a", None),
         ("d.x/c", ("s",)),
     ]
     assert [one.opaque.parameters for one in left.config] == [2]
+
+
+def test_a_request_goes_with_entries_of_the_annotation_that_are_about_nothing_else():
+    entries = [Entry(match_attribute="d.x/a"), Entry(requests=("r/one",), name="own"), Entry(requests=("s", "r"))]
+    asking = claim(want("r"), want("s"))
+    annotated = with_entries(asking.metadata, entries)
+    left = scene(replace(asking, metadata=annotated)).without_request(0, "r").claims[0]
+    assert [one.requests for one in annotated_entries(left.metadata)] == [None, ("s",)]
+    assert scene(asking).without_request(0, "r").claims[0].metadata.annotations is None
+
+
+def test_an_entry_that_is_given_goes_for_all_claims():
+    given = (Entry(match_attribute="d.x/b"), Entry(match_attribute="d.x/c"))
+    whole = dataclasses.replace(scene(claim(want(), constraints=[match("d.x/a")])), given=given)
+    assert whole.without_entry(0, 2).given == given[:1]
+    assert whole.without_entry(0, 2).claims == whole.claims
+    assert whole.without_entry(0, 0).given == given
 
 
 def test_an_entry_goes_by_its_number():
