@@ -127,7 +127,7 @@ def program(problem: Problem, state: State) -> Node:
     for claim in reversed(problem.claims):
         node = ClaimEnd(node)
         for request in reversed(claim.requests):
-            due = [relation for number in request.demands for relation in judged.get(number, ())]
+            due = judged[request.demands[0]]
             if due:
                 node = Judgement(due, node)
             plans = tuple(Plan(problem.demands[index], state, node) for index in request.demands)
@@ -136,9 +136,15 @@ def program(problem: Problem, state: State) -> Node:
 
 
 def _judged(problem: Problem) -> dict[int, list[Relation]]:
-    """Find the relations that must hold by the last demand of each."""
+    """Find the relations that must hold by each request, in their order; requests are known by their first demand."""
+    request_of = {
+        demand: request.demands[0]
+        for claim in problem.claims
+        for request in claim.requests
+        for demand in request.demands
+    }
     found: dict[int, list[Relation]] = defaultdict(list)
     for relation in problem.relations:
         if relation.hard and relation.demands:
-            found[max(relation.demands)].append(relation)
+            found[request_of[max(relation.demands)]].append(relation)
     return found
