@@ -2,7 +2,7 @@
 
 import pytest
 from model_builders import claim, result
-from test_units import SPEC, by_name, from_template, pod, template
+from pod_builders import SPEC, by_name, from_template, pod, template
 
 from drasat.models.claims import ResourceClaim
 from drasat.models.cluster import Cluster
