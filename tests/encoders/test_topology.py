@@ -110,6 +110,27 @@ def test_each_of_equal_claims_gets_a_whole_box(requests, together):
     assert sorted(map(len, owners.values())) == [4, 4, 4]
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_counting_placements_of_equal_claims_finds_what_naming_the_claims_does(seed):
+    rng = Random(seed)
+    cells = [f"d{row}{column}" for row in range(3) for column in range(4)]
+    supply = grid_of(3, 4, *rng.sample(cells, rng.randint(0, 4)))
+    torus = topology("Torus", "row", "column", size=(3, 4))
+    size = rng.choice(([2, 2], [1, 2], [1, 3], [2, 1]))
+    requests = rng.choice(([size[0] * size[1]], [1] * (size[0] * size[1]), [size[0] * size[1] - 1, 1]))
+    claims = [
+        wishing(
+            claim(
+                *(want(f"r{index}", count) for index, count in enumerate(requests)), want("other"), name=f"c{number}"
+            ),
+            shape("Box", *(f"r{index}" for index in range(len(requests))), size=size),
+        )
+        for number in range(rng.randint(2, 4))
+    ]
+    asked = question(torus, supply, *claims)
+    assert (asked.taken() is None) == (asked.taken(together=False) is None)
+
+
 def test_claims_that_differ_in_their_entries_stay_apart():
     claims = [boxed(0, want(count=4)), boxed(1, want(count=4), orientation="Fixed"), boxed(2, want(count=4), weight=1)]
     model = question(TORUS, grid_of(4, 4), *claims).model()
