@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..models.claims import DeviceClass, DeviceSelector
@@ -27,8 +28,9 @@ class _Numbered:
 class TopologyPlaces:
     """Places of the topologies of a cluster, each found once for all questions about a shape.
 
-    ``homes``: for shapes of several nodes together, the number of the node that each device is on. ``axes``:
-    those of topologies whose only instance is the cluster, of which a shape may be a part.
+    ``sites``: for shapes of several nodes together, by scope what tells instances apart, for each device; a device
+    with None is in none. ``axes``: those of topologies whose only instance is the cluster, of which a shape may be a
+    part.
     """
 
     def __init__(
@@ -36,10 +38,10 @@ class TopologyPlaces:
         topologies: Mapping[str, DeviceTopology],
         classes: Mapping[str, DeviceClass],
         expressions: Expressions,
-        homes: Sequence[int] = (),
+        sites: Mapping[str, Sequence[Hashable]] | None = None,
         axes: Mapping[str, tuple[Axis, ...]] | None = None,
     ) -> None:
-        self._homes = homes
+        self._sites = sites or {}
         self.axes = axes or {}
         self.topologies = topologies
         self._classes = classes
@@ -53,7 +55,7 @@ class TopologyPlaces:
         if found is None:
             instances = self._instances(topology, shape)
             axes = self.axes.get(topology.metadata.name)
-            found = self._found[key] = tuple(placed(topology, own, axes=axes) for own in instances if own)
+            found = self._found[key] = tuple(placed(topology, own, axes=axes) for own in instances)
         return found
 
     def selectors(self, topology: DeviceTopology) -> tuple[DeviceSelector, ...]:
@@ -62,15 +64,15 @@ class TopologyPlaces:
         return tuple((known.spec.selectors if known else None) or ())
 
     def _instances(self, topology: DeviceTopology, shape: Shape) -> list[list[_Numbered]]:
-        members = list(self._members(topology, shape))
+        """Group the members; those of a single node are one instance, but for the scope ``Pool``."""
+        scope = topology.spec.scope
         pools = [number for number, pool in enumerate(shape.pools) for _ in pool.profiles]
-        instance_of = {"Pool": pools, "Node": self._homes}.get(topology.spec.scope)
-        if not instance_of:
-            return [members]
-        instances: list[list[_Numbered]] = [[] for _ in range(max(instance_of) + 1)]
-        for member in members:
-            instances[instance_of[member.id]].append(member)
-        return instances
+        site = self._sites.get(scope) or (pools if scope == "Pool" else [0] * len(pools))
+        instances: dict[Hashable, list[_Numbered]] = defaultdict(list)
+        for member in self._members(topology, shape):
+            if site[member.id] is not None:
+                instances[site[member.id]].append(member)
+        return list(instances.values())
 
     def _members(self, topology: DeviceTopology, shape: Shape) -> Iterator[_Numbered]:
         belonging: dict[Profile, bool] = {}

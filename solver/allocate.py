@@ -137,7 +137,7 @@ def allocate(
     sets = coupled(cluster, asked) if cluster.constraint_groups and not is_upstream(name) else ()
     outcomes, interrupted = _place(placer, asked, sets, progress)
     searched = monotonic()
-    check(cluster, outcomes, gates, policy, given)
+    check(cluster, outcomes, gates, policy, given, groups=not is_upstream(name))
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     statistics = _statistics(cluster, worker)
     notices = (*overlooked(name, cluster, asked, given), *placer.notices)

@@ -74,7 +74,7 @@ class CopyEngine(NodeEngine):
     def scene(self, node: Node, deadline: float | None) -> Scene:
         """Compile the question for a node. Raises ``FatalError``, ``SelectorError`` and ``DeadlineExceededError``."""
         question = self._question(deadline)
-        return self._seen(question, self._views.of(node, question.visible))
+        return self._seen(question, self.views.of(node, question.visible))
 
     def keys(self, scene: Scene, in_use: InUse) -> tuple[DeviceId | PoolId, ...]:
         """Return what a copy may take there, in order: devices, and pools whose counters it may draw from.
@@ -107,7 +107,7 @@ class CopyEngine(NodeEngine):
         whole = [pool for pool in pools if pool is not None]
         if len(whole) < len(pools):
             return None
-        return self._seen(question, self._views.of_pools(able.view.node, whole, question.visible))
+        return self._seen(question, self.views.of_pools(able.view.node, whole, question.visible))
 
     def state(self, scene: Scene, ledger: Ledger) -> tuple[InUse, Hashable]:
         """Return what is in use there, and a key that is equal for places where as many copies fit."""
@@ -136,7 +136,7 @@ class CopyEngine(NodeEngine):
     def build(self, scene: Scene, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
         claims = [ref.claim for ref in unit.asked if ref.claim is not None]
-        return self._builder.build(claims, self._compiler.asks(scene.question), picks, scene.view)
+        return self.builder.build(claims, self.compiler.asks(scene.question), picks, scene.view)
 
     def tell(self, scene: Scene, found: Justification, copies: int) -> str:
         """Write down a justification about so many copies there."""
@@ -150,11 +150,11 @@ class CopyEngine(NodeEngine):
         return self.attempt(node, claims, ledger, deadline)
 
     def _question(self, deadline: float | None) -> Question:
-        self._expressions.deadline = self._compiler.deadline = deadline
-        return self._compiler.question([ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None])
+        self.expressions.deadline = self.compiler.deadline = deadline
+        return self.compiler.question([ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None])
 
     def _seen(self, question: Question, view: NodeView) -> Scene:
-        return Scene(question, view, lenient(self._compiler.problem(question, view.shape)))
+        return Scene(question, view, lenient(self.compiler.problem(question, view.shape)))
 
 
 def _draws(problem: Problem, device: int) -> bool:

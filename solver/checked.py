@@ -25,10 +25,20 @@ class VerificationError(Exception):
 
 
 def check(
-    cluster: Cluster, outcomes: Sequence[UnitOutcome], gates: FeatureGates, cel_errors: str, given: Sequence[Given] = ()
+    cluster: Cluster,
+    outcomes: Sequence[UnitOutcome],
+    gates: FeatureGates,
+    cel_errors: str,
+    given: Sequence[Given] = (),
+    *,
+    groups: bool = False,
 ) -> None:
-    """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``."""
-    violations = verify(cluster, list(_placements(cluster, outcomes)), gates, cel_errors=cel_errors, given=given)
+    """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``.
+
+    With ``groups`` ConstraintGroups are to be kept, too.
+    """
+    placements = list(_placements(cluster, outcomes))
+    violations = verify(cluster, placements, gates, cel_errors=cel_errors, given=given, groups=groups)
     if violations:
         raise VerificationError(violations)
 

@@ -57,33 +57,36 @@ Decide = Callable[[Asked, Problem], Decision]
 
 
 class NodeEngine:
-    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails."""
+    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails.
+
+    What questions about several nodes are made with is open to whoever poses them.
+    """
 
     def __init__(self, session: Session, decider: Decider) -> None:
         self._session = session
         self.decider = decider
-        self._expressions = CelExpressions()
-        self._views = Views(session.cluster.pools(session.gates), session.gates)
+        self.expressions = CelExpressions()
+        self.views = Views(session.cluster.pools(session.gates), session.gates)
         cluster = session.cluster
-        self._compiler = Compiler(
+        self.compiler = Compiler(
             cluster.classes,
             session.gates,
-            self._expressions,
+            self.expressions,
             session.policy,
             session.cel_road,
             cluster.topologies,
             session.given,
             cluster_axes(cluster, session.gates),
         )
-        self._builder = ResultBuilder(session.gates, session.seed)
+        self.builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _Shortfall] = {}
 
     @property
     def counts(self) -> Counts:
         """Work done so far."""
         counts = self.decider.counts
-        classes = counts.classes or self._views.classes
-        return replace(counts, cel_evaluations=self._expressions.evaluations, classes=classes)
+        classes = counts.classes or self.views.classes
+        return replace(counts, cel_evaluations=self.expressions.evaluations, classes=classes)
 
     def attempt(self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None) -> Attempt:
         """Decide about the node, and build the result."""
@@ -95,10 +98,10 @@ class NodeEngine:
         self, node: Node, claims: Sequence[ResourceClaim], ledger: Ledger, deadline: float | None, decide: Decide
     ) -> Attempt:
         """Compile the question, have it decided, and build the result."""
-        self._expressions.deadline = self._compiler.deadline = deadline
+        self.expressions.deadline = self.compiler.deadline = deadline
         try:
-            question = self._compiler.question(claims)
-            view = self._views.of(node, question.visible)
+            question = self.compiler.question(claims)
+            view = self.views.of(node, question.visible)
             return self._attempt(Asked(question, claims, view, ledger.in_use(view)), decide)
         except SelectorError as error:
             return Attempt(Ending.FATAL, rule="nodeSelector", message=f"gather pool information: {error}")
@@ -111,7 +114,7 @@ class NodeEngine:
         key = asked.question.index, asked.view.shape.index, asked.in_use.key
         shortfall = self._failed.get(key)
         if shortfall is None:
-            problem = self._compiler.problem(asked.question, asked.view.shape)
+            problem = self.compiler.problem(asked.question, asked.view.shape)
             posed = problem if self.decider.in_order else lenient(problem)
             decision = decide(asked, posed)
             if decision.answer is Answer.YES:
@@ -137,8 +140,8 @@ class NodeEngine:
             return self._built(asked, problem, other)
 
     def _built(self, asked: Asked, problem: Problem, decision: Decision) -> Attempt:
-        asks = self._compiler.asks(asked.question)
-        made = self._builder.build(asked.claims, asks, decision.picks, asked.view)
+        asks = self.compiler.asks(asked.question)
+        made = self.builder.build(asked.claims, asks, decision.picks, asked.view)
         return Attempt(
             Ending.ALLOCATED,
             made,
@@ -153,7 +156,7 @@ class NodeEngine:
         """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
         if self._session.policy != STRICT or decision.answer is not Answer.NO:
             return None
-        error = _decisive_error(problem, asked.in_use, self.decider.in_order)
+        error = decisive_error(problem, asked.in_use, self.decider.in_order)
         if error is not None or not decision.troubled:
             return error
         found = decide(asked, tolerant(posed))
@@ -173,7 +176,7 @@ def first_trouble(problem: Problem, picks: Sequence[Pick]) -> FatalError | None:
     return None
 
 
-def _decisive_error(problem: Problem, in_use: InUse, in_order: bool) -> FatalError | None:
+def decisive_error(problem: Problem, in_use: InUse, in_order: bool) -> FatalError | None:
     """Find the first error without which a free device might have been usable (policy ``strict``).
 
     A search in order meets errors that are not about expressions by itself, if they matter.

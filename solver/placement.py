@@ -20,7 +20,7 @@ from ..problem.messages import claim_text
 from .attempts import Attempt, Ending, Engine, Session
 from .failed_nodes import FailedNodes
 from .first_node import FirstFit, NodeWalk
-from .joint.coupling import Coupled, Seat, loosened
+from .joint.coupling import Coupled, Seat, Suited, loosened
 from .open_nodes import OpenNodes
 from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
 from .reasons import device_reasons
@@ -93,11 +93,15 @@ class Placer:
         What is tied by soft entries only is placed one by one if that fails, and ``notices`` say so (SOFT-1).
         """
         answers = self._together(coupled)
-        soft = [tie.label for tie in coupled.ties if tie.is_soft]
+        soft = ", ".join(tie.label for tie in coupled.ties if tie.is_soft)
         if not soft or all(answer.outcome == ALLOCATED for answer in answers):
             return answers
-        self.notices.append(f"not all units fit together: soft entries are left aside, those of {', '.join(soft)}")
-        return [answer for part in loosened(coupled) for answer in self._part(part)]
+        parts = loosened(coupled)
+        if len(parts) == 1 and answers[0].outcome == UNALLOCATABLE:
+            # A no never depends on soft entries.
+            return answers
+        self.notices.append(f"not all units fit together: soft entries are left aside, those of {soft}")
+        return [answer for part in parts for answer in self._part(part)]
 
     def _part(self, part: Unit | Coupled) -> list[UnitOutcome]:
         return [self.place(part)] if isinstance(part, Unit) else self._together(part)
@@ -107,25 +111,27 @@ class Placer:
         if refused:
             return [unplaced(unit, UNALLOCATABLE, refused) for unit in coupled.units]
         try:
-            nodes = [self._common_nodes(seat) for seat in coupled.seats]
+            suited = [self._common_nodes(seat) for seat in coupled.seats]
         except SelectorError as error:
             return [unplaced(unit, ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units]
         if self._joint is None:
             from .joint.placing import JointEngine
 
-            self._joint = JointEngine(
-                self._session, cast("NodeEngine", self._engine).decider, self._ledger, self._deadline
-            )
-        answers = self._joint.place(coupled, nodes, self._made)
+            engine = cast("NodeEngine", self._engine)
+            self._joint = JointEngine(self._session, engine, self._ledger, self._deadline)
+        answers = self._joint.place(coupled, suited)
+        self.interrupted |= self._joint.interrupted
         for answer in answers:
             if answer.outcome == ALLOCATED:
                 self._commit(answer)
         return answers
 
-    def _common_nodes(self, seat: Seat) -> list[Node]:
-        """List the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
-        suitable = [set(self._candidates_for(unit, unit.asked).suitable) for unit in seat.units]
-        return [self._nodes[position] for position in sorted(set.intersection(*suitable))]
+    def _common_nodes(self, seat: Seat) -> Suited:
+        """Find the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
+        suitable = [self._candidates_for(unit, unit.asked).suitable for unit in seat.units]
+        common = set.intersection(*map(set, suitable))
+        reasons = dict.fromkeys(reason for one in suitable for reason in one.reasons)
+        return Suited(tuple(self._nodes[position] for position in sorted(common)), tuple(reasons))
 
     def _placed(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
         walked = self._walk.walk(_claims(asked), candidates.open)

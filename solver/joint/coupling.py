@@ -10,11 +10,13 @@ from msgspec import structs
 from ...models.claims import ResourceClaim
 from ...models.cluster import Cluster
 from ...models.constraint_groups import ConstraintGroup
+from ...models.core import Node
 from ...models.group_members import members
 from ...models.identity import ObjectKey, key_of
 from ...models.pod_claims import ClaimRef
 from ...models.units import Unit
 from ..capacity_parts import linked
+from ..outcome import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,14 @@ class Seat:
     def claims(self) -> list[ResourceClaim]:
         """The claims to be allocated."""
         return [ref.claim for ref in self.asked if ref.claim is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Suited:
+    """Nodes that a seat may go to, whatever devices they have, and why others do not suit it."""
+
+    nodes: tuple[Node, ...]
+    reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

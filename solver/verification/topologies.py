@@ -24,16 +24,30 @@ class TopologyRules:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._sites: dict[tuple[str, str, tuple[str, ...]], Site] = {}
+        self._sites: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Site] = {}
 
     def broken(self, ask: TopologyAsk, entries: Sequence[Published], node: Node) -> Iterator[Finding]:
         """Say what is wrong with the devices that an entry applies to; one that is taken twice counts once."""
         topology = self._scene.topologies.get(ask.name)
-        chosen = list(dict.fromkeys(entry.id for entry in entries))
         if topology is None:
             yield Finding("TOPO-1", f"there is no DeviceTopology {ask.name}")
-            return
-        site = self._site(topology, chosen[0], node)
+        else:
+            yield from self._judged(ask, entries, self._site(topology, entries[0], [node]))
+
+    def spanned(self, ask: TopologyAsk, entries: Sequence[Published], nodes: Sequence[Node]) -> Iterator[Finding]:
+        """Say the same of devices on several nodes: where each node has a topology, all devices must be in one."""
+        topology = self._scene.topologies.get(ask.name)
+        if topology is None:
+            yield Finding("TOPO-1", f"there is no DeviceTopology {ask.name}")
+        elif topology.spec.scope == "Node":
+            sites = (self._site(topology, entries[0], [node]) for node in nodes)
+            yield from min((list(self._judged(ask, entries, site)) for site in sites), key=len)
+        else:
+            everywhere = {node.metadata.name: node for node in (*self._scene.nodes, *nodes)}
+            yield from self._judged(ask, entries, self._site(topology, entries[0], list(everywhere.values())))
+
+    def _judged(self, ask: TopologyAsk, entries: Sequence[Published], site: Site) -> Iterator[Finding]:
+        chosen = list(dict.fromkeys(entry.id for entry in entries))
         outside = [name for name in chosen if name not in site.members]
         placeless = [name for name in chosen if name in site.members and name not in site.spots]
         for name in outside:
@@ -43,12 +57,13 @@ class TopologyRules:
         if not outside and not placeless and not _SHAPES[ask.shape](ask, site, chosen):
             yield Finding("TOPO-2", f"the devices are no {ask.shape} in topology {ask.name}")
 
-    def _site(self, topology: DeviceTopology, device: DeviceId, node: Node) -> Site:
-        """Find the instance that a device is in, as the node sees it."""
-        pool = device[:2] if topology.spec.scope == "Pool" else ()
-        key = topology.metadata.name, node.metadata.name, pool
+    def _site(self, topology: DeviceTopology, device: Published, nodes: Sequence[Node]) -> Site:
+        """Find the instance that a device is in, as these nodes see it together."""
+        pool = device.id[:2] if topology.spec.scope == "Pool" else ()
+        key = topology.metadata.name, tuple(node.metadata.name for node in nodes), pool
         if key not in self._sites:
-            here = [entry for entry in self._seen(topology, node) if entry.id[: len(pool)] == pool]
+            seen = (entry for node in nodes for entry in self._seen(topology, node))
+            here = [entry for entry in seen if entry.id[: len(pool)] == pool]
             # Its axes are those of the whole cluster, of which a node may see a part only.
             wide = topology.spec.scope == "Cluster" and not topology.spec.size
             around = [entry for one in self._scene.nodes for entry in self._seen(topology, one)] if wide else ()

@@ -11,11 +11,13 @@ from ...models.core import Node, Pod
 from ...models.device_taints import with_rules
 from ...models.gates import FeatureGates
 from ...models.given import Given
+from ...models.group_members import members
 from ...models.identity import ObjectKey, key_of
 from ...models.selection import SelectorError, node_matches, pod_fits
 from .claims import ClaimRules
 from .expressions import Expressions
 from .findings import Finding
+from .groups import Final, GroupRules
 from .inventory import Inventory
 from .ledger import Attempt, Ledger
 from .scene import Scene, Seat
@@ -54,6 +56,7 @@ def verify(
     *,
     cel_errors: str = "strict",
     given: Sequence[Given] = (),
+    groups: bool = False,
 ) -> list[Violation]:
     """Check placements in the order in which they were made, each on top of those before.
 
@@ -70,6 +73,8 @@ def verify(
         left out, with ``kube`` and ``strict`` it may not.
     given
         Entries of every claim, beside its own.
+    groups
+        Whether ConstraintGroups count. Raises ``GroupError`` for one that names what is not there.
 
     Returns
     -------
@@ -78,7 +83,8 @@ def verify(
 
     """
     replay = _Replay(cluster, gates, cel_errors, given)
-    return [found for placement in placements for found in replay.unit(placement)]
+    found = [found for placement in placements for found in replay.unit(placement)]
+    return [*found, *replay.groups(cluster)] if groups and cluster.constraint_groups else found
 
 
 # Under these names the cluster keeps what every verification starts from.
@@ -118,7 +124,9 @@ class _Replay:
             Expressions(gates),
             cel_errors == "skip",
         )
+        self._scene = scene
         self._rules = ClaimRules(scene, given)
+        self._finals: dict[ObjectKey, Final] = {}
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
         """What a claim holds by now."""
@@ -136,7 +144,17 @@ class _Replay:
                 yield Violation(finding.rule, name, finding.message)
         for claim, allocation in placement.claims:
             self._made[key_of(claim.metadata)] = allocation
+            self._finals[key_of(claim.metadata)] = Final(claim, allocation, placement.node)
             self._ledger.enter(allocation)
+
+    def groups(self, cluster: Cluster) -> Iterator[Violation]:
+        """Everything wrong with groups, now that all units are placed."""
+        rules = GroupRules(self._scene, cluster.slices)
+        held = {key: Final(claim, found) for key, claim in cluster.claims.items() if (found := _allocation(claim))}
+        finals = {**held, **self._finals}
+        for group in cluster.constraint_groups.values():
+            for finding in rules.broken(group, members(group, cluster), finals):
+                yield Violation(finding.rule, "", finding.message)
 
     def _claim(
         self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat, costs: Sequence[int] | None

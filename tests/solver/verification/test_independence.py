@@ -11,7 +11,7 @@ PACKAGE = Path(drasat.solver.verification.__file__).parent
 MODULES = sorted(path.name for path in PACKAGE.glob("*.py"))
 # What knows the rules of pools, usage and reachability already is not asked either.
 MODELS = {"base", "claims", "cluster", "core", "device_taints", "gates", "identity", "meta", "quantity", "selection"}
-MODELS |= {"slices", "versions", "entries", "given", "predicates", "topologies"}
+MODELS |= {"slices", "versions", "entries", "given", "predicates", "topologies", "constraint_groups", "group_members"}
 
 
 def imported(name):

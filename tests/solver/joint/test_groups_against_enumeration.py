@@ -1,0 +1,55 @@
+"""Units tied by groups are placed exactly if trying everything finds a way; what is found keeps what must hold."""
+
+import pytest
+from group_build import answered
+from random_groups import Instance
+
+from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
+
+ENGINES = ("backtracking", "cp-sat", "auto")
+
+
+def chosen_by(instance, answer):
+    """What each claim got, as the instance says it."""
+    by_id = {item.id: item for item in instance.items}
+    chosen = {}
+    for unit in answer.units:
+        for ref, made in unit.allocations:
+            own = chosen.setdefault(ref.name, {})
+            for result in made.devices.results:
+                name = result.request.partition("/")[0]
+                own[name] = (*own.get(name, ()), by_id[f"{result.pool}/{result.device}"])
+    return chosen
+
+
+def told(answer):
+    """Costs of the soft entries of groups."""
+    return sorted(entry.cost for unit in answer.units for entry in unit.soft)
+
+
+def check(seed, engine):
+    """Compare an answer with all that there could be; return whether there is any."""
+    instance = Instance(seed)
+    answer = answered(*instance.objects(), engine=engine)
+    first = next(instance.answers(), None)
+    outcomes = {unit.outcome for unit in answer.units}
+    assert outcomes == ({UNALLOCATABLE} if first is None else {ALLOCATED}), (seed, engine, outcomes, first)
+    if first is not None:
+        chosen = chosen_by(instance, answer)
+        assert instance.fits(chosen), (seed, engine)
+        soft = [(wish, bond) for bond in instance.bonds for wish in bond.wishes if wish.weight]
+        about = [pair for pair in soft if any(name in instance.asked for name in covered(instance, *pair))]
+        assert told(answer) == sorted(instance.cost(wish, bond, chosen) for wish, bond in about), (seed, engine)
+    return first is not None
+
+
+def covered(instance, wish, bond):
+    """Claims that a wish is about."""
+    requests = {**instance.asked, **{name: [("r", [1])] for name in instance.held}}
+    return [name for name in bond.claims if any(wish.covers(name, request) for request, _ in requests[name])]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_units_are_placed_exactly_if_there_is_a_way(engine):
+    found = [check(seed, engine) for seed in range(60)]
+    assert 10 < sum(found) < 50
