@@ -27,6 +27,7 @@ def schema() -> dict[str, Any]:
     for kind, known in own.items():
         _headed(definitions[kind], kind, known.api_versions())
     _shaped(definitions["DeviceTopologySpec"])
+    definitions["NodeTemplateSpec"]["required"] = ["price"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Objects of drasat",

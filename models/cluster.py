@@ -9,39 +9,28 @@ from typing import Any, TypeVar
 from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from .collector import young_only
 from .constraint_groups import ConstraintGroup
-from .core import Namespace, Node, Pod
+from .core import HOSTNAME_LABEL, Namespace, Node, Pod
 from .gates import FeatureGates
 from .identity import ObjectKey, key_of
-from .kinds import OWN_API
+from .kinds import KINDS
 from .manifests import ApiObject, Manifest
 from .meta import ObjectMeta
+from .node_templates import NodeTemplate
+from .pod_groups import PodGroup, Workload
 from .pools import PoolIndex
+from .priorities import PriorityClass
 from .problems import Source
 from .reach import located_parts
-from .rendering import RESOURCE_API, current_manifests, is_allocated
+from .rendering import current_manifests, is_allocated
 from .slices import ResourceSlice
 from .taints import DeviceTaintRule
 from .topologies import DeviceTopology
 from .usage import Usage
+from .workloads import Deployment, Job, ReplicaSet, StatefulSet
 
 T = TypeVar("T")
 
-HOSTNAME_LABEL = "kubernetes.io/hostname"
-
-_CORE_API = "v1"
 _NAMESPACED = ("Pod", "ResourceClaim", "ResourceClaimTemplate")
-_API_VERSIONS: dict[type[ApiObject], str] = {
-    ResourceSlice: RESOURCE_API,
-    DeviceClass: RESOURCE_API,
-    ResourceClaim: RESOURCE_API,
-    ResourceClaimTemplate: RESOURCE_API,
-    DeviceTaintRule: RESOURCE_API,
-    Node: _CORE_API,
-    Pod: _CORE_API,
-    Namespace: _CORE_API,
-    DeviceTopology: OWN_API,
-    ConstraintGroup: OWN_API,
-}
 
 
 def _name(metadata: ObjectMeta) -> str:
@@ -90,6 +79,14 @@ class Cluster:
     taint_rules: tuple[DeviceTaintRule, ...] = ()
     topologies: Mapping[str, DeviceTopology] = field(default_factory=dict)
     constraint_groups: Mapping[ObjectKey, ConstraintGroup] = field(default_factory=dict)
+    node_templates: Mapping[str, NodeTemplate] = field(default_factory=dict)
+    jobs: Mapping[ObjectKey, Job] = field(default_factory=dict)
+    deployments: Mapping[ObjectKey, Deployment] = field(default_factory=dict)
+    stateful_sets: Mapping[ObjectKey, StatefulSet] = field(default_factory=dict)
+    replica_sets: Mapping[ObjectKey, ReplicaSet] = field(default_factory=dict)
+    priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
+    workloads: Mapping[ObjectKey, Workload] = field(default_factory=dict)
+    pod_groups: Mapping[ObjectKey, PodGroup] = field(default_factory=dict)
     # What was read, in that order; ``manifests`` is what remains of it.
     read: tuple[Manifest, ...] = ()
     _indexes: _Indexes = field(default_factory=_Indexes)
@@ -114,6 +111,14 @@ class Cluster:
             taint_rules=tuple(kinds.sorted("DeviceTaintRule", _name).values()),
             topologies=kinds.sorted("DeviceTopology", _name),
             constraint_groups=kinds.sorted("ConstraintGroup", key_of),
+            node_templates=kinds.sorted("NodeTemplate", _name),
+            jobs=kinds.sorted("Job", key_of),
+            deployments=kinds.sorted("Deployment", key_of),
+            stateful_sets=kinds.sorted("StatefulSet", key_of),
+            replica_sets=kinds.sorted("ReplicaSet", key_of),
+            priority_classes=kinds.sorted("PriorityClass", _name),
+            workloads=kinds.sorted("Workload", key_of),
+            pod_groups=kinds.sorted("PodGroup", key_of),
             read=read,
         )
 
@@ -122,7 +127,9 @@ class Cluster:
         """Index objects made in Python; nothing is defaulted or validated."""
         source = Source("(objects)", 0)
         return cls.build(
-            Manifest(type(item).__name__, _API_VERSIONS[type(item)], item, None, source) for item in objects
+            Manifest(kind, KINDS[kind].api_versions()[0], item, None, source)
+            for item in objects
+            for kind in (type(item).__name__,)
         )
 
     def with_nodes(self, nodes: Iterable[Node], slices: Iterable[ResourceSlice] = ()) -> "Cluster":
@@ -261,6 +268,10 @@ class Cluster:
             "taint rules": len(self.taint_rules),
             "topologies": len(self.topologies),
             "constraint groups": len(self.constraint_groups),
+            "node templates": len(self.node_templates),
+            "jobs": len(self.jobs),
+            "deployments": len(self.deployments),
+            "stateful sets": len(self.stateful_sets),
         }
 
 

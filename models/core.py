@@ -1,7 +1,10 @@
 """The core/v1 objects beside the claims: Node, Pod, Namespace, and node selectors."""
 
 from .base import Int64, Model, QuantityText
+from .containers import Container, ResourceRequirements
 from .meta import ObjectMeta
+
+HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 
 class NodeSelectorRequirement(Model):
@@ -93,14 +96,47 @@ class PodResourceClaimStatus(Model):
     resource_claim_name: str | None = None
 
 
+class PodGroupReference(Model):
+    """``spec.workloadRef``: the group of a Workload that the pod belongs to (Kubernetes 1.35)."""
+
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str = ""
+
+
+class SchedulingGroup(Model):
+    """``spec.schedulingGroup``: the PodGroup that the pod belongs to (Kubernetes 1.36 and later)."""
+
+    pod_group_name: str | None = None
+
+
 class PodSpec(Model):
-    """``spec`` of a Pod, as far as node fit and claims go."""
+    """``spec`` of a Pod, as far as node fit, amounts of resources, claims, priority and gangs go."""
 
     node_name: str | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: tuple[Toleration, ...] | None = None
     resource_claims: tuple[PodResourceClaim, ...] | None = None
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
+    overhead: dict[str, QuantityText] | None = None
+    resources: ResourceRequirements | None = None
+    priority_class_name: str = ""
+    priority: Int64 | None = None
+    workload_ref: PodGroupReference | None = None
+    scheduling_group: SchedulingGroup | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """The pod belongs to a group of a Workload, or to a PodGroup."""
+        return self.workload_ref is not None or self.scheduling_group is not None
+
+
+class ExtendedResourceClaimStatus(Model):
+    """Which claim was made for the extended resources that classes back."""
+
+    resource_claim_name: str = ""
 
 
 class PodStatus(Model):
@@ -108,6 +144,7 @@ class PodStatus(Model):
 
     phase: str = ""
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
+    extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
 
 
 class Pod(Model):

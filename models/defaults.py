@@ -18,11 +18,25 @@ from .claims import (
 from .constraint_groups import ConstraintGroup
 from .core import Pod
 from .kinds import ApiObject
+from .pod_groups import PodGroup, Workload
 from .taints import DeviceToleration
+from .workloads import Deployment, Job, ReplicaSet, StatefulSet
 
 T = TypeVar("T")
 Exact = TypeVar("Exact", ExactDeviceRequest, DeviceSubRequest)
-Namespaced = TypeVar("Namespaced", ResourceClaim, ResourceClaimTemplate, Pod, ConstraintGroup)
+Namespaced = TypeVar(
+    "Namespaced",
+    ResourceClaim,
+    ResourceClaimTemplate,
+    Pod,
+    ConstraintGroup,
+    Job,
+    Deployment,
+    StatefulSet,
+    ReplicaSet,
+    Workload,
+    PodGroup,
+)
 
 _FLAT_VERSIONS = frozenset({"v1beta1", "v1alpha3"})
 
@@ -56,15 +70,7 @@ def _template(template: ResourceClaimTemplate, flat: bool) -> ResourceClaimTempl
     return replace(_in_namespace(template), spec=spec)
 
 
-def _pod(pod: Pod, _flat: bool) -> Pod:
-    return _in_namespace(pod)
-
-
-def _group(group: ConstraintGroup, _flat: bool) -> ConstraintGroup:
-    return _in_namespace(group)
-
-
-def _in_namespace(read: Namespaced) -> Namespaced:
+def _in_namespace(read: Namespaced, _flat: bool = False) -> Namespaced:
     if read.metadata.namespace:
         return read
     return replace(read, metadata=replace(read.metadata, namespace="default"))
@@ -105,6 +111,12 @@ def _each(items: tuple[T, ...] | None, change: Callable[[T], T]) -> tuple[T, ...
 _FILLERS: dict[type, Callable[[Any, bool], Any]] = {
     ResourceClaim: _claim,
     ResourceClaimTemplate: _template,
-    Pod: _pod,
-    ConstraintGroup: _group,
+    Pod: _in_namespace,
+    ConstraintGroup: _in_namespace,
+    Job: _in_namespace,
+    Deployment: _in_namespace,
+    StatefulSet: _in_namespace,
+    ReplicaSet: _in_namespace,
+    Workload: _in_namespace,
+    PodGroup: _in_namespace,
 }

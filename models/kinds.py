@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from .claims import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from .constraint_groups import ConstraintGroup
 from .core import Namespace, Node, Pod
+from .node_templates import NodeTemplate
+from .pod_groups import PodGroup, Workload
+from .priorities import PriorityClass
 from .slices import ResourceSlice
 from .taints import DeviceTaintRule
 from .topologies import DeviceTopology
+from .workloads import Deployment, Job, ReplicaSet, StatefulSet
 
 RESOURCE_GROUP = "resource.k8s.io"
+SCHEDULING_GROUP = "scheduling.k8s.io"
 OWN_GROUP = "drasat.dev"
 OWN_API = f"{OWN_GROUP}/v1alpha1"
 ApiObject = (
@@ -23,6 +28,14 @@ ApiObject = (
     | Namespace
     | DeviceTopology
     | ConstraintGroup
+    | NodeTemplate
+    | Job
+    | Deployment
+    | StatefulSet
+    | ReplicaSet
+    | PriorityClass
+    | Workload
+    | PodGroup
 )
 
 
@@ -51,6 +64,16 @@ KINDS: dict[str, Kind] = {
     "Namespace": Kind(Namespace, group="", versions=("v1",)),
     "DeviceTopology": Kind(DeviceTopology, group=OWN_GROUP, versions=("v1alpha1",)),
     "ConstraintGroup": Kind(ConstraintGroup, group=OWN_GROUP, versions=("v1alpha1",), namespaced=True),
+    "NodeTemplate": Kind(NodeTemplate, group=OWN_GROUP, versions=("v1alpha1",)),
+    "Job": Kind(Job, group="batch", versions=("v1",), namespaced=True),
+    "Deployment": Kind(Deployment, group="apps", versions=("v1",), namespaced=True),
+    "StatefulSet": Kind(StatefulSet, group="apps", versions=("v1",), namespaced=True),
+    "ReplicaSet": Kind(ReplicaSet, group="apps", versions=("v1",), namespaced=True),
+    "PriorityClass": Kind(PriorityClass, group=SCHEDULING_GROUP, versions=("v1", "v1beta1", "v1alpha1")),
+    "Workload": Kind(
+        Workload, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"), namespaced=True
+    ),
+    "PodGroup": Kind(PodGroup, group=SCHEDULING_GROUP, versions=("v1beta1", "v1alpha3", "v1alpha2"), namespaced=True),
 }
 
 

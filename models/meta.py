@@ -24,4 +24,5 @@ class ObjectMeta(Model):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     owner_references: tuple[OwnerReference, ...] | None = None
+    creation_timestamp: str | None = None
     deletion_timestamp: str | None = None

@@ -7,6 +7,7 @@ from .claims import ResourceClaim, ResourceClaimTemplate
 from .constraint_groups import ConstraintGroup, ConstraintGroupSpec
 from .entries import entry_problems
 from .kinds import ApiObject
+from .node_templates import NodeTemplate, NodeTemplateSpec
 from .strict import unknown_fields
 from .structure import FieldProblem
 from .topologies import DeviceTopology, DeviceTopologySpec
@@ -36,9 +37,14 @@ def _of_topology(_topology: DeviceTopology, mapping: Mapping[str, Any]) -> Itera
     return unknown_fields(mapping.get("spec"), DeviceTopologySpec, "spec")
 
 
+def _of_node_template(_template: NodeTemplate, mapping: Mapping[str, Any]) -> Iterator[FieldProblem]:
+    return unknown_fields(mapping.get("spec"), NodeTemplateSpec, "spec")
+
+
 _FINDERS: dict[type, Callable[[Any, Mapping[str, Any]], Iterator[FieldProblem]]] = {
     ResourceClaim: _of_claim,
     ResourceClaimTemplate: _of_template,
     ConstraintGroup: _of_group,
     DeviceTopology: _of_topology,
+    NodeTemplate: _of_node_template,
 }

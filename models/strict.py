@@ -55,13 +55,25 @@ def _list(declared: inspect.VarTupleType) -> _Finder:
     return find
 
 
+def _map(declared: inspect.DictType) -> _Finder:
+    item = _finder(declared.value_type)
+
+    def find(value: Any, path: str) -> Iterator[FieldProblem]:
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            yield from item(inner, f"{path}[{key}]")
+
+    return find
+
+
 def _optional(declared: inspect.UnionType) -> _Finder:
-    (kind,) = (one for one in declared.types if not isinstance(one, inspect.NoneType))
-    return _finder(kind)
+    """An optional type; a quantity is one of several, none of which has fields."""
+    kinds = [kind for kind in declared.types if not isinstance(kind, inspect.NoneType)]
+    return _finder(kinds[0]) if len(kinds) == 1 else _nothing
 
 
 _MAKERS: dict[type, Callable[[Any], _Finder]] = {
     inspect.StructType: _struct,
     inspect.VarTupleType: _list,
+    inspect.DictType: _map,
     inspect.UnionType: _optional,
 }

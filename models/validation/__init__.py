@@ -14,9 +14,18 @@ from .core import check_namespace, check_node, check_pod
 from .expressions import Expression, Purpose, expressions
 from .findings import LIMIT, STRUCTURE, Category, FieldProblem, Findings
 from .gated import check_gates
+from .node_templates import check_node_template
 from .slices import check_slice
 from .taints import check_taint_rule
 from .topologies import check_topology
+from .workloads import (
+    check_job,
+    check_pod_group,
+    check_priority_class,
+    check_replicas,
+    check_stateful_set,
+    check_workload,
+)
 
 __all__ = [
     "LIMIT",
@@ -41,6 +50,18 @@ _CHECKS: dict[str, Callable[[Findings, Any], None]] = {
     "Namespace": check_namespace,
     "DeviceTopology": check_topology,
     "ConstraintGroup": check_group,
+    "Job": check_job,
+    "Deployment": check_replicas,
+    "StatefulSet": check_stateful_set,
+    "ReplicaSet": check_replicas,
+    "PriorityClass": check_priority_class,
+    "Workload": check_workload,
+    "PodGroup": check_pod_group,
+}
+
+_GATED_CHECKS: dict[str, Callable[[Findings, Any, FeatureGates], None]] = {
+    "ResourceSlice": check_slice,
+    "NodeTemplate": check_node_template,
 }
 
 
@@ -51,8 +72,8 @@ def validate_object(kind: str, obj: Any, gates: FeatureGates | None = None) -> l
     """
     found = Findings()
     gates = gates or _ALL_ON
-    if kind == "ResourceSlice":
-        check_slice(found, obj, gates)
+    if gated := _GATED_CHECKS.get(kind):
+        gated(found, obj, gates)
     elif check := _CHECKS.get(kind):
         check(found, obj)
     check_gates(found, kind, obj, gates)

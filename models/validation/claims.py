@@ -17,6 +17,7 @@ from .constraints import check_subject
 from .entries import check_annotated, check_annotated_template
 from .findings import Findings, Path
 from .metadata import check_labels, check_metadata
+from .plan_annotations import check_gang, check_plan_annotations
 from .request_references import check_references, reference_names
 from .requests import check_requests
 
@@ -26,6 +27,9 @@ CONSTRAINTS_MAX = 32
 def check_claim(found: Findings, claim: ResourceClaim) -> None:
     """Check a ResourceClaim, with its status if it has one."""
     check_metadata(found, claim.metadata, namespaced=True)
+    if claim.metadata.annotations:
+        check_plan_annotations(found, claim.metadata)
+        check_gang(found, ("metadata",), False, claim.metadata)
     check_devices(found, ("spec", "devices"), claim.spec.devices)
     check_annotated(found, ("metadata",), claim.metadata, claim.spec.devices)
     if claim.status is not None:

@@ -7,11 +7,13 @@ from typing import Any
 
 from ..claims import DeviceClaim, ResourceClaim
 from ..constraint_groups import ConstraintGroup
-from ..core import Pod
+from ..core import Pod, PodSpec
 from ..identity import DEFAULT_NAMESPACE, DeviceId
 from ..kinds import KINDS
 from ..manifests import Manifest
+from ..priorities import BUILT_IN
 from ..problems import InputProblem, Severity
+from ..workloads import PodMaker
 from .findings import LIMIT, STRUCTURE, Category, Path, quote, render
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
@@ -153,15 +155,29 @@ def _unpublished(manifest: Manifest, claim: ResourceClaim, known: _Known) -> Ite
 
 def _pod_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
     pod: Pod = _object(manifest)
+    return _pod_spec_problems(manifest, ("spec",), pod.spec, known)
+
+
+def _maker_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+    made: PodMaker = _object(manifest)
+    return _pod_spec_problems(manifest, ("spec", "template", "spec"), made.spec.template.spec, known)
+
+
+def _pod_spec_problems(manifest: Manifest, start: Path, spec: PodSpec, known: _Known) -> Iterator[CrossProblem]:
+    """Report claims and templates that are not there, and a priority class, which then counts as 0."""
     namespace = identify(manifest)[1]
-    for index, entry in enumerate(pod.spec.resource_claims or ()):
+    ranked = spec.priority_class_name
+    if ranked and spec.priority is None and ranked not in BUILT_IN and not known.has("PriorityClass", "", ranked):
+        message = f"PriorityClass {ranked} is not in the input: priority 0"
+        yield _warning(manifest, (*start, "priorityClassName"), message)
+    for index, entry in enumerate(spec.resource_claims or ()):
         named = (
             ("resourceClaimName", "ResourceClaim", entry.resource_claim_name),
             ("resourceClaimTemplateName", "ResourceClaimTemplate", entry.resource_claim_template_name),
         )
         for name_field, kind, name in named:
             if name and not known.has(kind, namespace, name):
-                path = ("spec", "resourceClaims", index, name_field)
+                path = (*start, "resourceClaims", index, name_field)
                 yield _warning(manifest, path, f"{kind} {namespace}/{name} is not in the input")
 
 
@@ -176,13 +192,17 @@ def _group_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]
     group: ConstraintGroup = _object(manifest)
     namespace = identify(manifest)[1]
     pods = [name for kind, place, name in known.objects if kind == "Pod" and place == namespace]
+    makers = [name for kind, place, name in known.objects if kind in _MAKERS and place == namespace]
     for index, claim in enumerate(group.spec.claims or ()):
-        made = any(claim.name.startswith(f"{pod}-") for pod in pods)
+        made = any(claim.name.startswith(f"{pod}-") for pod in (*pods, *makers))
         if claim.name and not made and not known.has("ResourceClaim", namespace, claim.name):
             yield _missing(manifest, ("spec", "claims", index, "name"), f"ResourceClaim {namespace}/{claim.name}")
     for index, pod in enumerate(group.spec.pods or ()):
-        if pod.name and pod.name not in pods:
+        if pod.name and pod.name not in pods and not any(pod.name.startswith(f"{maker}-") for maker in makers):
             yield _missing(manifest, ("spec", "pods", index, "name"), f"Pod {namespace}/{pod.name}")
+
+
+_MAKERS = ("Job", "Deployment", "StatefulSet", "ReplicaSet")
 
 
 def _missing(manifest: Manifest, path: Path, what: str) -> CrossProblem:
@@ -194,5 +214,9 @@ _CHECKS: dict[str, Callable[[Manifest, _Known], Iterator[CrossProblem]]] = {
     "ResourceClaim": _claim_problems,
     "ResourceClaimTemplate": _template_problems,
     "Pod": _pod_problems,
+    "Job": _maker_problems,
+    "Deployment": _maker_problems,
+    "StatefulSet": _maker_problems,
+    "ReplicaSet": _maker_problems,
     "DeviceTopology": _topology_problems,
 }

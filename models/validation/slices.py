@@ -19,17 +19,22 @@ def check_slice(found: Findings, resource_slice: ResourceSlice, gates: FeatureGa
     check_metadata(found, resource_slice.metadata, namespaced=False)
     path: Path = ("spec",)
     spec = resource_slice.spec
-    check_driver(found, (*path, "driver"), spec.driver)
     _check_pool(found, (*path, "pool"), spec)
     check_slice_nodes(found, path, spec)
+    check_published(found, path, spec, gates)
+    if spec.devices and spec.shared_counters:
+        found.forbidden((*path, "sharedCounters"), "`devices` and `sharedCounters` exclude each other in one slice")
+
+
+def check_published(found: Findings, path: Path, spec: ResourceSliceSpec, gates: FeatureGates) -> None:
+    """Check what a slice publishes, apart from the pool and the nodes it is for."""
+    check_driver(found, (*path, "driver"), spec.driver)
     if spec.devices:
         _check_devices(found, (*path, "devices"), spec, gates.fractional_capacity_range)
     if spec.shared_counters:
         check_counter_sets(found, (*path, "sharedCounters"), spec.shared_counters)
-    if spec.devices and spec.shared_counters:
-        found.forbidden((*path, "sharedCounters"), "`devices` and `sharedCounters` exclude each other in one slice")
     if spec.partition_type_attribute is not None:
-        _check_partition_type(found, (*path, "partitionTypeAttribute"), spec, spec.partition_type_attribute)
+        _check_partition_type(found, path, spec, spec.partition_type_attribute)
     check_node_operations(found, (*path, "skipNodeOperations"), spec.skip_node_operations)
 
 
@@ -51,14 +56,17 @@ def _check_devices(found: Findings, path: Path, spec: ResourceSliceSpec, fractio
 
 
 def _check_partition_type(found: Findings, path: Path, spec: ResourceSliceSpec, name: str) -> None:
-    check_fully_qualified(found, path, name)
+    where = (*path, "partitionTypeAttribute")
+    check_fully_qualified(found, where, name)
     partitions = [(index, device) for index, device in enumerate(spec.devices or ()) if device.consumes_counters]
     if not partitions:
-        found.invalid(path, name, "some device must consume counters")
+        found.invalid(where, name, "some device must consume counters")
     for index, device in partitions:
         if not _has_string(device, name, spec.driver):
-            where = ("spec", "devices", index, "attributes")
-            found.required(where, f"devices that consume counters must have the string attribute {name}")
+            found.required(
+                (*path, "devices", index, "attributes"),
+                f"devices that consume counters must have the string attribute {name}",
+            )
 
 
 def _has_string(device: Device, name: str, driver: str) -> bool:

@@ -67,8 +67,8 @@ def test_unknown_versions_of_known_kinds_are_refused(kind, api_version):
 @pytest.mark.parametrize(
     ("kind", "api_version", "told"),
     [
-        ("Deployment", "apps/v1", "Deployment"),
-        ("NodeTemplate", "drasat.dev/v1alpha1", "NodeTemplate"),
+        ("CronJob", "batch/v1", "CronJob"),
+        ("NodeTemplates", "drasat.dev/v1alpha1", "NodeTemplates"),
         ("ResourceClaim", "example.com/v1", "ResourceClaim of example.com/v1"),
         ("Node", "longhorn.io/v1beta2", "Node of longhorn.io/v1beta2"),
         ("Pod", "resource.k8s.io/v1", "Pod of resource.k8s.io/v1"),
@@ -145,8 +145,8 @@ def test_items_of_a_plain_list_may_not():
 
 
 def test_ignored_lists_count_their_items():
-    given = {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [{}, {}]}
-    assert read_manifests([given])[2] == Counter({"Deployment": 2})
+    given = {"apiVersion": "apps/v1", "kind": "DaemonSetList", "items": [{}, {}]}
+    assert read_manifests([given])[2] == Counter({"DaemonSet": 2})
 
 
 def test_lists_in_lists(tmp_path):

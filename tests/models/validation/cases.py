@@ -112,6 +112,44 @@ TOPOLOGY = {
         "periodic": [False, True],
     },
 }
+NODE_TEMPLATE = {
+    "metadata": {"name": "h100-8"},
+    "spec": {
+        "price": "12.5",
+        "limit": 40,
+        "labels": {"zone": "a"},
+        "taints": [{"key": "example.com/gpu", "effect": "NoSchedule"}],
+        "allocatable": {"cpu": "64", "memory": "512Gi"},
+        "slices": [{"driver": "gpu.example.com", "devices": devices(2)}],
+    },
+}
+POD_TEMPLATE = {
+    "metadata": {"labels": {"app": "web"}},
+    "spec": {
+        "containers": [{"name": "main", "resources": {"requests": {"cpu": "500m"}, "limits": {"memory": "1Gi"}}}],
+        "resourceClaims": [{"name": "one", "resourceClaimTemplateName": "template"}],
+    },
+}
+JOB = {
+    "metadata": {"name": "job", "namespace": "default"},
+    "spec": {"parallelism": 3, "completions": 9, "template": POD_TEMPLATE},
+}
+DEPLOYMENT = {
+    "metadata": {"name": "web", "namespace": "default"},
+    "spec": {"replicas": 3, "template": POD_TEMPLATE},
+}
+PRIORITY_CLASS = {"metadata": {"name": "high"}, "value": 1000}
+WORKLOAD = {
+    "metadata": {"name": "training", "namespace": "default"},
+    "spec": {"podGroups": [{"name": "workers", "policy": {"gang": {"minCount": 4}}}]},
+}
+POD_GROUP = {
+    "metadata": {"name": "workers", "namespace": "default"},
+    "spec": {
+        "schedulingPolicy": {"gang": {"minCount": 4}},
+        "schedulingConstraints": {"topology": [{"key": "topology.kubernetes.io/zone"}]},
+    },
+}
 
 # What a row of a kind edits.
 BASES: dict[str, dict[str, Any]] = {
@@ -125,6 +163,14 @@ BASES: dict[str, dict[str, Any]] = {
     "Namespace": NAMESPACE,
     "ConstraintGroup": GROUP,
     "DeviceTopology": TOPOLOGY,
+    "NodeTemplate": NODE_TEMPLATE,
+    "Job": JOB,
+    "Deployment": DEPLOYMENT,
+    "StatefulSet": DEPLOYMENT,
+    "ReplicaSet": DEPLOYMENT,
+    "PriorityClass": PRIORITY_CLASS,
+    "Workload": WORKLOAD,
+    "PodGroup": POD_GROUP,
 }
 
 

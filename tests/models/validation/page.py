@@ -12,10 +12,12 @@ from . import (
     test_constraints,
     test_devices,
     test_entries,
+    test_node_templates,
     test_other_kinds,
     test_policies,
     test_slices,
     test_topologies,
+    test_workloads,
 )
 from .cases import ALLOCATED, COUNTERS, problems
 
@@ -74,10 +76,19 @@ SECTIONS = [
     ),
     ("ConstraintGroup", "ConstraintGroup", None, None, [test_constraint_groups.GROUPS]),
     ("DeviceTopology", "DeviceTopology", None, None, [test_topologies.SUBJECTS, test_topologies.SHAPES]),
+    ("NodeTemplate", "NodeTemplate", None, None, [test_node_templates.TEMPLATES]),
     ("DeviceClass", "DeviceClass", None, None, [test_other_kinds.CLASSES]),
     ("DeviceTaintRule", "DeviceTaintRule", None, None, [test_other_kinds.RULES]),
     ("Node", "Node", None, None, [test_other_kinds.NODES]),
     ("Pod", "Pod", None, None, [test_other_kinds.PODS]),
+    ("Amounts of resources, on a Pod", "Pod", None, None, [test_workloads.AMOUNTS]),
+    ("Annotations for plans, on a Pod", "Pod", None, None, [test_workloads.ANNOTATIONS]),
+    ("Job", "Job", None, None, [test_workloads.JOBS]),
+    ("Deployment and ReplicaSet", "Deployment", None, None, [test_workloads.DEPLOYMENTS]),
+    ("StatefulSet", "StatefulSet", None, None, [test_workloads.STATEFUL_SETS]),
+    ("PriorityClass", "PriorityClass", None, None, [test_workloads.PRIORITY_CLASSES]),
+    ("Workload", "Workload", None, None, [test_workloads.WORKLOADS]),
+    ("PodGroup", "PodGroup", None, None, [test_workloads.POD_GROUPS]),
     ("Node selectors, on a Pod", "Pod", None, None, [test_other_kinds.SELECTORS]),
     ("Namespace", "Namespace", None, None, [test_other_kinds.NAMESPACES]),
     ("Metadata, on a ResourceClaim", "ResourceClaim", None, None, [test_other_kinds.META]),
@@ -94,11 +105,11 @@ object that is fine otherwise. The message is what the API server would say, or 
 Beside these, fields whose feature gate is off are warned of (a server would drop them on write), and there are
 checks across objects: the same object twice (structure); `adminAccess` in a namespace without the label
 `resource.kubernetes.io/admin-access: "true"` (error, or a warning if the namespace is not in the input; CLM-5);
-claims naming a DeviceClass, and pods naming a claim or template, that are not in the input (warning); allocated
-devices that no ResourceSlice publishes (warning); claims and pods that a ConstraintGroup names and that are not in
-the input (structure); a DeviceTopology naming a DeviceClass that is not in the input (warning); devices on one
-coordinate of a DeviceTopology, or beyond its size (structure; TOPO-3); kinds and fields that later versions dropped
-from v1alpha3 (warning).
+claims naming a DeviceClass, and pods and pod templates naming a claim, template or PriorityClass, that are not in
+the input (warning); allocated devices that no ResourceSlice publishes (warning); claims and pods that a
+ConstraintGroup names and that are not in the input (structure); a DeviceTopology naming a DeviceClass that is not
+in the input (warning); devices on one coordinate of a DeviceTopology, or beyond its size (structure; TOPO-3); kinds
+and fields that later versions dropped from v1alpha3 (warning).
 CEL expressions are checked where they are compiled.
 
 This page is written by `UPDATE_DOCS=1 pytest tests/models/validation/test_page.py`.

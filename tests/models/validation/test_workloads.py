@@ -1,0 +1,206 @@
+"""Rules of what makes pods and orders them, of amounts of resources, and of annotations for plans."""
+
+import pytest
+
+from drasat.models.plan_annotations import AnnotationError, annotation_problems, read_annotations
+
+from .cases import BASES, CLAIM, POD, assert_problems, problems, row
+from .test_references import found as cross_found
+
+A = "metadata annotations"
+
+
+def annotated(**texts):
+    return {A: {f"drasat.dev/{key.replace('_', '-')}": text for key, text in texts.items()}}
+
+
+AMOUNTS = [
+    row("request", {"spec containers": [{"resources": {"requests": {"cpu": "250m", "example.com/gpu": "2"}}}]}),
+    row(
+        "request that is no quantity",
+        {"spec containers": [{"resources": {"requests": {"cpu": "1 core"}}}]},
+        "structure spec.containers[0].resources.requests[cpu]: Invalid value",
+    ),
+    row(
+        "limit below zero",
+        {"spec initContainers": [{"resources": {"limits": {"cpu": "-1"}}}]},
+        "structure spec.initContainers[0].resources.limits[cpu]: Invalid value: ...greater than or equal to 0",
+    ),
+    row(
+        "half an extended resource",
+        {"spec containers": [{"resources": {"limits": {"example.com/gpu": "500m"}}}]},
+        "spec.containers[0].resources.limits[example.com/gpu]: Invalid value: ...must be an integer",
+    ),
+    row(
+        "pod-level request",
+        {"spec resources": {"requests": {"cpu": "x"}}},
+        "structure spec.resources.requests[cpu]: Invalid value",
+    ),
+    row("overhead", {"spec overhead": {"cpu": "x"}}, "structure spec.overhead[cpu]: Invalid value"),
+]
+ANNOTATIONS = [
+    row("all of them", annotated(gang="g", gang_domain="example.com/rack", replicas="20", value="2.5")),
+    row("gang without a name", annotated(gang=""), "structure metadata.annotations[drasat.dev/gang]: Invalid value"),
+    row("gang name", annotated(gang="a b"), "structure metadata.annotations[drasat.dev/gang]: Invalid value"),
+    row("gang name of 254", annotated(gang="x" * 254), "structure metadata.annotations[drasat.dev/gang]: Invalid"),
+    row(
+        "domain without gang",
+        annotated(gang_domain="zone"),
+        "structure metadata.annotations[drasat.dev/gang-domain]: Forbidden: is for gangs only: drasat.dev/gang",
+    ),
+    row(
+        "domain",
+        annotated(gang="g", gang_domain="a b"),
+        "structure metadata.annotations[drasat.dev/gang-domain]: Invalid value: ...the key of a node label",
+    ),
+    row("no copy", annotated(replicas="0")),
+    row("half a copy", annotated(replicas="0.5"), "structure metadata.annotations[drasat.dev/replicas]: Invalid value"),
+    row("copies below zero", annotated(replicas="-1"), "structure metadata.annotations[drasat.dev/replicas]: Invalid"),
+    row("too many copies", annotated(replicas="1000001"), "structure metadata.annotations[drasat.dev/replicas]: Inv"),
+    row("weight of nothing", annotated(value="0")),
+    row("weight below zero", annotated(value="-1"), "structure metadata.annotations[drasat.dev/value]: Invalid value"),
+    row("weight in exponents", annotated(value="1e9"), "structure metadata.annotations[drasat.dev/value]: Invalid"),
+]
+TEMPLATE_AMOUNT = {"spec template spec containers 0 resources requests cpu": "x"}
+JOBS = [
+    row("job without numbers", {"spec parallelism": None, "spec completions": None}),
+    row("parallelism", {"spec parallelism": -1}, "structure spec.parallelism: Invalid value: -1"),
+    row("completions", {"spec completions": -1}, "structure spec.completions: Invalid value: -1"),
+    row(
+        "copies of a job",
+        annotated(replicas="2"),
+        "structure metadata.annotations[drasat.dev/replicas]: Forbidden: use `spec.parallelism`",
+    ),
+    row(
+        "copies in a template",
+        {f"spec template {A}": {"drasat.dev/replicas": "2"}},
+        "structure spec.template.metadata.annotations[drasat.dev/replicas]: Forbidden: use `spec.parallelism`",
+    ),
+    row(
+        "gang in a template",
+        {f"spec template {A}": {"drasat.dev/gang": ""}},
+        "structure spec.template.metadata.annotations[drasat.dev/gang]: Invalid value",
+    ),
+    row("domain of a template's gang", {**annotated(gang_domain="z"), f"spec template {A}": {"drasat.dev/gang": "g"}}),
+    row(
+        "domain of a group", {**annotated(gang_domain="z"), "spec template spec schedulingGroup": {"podGroupName": "g"}}
+    ),
+    row("amount", TEMPLATE_AMOUNT, "structure spec.template.spec.containers[0].resources.requests[cpu]: Invalid value"),
+    row(
+        "claim of a template",
+        {"spec template spec resourceClaims 0 resourceClaimName": "x"},
+        "structure spec.template.spec.resourceClaims[0]: Invalid value: ...must specify exactly one of",
+    ),
+    row("label of a template", {"spec template metadata labels": {"a b": "c"}}, "spec.template.metadata.labels: Inv"),
+]
+DEPLOYMENTS = [
+    row("replicas", {"spec replicas": -1}, "structure spec.replicas: Invalid value: -1"),
+    row(
+        "copies of a deployment",
+        annotated(replicas="2"),
+        "structure metadata.annotations[drasat.dev/replicas]: Forbidden: use `spec.replicas`",
+    ),
+]
+STATEFUL_SETS = [
+    row("ordinals", {"spec ordinals": {"start": 5}}),
+    row("first ordinal", {"spec ordinals": {"start": -1}}, "structure spec.ordinals.start: Invalid value: -1"),
+]
+PRIORITY_CLASSES = [
+    row("class below zero", {"value": -5}),
+    row("class name", {"metadata name": "A"}, 'metadata.name: Invalid value: "A"'),
+]
+GANG = "spec podGroups 0 policy gang"
+WORKLOADS = [
+    row("no gang", {"spec podGroups 0 policy": {"basic": {}}}),
+    row("gang of none", {f"{GANG} minCount": 0}, "structure spec.podGroups[0].policy.gang.minCount: Invalid value: 0"),
+    row("group name", {"spec podGroups 0 name": ""}, "spec.podGroups[0].name: Required value"),
+    row(
+        "same group",
+        {"spec podGroups": [{"name": "a"}, {"name": "a"}]},
+        "structure spec.podGroups[1].name: Duplicate value",
+    ),
+]
+POD_GROUPS = [
+    row(
+        "pod group of none",
+        {"spec schedulingPolicy gang minCount": 0},
+        "structure spec.schedulingPolicy.gang.minCount: Invalid value: 0: must be greater than zero",
+    ),
+    row(
+        "pod group domain",
+        {"spec schedulingConstraints topology 0 key": "a b"},
+        "structure spec.schedulingConstraints.topology[0].key: Invalid value",
+    ),
+]
+TABLES = [
+    ("Pod", AMOUNTS),
+    ("Pod", ANNOTATIONS),
+    ("ResourceClaim", ANNOTATIONS),
+    ("Job", JOBS),
+    ("Deployment", DEPLOYMENTS),
+    ("ReplicaSet", DEPLOYMENTS),
+    ("StatefulSet", [*STATEFUL_SETS, *DEPLOYMENTS]),
+    ("PriorityClass", PRIORITY_CLASSES),
+    ("Workload", WORKLOADS),
+    ("PodGroup", POD_GROUPS),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "edits", "expected"),
+    [pytest.param(kind, *one.values, id=f"{kind}-{one.id}") for kind, table in TABLES for one in table],
+)
+def test_rules(kind, edits, expected):
+    assert_problems(problems(kind, edits), expected)
+
+
+@pytest.mark.parametrize("kind", ["NodeTemplate", "Job", "Deployment", "StatefulSet", "Workload", "PodGroup"])
+def test_the_usual_objects_are_fine(kind):
+    assert problems(kind, {}) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "steps"),
+    [("Job", "spec.template.spec", "spec template spec"), ("Pod", "spec", "spec")],
+)
+def test_names_that_lead_nowhere_are_warnings(kind, start, steps):
+    entry = {f"{steps} resourceClaims": [{"name": "x", "resourceClaimTemplateName": "gone"}]}
+    told = cross_found((kind, BASES[kind], {**entry, f"{steps} priorityClassName": "high"}))
+    name = BASES[kind]["metadata"]["name"]
+    assert [one.partition(f"{kind} default/{name}: ")[2] for one in told] == [
+        f"warning: {start}.priorityClassName: PriorityClass high is not in the input: priority 0",
+        f"warning: {start}.resourceClaims[0].resourceClaimTemplateName: ResourceClaimTemplate default/gone is not in "
+        "the input",
+    ]
+
+
+@pytest.mark.parametrize("spec", [{"priority": 5, "priorityClassName": "x"}, {"priorityClassName": "high"}])
+def test_priorities_that_are_known_are_fine(spec):
+    pod = {**POD, "spec": spec}
+    assert cross_found(("Pod", pod), ("PriorityClass", BASES["PriorityClass"])) == []
+
+
+def test_groups_may_name_claims_and_pods_of_jobs():
+    chosen = {"claims": [{"name": "job-0-one"}], "pods": [{"name": "job-2"}]}
+    group = {"metadata": {"name": "g"}, "spec": {**chosen, "constraints": [{"matchAttribute": "a/b"}]}}
+    template = ("ResourceClaimTemplate", BASES["ResourceClaimTemplate"])
+    device_class = ("DeviceClass", BASES["DeviceClass"])
+    assert cross_found(("ConstraintGroup", group), ("Job", BASES["Job"]), template, device_class) == []
+    assert len(cross_found(("ConstraintGroup", group))) == 2
+
+
+def test_annotations_of_python_objects_are_refused_when_they_are_read():
+    with pytest.raises(AnnotationError, match=r"^metadata.annotations\[drasat.dev/value\]: Invalid value: \"x\": must"):
+        read_annotations({"drasat.dev/value": "x"})
+    with pytest.raises(AnnotationError, match=r"^metadata.annotations\[example.com/worth\]: "):
+        read_annotations({"example.com/worth": "much"}, value="example.com/worth")
+
+
+def test_other_annotations_say_nothing():
+    assert list(annotation_problems({"example.com/gang": ""})) == []
+    assert read_annotations({"example.com/gang": ""}) == read_annotations(None) == (None, None, None, None)
+
+
+def test_claims_have_no_groups_of_pods():
+    found = problems("ResourceClaim", {A: {"drasat.dev/gang-domain": "zone"}}, CLAIM)
+    assert_problems(found, ("structure metadata.annotations[drasat.dev/gang-domain]: Forbidden",))
