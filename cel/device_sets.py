@@ -32,10 +32,9 @@ class DeviceSetExpression:
         """Compile, for a result of bool or dyn; ``CelCompileError`` (CELC-1)."""
         self.text = text
         try:
-            self.program, self._dependence = _compiled(require_text(text))
+            self.program, self._dependence, self._quick = _compiled(require_text(text))
         except CelCompileError as error:
             raise prefixed(error) from None
-        self._quick: dict[int, bool] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DeviceSetExpression, (self.text,)
@@ -93,7 +92,7 @@ class DeviceSetExpression:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str) -> tuple[Program, Dependence]:
-    """The program, and what it depends on; both cost far more than evaluating."""
+def _compiled(text: str) -> tuple[Program, Dependence, dict[int, bool]]:
+    """The program, what it depends on, and which numbers of devices surely cost little: dearer than evaluating."""
     program = Program(text, scope=device_set_environment)
-    return program, dependence(program.checked)
+    return program, dependence(program.checked), {}

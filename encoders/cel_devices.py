@@ -7,7 +7,7 @@ forbidden. Without a wish the first of them that can be taken is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import cast
 
@@ -106,8 +106,16 @@ def _tabulate_or_refuse(model: AllocationModel, relation: MergedRelation, items:
 def _lazy(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
     # Where errors count as true, more devices may turn what is false into one.
     antimonotone = not relation.record.tolerant and is_antimonotone(condition_of(relation).expression.program)
-    model.judge(relation, items.counts, antimonotone=antimonotone)
+    few = count_vectors(items.most, items.least_total, items.most_total) <= MOST_TABULATED
+    failing = partial(_failing, relation, items) if few else None
+    model.judge(relation, items.counts, antimonotone=antimonotone, failing=failing)
     return "lazy"
+
+
+def _failing(relation: MergedRelation, items: RelatedItems) -> Iterator[tuple[int, ...]]:
+    for vector in vectors(items.most, items.least_total, items.most_total):
+        if relation.record.verdict(items.members(vector)) is not True:
+            yield vector
 
 
 _ROADS: dict[str, Callable[[AllocationModel, MergedRelation, RelatedItems], str]] = {

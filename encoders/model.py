@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..problem.justification import Justification
@@ -23,13 +23,15 @@ class Lazy:
     """A relation whose complete sets are judged one by one, wherever ``guard`` is true; None: always.
 
     ``order`` has literals for how many devices of each item it takes, an item being lots that it cannot tell apart.
-    ``antimonotone``: what fails for a set fails for every larger one (CELC-10).
+    ``antimonotone``: what fails for a set fails for every larger one (CELC-10). ``failing`` makes all vectors of counts
+    that fail, where they are few enough to be judged beforehand.
     """
 
     relation: MergedRelation
     order: OrderLiterals
     guard: int | None
     antimonotone: bool = False
+    failing: Callable[[], Iterable[tuple[int, ...]]] | None = None
 
 
 Bundle = tuple[int, tuple[int, ...]]
@@ -117,10 +119,17 @@ class AllocationModel:
         """Return the literal under which the rows of a relation hold, None if they hold always."""
         return self.guard(about_relation(relation)) if relation.record.hard else self.kept(relation)
 
-    def judge(self, relation: MergedRelation, counts: Sequence[Sequence[Term]], *, antimonotone: bool = False) -> None:
+    def judge(
+        self,
+        relation: MergedRelation,
+        counts: Sequence[Sequence[Term]],
+        *,
+        antimonotone: bool = False,
+        failing: Callable[[], Iterable[tuple[int, ...]]] | None = None,
+    ) -> None:
         """Leave a relation to the one who looks at solutions."""
         order = OrderLiterals(self.rows, counts)
-        self.lazies.append(Lazy(relation, order, self.enforcement(relation), antimonotone))
+        self.lazies.append(Lazy(relation, order, self.enforcement(relation), antimonotone, failing))
         self.troubled = True
 
     def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:

@@ -15,7 +15,9 @@ from ..encoders.model import AllocationModel, Lazy
 from .attempts import Counts
 from .cp_sat_run import Found, Limits, RunInterrupted, Status
 
-# Solutions that fail before the search is given up: undecided, never "no".
+# Solutions that fail before all that fails is forbidden at once, where that is known, and before the search is given
+# up: undecided, never "no".
+PATIENCE = 100
 MOST_ROUNDS = 5_000
 
 
@@ -29,7 +31,7 @@ def judged(
     if not model.lazies:
         return solve(limits)
     work, conflicts = 0.0, 0
-    for _ in range(MOST_ROUNDS):
+    for number in range(MOST_ROUNDS):
         try:
             found = solve(_left(limits, work))
         except RunInterrupted as interrupted:
@@ -41,6 +43,8 @@ def judged(
         for lazy in failing:
             _forbid(lazy, found.values)
         counts.no_goods += len(failing)
+        if number == PATIENCE:
+            counts.no_goods += sum(map(_forbid_all, model.lazies))
         if hints:
             model.rows.hint(dict(enumerate(found.values[: model.rows.variables])))
     return Found(Status.UNKNOWN, work=work, conflicts=conflicts)
@@ -68,3 +72,12 @@ def _forbid(lazy: Lazy, values: Sequence[int]) -> None:
     vector = [sum(coefficient * values[variable] for variable, coefficient in terms) for terms in lazy.order.counts]
     post = forbid_at_least if lazy.antimonotone else forbid
     post(lazy.order, vector, lazy.guard)
+
+
+def _forbid_all(lazy: Lazy) -> int:
+    """Forbid all that fails, if that is known, and return how many vectors of counts that are."""
+    number = 0
+    for vector in lazy.failing() if lazy.failing else ():
+        forbid(lazy.order, vector, lazy.guard)
+        number += 1
+    return number

@@ -30,11 +30,9 @@ _WRITTEN, _ENCODED = 1024, 6
 def require_within_limit(program: Program, items: Sequence[Value], formulas: Formulas) -> None:
     """``NotLoweredError`` where an evaluation might exceed the limit of costs."""
     most = int(formulas.range_of(Sum.of_terms(0, [(item, TRUE, 1) for item in range(len(items))]))[1])
-    sizes = _Sizes(items, most)
-    if program.estimate_with(sizes.of).max > COST_LIMIT:
-        unknown = Range(0, largest(program.checked, max(most, _largest(items))))
-        if program.estimate_with(sizes.of, unknown).max > COST_LIMIT:
-            raise NotLoweredError("evaluating might exceed the limit of costs")
+    unknown = Range(0, largest(program.checked, max(most, _largest(items))))
+    if program.estimate_with(_Sizes(items, most).of, unknown).max > COST_LIMIT:
+        raise NotLoweredError("evaluating might exceed the limit of costs")
 
 
 class _Sizes:
