@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from .attribute_values import Described
 from .cluster import Cluster
 from .core import Node
 from .gates import FeatureGates
 from .pools import PoolDevice
 from .topologies import DeviceTopology
 
-Membership = Callable[[PoolDevice], bool]
+Membership = Callable[[Described], bool]
 """Whether a device belongs to a topology."""
 
 

@@ -69,7 +69,7 @@ class Compiler:
         self.expressions = expressions
         knows_node_operations = gates.variant == "experimental"
         self.demands = Demands(Context(gates, expressions, knows_node_operations), policy)
-        self.topologies = TopologyPlaces(topologies or {}, classes, expressions, axes=axes)
+        self.topologies = TopologyPlaces(topologies or {}, classes, axes=axes)
         self.classes = classes
         self._questions: dict[bytes, Question] = {}
         self._asks: dict[int, list[Ask]] = defaultdict(list)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from ..cel.cache import compile_selector
 from ..cel.devices import DeviceShapes
 from ..cel.errors import CelError
+from ..models.attribute_values import Described
 from ..models.claims import DeviceClass, DeviceSelector
-from ..models.pools import PoolDevice
 from ..models.topologies import DeviceTopology
 from ..models.topology_scopes import Membership, by_driver
 
@@ -22,7 +22,7 @@ def membership(topology: DeviceTopology, classes: Mapping[str, DeviceClass]) -> 
     return _nobody if device_class is None else _Selected(device_class.spec.selectors or ())
 
 
-def _nobody(_device: PoolDevice) -> bool:
+def _nobody(_device: Described) -> bool:
     return False
 
 
@@ -33,10 +33,10 @@ class _Selected:
         self._texts = [selector.cel.expression for selector in selectors if selector.cel is not None]
         self._shapes = DeviceShapes()
 
-    def __call__(self, device: PoolDevice) -> bool:
+    def __call__(self, device: Described) -> bool:
         return all(self._takes(text, device) for text in self._texts)
 
-    def _takes(self, text: str, device: PoolDevice) -> bool:
+    def _takes(self, text: str, device: Described) -> bool:
         try:
             return compile_selector(text).matches(self._shapes.prepare(device.device, device.driver))
         except CelError:

@@ -12,8 +12,8 @@ from ..models.slices import Device
 from ..models.topologies import DeviceTopology
 from ..models.topology_graphs import placed
 from .profiles import Profile
-from .selectors import MATCH, Expressions, judge
 from .shapes import Shape
+from .topology_members import membership
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,6 @@ class TopologyPlaces:
         self,
         topologies: Mapping[str, DeviceTopology],
         classes: Mapping[str, DeviceClass],
-        expressions: Expressions,
         sites: Mapping[str, Sequence[Hashable]] | None = None,
         axes: Mapping[str, tuple[Axis, ...]] | None = None,
     ) -> None:
@@ -45,7 +44,6 @@ class TopologyPlaces:
         self.axes = axes or {}
         self.topologies = topologies
         self._classes = classes
-        self._expressions = expressions
         self._found: dict[tuple[str, int], tuple[Places[int], ...]] = {}
 
     def of(self, topology: DeviceTopology, shape: Shape) -> tuple[Places[int], ...]:
@@ -75,21 +73,13 @@ class TopologyPlaces:
         return list(instances.values())
 
     def _members(self, topology: DeviceTopology, shape: Shape) -> Iterator[_Numbered]:
+        belongs = membership(topology, self._classes)
         belonging: dict[Profile, bool] = {}
         for number, (profile, reachable) in enumerate(zip(shape.profiles, shape.reachable, strict=True)):
             if profile not in belonging:
-                belonging[profile] = self._belongs(topology, profile)
+                belonging[profile] = belongs(profile)
             if reachable and belonging[profile]:
                 yield _Numbered(number, profile.driver, profile.device)
-
-    def _belongs(self, topology: DeviceTopology, profile: Profile) -> bool:
-        """Tell whether a device is of the topology; one on which the class's selectors fail is not."""
-        spec = topology.spec
-        if spec.device_class_name is None:
-            return profile.driver == spec.driver
-        if spec.device_class_name not in self._classes:
-            return False
-        return judge(self.selectors(topology), (), profile, self._expressions) == MATCH
 
 
 def coordinate_names(topology: DeviceTopology) -> Iterable[str]:

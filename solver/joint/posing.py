@@ -58,7 +58,7 @@ def posed(
     draft = Draft(compiler, ground)
     draft.add(coupled.seats, nodes, held)
     known, shape = compiler.topologies, ground.whole.shape
-    places = TopologyPlaces(known.topologies, compiler.classes, compiler.expressions, ground.sites, known.axes)
+    places = TopologyPlaces(known.topologies, compiler.classes, ground.sites, known.axes)
     entries = compiler.ground(shape, places)
     constraints: list[Constraint] = []
     relations: list[Relation] = []
