@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -18,6 +18,7 @@ from .explanation_documents import (
 )
 from .models.cluster import Cluster
 from .models.gates import FeatureGates
+from .models.predicates import Predicate
 from .results import Result
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def explain(
     time_limit: float | None = 60.0,
     seed: int = 0,
     timings: bool = False,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> ExplanationResult:
     """Say why claims cannot be allocated, and which changes would help most cheaply.
@@ -89,7 +91,7 @@ def explain(
     ----------
     cluster
         What there is, and what is asked for; see ``load``.
-    node, namespace, selector, claims, feature_gates, cel_errors, seed, progress
+    node, namespace, selector, claims, feature_gates, cel_errors, seed, constraints, progress
         As for ``allocate``.
     time_limit
         Seconds for everything; None for no limit. What is not done in time is marked as not ``complete``.
@@ -118,6 +120,7 @@ def explain(
             cel_errors=cel_errors,
             time_limit=time_limit,
             seed=seed,
+            constraints=constraints,
             progress=progress,
         )
     except SearchInterrupted as interrupted:
@@ -129,6 +132,7 @@ def _document(found: Explanation, timings: bool) -> ExplanationDocument:
     return ExplanationDocument(
         outcome=outcome_of(found.outcome),
         units=tuple(map(_unit, found.units)),
+        notices=found.notices,
         feature_gates=found.gates.to_dict(),
         cel_errors=found.cel_errors,
         timings=found.seconds if timings else msgspec.UNSET,

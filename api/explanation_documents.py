@@ -67,12 +67,13 @@ class ExplainedUnit(Model, kw_only=True, omit_defaults=False):
 
 
 class ExplanationDocument(Model, kw_only=True, omit_defaults=False):
-    """What ``explain -o json`` prints."""
+    """What ``explain -o json`` prints. ``notices`` say what of the question was left aside."""
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
     kind: Literal["ExplanationResult"] = "ExplanationResult"
     outcome: Outcome
     units: tuple[ExplainedUnit, ...]
+    notices: tuple[str, ...] = ()
     feature_gates: dict[str, bool]
     cel_errors: str
     timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -13,7 +13,9 @@ from ..models.cluster import Cluster
 from ..models.collector import young_only
 from ..models.core import Node
 from ..models.gates import FeatureGates
+from ..models.given import given_entries
 from ..models.identity import ObjectKey
+from ..models.predicates import Predicate
 from ..models.units import Unit, units
 from ..problem.in_use import Ledger
 from ..problem.policies import check_policy
@@ -23,6 +25,7 @@ from .auto import Auto
 from .checked import check
 from .engines import effective_policy
 from .explaining.records import Explanation, ExplanationInterrupted, UnitExplanation
+from .joint.coupling import Coupled, coupled, in_order
 from .outcome import ALLOCATED, UNKNOWN, Reason, UnitOutcome
 from .placement import Placer
 
@@ -44,33 +47,41 @@ def explain(
     cel_errors: str = "strict",
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     progress: Progress | None = None,
 ) -> Explanation:
     """Allocate as ``allocate`` does with the engine ``auto``, and explain each unit that gets nothing.
 
+    Units that a ConstraintGroup ties together are allocated together; each that then gets nothing is explained alone.
     The arguments are those of ``allocate``, and so is what it raises; a KeyboardInterrupt becomes an
     ``ExplanationInterrupted`` with what was explained by then.
     """
     check_policy(cel_errors)
+    given = given_entries(constraints)
     gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
     started = monotonic()
     asked = asked_units(units(cluster, namespace=namespace, selector=selector, claims=claims), node)
-    session = Session(cluster, gates, policy, seed, work=work_within(time_limit))
+    session = Session(cluster, gates, policy, seed, work=work_within(time_limit), given=given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = Ledger(cluster.usage(gates))
-    run = _Run(Placer(session, Auto(session), ledger, nodes, deadline), ledger)
+    placer = Placer(session, Auto(session), ledger, nodes, deadline)
+    run = _Run(placer, ledger, lambda: _explainer(session, nodes, deadline))
+    sets = coupled(cluster, asked) if cluster.constraint_groups else ()
     interrupted = False
     try:
-        for done, unit in enumerate(asked, 1):
-            run.ask(unit, lambda: _explainer(session, nodes, deadline))
+        for one in in_order(asked, sets):
+            run.ask(one) if isinstance(one, Unit) else run.ask_together(one)
             if progress:
-                progress(done, len(asked))
+                progress(len(run.told), len(asked))
+            if placer.interrupted:
+                interrupted = True
+                break
     except KeyboardInterrupt:
         interrupted = True
-    check(cluster, run.placed, gates, policy)
-    left = tuple(UnitExplanation(unit, UNKNOWN, reasons=(_INTERRUPTED,)) for unit in asked[len(run.told) :])
-    answer = Explanation((*run.told, *left), gates, policy, {"explain": monotonic() - started})
+    check(cluster, run.placed, gates, policy, given)
+    told = tuple(run.told.get(id(unit)) or UnitExplanation(unit, UNKNOWN, reasons=(_INTERRUPTED,)) for unit in asked)
+    answer = Explanation(told, gates, policy, {"explain": monotonic() - started}, tuple(placer.notices))
     if interrupted:
         raise ExplanationInterrupted(answer)
     return answer
@@ -87,28 +98,41 @@ def _explainer(session: Session, nodes: Mapping[str, Node], deadline: float | No
 
 
 class _Run:
-    """Places units one after the other; ``told`` are their explanations, ``placed`` their outcomes."""
+    """Places units one after the other, and those that groups tie together at once.
 
-    def __init__(self, placer: Placer, ledger: Ledger) -> None:
-        self.told: list[UnitExplanation] = []
+    ``told`` are their explanations by the unit's identity, ``placed`` their outcomes.
+    """
+
+    def __init__(self, placer: Placer, ledger: Ledger, make: Callable[[], Explainer]) -> None:
+        self.told: dict[int, UnitExplanation] = {}
         self.placed: list[UnitOutcome] = []
         self._placer = placer
         self._ledger = ledger
         self._allocated: dict[ObjectKey, ResourceClaim] = {}
+        self._make = make
         self._explainer: Explainer | None = None
 
-    def ask(self, unit: Unit, make: Callable[[], Explainer]) -> None:
+    def ask(self, unit: Unit) -> None:
         """Place a unit, or explain why it cannot be."""
-        answer = self._placer.place(unit)
-        self.placed.append(answer)
-        if answer.outcome == ALLOCATED:
+        self._tell([self._placer.place(unit)])
+
+    def ask_together(self, tied: Coupled) -> None:
+        """Place units that groups tie together, or explain each of them alone."""
+        self._tell(self._placer.place_together(tied), ", ".join(tie.label for tie in tied.ties))
+
+    def _tell(self, answers: Sequence[UnitOutcome], ties: str = "") -> None:
+        self.placed += answers
+        for answer in answers:
             for ref, allocation in answer.allocations:
                 if ref.claim is not None:
                     status = ResourceClaimStatus(allocation=allocation)
                     self._allocated[ref.key] = replace(ref.claim, status=status)
-            self.told.append(UnitExplanation(unit, ALLOCATED, answer.node))
-        elif answer.outcome == UNKNOWN:
-            self.told.append(UnitExplanation(unit, UNKNOWN, reasons=answer.reasons, complete=False))
-        else:
-            self._explainer = self._explainer or make()
-            self.told.append(self._explainer.explain(answer, self._allocated, self._ledger))
+        self.told.update((id(answer.unit), self._told(answer, ties)) for answer in answers)
+
+    def _told(self, answer: UnitOutcome, ties: str) -> UnitExplanation:
+        if answer.outcome == ALLOCATED:
+            return UnitExplanation(answer.unit, ALLOCATED, answer.node)
+        if answer.outcome == UNKNOWN:
+            return UnitExplanation(answer.unit, UNKNOWN, reasons=answer.reasons, complete=False)
+        self._explainer = self._explainer or self._make()
+        return self._explainer.explain(answer, self._allocated, self._ledger, ties)

@@ -66,7 +66,7 @@ def command(
         raise UsageError(str(error)) from None
     except ExplanationInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*unknown_node(cluster, node))
+    complain(*unknown_node(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
         complain("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
     _PRINT[output](result)

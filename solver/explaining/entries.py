@@ -10,11 +10,14 @@ from ...encoders.collapsed import MergedConstraint, MergedRelation
 from ...encoders.composition import ENCODERS
 from ...encoders.lots import collapse
 from ...encoders.lowering.lower import NotLoweredError
+from ...encoders.lowering.sums import FALSE
 from ...encoders.lowering.words import in_words
 from ...encoders.merging import merge
 from ...encoders.model import AllocationModel
 from ...encoders.related_items import items_of
 from ...encoders.wording import entry_label
+from ...models.entries import TopologyAsk
+from ...models.topology_asks import FIXED
 from ...problem.cel_condition import CelCondition
 from ...problem.justification import Justification
 from ...problem.records import Constraint
@@ -36,9 +39,17 @@ Entry = MergedConstraint | MergedRelation
 
 def entry_of(case: Case, reason: Justification) -> Entry:
     """Find the entry that a reason is about."""
+    return next(one for one in _entries(case) if (one.claims[0], one.position) == (reason.claim, reason.subject))
+
+
+def covered(case: Case, reason: Justification) -> tuple[int, ...]:
+    """List the branches that the entry covers which a reason is about; none for other reasons."""
+    return entry_of(case, reason).branches if reason.id in _TELLING else ()
+
+
+def _entries(case: Case) -> tuple[Entry, ...]:
     merged = case.model.merged
-    entries: tuple[Entry, ...] = (*merged.constraints, *merged.relations)
-    return next(one for one in entries if one.claims[0] == reason.claim and one.position == reason.subject)
+    return (*merged.constraints, *merged.relations)
 
 
 def claims_of(case: Case, entry: Entry) -> tuple[int, ...]:
@@ -51,22 +62,45 @@ def claims_of(case: Case, entry: Entry) -> tuple[int, ...]:
 
 def named(entry: Entry) -> str:
     """Name an entry, with what it compares or its kind."""
-    label = entry_label(entry.record)
+    compared = _compared(entry)
+    attribute = f" {compared.attribute}" if compared else ""
+    return f"{entry_label(entry.record)} ({_kind(entry)}{attribute})"
+
+
+def _kind(entry: Entry) -> str:
+    return entry.record.kind if isinstance(entry, MergedConstraint) else entry.record.id
+
+
+def _compared(entry: Entry) -> Constraint | None:
+    """Return what an entry compares, None if it is about something else."""
     if isinstance(entry, MergedConstraint):
-        return f"{label} ({entry.record.kind} {entry.record.attribute})"
-    return f"{label} ({entry.record.id})"
+        return entry.record
+    condition = entry.record.condition
+    return condition.constraint if isinstance(condition, TokenCondition) else None
 
 
 def about_entry(words: Sentences, reason: Justification) -> str:
     """Say what the name of an entry does not: devices without a value, an expression and what it means, a shape."""
-    entry = entry_of(words.case, reason)
-    if isinstance(entry, MergedConstraint):
-        return _lacking(words, entry, entry.record)
-    return _TELLING.get(entry.record.id, _nothing)(words, entry)
+    return _TELLING[reason.id](words, entry_of(words.case, reason))
 
 
-def _nothing(_words: Sentences, _relation: MergedRelation) -> str:
+def _nothing(_words: Sentences, _entry: Entry) -> str:
     return ""
+
+
+def _comparison(words: Sentences, entry: Entry) -> str:
+    record = _compared(entry)
+    assert record is not None
+    # The name of a relation does not say what it compares.
+    attribute = "" if isinstance(entry, MergedConstraint) else f" {record.attribute}"
+    return f"{attribute}{_demand(record)}{_lacking(words, entry, record)}"
+
+
+def _demand(record: Constraint) -> str:
+    """Say what is asked of values beyond what the kind says (SEM-4, SEM-6)."""
+    if record.overlap:
+        return ": no value may be on all of them"
+    return f": at least {record.min_size} values in common" if record.min_size > 1 else ""
 
 
 def _lacking(words: Sentences, entry: Entry, record: Constraint) -> str:
@@ -85,29 +119,42 @@ def _lacking(words: Sentences, entry: Entry, record: Constraint) -> str:
     return f" ({plural(len(lacking), 'device')} without a value{': ' + errors[0] if errors else ''})"
 
 
-def _compared(words: Sentences, relation: MergedRelation) -> str:
-    condition = relation.record.condition
-    assert isinstance(condition, TokenCondition)
-    return f" {condition.constraint.attribute}{_lacking(words, relation, condition.constraint)}"
-
-
-def _shape(_words: Sentences, relation: MergedRelation) -> str:
-    condition = relation.record.condition
+def _shape(words: Sentences, entry: Entry) -> str:
+    condition = _relation(entry).record.condition
     assert isinstance(condition, TopologyCondition)
-    size = "x".join(map(str, condition.ask.size or ()))
-    return f": a {condition.ask.shape}{' of ' + size if size else ''} in {condition.ask.name}"
+    ask = condition.ask
+    branches = (words.case.model.merged.branches[number] for number in entry.branches)
+    lost = {device for branch in branches for device in words.meant(branch) if device not in condition.homes}
+    without = f" ({plural(len(lost), 'device')} without a place in it)" if lost else ""
+    return f": a {ask.shape}{_extent(ask)} in {ask.name}{without}"
 
 
-def _expression(words: Sentences, relation: MergedRelation) -> str:
+def _extent(ask: TopologyAsk) -> str:
+    """Say how large a shape may be."""
+    if ask.size:
+        turning = ", as it stands," if ask.orientation == FIXED else ""
+        return f" of {'x'.join(map(str, ask.size))}{turning}"
+    if ask.level:
+        return f" under one {ask.level}"
+    return "" if ask.max_distance is None else f" of devices at most {plural(ask.max_distance, 'step')} apart"
+
+
+def _relation(entry: Entry) -> MergedRelation:
+    assert isinstance(entry, MergedRelation)
+    return entry
+
+
+def _expression(words: Sentences, entry: Entry) -> str:
+    relation = _relation(entry)
     condition = relation.record.condition
     assert isinstance(condition, CelCondition)
     text = _cut(" ".join(condition.expression.text.split()), _MOST_LETTERS)
     meaning = _meaning(words.case, relation)
-    return f": {text}" + (f"; that is: {_cut(meaning, _MOST_MEANING)}" if meaning else "")
+    return f": {text}" + (f"; {_cut(meaning, _MOST_MEANING)}" if meaning else "")
 
 
 def _meaning(case: Case, relation: MergedRelation) -> str:
-    """Say the formula of an expression over the devices that could be taken at all; nothing if it has none."""
+    """Say the formula of an expression over the devices that could be had one by one; nothing if it has none."""
     candidates = usable(case.problem, case.in_use)
     merged = merge(case.problem, case.in_use, candidates)
     own = next((one for one in merged.relations if one.record.position == relation.position), None)
@@ -119,17 +166,20 @@ def _meaning(case: Case, relation: MergedRelation) -> str:
         formulas, true, _ = lowered(own, items)
     except NotLoweredError:
         return ""
+    if true == FALSE:
+        return "true of no devices that could be had"
     names = case.names.devices
-    return in_words(formulas, true, lambda item: names[items.devices[item]][2])
+    return f"that is: {in_words(formulas, true, lambda item: names[items.devices[item]][2])}"
 
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-_TELLING: dict[str, Callable[[Sentences, MergedRelation], str]] = {
-    "matchAttribute": _compared,
-    "distinctAttribute": _compared,
+_TELLING: dict[str, Callable[[Sentences, Entry], str]] = {
+    "matchAttribute": _comparison,
+    "distinctAttribute": _comparison,
     "topology": _shape,
     "cel": _expression,
+    "predicate": _nothing,
 }

@@ -27,7 +27,7 @@ from .relaxing import MOST, Place, Relaxer
 from .restricted import counted_out
 from .scene import Scene
 from .sentences import Sentences
-from .trials import Trials
+from .trials import Trials, TrialsOverError
 from .views import request_views
 
 # Classes of nodes that are explained, the largest first.
@@ -35,6 +35,10 @@ MOST_CLASSES = 16
 
 # Changes after which the reasons that are left can be told without compiling anew.
 _GUARDED = frozenset({"constraint", "requestSelector", "classSelector", "toleration", "request", "featureGate"})
+
+
+Groups = list[tuple[tuple[Misfit | None, Hashable], list[Node]]]
+"""Nodes on which a unit meets the same, with why they do not suit it at all, if they do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +61,42 @@ class Explainer:
         self._trials = Trials(session, deadline)
 
     def explain(
-        self, answer: UnitOutcome, allocated: Mapping[ObjectKey, ResourceClaim], ledger: Ledger
+        self, answer: UnitOutcome, allocated: Mapping[ObjectKey, ResourceClaim], ledger: Ledger, ties: str = ""
     ) -> UnitExplanation:
-        """Explain a unit that got nothing; ``allocated`` are the claims of earlier units, with what they got."""
+        """Explain a unit that got nothing; ``allocated`` are the claims of earlier units, with what they got.
+
+        ``ties`` names the groups that tie it to others, with which it was asked about: it is explained alone, or not
+        at all if it fits alone, as others are then in the way.
+        """
         unit = _current(answer.unit, allocated)
         whole = UnitExplanation(answer.unit, answer.outcome, reasons=answer.reasons)
         if unit.problems or any(reason.id == "deviceClass" for reason in answer.reasons):
             return whole
-        try:
-            groups = self._groups(unit, ledger)
-            explained = [self._class(unit, nodes, misfit, ledger) for (misfit, _), nodes in groups[:MOST_CLASSES]]
-        except DeadlineExceededError:
-            return dataclasses.replace(whole, complete=False)
-        except SelectorError:
-            return whole
         self._trials.renew()
         cluster = self._session.cluster.with_claims(allocated.values())
         scene = Scene(cluster, unit, self._session.gates, self._session.given)
+        try:
+            groups = self._groups(unit, ledger)
+            alone = self._fitting(scene, groups) if ties else None
+            if alone is not None:
+                reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
+                return dataclasses.replace(whole, reasons=(*answer.reasons, reason))
+            explained = [self._class(unit, nodes, misfit, ledger) for (misfit, _), nodes in groups[:MOST_CLASSES]]
+        except (DeadlineExceededError, TrialsOverError):
+            return dataclasses.replace(whole, complete=False)
+        except SelectorError:
+            return whole
         relaxer = Relaxer(scene, self._trials, self._rest)
         done = relaxer.run([one.place for one in explained if one.place is not None])
         return dataclasses.replace(
             whole,
-            reasons=answer.reasons if answer.outcome == ERROR else (),
+            reasons=(*_tied(ties), *(answer.reasons if answer.outcome == ERROR else ())),
             classes=tuple(_joined([one.told for one in explained])),
             relaxations=tuple(relaxer.found[:MOST]),
             complete=done and len(groups) <= MOST_CLASSES,
         )
 
-    def _groups(self, unit: Unit, ledger: Ledger) -> list[tuple[tuple[Misfit | None, Hashable], list[Node]]]:
+    def _groups(self, unit: Unit, ledger: Ledger) -> Groups:
         """Put nodes together on which the unit meets the same, the largest groups first."""
         claims = [ref.claim for ref in unit.asked if ref.claim is not None]
         groups: dict[tuple[Misfit | None, Hashable], list[Node]] = defaultdict(list)
@@ -92,6 +104,10 @@ class Explainer:
             misfit = _misfit(unit, node)
             groups[misfit, None if misfit else self._bench.key(node, claims, ledger)].append(node)
         return sorted(groups.items(), key=lambda item: -len(item[1]))
+
+    def _fitting(self, scene: Scene, groups: Groups) -> Node | None:
+        """Find a node on which the unit fits alone. Raises ``TrialsOverError``."""
+        return next((nodes[0] for _, nodes in groups if self._trials.fits(scene, nodes[0])), None)
 
     def _class(self, unit: Unit, nodes: Sequence[Node], misfit: Misfit | None, ledger: Ledger) -> _Explained:
         names = tuple(node.metadata.name for node in nodes)
@@ -130,6 +146,12 @@ class Explainer:
             return None
         conflict = self._conflict(case)
         return Sentences(case, conflict.reasons) if conflict else None
+
+
+def _tied(ties: str) -> tuple[Reason, ...]:
+    """Say that what is told is not the whole question."""
+    text = f"tied to other units by {ties}: what follows is about this one alone"
+    return (Reason("constraintGroup", "", text),) if ties else ()
 
 
 def _is_one_of_many(case: Case, offer: Offer) -> bool:

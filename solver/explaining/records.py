@@ -79,12 +79,13 @@ class ExplanationInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer to one call of ``explain``."""
+    """The answer to one call of ``explain``; ``notices`` say what of the question was left aside."""
 
     units: tuple[UnitExplanation, ...]
     gates: FeatureGates
     cel_errors: str
     seconds: dict[str, float] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:

@@ -14,7 +14,7 @@ from ..outcome import Reason
 from ..proofs.wording import amount, plural
 from ..tables import SELECTING
 from .case import Case
-from .entries import about_entry
+from .entries import about_entry, covered
 
 # More devices than these are only counted.
 _MOST_NAMES = 4
@@ -56,11 +56,19 @@ class Sentences:
         return _JOINT[reason.id](self, reason) if reason.id in _JOINT else ""
 
     @cached_property
-    def branches(self) -> tuple[Branch, ...]:
+    def requested(self) -> tuple[Branch, ...]:
         """The ways to serve the requests that are among the reasons."""
         merged = self.case.model.merged
         asked = {reason.subject for reason in self.reasons if reason.id in REQUESTS}
         return tuple(branch for branch in merged.branches if branch.request in asked)
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """The ways to serve those requests, and those whose devices an entry among the reasons needs, however many."""
+        merged = self.case.model.merged
+        wanted = {branch.index for branch in self.requested}
+        wanted.update(number for reason in self.reasons for number in covered(self.case, reason))
+        return tuple(branch for branch in merged.branches if branch.index in wanted)
 
     def stopped(self, branch: int | None, obstacle: Obstacle) -> list[int]:
         """List the devices that the obstacle stops, less those that are not meant: other selectors rule them out."""

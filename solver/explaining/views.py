@@ -18,7 +18,7 @@ _FIRST = "inUse"
 
 def request_views(words: Sentences) -> tuple[RequestView, ...]:
     """List the requests among the reasons; of equal ones the first."""
-    return tuple(_view(words, branch) for branch in words.branches)
+    return tuple(_view(words, branch) for branch in words.requested)
 
 
 def _view(words: Sentences, branch: Branch) -> RequestView:

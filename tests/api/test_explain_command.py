@@ -154,10 +154,10 @@ def test_only_what_was_asked_about(drasat, manifests):
 
 
 def test_an_interrupt_prints_what_was_explained(drasat, manifests, monkeypatch):
-    def interrupted(run, unit, make):
+    def interrupted(run, unit):
         if unit.name == "b":
             raise KeyboardInterrupt
-        ask(run, unit, make)
+        ask(run, unit)
 
     ask = module._Run.ask
     monkeypatch.setattr(module._Run, "ask", interrupted)
