@@ -88,12 +88,20 @@ def _lower_or_refuse(model: AllocationModel, relation: MergedRelation, items: Re
 def _tabulate(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
     allowed: list[tuple[int, ...]] = []
     forbidden: list[tuple[int, ...]] = []
+    for vector, holds in _judged(model, relation, items):
+        (allowed if holds else forbidden).append(vector)
+    post_table(model.rows, items.counts, allowed, model.enforcement(relation), forbidden)
+    return "tabulate"
+
+
+def _judged(
+    model: AllocationModel, relation: MergedRelation, items: RelatedItems
+) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Evaluate the expression for all vectors of counts."""
     for vector in vectors(items.most, items.least_total, items.most_total):
         found = relation.record.verdict(items.members(vector))
         model.troubled |= isinstance(found, Trouble)
-        (allowed if found is True else forbidden).append(vector)
-    post_table(model.rows, items.counts, allowed, model.enforcement(relation), forbidden)
-    return "tabulate"
+        yield vector, found is True
 
 
 def _tabulate_or_refuse(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
@@ -107,15 +115,13 @@ def _lazy(model: AllocationModel, relation: MergedRelation, items: RelatedItems)
     # Where errors count as true, more devices may turn what is false into one.
     antimonotone = not relation.record.tolerant and is_antimonotone(condition_of(relation).expression.program)
     few = count_vectors(items.most, items.least_total, items.most_total) <= MOST_TABULATED
-    failing = partial(_failing, relation, items) if few else None
+    failing = partial(_failing, model, relation, items) if few else None
     model.judge(relation, items.counts, antimonotone=antimonotone, failing=failing)
     return "lazy"
 
 
-def _failing(relation: MergedRelation, items: RelatedItems) -> Iterator[tuple[int, ...]]:
-    for vector in vectors(items.most, items.least_total, items.most_total):
-        if relation.record.verdict(items.members(vector)) is not True:
-            yield vector
+def _failing(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> list[tuple[int, ...]]:
+    return [vector for vector, holds in _judged(model, relation, items) if not holds]
 
 
 _ROADS: dict[str, Callable[[AllocationModel, MergedRelation, RelatedItems], str]] = {

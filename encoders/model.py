@@ -10,6 +10,7 @@ from ..problem.outcomes import check_deadline
 from .collapsed import Branch, Collapsed, Lot, Merged, MergedRelation
 from .encoder import Encoder
 from .lowering.order_literals import OrderLiterals
+from .optional_units import Number, OptionalUnits
 from .rows import Rows, Term
 from .wording import about_relation
 
@@ -46,7 +47,7 @@ class AllocationModel:
     ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9), ``roads`` say
     how each expression over devices was taken. ``troubled``: some sets of devices may be left out for an error alone
     (CELC-4).
-    ``bundles`` are devices that go to one claim of several equal ones, if their literal is true, by branch.
+    ``units`` are the copies of units that may be left out. ``bundles`` are devices that go to one claim of several equal ones, if their literal is true, by branch.
     With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
     """
 
@@ -61,6 +62,7 @@ class AllocationModel:
         self.roads: dict[str, str] = {}
         self.troubled = False
         self.bundles: dict[int, list[Bundle]] = {}
+        self.units = OptionalUnits(self.rows, self.merged.units)
         self.choices = [self._choice(branch) for branch in self.merged.branches]
         self.takes = dict(self._takes())
 
@@ -127,10 +129,10 @@ class AllocationModel:
         antimonotone: bool = False,
         failing: Callable[[], Iterable[tuple[int, ...]]] | None = None,
     ) -> None:
-        """Leave a relation to the one who looks at solutions."""
+        """Leave a relation to the one who looks at solutions, and notes errors of those that are judged at all."""
         order = OrderLiterals(self.rows, counts)
         self.lazies.append(Lazy(relation, order, self.enforcement(relation), antimonotone, failing))
-        self.troubled = True
+        self.troubled |= antimonotone
 
     def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:
         """Terms for what a branch takes, of some lots or of all."""
@@ -139,17 +141,33 @@ class AllocationModel:
 
     def certain(self, branch: int) -> int:
         """Return how many devices a branch takes whatever is chosen; 0 if that depends."""
-        if self._guarded or self.choices[branch] is not None:
+        if self._guarded or self.choices[branch] is not None or self.optional(branch):
             return 0
         return self.merged.branches[branch].copies * self.merged.branches[branch].count
 
-    def times_chosen(self, branch: Branch, terms: Sequence[Term], factor: int, guard: int | None) -> None:
-        """Post ``sum(terms) == factor * copies of the branch that are chosen``."""
+    def optional(self, branch: int) -> bool:
+        """Tell whether the claims that a branch belongs to may be left out."""
+        return self.merged.claim_of(self.merged.branches[branch]) in self.units
+
+    def claims_served(self, branch: Branch) -> Number:
+        """Return how many of the claims that a branch belongs to are served."""
+        return self.units.served(self.merged.requests[branch.request].claims)
+
+    def due(self, branch: Branch) -> Number:
+        """Return how many copies of the branch's request are served, by this alternative or another one."""
+        return self.claims_served(branch).scaled(branch.per_claim)
+
+    def served(self, branch: Branch) -> Number:
+        """Return how many copies the branch serves."""
         choice = self.choices[branch.index]
-        if choice is None:
-            self.rows.equal(terms, factor * branch.copies, guard)
-        else:
-            self.rows.equal([*terms, (choice, -factor)], 0)
+        return self.due(branch) if choice is None else Number(0, ((choice, 1),))
+
+    def times_chosen(self, branch: Branch, terms: Sequence[Term], factor: int, guard: int | None) -> None:
+        """Post ``sum(terms) == factor * copies that the branch serves``."""
+        served = self.served(branch)
+        # What an alternative serves is chosen, and only the choice can be let go.
+        held = guard if self.choices[branch.index] is None else None
+        self.rows.equal([*terms, *served.times(-factor)], factor * served.constant, held)
 
 
 def build(

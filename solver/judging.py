@@ -12,6 +12,7 @@ from dataclasses import replace
 from ..encoders.expansion import expand
 from ..encoders.lowering.no_goods import forbid, forbid_at_least
 from ..encoders.model import AllocationModel, Lazy
+from ..problem.relations import Trouble
 from .attempts import Counts
 from .cp_sat_run import Found, Limits, RunInterrupted, Status
 
@@ -65,7 +66,9 @@ def _failing(model: AllocationModel, values: Sequence[int]) -> list[Lazy]:
         return []
     taken = expand(model, values)
     in_force = (lazy for lazy in model.lazies if lazy.guard is None or values[lazy.guard])
-    return [lazy for lazy in in_force if lazy.relation.record.verdict(taken) is not True]
+    found = [(lazy, lazy.relation.record.verdict(taken)) for lazy in in_force]
+    model.troubled |= any(isinstance(verdict, Trouble) for _, verdict in found)
+    return [lazy for lazy, verdict in found if verdict is not True]
 
 
 def _forbid(lazy: Lazy, values: Sequence[int]) -> None:
