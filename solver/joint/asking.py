@@ -6,7 +6,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
+from ...models.claims import ResourceClaim
 from ...models.core import Node
+from ...models.pools import PoolDevice
+from ...models.reach import Located, per_device
 from ...problem.in_use import Ledger
 from ...problem.landscape import Surveyor
 from ...problem.lenient import lenient
@@ -105,6 +108,30 @@ class Asking:
         landscape = self._surveyor and self._surveyor.survey(view, self._visible)
         return self.ledger.in_use(view).key, landscape
 
+    def may_part(self, seat: Seat) -> bool:
+        """Tell whether pods that share a claim could be on several nodes after all: it may be usable on each of them.
+
+        A request that only devices of nodes serve ties its claim to one.
+        """
+        units = [{ref.key for ref in unit.asked} for unit in seat.units]
+        shared = {place for place, ref in enumerate(seat.asked) if sum(ref.key in own for own in units) > 1}
+        far = [self._served_from_afar(seat, node) for node in self.session.cluster.nodes.values()] if shared else []
+        requests = [(place, name) for place, claim in enumerate(seat.claims) for name in _requests(claim)]
+        tied = {place for place, name in requests if not any((place, name) in own for own in far)}
+        return not shared <= tied
+
+    def _served_from_afar(self, seat: Seat, node: Node) -> set[tuple[int, str]]:
+        """Find the requests, by claim and name, for which there are devices that do not belong to the node."""
+        compiler = self.engine.compiler
+        question = compiler.question(seat.claims)
+        view = self.engine.views.of(node, question.visible)
+        try:
+            demands = compiler.problem(question, view.shape).demands
+        except FatalError:
+            return set()
+        own = {number for number, device in enumerate(view.devices) if _located(device).node_name}
+        return {(one.claim, one.request) for one in demands if not own.issuperset(one.candidates)}
+
     def pose(self, nodes: Nodes) -> Posed:
         """Pose the question about these nodes. Raises ``AbortedError`` and ``UndecidedError``."""
         ground = self._ground(nodes)
@@ -141,3 +168,11 @@ class Asking:
             return decider.decide(problem, in_use, self.deadline)
         seen = replace(problem, landscape=self._surveyor.survey(posed.ground.whole, self._visible))
         return cast("BestDecider", decider).best(seen, in_use, self.deadline, self.session.work)
+
+
+def _located(device: PoolDevice) -> Located:
+    return device.device if per_device(device.slice) else device.slice.spec
+
+
+def _requests(claim: ResourceClaim) -> Iterator[str]:
+    return (request.name for request in claim.spec.devices.requests or ())

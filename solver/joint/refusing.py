@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...models.reach import per_device
 from ...problem.messages import claim_text
 from ...problem.outcomes import DeadlineExceededError, FatalError
 from ...problem.relations import Relation
@@ -59,7 +58,7 @@ class Refusal:
     def _doubt(self) -> str:
         """Say why the no is not sure, if it is not."""
         together = f"{self._units} cannot be allocated together as {self._groups} demands"
-        if any(may_part(number, seat, self._posed) for number, seat in enumerate(self._asking.coupled.seats)):
+        if any(map(self._asking.may_part, self._asking.coupled.seats)):
             return f"{together} with pods that share a claim on one node"
         return ""
 
@@ -121,33 +120,6 @@ class Refusal:
         relations = tuple(one for one in posed.problem.relations if one.position not in positions)
         decision = self._asking.decide(posed, replace(posed.problem, relations=relations))
         return decision.answer is Answer.NO
-
-
-def may_part(number: int, seat: Seat, posed: Posed | None) -> bool:
-    """Tell whether pods that share a claim could be on several nodes after all: it may be usable on each of them.
-
-    A request all of whose devices belong to nodes ties its claim to one.
-    """
-    if len(seat.units) == 1:
-        return False
-    if posed is None:
-        return True
-    devices, draft = posed.ground.whole.devices, posed.draft
-    local = {
-        number
-        for number, device in enumerate(devices)
-        if (device.device if per_device(device.slice) else device.slice.spec).node_name
-    }
-    shared = [
-        ref.key for ref in seat.asked if sum(ref.key in {own.key for own in unit.asked} for unit in seat.units) > 1
-    ]
-    return not all(
-        any(
-            local.issuperset(posed.problem.demands[demand].candidates)
-            for demand in draft.of_claim[draft.keys.index(key)]
-        )
-        for key in shared
-    )
 
 
 def _named(relation: Relation) -> str:
