@@ -22,11 +22,15 @@ def _post(model: AllocationModel) -> None:
 
 
 def _exclude(model: AllocationModel, lot: Lot) -> None:
-    """Keep apart what the search would: branches are in the order in which it reaches them."""
+    """Keep apart what the search would: branches are in the order in which it reaches them.
+
+    What has admin access is in nobody's way once it is allocated (IN-3), so not in that of other units.
+    """
     branches = model.merged.branches
+    together = model.units.together
     for earlier, later in combinations((branches[index] for index in lot.branches), 2):
-        same_claim = model.merged.claim_of(earlier) == model.merged.claim_of(later)
-        if same_claim or (earlier.admin and not later.admin):
+        claims = model.merged.claim_of(earlier), model.merged.claim_of(later)
+        if claims[0] == claims[1] or (earlier.admin and not later.admin and together(*claims)):
             model.rows.at_most([(model.takes[one.index, lot.index], 1) for one in (earlier, later)], 1)
 
 

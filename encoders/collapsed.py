@@ -109,8 +109,18 @@ class Lot:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitCopies:
+    """Equal units that may be served or not, each as a whole: by copy the numbers of its claims."""
+
+    claims: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
-    """A Problem whose requests and claims are merged, its devices not yet."""
+    """A Problem whose requests and claims are merged, its devices not yet.
+
+    Claims of ``units`` may be left out, a unit at a time; all others must be served.
+    """
 
     problem: Problem
     in_use: InUse
@@ -118,6 +128,7 @@ class Merged:
     branches: tuple[Branch, ...]
     constraints: tuple[MergedConstraint, ...]
     relations: tuple[MergedRelation, ...] = ()
+    units: tuple[UnitCopies, ...] = ()
 
     def claim_of(self, branch: Branch) -> int:
         """Find the first claim that a branch belongs to."""

@@ -13,6 +13,7 @@ from .common_value import Key, any_taken
 from .comparisons import Comparison, comparisons, signature, values_of
 from .encoder import Encoder, Signature
 from .model import AllocationModel
+from .optional_units import Number
 from .rows import Term
 
 DISTINCT = "distinctAttribute"
@@ -50,8 +51,16 @@ def _once_each(model: AllocationModel, comparison: Comparison, found: _Found, gu
             worthless.append(term)
     if worthless:
         model.rows.at_most(worthless, 0, guard)
+    claims = _each(model, comparison)
     for terms in takers.values():
-        model.rows.at_most(terms, comparison.claims, guard)
+        model.rows.at_most([*terms, *claims.times(-1)], claims.constant, guard)
+
+
+def _each(model: AllocationModel, comparison: Comparison) -> Number:
+    """Count the claims in each of which the entry holds alone."""
+    if comparison.claims == 1:
+        return Number(1)
+    return model.claims_served(model.merged.branches[comparison.branches[0]])
 
 
 def _in_none(model: AllocationModel, comparison: Comparison, found: _Found, guard: int | None) -> None:

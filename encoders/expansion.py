@@ -34,11 +34,11 @@ def expand(model: AllocationModel, values: Sequence[int]) -> tuple[Taken, ...]:
     for branch in model.merged.branches:
         demands, constraint = chosen[branch.index], entries.get(branch.index)
         if branch.index in model.bundles:
-            taken += _by_bundle(branch, model.bundles[branch.index], values)
+            taken += _by_bundle(branch, demands, model.bundles[branch.index], values)
         elif constraint is None:
             taken += _deal(devices[branch.index], demands)
         else:
-            taken += _DEALING[constraint.record.kind](branch, constraint, devices[branch.index])
+            taken += _DEALING[constraint.record.kind](branch, demands, constraint, devices[branch.index])
     return tuple(sorted(taken))
 
 
@@ -57,14 +57,18 @@ def _devices(collapsed: Collapsed, counts: Mapping[tuple[int, int], int]) -> lis
 
 
 def _chosen_demands(model: AllocationModel, values: Sequence[int]) -> list[tuple[int, ...]]:
-    """Serve the first copies by the first alternative, the next ones by the next (SRCH-4)."""
+    """Serve the first copies by the first alternative, the next ones by the next (SRCH-4); of units the first ones."""
     chosen: list[tuple[int, ...]] = []
+    problem, left_out = model.merged.problem, model.units.left_out(values)
     for request in model.merged.requests:
         start = 0
         for number in request.branches:
             branch, choice = model.merged.branches[number], model.choices[number]
-            count = branch.copies if choice is None else values[choice]
-            chosen.append(branch.demands[start : start + count])
+            served = branch.demands
+            if left_out:
+                served = tuple(demand for demand in served if problem.demands[demand].claim not in left_out)
+            count = len(served) if choice is None else values[choice]
+            chosen.append(served[start : start + count])
             start += count
     return chosen
 
@@ -74,33 +78,39 @@ def _deal(devices: Iterable[int], demands: Sequence[int]) -> Iterator[Taken]:
     return zip(cycle(demands), devices) if demands else iter(())
 
 
-def _by_bundle(branch: Branch, bundles: Iterable[Bundle], values: Sequence[int]) -> Iterator[Taken]:
+def _by_bundle(
+    branch: Branch, demands: Sequence[int], bundles: Iterable[Bundle], values: Sequence[int]
+) -> Iterator[Taken]:
     """Give each claim the devices of one bundle."""
     chosen = sorted(sorted(own) for literal, own in bundles if values[literal])
     for number, own in enumerate(chosen):
         start = number * branch.per_claim
-        yield from _deal(own, branch.demands[start : start + branch.per_claim])
+        yield from _deal(own, demands[start : start + branch.per_claim])
 
 
-def _by_value(branch: Branch, constraint: MergedConstraint, devices: Iterable[int]) -> Iterator[Taken]:
+def _by_value(
+    branch: Branch, demands: Sequence[int], constraint: MergedConstraint, devices: Iterable[int]
+) -> Iterator[Taken]:
     """Give each claim all it takes of one value; claims go through the values in order."""
     tokens = constraint.record.tokens[branch.demands[0]]
     start = 0
     for _, group in groupby(sorted(devices, key=lambda device: (tokens[device], device)), key=tokens.__getitem__):
         own = list(group)
         end = start + len(own) // branch.count
-        yield from _deal(own, branch.demands[start:end])
+        yield from _deal(own, demands[start:end])
         start = end
 
 
-def _once_each(branch: Branch, constraint: MergedConstraint, devices: Iterable[int]) -> Iterator[Taken]:
+def _once_each(
+    branch: Branch, demands: Sequence[int], constraint: MergedConstraint, devices: Iterable[int]
+) -> Iterator[Taken]:
     """Deal out by value, to one claim after the other: no claim gets a value twice."""
     tokens = constraint.record.tokens[branch.demands[0]]
     # Only one request of each claim is covered, so that every copy is of another claim.
-    return _deal(sorted(devices, key=lambda device: (tokens[device], device)), branch.demands)
+    return _deal(sorted(devices, key=lambda device: (tokens[device], device)), demands)
 
 
-_DEALING: dict[str, Callable[[Branch, MergedConstraint, Iterable[int]], Iterator[Taken]]] = {
+_DEALING: dict[str, Callable[[Branch, Sequence[int], MergedConstraint, Iterable[int]], Iterator[Taken]]] = {
     MATCH: _by_value,
     DISTINCT: _once_each,
 }

@@ -13,7 +13,8 @@ def _post(model: AllocationModel) -> None:
             first = model.merged.branches[request.branches[0]]
             guard = model.guard(about_request(model.merged, first))
             choices = [(choice, 1) for one in request.branches if (choice := model.choices[one]) is not None]
-            model.rows.equal(choices, first.copies, guard)
+            due = model.due(first)
+            model.rows.equal([*choices, *due.times(-1)], due.constant, guard)
             if guard is not None:
                 # A request that is let go is still served in one way at most.
                 model.rows.at_most(choices, first.copies)

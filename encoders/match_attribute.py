@@ -50,8 +50,10 @@ def _equal_claims(model: AllocationModel, comparison: Comparison) -> None:
         if value is not None:
             by_value[value].append(key)
     claims = {value: rows.integer(0, copies) for value in sorted(by_value)}
-    # Where requests may be let go (with guards), so may claims; otherwise all of them count.
-    rows.between([(variable, 1) for variable in claims.values()], copies if guard is None else None, copies)
+    served = model.claims_served(model.merged.branches[comparison.branches[0]])
+    terms = [*((variable, 1) for variable in claims.values()), *served.times(-1)]
+    # Where requests may be let go (with guards), so may claims; otherwise all that are served count.
+    rows.between(terms, served.constant if guard is None else None, served.constant)
     for value, variable in claims.items():
         for number in comparison.branches:
             _serve(model, model.merged.branches[number], by_value[value], variable, guard)

@@ -7,7 +7,7 @@ may have no split. They merge only where a split always exists (``_splits``); ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -15,7 +15,7 @@ from ..problem.constraints import ODD, plainest
 from ..problem.order import giving_pools, has_odd_firsts
 from ..problem.records import RESULT_LIMIT, Constraint, Demand, InUse, Problem, Request
 from ..problem.relations import Relation
-from .collapsed import Branch, Merged, MergedConstraint, MergedRelation, MergedRequest
+from .collapsed import Branch, Merged, MergedConstraint, MergedRelation, MergedRequest, UnitCopies
 from .topology.dealing import is_dealt_out
 
 Candidates = Sequence[tuple[int, ...]]
@@ -28,17 +28,20 @@ def merge(
     *,
     together: bool = True,
     marks: Sequence[Hashable] | None = None,
+    units: Sequence[UnitCopies] = (),
 ) -> Merged:
     """Merge what is equal; without ``together`` every request stays alone.
 
-    ``candidates`` are the usable devices of each demand; demands with different ``marks`` are never equal.
+    ``candidates`` are the usable devices of each demand; demands with different ``marks`` are never equal. Claims of
+    ``units`` may be left out, a unit at a time.
     """
     problem = replace(problem, constraints=tuple(map(plainest, problem.constraints)))
     keys = _Keys(problem, candidates, marks)
     alone = not together or bool(giving_pools(problem))
-    # What an admin request leaves to other claims depends on which of them come before it (DEV-1).
-    apart = alone or any(demand.admin for demand in problem.demands)
-    groups = [(claim,) for claim in range(len(problem.claims))] if apart else list(_equal_claims(problem, keys))
+    every = range(len(problem.claims))
+    apart = frozenset(every) if alone else _with_admin(problem, units)
+    # Where claims may be left out, preference is no question of order.
+    groups = list(_equal_claims(problem, keys, apart, preferring=not units))
     builder = _Builder(problem, candidates)
     for claims in groups:
         constraints = [number for number, one in enumerate(problem.constraints) if one.claim == claims[0]]
@@ -47,7 +50,19 @@ def merge(
             builder.add(claims, positions)
         builder.constrain(claims, constraints)
     entries, relations = tuple(builder.constraints), tuple(builder.relations())
-    return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), entries, relations)
+    merged_units = tuple(units)
+    return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), entries, relations, merged_units)
+
+
+def _with_admin(problem: Problem, units: Sequence[UnitCopies]) -> frozenset[int]:
+    """List the claims of units with an admin request; claims of none of ``units`` are one unit.
+
+    What it leaves to the other claims depends on which of them come before it (DEV-1).
+    """
+    optional = [claims for unit in units for claims in unit.claims]
+    rest = set(range(len(problem.claims))).difference(*optional)
+    admin = {demand.claim for demand in problem.demands if demand.admin}
+    return frozenset(claim for claims in (*optional, rest) if not admin.isdisjoint(claims) for claim in claims)
 
 
 class _Keys:
@@ -96,17 +111,17 @@ class _Keys:
         return entries, related, tuple(map(self.request, self._problem.claims[number].requests))
 
 
-def _equal_claims(problem: Problem, keys: _Keys) -> Iterator[tuple[int, ...]]:
-    """Group claims that are equal and can be told apart again, in order of the first.
+def _equal_claims(problem: Problem, keys: _Keys, apart: Container[int], preferring: bool) -> Iterator[tuple[int, ...]]:
+    """Group claims that are equal and can be told apart again, in order of the first; those ``apart`` stay alone.
 
     Preference looks at list requests in order (SRCH-4), so that no other list may come between two merged ones.
     """
     groups: dict[Hashable, list[int]] = {}
     lists = 0
     for claim in range(len(problem.claims)):
-        listed = any(request.listed for request in problem.claims[claim].requests)
+        listed = preferring and any(request.listed for request in problem.claims[claim].requests)
         key: Hashable = claim
-        if len(problem.claims) > 1 and _splits(problem, claim, keys):
+        if len(problem.claims) > 1 and claim not in apart and _splits(problem, claim, keys):
             key = keys.claim(claim)
         previous = groups.get((key, lists if listed else -1))
         if previous is None:

@@ -47,7 +47,8 @@ class AllocationModel:
     ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9), ``roads`` say
     how each expression over devices was taken. ``troubled``: some sets of devices may be left out for an error alone
     (CELC-4).
-    ``units`` are the copies of units that may be left out. ``bundles`` are devices that go to one claim of several equal ones, if their literal is true, by branch.
+    ``units`` are the copies of units that may be left out. ``bundles`` are devices that go to one claim of several
+    equal ones, if their literal is true, by branch.
     With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
     """
 

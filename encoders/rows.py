@@ -67,9 +67,13 @@ class Rows:
 
     def fix(self, variable: int, value: int) -> None:
         """Let a variable have this value only, until it is fixed to another one; rows stay as they are."""
+        self.restrict(variable, value, value)
+
+    def restrict(self, variable: int, least: int, most: int) -> None:
+        """Let a variable have these values only, inside its bounds, until other ones are given; rows stay."""
         domain = self.model.proto.variables[variable].domain
         domain.clear()
-        domain.extend([value, value])
+        domain.extend([least, most])
 
     def at_most(self, terms: Iterable[Term], most: int, guard: int | None = None) -> None:
         """Post ``sum(terms) <= most``; with a guard only if that literal is true."""

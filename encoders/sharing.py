@@ -27,11 +27,12 @@ def _one_request(model: AllocationModel, lot: Lot) -> None:
 
 
 def _once_for_each_copy(model: AllocationModel, lot: Lot) -> None:
-    """A request takes a device once, so that only copies that are served by an alternative take it there (DEV-13)."""
+    """A request takes a device once, so that only copies that are served, and by this alternative, take it (DEV-13)."""
     for index in lot.branches:
-        choice = model.choices[index]
-        if choice is not None and model.merged.branches[index].copies > 1:
-            model.rows.at_most([(model.takes[index, lot.index], 1), (choice, -1)], 0)
+        branch = model.merged.branches[index]
+        served = model.served(branch)
+        if served.terms and branch.copies > 1:
+            model.rows.at_most([(model.takes[index, lot.index], 1), *served.times(-1)], served.constant)
 
 
 SHARING = Encoder(

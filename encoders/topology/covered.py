@@ -76,6 +76,8 @@ class Covered:
     def sizes(self) -> frozenset[int]:
         """How many devices the shape can have: one number, unless alternatives or shareable devices are covered.
 
+        None where the claims may be left out.
+
         Where requests may be let go, they take as many as they like, and a claim still no more than it may have.
         """
         if self.open_ended:
@@ -87,6 +89,8 @@ class Covered:
             counts = {branches[number].count if number in self.relation.branches else 0 for number in own}
             for _ in range(branches[own[0]].copies // self.relation.copies):
                 found = {size + count for size in found for count in counts}
+        if any(map(self.model.optional, self.relation.branches)):
+            found.add(0)
         if any(self._repeats(device) for device in self._takes):
             return frozenset(range(min(1, *found), max(found) + 1))
         return frozenset(found)
