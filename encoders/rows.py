@@ -120,6 +120,10 @@ class Rows:
         """Post that any of the literals is true; ``~variable`` is the negated one. None of them: never."""
         self._proto.constraints.add().bool_or.literals.extend(literals)
 
+    def one_of(self, literals: Iterable[int]) -> None:
+        """Post that exactly one of the literals is true; ``~variable`` is the negated one."""
+        self._proto.constraints.add().exactly_one.literals.extend(literals)
+
     def table(self, variables: Iterable[int], lines: Iterable[Sequence[int]], guard: int | None = None) -> None:
         """Post that the values are one of the lines; with a guard only if that literal is true."""
         constraint = self._proto.constraints.add()

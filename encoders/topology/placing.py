@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from ..model import Bundle
+from ..rows import Term
 from .covered import Covered
 from .placements import Placement
 
@@ -27,13 +28,24 @@ def post_placements(covered: Covered, placements: Iterable[Placement]) -> None:
     least = 0 if guard is not None or 0 in covered.sizes else copies
     rows.between([(literal, 1) for literal, _ in chosen], least, copies)
     for device, terms in covered.taken.items():
-        inside = [(literal, -1) for literal in over[device]]
-        rows.between([*terms, *inside], 0 if guard is None else None, 0, guard)
+        _link(covered, terms, over[device])
     if guard is not None and covered.certain is None:
         _fill(covered, chosen, guard)
     if copies > 1:
         # All that is covered is one branch of equal claims, so that it does not matter which of them gets which.
         covered.model.bundles[covered.relation.branches[0]] = chosen
+
+
+def _link(covered: Covered, terms: list[Term], over: list[int]) -> None:
+    """Take a device if one of the placements over it is chosen, which are never two."""
+    rows, guard = covered.model.rows, covered.guard
+    if guard is not None:
+        rows.at_most([*terms, *((literal, -1) for literal in over)], 0, guard)
+    elif len(terms) == 1 and rows.range_of(terms[0][0]) == (0, 1):
+        # Either it is not taken, or it is in one of them.
+        rows.one_of([~terms[0][0], *over])
+    else:
+        rows.equal([*terms, *((literal, -1) for literal in over)], 0)
 
 
 def _fill(covered: Covered, chosen: Iterable[Bundle], guard: int) -> None:
