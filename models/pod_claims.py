@@ -96,6 +96,13 @@ class PodClaims:
         problem = f"ResourceClaim {key[0]}/{key[1]} is being deleted" if is_deleting(claim.metadata) else ""
         return ClaimRef(*key, claim, entry, manifest=self._cluster.manifest("ResourceClaim", key), problem=problem)
 
+    def new_name(self, pod: Pod, entry: str) -> str:
+        """Take a name that no claim has, for one that is made for a pod, but for none of its entries."""
+        taken = self._taken[key_of(pod.metadata)[0]]
+        name = generated_claims.claim_name(pod.metadata.name, entry, taken)
+        taken.add(name)
+        return name
+
     def _by_spec(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
         namespace = key_of(pod.metadata)[0]
         if entry.resource_claim_name:
@@ -126,14 +133,13 @@ class PodClaims:
 
     def _from_template(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
         namespace = key_of(pod.metadata)[0]
-        taken = self._taken[namespace]
-        name = generated_claims.claim_name(pod.metadata.name, entry.name, taken)
+        name = generated_claims.claim_name(pod.metadata.name, entry.name, self._taken[namespace])
         key = namespace, entry.resource_claim_template_name or ""
         template = self._cluster.templates.get(key)
         if template is None:
             problem = f"ResourceClaimTemplate {key[0]}/{key[1]} not found"
             return ClaimRef(namespace, name, None, entry.name, True, problem=problem)
-        taken.add(name)
+        self._taken[namespace].add(name)
         claim = generated_claims.generate(template, pod, entry.name, name)
         manifest = self._cluster.manifest("ResourceClaimTemplate", key)
         return ClaimRef(namespace, name, claim, entry.name, True, manifest)

@@ -85,7 +85,7 @@ def left_over(cluster: "Cluster", namespace: str | None = None) -> tuple[ObjectK
     named: dict[bool, set[ObjectKey]] = {True: set(), False: set()}
     for key, pod in cluster.pods.items():
         names = (entry.resource_claim_name for entry in pod.spec.resource_claims or ())
-        named[_is_over(pod)].update((key[0], name) for name in names if name)
+        named[is_over(pod)].update((key[0], name) for name in names if name)
     found = sorted(key for key in named[True] - named[False] if key in cluster.claims and _is_open(cluster.claims[key]))
     return tuple(key for key in found if namespace in (None, key[0]))
 
@@ -121,7 +121,7 @@ def _all_units(cluster: "Cluster") -> Iterator[Unit]:
     claims_of = {key: resolver.claims_of(pod) for key, pod in cluster.pods.items()}
     named = {ref.key for refs in claims_of.values() for ref in refs}
     for kind, key in cluster.order:
-        if kind == "Pod" and not _is_over(cluster.pods[key]):
+        if kind == "Pod" and not is_over(cluster.pods[key]):
             yield Unit(cluster.pods[key], claims_of[key], *key)
         elif kind == "ResourceClaim" and key not in named and _is_open(cluster.claims[key]):
             yield Unit(None, (resolver.existing(key),), *key)
@@ -131,5 +131,11 @@ def _is_open(claim: ResourceClaim) -> bool:
     return not is_allocated(claim) and not is_deleting(claim.metadata)
 
 
-def _is_over(pod: Pod) -> bool:
-    return is_deleting(pod.metadata) or (pod.status is not None and pod.status.phase in _FINISHED)
+def is_over(pod: Pod) -> bool:
+    """The pod has finished, or is being deleted."""
+    return is_deleting(pod.metadata) or has_finished(pod)
+
+
+def has_finished(pod: Pod) -> bool:
+    """The pod's containers have ended; it holds nothing any more."""
+    return pod.status is not None and pod.status.phase in _FINISHED

@@ -1,0 +1,216 @@
+"""The queue: what is to be planned, as sets of equal units in the order read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .claim_numbers import ClaimNumbers, Copies
+from .claims import ResourceClaim
+from .collector import young_only
+from .core import Pod
+from .gangs import GangKey, Gangs
+from .gates import FeatureGates
+from .group_memberships import split_by_groups
+from .identity import ObjectKey, key_of
+from .labels import matches_labels, parse_label_selector
+from .meta import ObjectMeta
+from .plan_annotations import DEFAULT_VALUE, NOTHING, VALUE, AnnotationError, PlanAnnotations, read_annotations
+from .planned_sets import PlannedKind, PlannedSet, UnitShape
+from .pod_claims import is_deleting
+from .rendering import is_allocated
+from .replicas import open_replicas
+from .running_pods import backed_resources, running_pods
+from .unit_shapes import UnitShapes, signature_of
+from .units import is_over
+from .workloads import PodMaker, PodTemplateSpec
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+_ONE = range(1)
+
+
+def planned(
+    cluster: "Cluster",
+    *,
+    namespace: str | None = None,
+    selector: str = "",
+    gates: FeatureGates | None = None,
+    value: str = VALUE,
+) -> tuple[PlannedSet, ...]:
+    """Everything that waits: pods, pods that Jobs, Deployments, StatefulSets and ReplicaSets lack, and loose claims.
+
+    Pods that run are given (``running_pods``). ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, its
+    template or the loose claim) narrow it. ``gates`` decides whether classes back extended resources. ``value`` names
+    the annotation that holds the weight of a unit; without it a unit weighs 1.
+    Raises ``ValueError``, one line, for a bad selector, an annotation that cannot be read (objects made in Python, or
+    one of the caller's own), and members of a gang that contradict each other.
+    """
+    with young_only():
+        found = _Queue(cluster, gates, value).sets()
+        if cluster.constraint_groups:
+            found = split_by_groups(cluster, found)
+        if namespace is None and not selector:
+            return tuple(found)
+        requirements = parse_label_selector(selector)
+        return tuple(
+            one for one in found if namespace in (None, one.namespace) and matches_labels(requirements, _labels(one))
+        )
+
+
+def by_signature(sets: Sequence[PlannedSet]) -> dict[bytes, list[PlannedSet]]:
+    """Sets of interchangeable units together, in the order of the first of each."""
+    found: dict[bytes, list[PlannedSet]] = {}
+    for one in sets:
+        found.setdefault(one.signature, []).append(one)
+    return found
+
+
+def _labels(one: PlannedSet) -> Mapping[str, str]:
+    read = one.pod or one.claim
+    return (read.metadata.labels if read else None) or {}
+
+
+class _Row(NamedTuple):
+    """A set whose gang is not complete yet."""
+
+    kind: PlannedKind
+    key: ObjectKey
+    numbers: Sequence[int]
+    shape: UnitShape
+    gang: GangKey | None
+    pod: Pod | None
+    claim: ResourceClaim | None
+    stem: str
+    copied: bool
+
+
+class _Queue:
+    """Reads the objects of a cluster into sets."""
+
+    def __init__(self, cluster: "Cluster", gates: FeatureGates | None, value: str) -> None:
+        self._cluster = cluster
+        self._value = value
+        self._makers: dict[PlannedKind, Mapping[ObjectKey, PodMaker]] = {
+            "Job": cluster.jobs,
+            "Deployment": cluster.deployments,
+            "StatefulSet": cluster.stateful_sets,
+            "ReplicaSet": cluster.replica_sets,
+        }
+        self._replicas = open_replicas(cluster)
+        self._gangs = Gangs(cluster)
+        self._shapes = UnitShapes(cluster, backed_resources(cluster, gates))
+        self._claims = ClaimNumbers(cluster, self._shapes.claims, self._copies())
+        self._stems = set(cluster.stateful_sets)
+
+    def sets(self) -> list[PlannedSet]:
+        """All sets, in the order read."""
+        running = running_pods(self._cluster)
+        for key, pod in running.items():
+            self._place(key, pod)
+        rows = [row for kind, key in self._order() if (row := self._row(kind, key, running)) is not None]
+        return [self._finished(row) for row in rows]
+
+    def _copies(self) -> Iterator[Copies]:
+        for (kind, key), numbers in self._replicas.items():
+            yield key[0], self._makers[kind][key].spec.template, len(numbers)
+
+    def _order(self) -> Iterator[tuple[PlannedKind, ObjectKey]]:
+        """Kind and key in the order read; claims that were added come last."""
+        there: dict[PlannedKind, Mapping[ObjectKey, Any]] = {
+            "Pod": self._cluster.pods,
+            "ResourceClaim": self._cluster.claims,
+            **self._makers,
+        }
+        kinds = {str(kind): kind for kind in there}
+        read = (
+            (kinds[manifest.kind], key_of(manifest.object.metadata))
+            for manifest in self._cluster.read
+            if manifest.kind in kinds and manifest.object is not None
+        )
+        added: Iterator[tuple[PlannedKind, ObjectKey]] = (("ResourceClaim", key) for key in self._cluster.claims)
+        return (one for one in dict.fromkeys((*read, *added)) if one[1] in there[one[0]])
+
+    def _row(self, kind: PlannedKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]) -> _Row | None:
+        if kind == "Pod":
+            pod = self._cluster.pods[key]
+            return None if is_over(pod) or key in running else self._pod_row(key, pod)
+        if kind == "ResourceClaim":
+            claim = self._cluster.claims[key]
+            waits = key not in self._claims.named and not is_allocated(claim) and not is_deleting(claim.metadata)
+            return self._claim_row(key, claim) if waits else None
+        return self._maker_row(kind, key)
+
+    def _pod_row(self, key: ObjectKey, pod: Pod) -> _Row:
+        said = self._said("Pod", key, pod.metadata.annotations)
+        shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _weight(said))
+        gang = self._gangs.join(key[0], said, pod.spec)
+        return _Row("Pod", key, _numbers(said), shape, gang, pod, None, key[1], said.replicas is not None)
+
+    def _claim_row(self, key: ObjectKey, claim: ResourceClaim) -> _Row:
+        said = self._said("ResourceClaim", key, claim.metadata.annotations)
+        shape = self._shapes.of_claim(self._claims.of_loose(claim), _weight(said))
+        gang = self._gangs.join(key[0], said, None)
+        return _Row("ResourceClaim", key, _numbers(said), shape, gang, None, claim, key[1], said.replicas is not None)
+
+    def _maker_row(self, kind: PlannedKind, key: ObjectKey) -> _Row | None:
+        numbers = self._replicas.get((kind, key))
+        if not numbers:
+            return None
+        made = self._makers[kind][key]
+        template = made.spec.template
+        stem = key[1] if kind == "StatefulSet" else self._stem(kind, key, numbers)
+        pod = _pod_of(key[0], stem, made.metadata, template)
+        said = self._said(kind, key, pod.metadata.annotations)
+        shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _weight(said))
+        gang = self._gangs.join(key[0], said, template.spec)
+        return _Row(kind, key, numbers, shape, gang, pod, None, stem, True)
+
+    def _stem(self, kind: str, key: ObjectKey, numbers: Sequence[int]) -> str:
+        """What the names of made pods begin with: the owner's name, with its kind behind if other pods have them."""
+        there = any((key[0], f"{key[1]}-{number}") in self._cluster.pods for number in numbers)
+        stem = f"{key[1]}-{kind.lower()}" if there or key in self._stems else key[1]
+        self._stems.add((key[0], stem))
+        return stem
+
+    def _place(self, key: ObjectKey, pod: Pod) -> None:
+        """Tell the gang of a running pod where it is."""
+        if pod.metadata.annotations or pod.spec.grouped:
+            gang = self._gangs.join(key[0], self._said("Pod", key, pod.metadata.annotations), pod.spec)
+            if gang is not None and pod.spec.node_name:
+                self._gangs.place(gang, pod.spec.node_name)
+
+    def _said(self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None) -> PlanAnnotations:
+        if not annotations:
+            return NOTHING
+        try:
+            return read_annotations(annotations, self._value)
+        except AnnotationError as error:
+            raise AnnotationError(f"{kind} {key[0]}/{key[1]}: {error}") from None
+
+    def _finished(self, row: _Row) -> PlannedSet:
+        gang = self._gangs.gang(row.gang) if row.gang else None
+        shape = row.shape
+        # Units are alike in one gang only.
+        signature = signature_of(shape.signature, row.gang) if gang else shape.signature
+        namespace, name = row.key
+        return PlannedSet(
+            row.kind, namespace, name, row.numbers, shape, signature, gang, row.pod, row.claim, row.stem, row.copied
+        )
+
+
+def _numbers(said: PlanAnnotations) -> Sequence[int]:
+    return _ONE if said.replicas is None else range(said.replicas)
+
+
+def _weight(said: PlanAnnotations) -> Decimal:
+    return DEFAULT_VALUE if said.value is None else said.value
+
+
+def _pod_of(namespace: str, stem: str, owner: ObjectMeta, template: PodTemplateSpec) -> Pod:
+    """The pod that is made; its template's annotations count before those of its owner."""
+    annotations = {**(owner.annotations or {}), **(template.metadata.annotations or {})}
+    metadata = ObjectMeta(
+        name=stem, namespace=namespace, labels=template.metadata.labels, annotations=annotations or None
+    )
+    return Pod(metadata=metadata, spec=template.spec)

@@ -1,0 +1,105 @@
+"""What runs already, and what it leaves of the nodes."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from .core import Node, Pod, PodSpec
+from .extended_resources import backing_classes
+from .gates import FeatureGates
+from .identity import ObjectKey
+from .pod_claims import ClaimRef, PodClaims
+from .pod_requests import PODS, Requests, effective_requests, in_units
+from .units import has_finished, is_over
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+
+def running_pods(cluster: "Cluster") -> Mapping[ObjectKey, Pod]:
+    """Pods that are on a node, have not finished, and wait for no claim: they are given.
+
+    Those being deleted still hold what they have. A pod on a node some claim of which has no allocation is planned.
+    """
+    return cluster.kept("running pods", lambda: dict(_running(cluster)))
+
+
+def running(cluster: "Cluster", gates: FeatureGates | None = None) -> dict[str, Requests | None]:
+    """What the running pods leave of each node's allocatable (capacity, if that is not known), by the node's name.
+
+    Amounts are in the units of ``pod_requests``; they are negative where a node has more than it can take. None:
+    nothing is known of the node, it takes anything. Without a number of pods it takes any number of them. Resources
+    that device classes back are not counted for pods that got devices in their place.
+    """
+    rooms = {name: _allocatable(node) for name, node in cluster.nodes.items()}
+    backing = backed_resources(cluster, gates)
+    known: dict[bytes, Requests] = {}
+    for pod in running_pods(cluster).values():
+        room = rooms.get(pod.spec.node_name or "")
+        if room is not None:
+            apart = backing if pod.status and pod.status.extended_resource_claim_status else {}
+            for resource, amount in _requests(pod.spec, apart, known).items():
+                if resource in room or resource != PODS:
+                    room[resource] = room.get(resource, 0) - amount
+    return rooms
+
+
+def backed_resources(cluster: "Cluster", gates: FeatureGates | None = None) -> dict[str, str]:
+    """The class of each resource that one backs; none with the gate DRAExtendedResource off."""
+    if gates is not None and "DRAExtendedResource" not in gates.enabled:
+        return {}
+    return backing_classes(cluster.classes)
+
+
+def lacking(requests: Mapping[str, int], room: Mapping[str, int] | None) -> dict[str, int]:
+    """How much of which resources is missing for the requests on a node that has so much left; nothing: they fit."""
+    if room is None:
+        return {}
+    lefts = ((name, amount, room.get(name, amount if name == PODS else 0)) for name, amount in requests.items())
+    return {name: amount - left for name, amount, left in lefts if amount > left}
+
+
+def room_warnings(cluster: "Cluster") -> tuple[str, ...]:
+    """Lines about nodes of which no amounts are known, and about pods on nodes that are not there."""
+    unbounded = [name for name, node in cluster.nodes.items() if _allocatable(node) is None]
+    away = [key for key, pod in running_pods(cluster).items() if pod.spec.node_name not in cluster.nodes]
+    lines = []
+    if unbounded:
+        such = f", such as {unbounded[0]}" if unbounded[0] else ""
+        lines.append(
+            f"{len(unbounded)} nodes have neither status.allocatable nor status.capacity{such}: "
+            "they are taken to have room for any pods"
+        )
+    if away:
+        lines.append(f"{len(away)} pods are on nodes that are not in the input, such as {'/'.join(away[0])}")
+    return tuple(lines)
+
+
+def _running(cluster: "Cluster") -> Iterator[tuple[ObjectKey, Pod]]:
+    resolver = PodClaims(cluster)
+    for key, pod in cluster.pods.items():
+        if not pod.spec.node_name:
+            continue
+        waits = pod.spec.resource_claims and not is_over(pod) and any(map(_waits, resolver.claims_of(pod)))
+        if not waits and not has_finished(pod):
+            yield key, pod
+
+
+def _waits(ref: ClaimRef) -> bool:
+    return ref.claim is not None and not ref.allocated
+
+
+def _allocatable(node: Node) -> Requests | None:
+    status = node.status
+    amounts = (status.allocatable or status.capacity) if status else None
+    return in_units(amounts) if amounts else None
+
+
+def _requests(spec: PodSpec, apart: Mapping[str, str], known: dict[bytes, Requests]) -> Requests:
+    """Requests, once for all pods with the same containers."""
+    key = msgspec.msgpack.encode((bool(apart), spec.containers, spec.init_containers, spec.overhead, spec.resources))
+    found = known.get(key)
+    if found is None:
+        found = known[key] = effective_requests(spec, apart)
+    return found
