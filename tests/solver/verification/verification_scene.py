@@ -8,10 +8,12 @@ import pytest
 
 from drasat.models.claims import AllocationResult, DeviceClass, ResourceClaim
 from drasat.models.cluster import Cluster
+from drasat.models.constraint_groups import ConstraintGroup
 from drasat.models.core import Node, Pod
 from drasat.models.gates import FeatureGates
 from drasat.models.slices import ResourceSlice
 from drasat.models.taints import DeviceTaintRule
+from drasat.models.topologies import DeviceTopology
 from drasat.scenarios import objects
 from drasat.solver.verification import Placement, verify
 
@@ -19,7 +21,8 @@ GPU = "gpu.example.com"
 NIC = "nic.example.com"
 EVERYTHING = FeatureGates.all_on()
 
-_KINDS = {kind.__name__: kind for kind in (DeviceClass, DeviceTaintRule, Node, Pod, ResourceClaim, ResourceSlice)}
+_MODELS = (ConstraintGroup, DeviceClass, DeviceTaintRule, DeviceTopology, Node, Pod, ResourceClaim, ResourceSlice)
+_KINDS = {kind.__name__: kind for kind in _MODELS}
 
 
 def share_id(number):
