@@ -1,11 +1,14 @@
 """What is said of units of a group that are not allocated: who finds nothing alone, or which demands are too much."""
 
+from dataclasses import replace
+
 import pytest
 from dra_build import DRIVER, device, node, pool, want
 from group_build import ISLAND, answered, asking, group, pod, refused, together
 from soft_build import apart, cel
 
-from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN
+from drasat.solver.joint.asking import Asking
+from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, AllocationInterrupted
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 ODD = "devices.all(d, d.attributes['d.x'].island % 2 == 1)"
@@ -198,3 +201,24 @@ def test_work_for_groups_is_counted():
     )
     assert answer.statistics.steps > 2
     assert answer.statistics.cel_evaluations > 0
+
+
+def interrupted(monkeypatch, decided):
+    monkeypatch.setattr(Asking, "decided", decided)
+    tie = group("a", "b", entries=[together()])
+    with pytest.raises(AllocationInterrupted) as caught:
+        answered(own("n1", 1, 1, 1), asking("a"), asking("b"), asking("c"), tie, nodes=["n1"])
+    return [unit.outcome for unit in caught.value.answer.units]
+
+
+def test_an_interrupt_while_a_group_is_improved_ends_the_search_with_what_was_found(monkeypatch):
+    plain = Asking.decided
+    found = interrupted(monkeypatch, lambda asking_, posed: replace(plain(asking_, posed), interrupted=True))
+    assert found == [ALLOCATED, ALLOCATED, UNKNOWN]
+
+
+def test_an_interrupt_before_a_group_is_decided_leaves_all_open(monkeypatch):
+    def decided(_asking, _posed):
+        raise KeyboardInterrupt
+
+    assert interrupted(monkeypatch, decided) == [UNKNOWN, UNKNOWN, UNKNOWN]

@@ -53,3 +53,25 @@ def covered(instance, wish, bond):
 def test_units_are_placed_exactly_if_there_is_a_way(engine):
     found = [check(seed, engine) for seed in range(60)]
     assert 10 < sum(found) < 50
+
+
+@pytest.mark.parametrize("engine", ["auto", "cp-sat"])
+def test_no_nodes_and_devices_cost_less(engine):
+    """With soft entries as the objective all nodes are compared (SOFT-1)."""
+    compared = [least(seed, engine) for seed in range(40)]
+    assert sum(cost is not None for cost in compared) > 5
+    assert any(compared)
+
+
+def least(seed, engine):
+    """Compare what soft entries cost with the least there could be; None if nothing is placed or wished for."""
+    instance = Instance(seed)
+    wishes = [(wish, bond) for bond in instance.bonds for wish in bond.wishes if wish.weight]
+    costs = [sum(instance.cost(*pair, chosen) for pair in wishes) for _, chosen in instance.answers()] if wishes else []
+    if not costs:
+        return None
+    answer = answered(*instance.objects(), engine=engine, objective="soft")
+    assert sum(told(answer)) == min(costs), (seed, engine)
+    (stage,) = answer.units[0].objective
+    assert stage.value == min(costs)
+    return min(costs)
