@@ -146,6 +146,7 @@ def _document(found: CapacityOutcome, timings: bool) -> CapacityDocument:
         nodes=tuple(_node(one, found.claims) for one in found.nodes),
         sharing=tuple(SharingNodes(nodes=one.nodes, together=_copies(one.room)) for one in found.shared),
         limit=found.limit,
+        notices=found.notices,
         feature_gates=found.gates.to_dict(),
         cel_errors=found.cel_errors,
         verified=found.verified,

@@ -56,7 +56,10 @@ class SharingNodes(Model, kw_only=True, omit_defaults=False):
 
 
 class CapacityDocument(Model, kw_only=True, omit_defaults=False):
-    """What ``capacity -o json`` prints. ``limit`` is the number of copies on one node at which counting ends."""
+    """What ``capacity -o json`` prints. ``limit`` is the number of copies on one node at which counting ends.
+
+    ``notices`` say what of the question was left aside.
+    """
 
     api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
     kind: Literal["CapacityResult"] = "CapacityResult"
@@ -65,6 +68,7 @@ class CapacityDocument(Model, kw_only=True, omit_defaults=False):
     nodes: tuple[NodeCopies, ...]
     sharing: tuple[SharingNodes, ...]
     limit: int
+    notices: tuple[str, ...] = ()
     feature_gates: dict[str, bool]
     cel_errors: str
     verified: bool

@@ -13,7 +13,7 @@ from ..problem.in_use import Ledger
 from ..problem.policies import STRICT
 from .allocate import TIME_LIMIT, gates_of
 from .attempts import Session, work_within
-from .capacity_ask import original
+from .capacity_ask import left_aside, original
 from .capacity_engine import CopyEngine
 from .capacity_outcome import CapacityInterrupted, CapacityOutcome, added
 from .capacity_shared import Placed
@@ -93,6 +93,7 @@ def capacity(
         True,
         replace(engine.counts, devices=cluster.device_count),
         {"search": searched - started, "verify": monotonic() - searched},
+        left_aside(cluster, asked),
     )
     if survey.interrupted:
         raise CapacityInterrupted(answer)

@@ -16,7 +16,8 @@ from ..models.identity import DEFAULT_NAMESPACE, ObjectKey, key_of
 from ..models.meta import ObjectMeta
 from ..models.pod_claims import ClaimRef, PodClaims, is_deleting
 from ..models.rendering import is_allocated
-from ..models.units import Unit
+from ..models.units import Unit, all_units
+from .soft_entries import groups_about
 
 CLAIM, TEMPLATE, POD = "ResourceClaim", "ResourceClaimTemplate", "Pod"
 
@@ -60,6 +61,26 @@ def original(
     if key not in {CLAIM: cluster.claims, TEMPLATE: cluster.templates, POD: cluster.pods}[kind]:
         raise ValueError(f"{kind} {key[0]}/{key[1]} not found")
     return _MAKERS[kind](cluster, key)
+
+
+def left_aside(cluster: Cluster, asked: Original) -> tuple[str, ...]:
+    """Name the groups that are about what is copied, or would be about a copy. Raises ``GroupError``."""
+    if not cluster.constraint_groups:
+        return ()
+    refs = asked.copy(0).asked
+    scene = cluster.with_claims(ref.claim for ref in refs if ref.claim is not None)
+    groups = groups_about(scene, {*_own(cluster, asked), *(ref.key for ref in refs)})
+    names = ", ".join("/".join(key_of(group.metadata)) for group in groups)
+    return (f"what ConstraintGroups ask of several claims is left aside: {names}",) if names else ()
+
+
+def _own(cluster: Cluster, asked: Original) -> set[ObjectKey]:
+    """Find the claims of what is copied."""
+    key = asked.namespace, asked.name
+    if asked.kind == CLAIM:
+        return {key}
+    pods = [unit for unit in all_units(cluster) if asked.kind == POD and (unit.namespace, unit.name) == key]
+    return {ref.key for unit in pods for ref in unit.claims}
 
 
 def _key(text: str) -> ObjectKey:

@@ -11,6 +11,7 @@ from time import monotonic
 from ..models.claims import AllocationResult
 from ..models.core import Node
 from ..models.identity import DeviceId, PoolId
+from ..models.placed_devices import Axis
 from ..models.pools import Pool, united
 from ..models.units import Unit
 from ..problem.compile import Question
@@ -21,6 +22,8 @@ from ..problem.order import giving_pools, has_odd_firsts
 from ..problem.outcomes import DeadlineExceededError
 from ..problem.records import InUse, Problem
 from ..problem.shapes import NodeView
+from ..problem.soft import without_soft
+from ..problem.topology import TopologyCondition
 from ..problem.usable import usable
 from .attempts import Attempt, Session
 from .auto import Escalating
@@ -91,10 +94,13 @@ class CopyEngine(NodeEngine):
         """Return the question for a node that sees what all of these see; None where that cannot be said.
 
         What fits on them together fits there: a copy may even mix what no single node reaches. But a request for all
-        devices means more there, and where order decides, the order may be another one. Raises ``FatalError``.
+        devices means more there, where order decides, the order may be another one, and a ring may be larger. Raises
+        ``FatalError``.
         """
         problem = scenes[0].problem
         if giving_pools(problem) or any(map(has_odd_firsts, problem.constraints)):
+            return None
+        if any(relation.condition.ordered for relation in problem.relations):
             return None
         if any(demand.all_devices for demand in problem.demands):
             return None
@@ -107,7 +113,9 @@ class CopyEngine(NodeEngine):
         whole = [pool for pool in pools if pool is not None]
         if len(whole) < len(pools):
             return None
-        return self._seen(question, self.views.of_pools(able.view.node, whole, question.visible))
+        found = self._seen(question, self.views.of_pools(able.view.node, whole, question.visible))
+        wrapping = _wrapping(found.problem)
+        return found if all(_wrapping(scene.problem) <= wrapping for scene in scenes) else None
 
     def state(self, scene: Scene, ledger: Ledger) -> tuple[InUse, Hashable]:
         """Return what is in use there, and a key that is equal for places where as many copies fit."""
@@ -154,7 +162,14 @@ class CopyEngine(NodeEngine):
         return self.compiler.question([ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None])
 
     def _seen(self, question: Question, view: NodeView) -> Scene:
-        return Scene(question, view, lenient(self.compiler.problem(question, view.shape)))
+        return Scene(question, view, without_soft(lenient(self.compiler.problem(question, view.shape))))
+
+
+def _wrapping(problem: Problem) -> frozenset[Axis]:
+    """Find the axes around which shapes may go: where one is longer, other devices are next to each other."""
+    conditions = (relation.condition for relation in problem.relations)
+    places = (one for found in conditions if isinstance(found, TopologyCondition) for one in found.places)
+    return frozenset(axis for one in places for axis in one.axes if axis.periodic)
 
 
 def _draws(problem: Problem, device: int) -> bool:

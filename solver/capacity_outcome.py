@@ -58,7 +58,7 @@ class CapacityOutcome:
     """The answer to one call of ``capacity``; ``kind``, ``namespace`` and ``name`` are of what was copied.
 
     ``limit`` is the number of copies on one node at which counting ends, ``claims`` are what tables call the claims of
-    a copy.
+    a copy. ``notices`` say what of the question was left aside.
     """
 
     kind: str
@@ -74,6 +74,7 @@ class CapacityOutcome:
     verified: bool = False
     counts: Counts = field(default_factory=Counts)
     seconds: dict[str, float] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
 
 
 class CapacityInterrupted(KeyboardInterrupt):

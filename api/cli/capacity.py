@@ -76,7 +76,7 @@ def command(
         raise UsageError(str(error)) from None
     except CapacityInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*unknown_node(cluster, node))
+    complain(*unknown_node(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
     _PRINT[output](result)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit(result))
 

@@ -92,7 +92,9 @@ def test_requests_with_admin_access_are_left_out_with_their_part_of_constraints(
     alone, _ = compiled(
         MEMBERS, claim(want("r"), want("s"), constraints=[match("d.x/rail"), distinct("d.x/kind", "r")])
     )
-    renumbered = tuple(replace(one, position=one.position - 1) for one in left.constraints)
+    renumbered = tuple(
+        replace(one, position=place, label=f"constraint #{place}") for place, one in enumerate(left.constraints)
+    )
     assert replace(left, constraints=renumbered) == alone
     assert Search(left, in_use).run() is not None
 

@@ -4,7 +4,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from dra_build import after, claim, device, device_class, devices, either, match, node, option, pool, taint, want
+from dra_build import after, claim, device, device_class, either, match, node, option, pool, taint, want
 from explaining import explained, reasons, relaxations, unit
 from related_claims import Related
 from soft_build import cel, near, wishing
