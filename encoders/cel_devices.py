@@ -36,6 +36,9 @@ def _post(model: AllocationModel) -> None:
     for relation in model.merged.relations:
         if relation.record.id == CEL:
             items = items_of(model, relation)
+            if items.most_total < sum(items.most):
+                # What formulas and tables say is said within these bounds only.
+                model.rows.at_most([term for terms in items.counts for term in terms], items.most_total)
             road = _ROADS[condition_of(relation).road](model, relation, items)
             model.roads[relation.record.label] = road
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..problem.records import RESULT_LIMIT
 from .collapsed import MergedRelation
 from .rows import Term
 
@@ -50,7 +51,8 @@ def items_of(model: AllocationModel, relation: MergedRelation) -> RelatedItems:
     most = tuple(sum(model.rows.range_of(variable)[1] for variable, _ in terms) for terms in counts.values())
     least_total = sum(map(model.certain, relation.branches))
     branches = (model.merged.branches[branch] for branch in relation.branches)
-    # With guards no request is sure to be served, nor to take no more than it needs.
-    most_total = sum(most) if model.guarded else sum(one.copies * one.count for one in branches)
+    # With guards no request is sure to be served, nor to take no more than it needs; but a claim has its limit.
+    limit = RESULT_LIMIT * len(relation.record.claims)
+    most_total = min(sum(most), limit) if model.guarded else sum(one.copies * one.count for one in branches)
     demands, devices = zip(*members.values(), strict=True) if members else ((), ())
     return RelatedItems(devices, demands, tuple(map(tuple, counts.values())), most, least_total, most_total)
