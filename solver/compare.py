@@ -115,6 +115,7 @@ def compare(
     if KUBE_SCHEDULER in names:
         check_policy(cel_errors)
     runner = _Runner(cluster, gates_of(feature_gates), node, namespace, selector, cel_errors, time_limit, seed)
+    runner.check(names)
     runs = tuple(runner.run(name, repeat) for name in names)
     return Comparison(runs, compare_units(cluster, [run.answer for run in runs]))
 
@@ -132,8 +133,13 @@ class _Runner:
     time_limit: float | None
     seed: int
 
+    def check(self, engines: Sequence[str]) -> None:
+        """Raise ``ValueError`` for an engine that cannot honour what some claims demand (SOFT-3)."""
+        asked = self._units()
+        for engine in engines:
+            check_honoured(engine, self.cluster, asked)
+
     def run(self, engine: str, repeat: int) -> EngineRun:
-        check_honoured(engine, self.cluster, self._units())
         if engine == KUBE_SCHEDULER and is_listable(self._units()):
             return self._listed(repeat)
         answers = [self._allocate(engine) for _ in range(repeat)]

@@ -1,0 +1,75 @@
+"""Engines side by side on claims with entries that are judged on complete sets."""
+
+from random import Random
+
+import pytest
+from dra_build import claim, device, device_class, node, pool, want
+from msgspec.structs import replace
+from peer_fakes import SchedulingPeer
+from related_claims import Related
+from soft_build import cel, near, wishing
+
+from drasat.models.cluster import Cluster
+from drasat.solver import compare as module
+from drasat.solver.compare import compare
+
+ENGINES = ("backtracking", "auto", "cp-sat")
+
+
+@pytest.fixture
+def peer(monkeypatch):
+    made = SchedulingPeer()
+    monkeypatch.setattr(module, "KubeScheduler", lambda: made)
+    return made
+
+
+def cluster(*objects):
+    there = pool(*(device(f"d{number}", kind=kind) for number, kind in enumerate("abab")))
+    return Cluster.of([device_class(), node(), there, *objects])
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_engines_agree_on_who_gets_devices(start):
+    outcomes = set()
+    for seed in range(start, start + 20):
+        objects = Related(Random(seed)).objects()
+        found = compare(Cluster.of([device_class(), node(), *objects]), ENGINES, cel_errors="strict")
+        assert found.all_decided, seed
+        assert found.same_verdict, (seed, [run.verdict for run in found.runs])
+        outcomes.add(found.runs[0].answer.outcome)
+    assert {"Allocated", "Unallocatable"} <= outcomes
+
+
+def test_what_must_hold_is_refused_before_any_engine_runs(peer, monkeypatch):
+    def run(*_args, **_options):
+        raise AssertionError
+
+    monkeypatch.setattr(module, "allocate", run)
+    asked = wishing(claim(want()), cel("devices.size() == 1", weight=None, name="one"))
+    with pytest.raises(ValueError, match="engine kube-scheduler cannot honour entry one of claim ns/c"):
+        compare(cluster(asked), ("auto", "kube-scheduler"))
+    assert not peer.requests
+
+
+@pytest.mark.parametrize("engine", ["backtracking", "kube-scheduler"])
+def test_engines_that_do_not_mind_soft_entries_say_so(engine, peer):
+    asked = wishing(claim(want(count=2)), near(attribute="d.x/kind", weight=3))
+    found = compare(cluster(asked), (engine, "cp-sat"))
+    assert found.same_verdict
+    assert found.runs[0].answer.notices == (f"engine {engine} does not mind soft entries: those of claim ns/c",)
+    assert found.runs[1].answer.notices == ()
+
+
+def test_answers_may_differ_in_devices_for_a_soft_entry():
+    asked = wishing(claim(want(count=2)), near(attribute="d.x/kind", weight=3))
+    found = compare(cluster(asked), ("backtracking", "auto"))
+    assert found.same_verdict
+    assert found.units[0].relation == "different"
+    assert [[entry.kept for entry in run.answer.units[0].soft] for run in found.runs] == [[False], [True]]
+
+
+def test_claims_with_and_without_entries_are_compared():
+    asked = wishing(claim(want(count=2)), near(attribute="d.x/kind", weight=None))
+    plain = replace(asked, metadata=replace(asked.metadata, name="plain", annotations=None))
+    found = compare(cluster(asked, plain), ("backtracking", "cp-sat"))
+    assert [run.verdict for run in found.runs] == [("Allocated", 2)] * 2
