@@ -1,0 +1,128 @@
+"""The pricer of nodes whose devices need more than a sum: each node class is a model, asked at ever new prices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ....encoders.model import RoadError
+from ....encoders.rows import CoefficientError, Rows
+from ....problem.outcomes import DeadlineExceededError
+from ...cp_sat_run import Configuration, Found, Limits, Status, run
+from ..instance import Column
+from ..pricing import Effort, Priced, Prices, PricingLimits
+from .admin import without_admin_access
+from .alone import most_alone, worth_at_most
+from .model import Best, BundleModel, Worth
+from .question import Bundle, BundleQuestion
+
+# Nearly always the linear relaxation and branching are all it takes: to presolve takes as long as to solve, and cuts
+# take longer (measured with 6 units on nodes of 12 devices and of 112 partitions).
+PRICING = Configuration(presolve=False, probing=0, symmetry=0, linearization=2, cuts=False, inprocessing=False)
+# What is left has equal copies that cannot be merged.
+STUBBORN = Configuration(probing=0, symmetry=2, linearization=2)
+
+# Deterministic units, of which a slow machine does about one in a second.
+_EASY_WORK = 0.2
+_WORK = {Effort.QUICK: _EASY_WORK, Effort.THOROUGH: 5.0}
+_STEP = 1e-3
+"""What a step of ``PricingLimits.work`` is."""
+
+
+class BundlePricer:
+    """Prices the bundles of node classes; ``question_of`` says what a class is. A ``Pricer`` of the master's.
+
+    A step of work is a thousandth of a deterministic unit of CP-SAT.
+    """
+
+    def __init__(self, question_of: Callable[[int], BundleQuestion]) -> None:
+        self._question_of = question_of
+        self._nodes: dict[int, _Node] = {}
+
+    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> Priced:
+        """Find the most valuable column that takes at most so many units of each class, and a bound."""
+        node = self._nodes.get(node_class)
+        if node is None:
+            node = self._nodes[node_class] = _Node(self._question_of(node_class))
+        indices = [unit.index for unit in node.question.units]
+        worth = Worth(tuple(prices.units[index] for index in indices), prices.meters)
+        best = node.best(worth, [most[index] for index in indices], limits)
+        columns = () if best.bundle is None else (_column(node_class, node.question, best.bundle),)
+        return Priced(tuple(column for column in columns if prices.value(column) > 0), best.bound)
+
+
+class _Node:
+    """A node class: its question and, once they are needed, its models."""
+
+    def __init__(self, question: BundleQuestion) -> None:
+        self.question = question
+        self._alone = most_alone(question)
+        self._relaxed = without_admin_access(question)
+        self._models: dict[bool, BundleModel] = {}
+
+    def best(self, worth: Worth, most: Sequence[int], limits: PricingLimits) -> Best:
+        """Find the most valuable bundle, and a bound that holds in any case."""
+        most = [min(limit, alone) for limit, alone in zip(most, self._alone, strict=True)]
+        counted = worth_at_most(self.question, [max(0, price) for price in worth.units], most)
+        # What meters pay for on top is not bounded by counting.
+        bounds = [] if any(price > 0 for price in worth.meters) else [counted]
+        best = self._asked(worth, most, limits, relaxed=False)
+        if self._relaxed is not None:
+            best = Best(best.bundle, self._asked(worth, most, limits, relaxed=True).bound)
+        bounds += [] if best.bound is None else [best.bound]
+        return Best(best.bundle, min(bounds, default=None))
+
+    def _asked(self, worth: Worth, most: Sequence[int], limits: PricingLimits, *, relaxed: bool) -> Best:
+        try:
+            model = self._model(relaxed, limits.deadline)
+            return model.best(worth, most, _solve, _limits(limits))
+        except (CoefficientError, RoadError, DeadlineExceededError):
+            return Best(None, None)
+
+    def _model(self, relaxed: bool, deadline: float | None) -> BundleModel:
+        model = self._models.get(relaxed)
+        if model is None or model.learns:
+            question = self._relaxed if relaxed and self._relaxed else self.question
+            model = self._models[relaxed] = BundleModel(question, self._alone, deadline)
+        return model
+
+
+def _limits(limits: PricingLimits) -> Limits:
+    work = _WORK[limits.effort]
+    return Limits(limits.deadline, work if limits.work is None else min(work, limits.work * _STEP))
+
+
+def _solve(rows: Rows, limits: Limits) -> Found:
+    """Solve in the way that is nearly always enough, and then in one that breaks symmetries."""
+    work = _WORK[Effort.THOROUGH] if limits.work is None else limits.work
+    found = run(rows, replace(limits, work=min(work, _EASY_WORK)), PRICING)
+    if found.status in (Status.OPTIMAL, Status.INFEASIBLE) or work <= _EASY_WORK:
+        return found
+    if found.values:
+        rows.hint(dict(enumerate(found.values)))
+    more = run(rows, replace(limits, work=work - found.work), STUBBORN)
+    rows.hint({})
+    return _better(found, more)
+
+
+def _better(easy: Found, thorough: Found) -> Found:
+    """Put two runs together: the better bundle, and the tighter bound."""
+    found = [one for one in (easy, thorough) if one.values]
+    if not found:
+        return thorough
+    best = min(found, key=lambda one: one.objective)
+    work = easy.work + thorough.work
+    return replace(
+        best,
+        status=thorough.status if thorough.values else easy.status,
+        bound=max(one.bound for one in found),
+        work=work,
+    )
+
+
+def _column(node_class: int, question: BundleQuestion, bundle: Bundle) -> Column:
+    counts = tuple((unit.index, count) for unit, count in zip(question.units, bundle.counts, strict=True) if count)
+    taken = [pick.device for copies in bundle.copies for picks in copies for pick in picks]
+    metered = (sum(amounts.get(device, 0) for device in taken) for amounts in question.meters)
+    usage = tuple((meter, amount) for meter, amount in enumerate(metered) if amount)
+    return Column(node_class, counts, usage, bundle)
