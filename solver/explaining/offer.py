@@ -62,7 +62,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Changes of one kind, weakest first: whatever fits with one of them fits with the later ones.
+    """Changes of one kind, weakest first; if ``graded``, whatever fits with one of them fits with the later ones too.
 
     Of offers with one ``subject`` the first that helps is enough. ``reason`` is what they are about.
     """
@@ -70,6 +70,7 @@ class Offer:
     subject: Hashable
     rungs: tuple[Change, ...]
     reason: Justification | None = None
+    graded: bool = True
 
     @property
     def cost(self) -> int:

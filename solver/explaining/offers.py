@@ -38,12 +38,14 @@ def _nothing(_words: Sentences, _reason: Justification) -> Iterator[Offer]:
 def _request(words: Sentences, reason: Justification) -> Iterator[Offer]:
     merged = words.case.model.merged
     own = [branch for branch in merged.branches if branch.request == reason.subject]
+    # A shape or an expression may hold for so many devices and for no fewer.
+    related = {number for relation in merged.relations for number in relation.branches}
     for branch in own:
         if not words.case.problem.demands[branch.demands[0]].all_devices:
             for target in targets(words, branch):
                 rungs = tuple(_fewer(target, branch.count, less) for less in _lower(words, branch.count))
                 if rungs:
-                    yield Offer(("count", target.demands), rungs)
+                    yield Offer(("count", target.demands), rungs, graded=branch.index not in related)
     if sum(len(claim.requests) for claim in words.case.problem.claims) > 1:
         target = targets(words, own[0])[0]
         name = target.asks[0].request

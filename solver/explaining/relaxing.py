@@ -97,7 +97,9 @@ class Relaxer:
             self._tell(node, tuple(change.message for change in changes), *changes)
 
     def _weakest(self, scene: Scene, node: Node, offer: Offer) -> Change | None:
-        """Find the weakest change of an offer with which the unit fits, by bisection; None: none does."""
+        """Find the weakest change of an offer with which the unit fits, by bisection if it may be; None: none does."""
+        if not offer.graded:
+            return next((one for one in offer.rungs if self._trials.fits(_applied(scene, [one]), node)), None)
         low, high = 0, len(offer.rungs) - 1
         if not self._trials.fits(_applied(scene, offer.rungs[-1:]), node):
             return None

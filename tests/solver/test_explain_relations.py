@@ -193,6 +193,11 @@ def test_entries_of_the_spec_are_numbered_and_those_of_the_annotation_too():
     assert "drop entry #0 (matchAttribute d.x/b) of claim ns/c" in changes
 
 
+def test_a_lower_count_helps_that_an_even_lower_one_would_not():
+    objects = topology("Grid", "row", "column"), grid_of(3, 3), asking(7, shape("Box", size=[2, 2]))
+    assert (("count 4 instead of 7 in request r of claim ns/c",), 3) in relaxations(*objects)
+
+
 def test_soft_entries_are_no_reasons():
     asked = wishing(claim(want(count=6)), cel("false", weight=5), near(attribute="d.x/kind"))
     assert [id_ for id_, _ in reasons(KINDS, asked)] == ["exactCount"]
