@@ -1,11 +1,11 @@
 """The claims of planned pods as numbers of shapes: own ones by content, shared and allocated ones by name."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .claims import ResourceClaim
-from .core import Pod, PodResourceClaim
+from .core import Pod, PodResourceClaim, PodSpec
 from .extended_resources import EXTENDED_ENTRY
 from .generated_claims import POD_CLAIM_ANNOTATION
 from .identity import ObjectKey
@@ -29,12 +29,17 @@ class ClaimNumbers:
     def __init__(self, cluster: "Cluster", shapes: ClaimShapes, made: Iterable[Copies]) -> None:
         self._cluster = cluster
         self._shapes = shapes
-        self._refs = dict(_made_before(cluster))
-        self._users = Counter(self._named(made))
+        self._refs: dict[ObjectKey, tuple[ClaimRef, ...]] = {}
+        # How many pods that are to run use a claim; 0 if only others name it.
+        self._users: dict[ObjectKey, int] = {}
         self._templates: dict[ObjectKey, int] = {}
-        # Claims that some pod has, a finished one too: they are not loose.
-        self.named = self._users.keys() | {ref.key for refs in self._refs.values() for ref in refs}
-        self.named |= {key for pod_key, pod in cluster.pods.items() for key in _by_name(pod_key[0], pod)}
+        self._read_pods()
+        for namespace, template, count in made:
+            self._use(_by_name(namespace, template.spec), count)
+
+    def is_loose(self, key: ObjectKey) -> bool:
+        """No pod has the claim, not even one that has finished."""
+        return key not in self._users
 
     def of_pod(self, key: ObjectKey, pod: Pod) -> tuple[int, ...]:
         """The claims of a pod that is there."""
@@ -52,16 +57,26 @@ class ClaimNumbers:
         """A claim of nobody's."""
         return self._shapes.number(claim.spec, constraints_of(claim))
 
-    def _named(self, made: Iterable[Copies]) -> Iterator[ObjectKey]:
-        """Every use of a claim that has a name, once for each pod."""
-        for key, pod in self._cluster.pods.items():
-            if pod.spec.resource_claims and not is_over(pod):
-                refs = self._refs.get(key)
-                users = 2 if REPLICAS in (pod.metadata.annotations or ()) else 1
-                yield from [*(_by_name(key[0], pod) if refs is None else (ref.key for ref in refs))] * users
-        for namespace, template, count in made:
-            for name in {entry.resource_claim_name for entry in template.spec.resource_claims or ()} - {None}:
-                yield from [(namespace, name or "")] * min(count, 2)
+    def _read_pods(self) -> None:
+        """Find the claims that pods have by name; those of pods that claims were made for take longer."""
+        cluster = self._cluster
+        some = any(
+            claim.metadata.annotations and POD_CLAIM_ANNOTATION in claim.metadata.annotations
+            for claim in cluster.claims.values()
+        )
+        resolver = cache(lambda: PodClaims(cluster))
+        for key, pod in cluster.pods.items():
+            if _has_made(pod, some):
+                refs = self._refs[key] = (*resolver().claims_of(pod), *extended_refs(resolver(), key, pod))
+                keys = [ref.key for ref in refs]
+            else:
+                keys = _by_name(key[0], pod.spec)
+            if keys:
+                self._use(keys, 0 if is_over(pod) else 2 if REPLICAS in (pod.metadata.annotations or ()) else 1)
+
+    def _use(self, keys: Iterable[ObjectKey], count: int) -> None:
+        for key in keys:
+            self._users[key] = self._users.get(key, 0) + count
 
     def _of_entries(self, namespace: str, entries: Sequence[PodResourceClaim]) -> Iterator[int]:
         names: set[str] = set()
@@ -103,29 +118,28 @@ class ClaimNumbers:
     def _present(self, key: ObjectKey, claim: ResourceClaim) -> int:
         if is_allocated(claim):
             return self._shapes.other(ClaimShape(claim.spec, constraints_of(claim), key, allocated=True))
-        return self._shapes.number(claim.spec, constraints_of(claim), key if self._users[key] > 1 else None)
+        return self._shapes.number(claim.spec, constraints_of(claim), key if self._users.get(key, 0) > 1 else None)
 
 
 def _problem(text: str) -> ClaimShape:
     return ClaimShape(None, problem=text)
 
 
-def _by_name(namespace: str, pod: Pod) -> Iterable[ObjectKey]:
+def _by_name(namespace: str, spec: PodSpec) -> list[ObjectKey]:
     """The claims that a pod's spec names, each once."""
-    entries = pod.spec.resource_claims or ()
-    names = {entry.resource_claim_name for entry in entries if entry.resource_claim_name}
-    return [(namespace, name) for name in names]
+    entries = spec.resource_claims
+    if not entries:
+        return []
+    keys = [(namespace, entry.resource_claim_name) for entry in entries if entry.resource_claim_name]
+    return keys if len(keys) < 2 else list(dict.fromkeys(keys))
 
 
-def _made_before(cluster: "Cluster") -> Iterator[tuple[ObjectKey, tuple[ClaimRef, ...]]]:
-    """The claims of pods for which claims were made, as their status says, or the annotation of some claim."""
-    resolver = PodClaims(cluster)
-    some = any(POD_CLAIM_ANNOTATION in (claim.metadata.annotations or ()) for claim in cluster.claims.values())
-    for key, pod in cluster.pods.items():
-        refs = extended_refs(resolver, key, pod)
-        status = pod.status
-        if refs or (pod.spec.resource_claims and (some or (status and status.resource_claim_statuses))):
-            yield key, (*resolver.claims_of(pod), *refs)
+def _has_made(pod: Pod, some: bool) -> bool:
+    """Claims were made for the pod, as its status says, or may have been, if some claims of the input were made."""
+    status = pod.status
+    if some and pod.spec.resource_claims:
+        return True
+    return status is not None and bool(status.resource_claim_statuses or status.extended_resource_claim_status)
 
 
 def extended_refs(resolver: PodClaims, key: ObjectKey, pod: Pod) -> tuple[ClaimRef, ...]:

@@ -11,7 +11,8 @@ from .claims import ResourceClaim, ResourceClaimSpec
 from .core import Pod
 from .identity import ObjectKey
 
-PlannedKind = Literal["Pod", "ResourceClaim", "Job", "Deployment", "StatefulSet", "ReplicaSet"]
+MakerKind = Literal["Job", "Deployment", "StatefulSet", "ReplicaSet"]
+PlannedKind = MakerKind | Literal["Pod", "ResourceClaim"]
 # Who says that units are a gang: an annotation of ours, or one of the two objects of scheduling.k8s.io.
 GangKind = Literal["Gang", "Workload", "PodGroup"]
 

@@ -1,8 +1,9 @@
 """The queue: what is to be planned, as sets of equal units in the order read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .claim_numbers import ClaimNumbers, Copies
 from .claims import ResourceClaim
@@ -14,8 +15,18 @@ from .group_memberships import split_by_groups
 from .identity import ObjectKey, key_of
 from .labels import matches_labels, parse_label_selector
 from .meta import ObjectMeta
-from .plan_annotations import DEFAULT_VALUE, NOTHING, VALUE, AnnotationError, PlanAnnotations, read_annotations
-from .planned_sets import PlannedKind, PlannedSet, UnitShape
+from .plan_annotations import (
+    DEFAULT_VALUE,
+    GANG,
+    GANG_DOMAIN,
+    NOTHING,
+    REPLICAS,
+    VALUE,
+    AnnotationError,
+    PlanAnnotations,
+    read_annotations,
+)
+from .planned_sets import MakerKind, PlannedKind, PlannedSet
 from .pod_claims import is_deleting
 from .rendering import is_allocated
 from .replicas import open_replicas
@@ -61,8 +72,9 @@ def planned(
 def by_signature(sets: Sequence[PlannedSet]) -> dict[bytes, list[PlannedSet]]:
     """Sets of interchangeable units together, in the order of the first of each."""
     found: dict[bytes, list[PlannedSet]] = {}
-    for one in sets:
-        found.setdefault(one.signature, []).append(one)
+    with young_only():
+        for one in sets:
+            found.setdefault(one.signature, []).append(one)
     return found
 
 
@@ -71,27 +83,15 @@ def _labels(one: PlannedSet) -> Mapping[str, str]:
     return (read.metadata.labels if read else None) or {}
 
 
-class _Row(NamedTuple):
-    """A set whose gang is not complete yet."""
-
-    kind: PlannedKind
-    key: ObjectKey
-    numbers: Sequence[int]
-    shape: UnitShape
-    gang: GangKey | None
-    pod: Pod | None
-    claim: ResourceClaim | None
-    stem: str
-    copied: bool
-
-
 class _Queue:
     """Reads the objects of a cluster into sets."""
 
     def __init__(self, cluster: "Cluster", gates: FeatureGates | None, value: str) -> None:
         self._cluster = cluster
         self._value = value
-        self._makers: dict[PlannedKind, Mapping[ObjectKey, PodMaker]] = {
+        self._keys = (GANG, GANG_DOMAIN, REPLICAS, VALUE, value)
+        self._read: dict[tuple[str | None, ...], PlanAnnotations] = {}
+        self._makers: dict[MakerKind, Mapping[ObjectKey, PodMaker]] = {
             "Job": cluster.jobs,
             "Deployment": cluster.deployments,
             "StatefulSet": cluster.stateful_sets,
@@ -102,58 +102,62 @@ class _Queue:
         self._shapes = UnitShapes(cluster, backed_resources(cluster, gates))
         self._claims = ClaimNumbers(cluster, self._shapes.claims, self._copies())
         self._stems = set(cluster.stateful_sets)
+        self._members: dict[tuple[PlannedKind, str, str], GangKey] = {}
 
     def sets(self) -> list[PlannedSet]:
         """All sets, in the order read."""
         running = running_pods(self._cluster)
         for key, pod in running.items():
             self._place(key, pod)
-        rows = [row for kind, key in self._order() if (row := self._row(kind, key, running)) is not None]
-        return [self._finished(row) for row in rows]
+        found = [one for kind, key in self._order() if (one := self._set(kind, key, running)) is not None]
+        return self._with_gangs(found)
 
     def _copies(self) -> Iterator[Copies]:
         for (kind, key), numbers in self._replicas.items():
             yield key[0], self._makers[kind][key].spec.template, len(numbers)
 
-    def _order(self) -> Iterator[tuple[PlannedKind, ObjectKey]]:
+    def _order(self) -> Iterable[tuple[PlannedKind, ObjectKey]]:
         """Kind and key in the order read; claims that were added come last."""
         there: dict[PlannedKind, Mapping[ObjectKey, Any]] = {
             "Pod": self._cluster.pods,
             "ResourceClaim": self._cluster.claims,
-            **self._makers,
         }
+        there.update(self._makers.items())
         kinds = {str(kind): kind for kind in there}
-        read = (
+        read = [
             (kinds[manifest.kind], key_of(manifest.object.metadata))
             for manifest in self._cluster.read
             if manifest.kind in kinds and manifest.object is not None
-        )
+        ]
+        counts = Counter(kind for kind, _ in read)
+        if all(counts[kind] == len(objects) for kind, objects in there.items()):
+            return read
         added: Iterator[tuple[PlannedKind, ObjectKey]] = (("ResourceClaim", key) for key in self._cluster.claims)
-        return (one for one in dict.fromkeys((*read, *added)) if one[1] in there[one[0]])
+        return [one for one in dict.fromkeys((*read, *added)) if one[1] in there[one[0]]]
 
-    def _row(self, kind: PlannedKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]) -> _Row | None:
+    def _set(self, kind: PlannedKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]) -> PlannedSet | None:
         if kind == "Pod":
             pod = self._cluster.pods[key]
-            return None if is_over(pod) or key in running else self._pod_row(key, pod)
+            return None if is_over(pod) or key in running else self._pod_set(key, pod)
         if kind == "ResourceClaim":
             claim = self._cluster.claims[key]
-            waits = key not in self._claims.named and not is_allocated(claim) and not is_deleting(claim.metadata)
-            return self._claim_row(key, claim) if waits else None
-        return self._maker_row(kind, key)
+            waits = self._claims.is_loose(key) and not is_allocated(claim) and not is_deleting(claim.metadata)
+            return self._claim_set(key, claim) if waits else None
+        return self._maker_set(kind, key)
 
-    def _pod_row(self, key: ObjectKey, pod: Pod) -> _Row:
+    def _pod_set(self, key: ObjectKey, pod: Pod) -> PlannedSet:
         said = self._said("Pod", key, pod.metadata.annotations)
         shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _weight(said))
-        gang = self._gangs.join(key[0], said, pod.spec)
-        return _Row("Pod", key, _numbers(said), shape, gang, pod, None, key[1], said.replicas is not None)
+        one = PlannedSet("Pod", *key, _numbers(said), shape, shape.signature, None, pod)
+        return one if said is NOTHING and not pod.spec.grouped else self._marked(one, said)
 
-    def _claim_row(self, key: ObjectKey, claim: ResourceClaim) -> _Row:
+    def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> PlannedSet:
         said = self._said("ResourceClaim", key, claim.metadata.annotations)
         shape = self._shapes.of_claim(self._claims.of_loose(claim), _weight(said))
-        gang = self._gangs.join(key[0], said, None)
-        return _Row("ResourceClaim", key, _numbers(said), shape, gang, None, claim, key[1], said.replicas is not None)
+        one = PlannedSet("ResourceClaim", *key, _numbers(said), shape, shape.signature, None, None, claim)
+        return one if said is NOTHING else self._marked(one, said)
 
-    def _maker_row(self, kind: PlannedKind, key: ObjectKey) -> _Row | None:
+    def _maker_set(self, kind: MakerKind, key: ObjectKey) -> PlannedSet | None:
         numbers = self._replicas.get((kind, key))
         if not numbers:
             return None
@@ -163,8 +167,34 @@ class _Queue:
         pod = _pod_of(key[0], stem, made.metadata, template)
         said = self._said(kind, key, pod.metadata.annotations)
         shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _weight(said))
-        gang = self._gangs.join(key[0], said, template.spec)
-        return _Row(kind, key, numbers, shape, gang, pod, None, stem, True)
+        one = PlannedSet(kind, *key, numbers, shape, shape.signature, None, pod, stem=stem, copied=True)
+        return self._marked(one, said)
+
+    def _marked(self, one: PlannedSet, said: PlanAnnotations) -> PlannedSet:
+        """The set with what its annotations say, and noted if it is in a gang."""
+        gang = self._gangs.join(one.namespace, said, one.pod.spec if one.pod else None)
+        if gang is not None:
+            self._members[one.kind, one.namespace, one.name] = gang
+        return one if said.replicas is None else one._replace(stem=one.name, copied=True)
+
+    def _with_gangs(self, sets: list[PlannedSet]) -> list[PlannedSet]:
+        """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
+        if not self._members:
+            return sets
+        gangs = {key: self._gangs.gang(key) for key in self._members.values()}
+        signatures: dict[tuple[bytes, GangKey], bytes] = {}
+        found = []
+        for one in sets:
+            key = self._members.get((one.kind, one.namespace, one.name))
+            gang = gangs[key] if key else None
+            if key is None or gang is None:
+                found.append(one)
+                continue
+            both = one.signature, key
+            if both not in signatures:
+                signatures[both] = signature_of(*both)
+            found.append(one._replace(gang=gang, signature=signatures[both]))
+        return found
 
     def _stem(self, kind: str, key: ObjectKey, numbers: Sequence[int]) -> str:
         """What the names of made pods begin with: the owner's name, with its kind behind if other pods have them."""
@@ -183,20 +213,15 @@ class _Queue:
     def _said(self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None) -> PlanAnnotations:
         if not annotations:
             return NOTHING
+        texts = tuple(map(annotations.get, self._keys))
+        said = self._read.get(texts)
+        if said is not None:
+            return said
         try:
-            return read_annotations(annotations, self._value)
+            said = self._read[texts] = read_annotations(annotations, self._value)
+            return said
         except AnnotationError as error:
             raise AnnotationError(f"{kind} {key[0]}/{key[1]}: {error}") from None
-
-    def _finished(self, row: _Row) -> PlannedSet:
-        gang = self._gangs.gang(row.gang) if row.gang else None
-        shape = row.shape
-        # Units are alike in one gang only.
-        signature = signature_of(shape.signature, row.gang) if gang else shape.signature
-        namespace, name = row.key
-        return PlannedSet(
-            row.kind, namespace, name, row.numbers, shape, signature, gang, row.pod, row.claim, row.stem, row.copied
-        )
 
 
 def _numbers(said: PlanAnnotations) -> Sequence[int]:

@@ -2,17 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from .identity import ObjectKey
 from .meta import OwnerReference
+from .planned_sets import MakerKind
 from .units import is_over
 from .workloads import Job, ReplicaSet, StatefulSet
 
 if TYPE_CHECKING:
     from .cluster import Cluster
 
-MakerKind = Literal["Job", "Deployment", "StatefulSet", "ReplicaSet"]
 OwnerId = tuple[MakerKind, ObjectKey]
 
 _DIRECT: dict[str, MakerKind] = {"Job": "Job", "StatefulSet": "StatefulSet"}
@@ -65,8 +65,10 @@ def _there(cluster: "Cluster") -> dict[OwnerId, set[str]]:
     """The names of the pods that are there, by what makes them, as far as that is in the input."""
     found: dict[OwnerId, set[str]] = defaultdict(set)
     for (namespace, name), pod in cluster.pods.items():
-        for reference in () if is_over(pod) else pod.metadata.owner_references or ():
-            maker = _maker(cluster, namespace, reference)
+        owners = pod.metadata.owner_references
+        if not owners or is_over(pod):
+            continue
+        for maker in (_maker(cluster, namespace, reference) for reference in owners):
             if maker is not None:
                 found[maker].add(name)
     return found

@@ -1,6 +1,7 @@
 """What runs already, and what it leaves of the nodes."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -77,11 +78,11 @@ def room_warnings(cluster: "Cluster") -> tuple[str, ...]:
 
 
 def _running(cluster: "Cluster") -> Iterator[tuple[ObjectKey, Pod]]:
-    resolver = PodClaims(cluster)
+    resolver = cache(lambda: PodClaims(cluster))
     for key, pod in cluster.pods.items():
         if not pod.spec.node_name:
             continue
-        waits = pod.spec.resource_claims and not is_over(pod) and any(map(_waits, resolver.claims_of(pod)))
+        waits = pod.spec.resource_claims and not is_over(pod) and any(map(_waits, resolver().claims_of(pod)))
         if not waits and not has_finished(pod):
             yield key, pod
 
