@@ -342,3 +342,21 @@ def test_kube_scheduler_overlooks_soft_groups_and_refuses_others():
     objects = [island("n1", 1, 2), asking("a"), asking("b")]
     with pytest.raises(ValueError, match="cannot honour ConstraintGroup ns/g"):
         answered(*objects, group("a", "b", entries=[together()]), nodes=["n1"], engine="kube-scheduler")
+
+
+@ENGINES
+def test_the_stable_variant_keeps_groups_too(engine):
+    stable = (
+        "DRAListTypeAttributes",
+        "DRAOptionalNodeOperations",
+        "DRADerivedAttributes",
+        "DRADeviceCompatibilityGroups",
+        "DRADeviceBindingConditions",
+        "DRAConsumableCapacity",
+        "DRAFractionalCapacityRange",
+    )
+    supply = [island("n1", 1, 2), island("n2", 2, 2)]
+    tie = group("a", "b", entries=[together()])
+    gates = dict.fromkeys(stable, False)
+    answer = answered(*supply, asking("a", 2), asking("b"), tie, nodes=["n1", "n2"], engine=engine, feature_gates=gates)
+    assert placed(answer) == {"a": ("n2", ["n2/d0", "n2/d1"]), "b": ("n1", ["n1/d1"])}
