@@ -39,8 +39,7 @@ def _post(model: AllocationModel) -> None:
             if items.most_total < sum(items.most):
                 # What formulas and tables say is said within these bounds only.
                 model.rows.at_most([term for terms in items.counts for term in terms], items.most_total)
-            road = _ROADS[condition_of(relation).road](model, relation, items)
-            model.roads[relation.record.label] = road
+            model.roads.append(_ROADS[condition_of(relation).road](model, relation, items))
 
 
 def condition_of(relation: MergedRelation) -> CelCondition:

@@ -60,7 +60,7 @@ class AllocationModel:
         self._used: dict[int, int] = {}
         self._kept: dict[int, int] = {}
         self.lazies: list[Lazy] = []
-        self.roads: dict[str, str] = {}
+        self.roads: list[str] = []
         self.troubled = False
         self.bundles: dict[int, list[Bundle]] = {}
         self.units = OptionalUnits(self.rows, self.merged.units)

@@ -204,6 +204,9 @@ def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
         literals=counts.literals,
         cel_evaluations=counts.cel_evaluations,
         no_goods=counts.no_goods,
+        cel_lowered=counts.cel_lowered,
+        cel_tabulated=counts.cel_tabulated,
+        cel_lazy=counts.cel_lazy,
         devices=cluster.device_count,
         classes=counts.classes,
     )

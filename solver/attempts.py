@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -95,11 +95,15 @@ class Attempt:
     soft: tuple[SoftEntry, ...] = ()
 
 
+_ROAD_COUNTS = {"lower": "cel_lowered", "tabulate": "cel_tabulated", "lazy": "cel_lazy"}
+
+
 @dataclass(slots=True)
 class Counts:
     """What an engine did so far; engines leave at 0 what they cannot tell. ``work`` is in the solver's own units.
 
-    ``classes`` are the lots of the largest model, before the first model the different devices there are.
+    ``classes`` are the lots of the largest model, before the first model the different devices there are. The last of
+    the counts are expressions over devices, by the road on which models took them (CELC-9).
     """
 
     steps: int = 0
@@ -110,6 +114,15 @@ class Counts:
     classes: int = 0
     no_goods: int = 0
     work: float = 0.0
+    cel_lowered: int = 0
+    cel_tabulated: int = 0
+    cel_lazy: int = 0
+
+    def took(self, roads: Iterable[str]) -> None:
+        """Count the expressions of a model by their roads."""
+        for road in roads:
+            name = _ROAD_COUNTS[road]
+            setattr(self, name, getattr(self, name) + 1)
 
 
 class Engine(Protocol):

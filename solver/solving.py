@@ -69,6 +69,7 @@ def optimize(
         parts = [stage.parts(model) for stage in stages]
         counts.classes = max(counts.classes, len(model.collapsed.lots))
         counts.literals += model.rows.variables
+        counts.took(model.roads)
         found = _first(model, limits, counts, start, watch)
         if found.status is Status.INFEASIBLE:
             return Decision(Answer.NO, certified=True, troubled=model.troubled)

@@ -283,3 +283,14 @@ def test_without_the_gate_an_expression_is_no_constraint():
     answer = ask(ROW, asked, feature_gates={"DRACELDeviceConstraint": False})
     assert answer.outcome == ERROR
     assert "empty constraint" in answer.units[0].reasons[0].message
+
+
+ROADS = {"lower": "cel_lowered", "tabulate": "cel_tabulated", "lazy": "cel_lazy"}
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_statistics_tell_the_road(road):
+    """CELC-9."""
+    asked = claim(want(count=2), constraints=[cel("devices.map(d, d.@i).sum() == 5"), cel("size(devices) == 2")])
+    statistics = ask(ROW, asked, engine="cp-sat", cel_road=road).statistics
+    assert {one: getattr(statistics, name) for one, name in ROADS.items()} == {**dict.fromkeys(ROADS, 0), road: 2}
