@@ -122,8 +122,13 @@ def random_problem(seed):
     supply = Supply(rng)
     admins = rng.random() < 0.2
     templates = [template(supply, admins) for _ in range(rng.choice((1, 1, 2)))]
+    return assembled(supply, rng.choices(templates, k=rng.choice((1, 1, 2, 3)))), supply.in_use()
+
+
+def assembled(supply, templates):
+    """The Problem of a claim of each of these templates."""
     claims, demands, constraints = [], [], []
-    for requests, entries in rng.choices(templates, k=rng.choice((1, 1, 2, 3))):
+    for requests, entries in templates:
         made, places = [], {}
         for number, own in enumerate(requests):
             numbers = tuple(range(len(demands), len(demands) + len(own)))
@@ -142,7 +147,7 @@ def random_problem(seed):
             for kind, sets, tokens in entries
         ]
         claims.append(Claim(tuple(made)))
-    problem = Problem(
+    return Problem(
         supply.size,
         tuple(claims),
         tuple(demands),
@@ -153,4 +158,3 @@ def random_problem(seed):
         supply.groups,
         fatal_constraints=False,
     )
-    return problem, supply.in_use()

@@ -39,7 +39,7 @@ def _knapsack(free: int, items: Sequence[tuple[int, int, int]]) -> int:
 
 
 def _bounds(question: BundleQuestion, unit: BundleUnit) -> Iterator[int]:
-    yield from (free // need for free, need in zip(question.left, unit.needs, strict=True) if need > 0)
+    yield from (max(0, free) // need for free, need in zip(question.left, unit.needs, strict=True) if need > 0)
     problem, candidates = unit.problem, usable(unit.problem, question.in_use)
     requests = [request for claim in problem.claims for request in claim.requests]
     for request in requests:
