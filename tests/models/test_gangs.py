@@ -1,0 +1,102 @@
+"""Gangs: by annotations, by Workloads, by PodGroups."""
+
+import pytest
+from plan_build import claim, cluster, entry, maker, node, obj, pod, template
+
+from drasat.models.gangs import GangError
+from drasat.models.queue import by_signature, planned
+
+WORKLOAD = obj(
+    "Workload",
+    "w",
+    {"podGroups": [{"name": "g", "policy": {"gang": {"minCount": 3}}}, {"name": "loose", "policy": {"basic": {}}}]},
+)
+GROUP = obj(
+    "PodGroup",
+    "g",
+    {"schedulingPolicy": {"gang": {"minCount": 2}}, "schedulingConstraints": {"topology": [{"key": "rack"}]}},
+)
+
+
+def in_workload(group="g", workload="w", **fields):
+    return {"workloadRef": {"name": workload, "podGroup": group, **fields}}
+
+
+def in_group(name="g"):
+    return {"schedulingGroup": {"podGroupName": name}}
+
+
+def gang_of(*objects):
+    return planned(cluster(*objects))[0].gang
+
+
+def told(gang):
+    return gang and (gang.kind, gang.namespace, gang.name, gang.minimum, gang.domain, gang.problem)
+
+
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        (pod("p"), None),
+        (pod("p", GANG="a"), ("Gang", "default", "a", None, None, "")),
+        (claim("c", GANG="a", GANG_DOMAIN="zone"), ("Gang", "default", "a", None, "zone", "")),
+        (maker("Job", "j", GANG="a", namespace="x"), ("Gang", "x", "a", None, None, "")),
+        (maker("Job", "j", GANG="a", marks={"GANG": "b"}), ("Gang", "default", "b", None, None, "")),
+        (maker("Job", "j", GANG_DOMAIN="zone", marks={"GANG": "b"}), ("Gang", "default", "b", None, "zone", "")),
+        (pod("p", spec=in_workload()), ("Workload", "default", "w/g", 3, None, "")),
+        (pod("p", spec=in_workload(podGroupReplicaKey="1")), ("Workload", "default", "w/g/1", 3, None, "")),
+        (pod("p", spec=in_workload("loose")), None),
+        (pod("p", spec=in_workload("loose"), GANG_DOMAIN="zone"), ("Workload", "default", "w/loose", 0, "zone", "")),
+        (
+            pod("p", spec=in_workload("no")),
+            ("Workload", "default", "w/no", 0, None, "Workload default/w has no pod group no"),
+        ),
+        (
+            pod("p", spec=in_workload(workload="v")),
+            ("Workload", "default", "v/g", 0, None, "Workload default/v not found"),
+        ),
+        (pod("p", spec=in_group()), ("PodGroup", "default", "g", 2, "rack", "")),
+        (pod("p", spec=in_group(), GANG_DOMAIN="zone"), ("PodGroup", "default", "g", 2, "zone", "")),
+        (pod("p", spec=in_group("no")), ("PodGroup", "default", "no", 0, None, "PodGroup default/no not found")),
+        (maker("Deployment", "d", pod_spec=in_group()), ("PodGroup", "default", "g", 2, "rack", "")),
+        (pod("p", spec=in_group(), GANG="a"), ("Gang", "default", "a", None, None, "")),
+        (pod("p", spec={"schedulingGroup": {}}), None),
+    ],
+)
+def test_the_gang_of_a_unit(member, expected):
+    assert told(gang_of(member, WORKLOAD, GROUP)) == expected
+
+
+def test_members_agree_on_one_domain_wherever_it_is_said():
+    sets = planned(cluster(pod("a", GANG="g"), pod("b", GANG="g", GANG_DOMAIN="zone")))
+    assert sets[0].gang is sets[1].gang
+    assert sets[0].gang.domain == "zone"
+    with pytest.raises(GangError, match=r"^Gang default/g: its members name two domains, rack and zone$"):
+        planned(cluster(pod("a", GANG="g", GANG_DOMAIN="zone"), pod("b", GANG="g", GANG_DOMAIN="rack")))
+
+
+def test_running_members_are_placed():
+    there = [pod(f"r{number}", GANG="g", spec={"nodeName": name}) for number, name in enumerate(["n2", "n1", "n2"])]
+    assert gang_of(*there, pod("p", GANG="g"), node("n1"), node("n2")).placed == ("n1", "n2", "n2")
+
+
+def test_a_running_member_may_name_the_domain():
+    there = pod("r", GANG="g", GANG_DOMAIN="zone", spec={"nodeName": "n"})
+    assert gang_of(there, pod("p", GANG="g"), node("n")).domain == "zone"
+
+
+def test_units_are_interchangeable_within_a_gang_only():
+    sets = planned(cluster(*[pod(f"{gang}{number}", GANG=gang) for gang in "ab" for number in range(2)], pod("free")))
+    assert [len(same) for same in by_signature(sets).values()] == [2, 2, 1]
+    assert len({one.shape.signature for one in sets}) == 1
+
+
+def test_gangs_of_two_namespaces_are_two():
+    one, two = planned(cluster(pod("a", GANG="g"), pod("a", GANG="g", namespace="other")))
+    assert one.signature != two.signature
+
+
+def test_members_may_differ():
+    sets = planned(cluster(pod("a", entry("x", template="t"), GANG="g"), claim("c", GANG="g"), template()))
+    assert sets[0].gang is sets[1].gang
+    assert sets[0].signature != sets[1].signature

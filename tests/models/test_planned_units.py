@@ -1,0 +1,105 @@
+"""Planned sets as units: names, claims of their own, shared claims, manifests."""
+
+import pytest
+from plan_build import claim, cluster, entry, maker, pod, template
+
+from drasat.models.planned_units import expanded
+from drasat.models.queue import planned
+from drasat.models.units import all_units
+
+
+def units(*objects):
+    built = cluster(*objects)
+    return [(one.number, one.unit) for one in expanded(built, planned(built))]
+
+
+def names(*objects):
+    return [(unit.name, [ref.name for ref in unit.claims]) for _, unit in units(*objects)]
+
+
+@pytest.mark.parametrize("kind", ["Job", "Deployment", "ReplicaSet", "StatefulSet"])
+def test_each_replica_has_a_name_and_claims_of_its_own(kind):
+    spec = {"parallelism": 2} if kind == "Job" else {"replicas": 2}
+    made = maker(kind, "web", entry("gpu", template="t"), entry("all", claim="c"), spec=spec)
+    found = units(made, template(), claim("c"))
+    assert [(number, unit.name, [ref.name for ref in unit.claims]) for number, unit in found] == [
+        (0, "web-0", ["web-0-gpu", "c"]),
+        (1, "web-1", ["web-1-gpu", "c"]),
+    ]
+    assert found[0][1].claims[1].claim is found[1][1].claims[1].claim
+    assert [ref.generated for ref in found[0][1].claims] == [True, False]
+
+
+def test_made_pods_have_labels_of_the_template_and_no_past():
+    made = maker("Job", "web", labels={"app": "x"}, owner=("CronJob", "c"), VALUE="2")
+    ((_, unit),) = units(made)
+    assert (unit.labels, unit.namespace, unit.node_name) == ({"app": "x"}, "default", None)
+    assert unit.pod.metadata.owner_references is None
+    assert unit.pod.metadata.annotations == {"drasat.dev/value": "2"}
+
+
+def test_copies_of_a_pod():
+    found = units(pod("p", entry("gpu", template="t"), REPLICAS="2", VALUE="3"), template())
+    assert [(unit.name, [ref.name for ref in unit.claims]) for _, unit in found] == [
+        ("p-0", ["p-0-gpu"]),
+        ("p-1", ["p-1-gpu"]),
+    ]
+    assert found[0][1].pod.metadata.annotations == {"drasat.dev/value": "3"}
+
+
+def test_copies_of_a_loose_claim_are_printed_under_their_own_names():
+    written = claim("c", REPLICAS="2", VALUE="3", status={}, labels={"a": "b"})
+    written["metadata"]["uid"] = "u"
+    found = [unit.claims[0] for _, unit in units(written)]
+    assert [ref.name for ref in found] == [ref.claim.metadata.name for ref in found] == ["c-0", "c-1"]
+    assert found[0].raw == {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c-0", "labels": {"a": "b"}, "annotations": {"drasat.dev/value": "3"}},
+        "spec": written["spec"],
+    }
+
+
+@pytest.mark.parametrize("replicas", ["0", "1"])
+def test_one_copy_is_a_copy_and_no_copy_is_nothing(replicas):
+    assert [name for name, _ in names(claim("c", REPLICAS=replicas))] == ["c-0"][: int(replicas)]
+
+
+def test_single_objects_keep_their_names():
+    assert names(pod("p", entry("x", template="t")), claim("c"), template()) == [("p", ["p-x"]), ("c", ["c"])]
+
+
+def test_pods_that_are_there_have_the_claims_that_allocate_gives_them():
+    built = cluster(pod("q", entry("x", template="t")), pod("p", entry("x", claim="c")), template(), claim("c"))
+    found = {one.unit.name: [ref.key for ref in one.unit.claims] for one in expanded(built, planned(built))}
+    assert found == {unit.name: [ref.key for ref in unit.claims] for unit in all_units(built)}
+
+
+def test_names_are_kept_apart():
+    """By their kind if other pods would have them; claims by a number."""
+    objects = [
+        maker("Deployment", "web", entry("x", template="t")),
+        maker("StatefulSet", "web", entry("x", template="t")),
+        maker("Job", "web", entry("x", template="t")),
+        maker("Job", "run", entry("x", template="t")),
+        pod("run-0", entry("x", template="t")),
+        pod("a-b", entry("c", template="t")),
+        pod("a", entry("b-c", template="t")),
+        template(),
+    ]
+    found = names(*objects)
+    assert [name for name, _ in found] == [
+        "web-deployment-0", "web-0", "web-job-0", "run-job-0", "run-0", "a-b", "a",
+    ]  # fmt: skip
+    made = [name for _, own in found for name in own]
+    assert len(set(made)) == len(made)
+    assert made[-2:] == ["a-b-c", "a-b-c-2"]
+
+
+def test_units_are_the_same_in_every_run():
+    objects = [
+        maker("Job", "j", entry("x", template="t"), spec={"parallelism": 3}),
+        template(),
+        claim("c", REPLICAS="2"),
+    ]
+    assert names(*objects) == names(*objects)

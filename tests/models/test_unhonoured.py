@@ -1,0 +1,104 @@
+"""What a plan takes no notice of is said once for each field and kind."""
+
+import re
+
+import pytest
+from plan_build import cluster, container, device_class, maker, node, obj, pod
+
+from drasat.models.cluster import Cluster
+from drasat.models.core import Pod
+from drasat.models.meta import ObjectMeta
+from drasat.models.unhonoured import FIELDS, unhonoured
+
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+PORTS = [container(ports=[{"containerPort": 80, "hostPort": 80}])]
+SPECS = [
+    (f"affinity.nodeAffinity.{PREFERRED}", {"affinity": {"nodeAffinity": {PREFERRED: [{"weight": 1}]}}}),
+    ("affinity.podAffinity", {"affinity": {"podAffinity": {"x": []}}}),
+    ("affinity.podAntiAffinity", {"affinity": {"podAntiAffinity": {"x": []}}}),
+    ("topologySpreadConstraints", {"topologySpreadConstraints": [{"maxSkew": 1}]}),
+    ("volumes", {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}),
+    ("containers.ports.hostPort", {"containers": PORTS}),
+    ("containers.ports.hostPort", {"hostNetwork": True, "containers": [container(ports=[{"containerPort": 80}])]}),
+    ("runtimeClassName", {"runtimeClassName": "kata"}),
+    ("schedulingGates", {"schedulingGates": [{"name": "x"}]}),
+    ("preemptionPolicy", {"preemptionPolicy": "Never"}),
+]
+FINE = [
+    {"affinity": {"nodeAffinity": {PREFERRED: []}, "podAffinity": None}},
+    {"volumes": [{"name": "v", "emptyDir": {}}, {"name": "w", "configMap": {"name": "c"}}]},
+    {"containers": [container(ports=[{"containerPort": 80}])]},
+    {"hostNetwork": True},
+    {"runtimeClassName": "kata", "overhead": {"cpu": "1"}},
+    {"schedulerName": "mine", "nodeSelector": {"a": "b"}, "tolerations": []},
+    {"volumes": "none", "affinity": []} | {"affinity": None},
+]
+
+
+def told(*objects):
+    return [line.partition(" is not honoured: ")[0] for line in unhonoured(cluster(*objects))]
+
+
+@pytest.mark.parametrize(("field", "spec"), SPECS)
+def test_fields_of_pods(field, spec):
+    assert told(pod("p", spec=spec)) == [f"{field} of 1 Pod"]
+
+
+@pytest.mark.parametrize("spec", FINE, ids=str)
+def test_fields_that_are_honoured_or_say_nothing(spec):
+    assert told(pod("p", spec=spec)) == []
+
+
+@pytest.mark.parametrize("kind", ["Job", "Deployment", "StatefulSet", "ReplicaSet"])
+def test_fields_of_pod_templates(kind):
+    assert told(maker(kind, "x", pod_spec={"schedulingGates": [{"name": "x"}]})) == [f"schedulingGates of 1 {kind}"]
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (pod("p", status={"conditions": [{"type": "PodResizePending"}]}), "status.conditions of 1 Pod"),
+        (obj("PriorityClass", "x", value=1, preemptionPolicy="Never"), "preemptionPolicy of 1 PriorityClass"),
+        (obj("PodGroup", "x", {"resourceClaims": [{"name": "c"}]}), "spec.resourceClaims of 1 PodGroup"),
+        (obj("PodGroup", "x", {"priorityClassName": "high"}), "spec.priorityClassName of 1 PodGroup"),
+        (obj("Workload", "x", {"podGroupTemplates": [{"name": "t"}]}), "spec.podGroupTemplates of 1 Workload"),
+    ],
+)
+def test_fields_of_other_objects(item, expected):
+    assert told(item) == [expected]
+
+
+def test_many_objects_are_one_line_with_a_count_and_an_example():
+    gated = {"schedulingGates": [{"name": "x"}]}
+    lines = unhonoured(cluster(pod("a", spec=gated), pod("b", spec=gated), pod("c", spec={"runtimeClassName": "k"})))
+    assert lines == (
+        "runtimeClassName of 1 Pod is not honoured: nodes and overhead of a RuntimeClass count only if the pod has them"
+        " (such as default/c)",
+        "schedulingGates of 2 Pods is not honoured: pods are planned as if they had none (such as default/a)",
+    )
+
+
+def test_amounts_that_devices_take_of_the_node():
+    spec = {
+        "driver": "d",
+        "nodeName": "n",
+        "pool": {"name": "n", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "x", "nodeAllocatableResources": {"cpu": {}}}, {"name": "y"}],
+    }
+    assert told(obj("ResourceSlice", "s", spec)) == ["nodeAllocatableResources of 1 devices"]
+
+
+def test_resources_that_nodes_and_classes_both_have():
+    objects = [device_class("gpu", "example.com/gpu"), node("n", **{"example.com/gpu": 8}), node("m", cpu=1)]
+    assert told(*objects) == ["status.allocatable of 1 Nodes"]
+    assert told(*objects[1:]) == []
+
+
+def test_objects_made_in_python_have_no_other_fields():
+    assert unhonoured(Cluster.of([Pod(metadata=ObjectMeta(name="p"))])) == ()
+
+
+def test_the_page_lists_every_field(request):
+    page = (request.config.rootpath / "docs/plan-input.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([A-Za-z.]+)` \| ([^|]+) \|$", page, re.MULTILINE))
+    assert {field: rows.get(field) for field in FIELDS} == FIELDS
