@@ -18,13 +18,17 @@ def _sign(merged: Merged) -> Signature | None:
     problem = merged.problem
     if not problem.capacities.rows:
         return None
-    left = _left(merged)
-    demands = [problem.demands[branch.demands[0]] for branch in merged.branches]
+    unable = _unable(merged, _left(merged))
+    return lambda device: tuple([demand for demand, devices in unable if device in devices])
+
+
+def _unable(merged: Merged, left: Sequence[int]) -> list[tuple[int, frozenset[int]]]:
+    """List the demands that some devices are too small for, with these devices."""
+    demands = [merged.problem.demands[branch.demands[0]] for branch in merged.branches]
     # Demands that are alike share one map of amounts.
     maps = {id(demand.amounts): demand.amounts for demand in demands}
     small = {key: _too_small(amounts, left) for key, amounts in maps.items()}
-    unable = [(demand.index, devices) for demand in demands if (devices := small[id(demand.amounts)])]
-    return lambda device: tuple([demand for demand, devices in unable if device in devices])
+    return [(demand.index, devices) for demand in demands if (devices := small[id(demand.amounts)])]
 
 
 def _too_small(amounts: Mapping[int, Amounts], left: Sequence[int]) -> frozenset[int]:
@@ -38,9 +42,11 @@ def _left(merged: Merged) -> list[int]:
 
 
 def _post(model: AllocationModel) -> None:
-    left = _left(model.merged)
+    problem, left = model.merged.problem, _left(model.merged)
+    # Of dedicated devices only those need a row that are too small for somebody.
+    binding = problem.shared.union(*(devices for _, devices in _unable(model.merged, left)))
     for lot in model.collapsed.lots:
-        if lot.first in model.merged.problem.capacities.rows:
+        if lot.first in problem.capacities.rows and lot.first in binding:
             _fit(model, lot, left)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from .model import AllocationModel
+from .rows import Rows
 
 Key: TypeAlias = tuple[int, int]
 """A branch and a lot: what takes, and from where."""
@@ -42,8 +43,11 @@ def post_common_value(
     else:
         model.rows.at_most([(one.literal, 1) for one in witnesses], 1)
         link = _link_scalars if all(members & (members - 1) == 0 for members in kept.values()) else _link_sets
+    own: dict[int, list[Key]] = {branch: [] for branch in needs}
+    for key in kept:
+        own[key[0]].append(key)
     for branch, need in needs.items():
-        link(model, _Own(branch, need, [key for key in kept if key[0] == branch]), witnesses, guard)
+        link(model, _Own(branch, need, own[branch]), witnesses, guard)
 
 
 def any_taken(model: AllocationModel, branches: Sequence[int]) -> int:
@@ -84,16 +88,20 @@ def _witnesses(model: AllocationModel, values: Mapping[Key, int], needs: Mapping
         for member in _bits(members):
             holders[member].add(key)
     equal = Counter(map(frozenset, holders.values()))
-    serving = ((keys, values) for keys, values in equal.items() if _suffices(model, keys, needs))
+    needed = [(branch, need) for branch, need in needs.items() if need]
+    most = {key: model.rows.range_of(model.takes[key])[1] for key in values} if needed else {}
+    serving = ((keys, values) for keys, values in equal.items() if _suffices(keys, most, needed))
     return [Witness(model.rows.boolean(), keys, values) for keys, values in serving]
 
 
-def _suffices(model: AllocationModel, keys: Iterable[Key], needs: Mapping[int, int]) -> bool:
+def _suffices(keys: Iterable[Key], most: Mapping[Key, int], needed: Sequence[tuple[int, int]]) -> bool:
     """Tell whether these could serve every branch that has to be served."""
+    if not needed:
+        return True
     supply: Counter[int] = Counter()
     for key in keys:
-        supply[key[0]] += model.rows.range_of(model.takes[key])[1]
-    return all(supply[branch] >= need for branch, need in needs.items())
+        supply[key[0]] += most[key]
+    return all(supply[branch] >= need for branch, need in needed)
 
 
 def _bits(members: int) -> Iterable[int]:
@@ -118,11 +126,32 @@ def _link_scalars(model: AllocationModel, own: _Own, witnesses: Witnesses, guard
 
 
 def _link_sets(model: AllocationModel, own: _Own, witnesses: Witnesses, guard: int | None) -> None:
-    """Take nothing without a witness, and with one nothing that lacks it."""
+    """Take nothing without a witness, and with one nothing that lacks it.
+
+    At most one witness is true, so that it is the same to take each key only with a witness that it has. Whichever is
+    shorter is posted: with few of many values each, that is several times less.
+    """
+    having: dict[Key, list[int]] = {key: [] for key in own.keys}
+    for witness in witnesses:
+        for key in witness.having & having.keys():
+            having[key].append(witness.literal)
+    if 2 * sum(map(len, having.values())) <= len(having) * len(witnesses):
+        for key, literals in having.items():
+            _take_with_any(model.rows, model.takes[key], literals, guard)
+        return
     most = _most(model, own.branch)
     chosen = [(witness.literal, -most) for witness in witnesses]
     model.rows.at_most([*((model.takes[key], 1) for key in own.keys), *chosen], 0, guard)
     _forbid_lacking(model, own, witnesses, guard)
+
+
+def _take_with_any(rows: Rows, taken: int, literals: Sequence[int], guard: int | None) -> None:
+    """Take nothing unless one of the literals is true."""
+    most = rows.range_of(taken)[1]
+    if most == 1:
+        rows.clause([~taken, *literals, *([] if guard is None else [~guard])])
+    else:
+        rows.at_most([(taken, 1), *((literal, -most) for literal in literals)], 0, guard)
 
 
 def _forbid_lacking(model: AllocationModel, own: _Own, witnesses: Witnesses, guard: int | None) -> None:

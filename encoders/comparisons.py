@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -75,15 +75,21 @@ def _is_error(model: AllocationModel, record: Constraint, key: Key) -> bool:
 
 def signature(kind: str, merged: Merged) -> Signature | None:
     """Sign devices with their values for the entries of this kind, as each branch that they cover sees them."""
-    return partial(_values, merged, found) if (found := comparisons(merged, kind)) else None
+    if not (found := comparisons(merged, kind)):
+        return None
+    # Demands that are alike share one table.
+    seen: dict[int, Callable[[int], Hashable]] = {}
+    for one in found:
+        for demand in (merged.branches[branch].demands[0] for branch in one.branches):
+            tokens, errors = one.record.tokens[demand], one.record.errors.get(demand, {})
+            seen[id(tokens)] = tokens.get
+            if errors:
+                seen[id(errors)] = errors.__contains__
+    return partial(_values, list(seen.values()))
 
 
-def _values(merged: Merged, found: list[Comparison], device: int) -> Hashable:
-    return tuple(
-        (one.record.tokens[demand].get(device), device in one.record.errors.get(demand, ()))
-        for one in found
-        for demand in (merged.branches[branch].demands[0] for branch in one.branches)
-    )
+def _values(seen: Iterable[Callable[[int], Hashable]], device: int) -> Hashable:
+    return tuple([value(device) for value in seen])
 
 
 def _keys(model: AllocationModel, branches: tuple[int, ...]) -> Iterator[Key]:

@@ -7,7 +7,7 @@ may have no split. They merge only where a split always exists (``_splits``); ``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -29,11 +29,13 @@ def merge(
     together: bool = True,
     marks: Sequence[Hashable] | None = None,
     units: Sequence[UnitCopies] = (),
+    same: Mapping[int, Hashable] | None = None,
 ) -> Merged:
     """Merge what is equal; without ``together`` every request stays alone.
 
     ``candidates`` are the usable devices of each demand; demands with different ``marks`` are never equal. Claims of
-    ``units`` may be left out, a unit at a time.
+    ``units`` may be left out, a unit at a time. Claims that have a key in ``same`` are one with those of an equal key
+    and no others: they are equal, and who asks for it can tell them apart.
     """
     problem = replace(problem, constraints=tuple(map(plainest, problem.constraints)))
     keys = _Keys(problem, candidates, marks)
@@ -41,7 +43,7 @@ def merge(
     every = range(len(problem.claims))
     apart = frozenset(every) if alone else _with_admin(problem, units)
     # Where claims may be left out, preference is no question of order.
-    groups = list(_equal_claims(problem, keys, apart, preferring=not units))
+    groups = list(_equal_claims(problem, keys, apart, same or {}, preferring=not units))
     builder = _Builder(problem, candidates)
     for claims in groups:
         constraints = [number for number, one in enumerate(problem.constraints) if one.claim == claims[0]]
@@ -78,7 +80,7 @@ class _Keys:
 
     def of(self, number: int) -> Hashable:
         demand, candidates = self._problem.demands[number], self._candidates[number]
-        amounts = tuple(demand.amounts.get(device) for device in candidates) if demand.amounts else ()
+        amounts = tuple(map(demand.amounts.get, candidates)) if demand.amounts else ()
         values = tuple(self._values(demand, constraint, candidates) for constraint in demand.constraints)
         related = tuple(self._related(demand))
         what = demand.count, demand.all_devices, demand.admin, candidates
@@ -99,7 +101,7 @@ class _Keys:
         constraint = self._problem.constraints[number]
         tokens = constraint.tokens[demand.index]
         # Numbers count from the claim's own first entry.
-        return number - self._first[constraint.claim], tuple(tokens.get(device) for device in candidates)
+        return number - self._first[constraint.claim], tuple(map(tokens.get, candidates))
 
     def request(self, request: Request) -> Hashable:
         return request.listed, tuple(map(self.of, request.demands))
@@ -111,7 +113,9 @@ class _Keys:
         return entries, related, tuple(map(self.request, self._problem.claims[number].requests))
 
 
-def _equal_claims(problem: Problem, keys: _Keys, apart: Container[int], preferring: bool) -> Iterator[tuple[int, ...]]:
+def _equal_claims(
+    problem: Problem, keys: _Keys, apart: Container[int], same: Mapping[int, Hashable], preferring: bool
+) -> Iterator[tuple[int, ...]]:
     """Group claims that are equal and can be told apart again, in order of the first; those ``apart`` stay alone.
 
     Preference looks at list requests in order (SRCH-4), so that no other list may come between two merged ones.
@@ -120,8 +124,8 @@ def _equal_claims(problem: Problem, keys: _Keys, apart: Container[int], preferri
     lists = 0
     for claim in range(len(problem.claims)):
         listed = preferring and any(request.listed for request in problem.claims[claim].requests)
-        key: Hashable = claim
-        if len(problem.claims) > 1 and claim not in apart and _splits(problem, claim, keys):
+        key: Hashable = same.get(claim, claim)
+        if claim not in same and len(problem.claims) > 1 and claim not in apart and _splits(problem, claim, keys):
             key = keys.claim(claim)
         previous = groups.get((key, lists if listed else -1))
         if previous is None:

@@ -90,7 +90,7 @@ class Rows:
         """
         kept = [term for term in terms if term[1]]
         variables, coefficients = zip(*kept, strict=True) if kept else ((), ())
-        divisor = 1 if 1 in coefficients or -1 in coefficients else gcd(*coefficients) or 1
+        divisor = 1 if 1 in coefficients or -1 in coefficients else gcd(*set(coefficients)) or 1
         if divisor > 1:
             coefficients = tuple([coefficient // divisor for coefficient in coefficients])
         low, high = self._extent(variables, coefficients)

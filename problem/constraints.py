@@ -150,15 +150,11 @@ def _derived(
 
 def plainest(constraint: Constraint) -> Constraint:
     """Write sets of one member each as scalars, which say the same and let more claims be merged."""
-    tables = constraint.tokens.values()
-    if (
-        not constraint.sets
-        or constraint.overlap
-        or any(bits & (bits - 1) for table in tables for bits in table.values())
-    ):
+    if not constraint.sets or constraint.overlap:
         return constraint
-    tokens = {
-        demand: {device: bits.bit_length() for device, bits in table.items() if bits}
-        for demand, table in constraint.tokens.items()
-    }
-    return replace(constraint, sets=False, tokens=tokens)
+    # Demands that are alike share one table, and go on to do so.
+    tables = {id(table): table for table in constraint.tokens.values()}
+    if any(bits & (bits - 1) for table in tables.values() for bits in table.values()):
+        return constraint
+    scalars = {key: {device: bits.bit_length() for device, bits in tables[key].items() if bits} for key in tables}
+    return replace(constraint, sets=False, tokens={one: scalars[id(table)] for one, table in constraint.tokens.items()})

@@ -1,6 +1,7 @@
 """matchAttribute and distinctAttribute, over scalars and lists, and what merging claims makes of them."""
 
 from itertools import groupby
+from random import Random
 
 import pytest
 from dra_build import DRIVER, attribute, claim, device, distinct, either, match, option, pool, want
@@ -52,6 +53,17 @@ def test_distinct_devices_have_no_value_twice(values, count, possible, gates):
 def test_lists_match_by_a_member_of_all(values, possible):
     """CON-7: that they overlap in pairs is not enough."""
     assert fits(valued(*values), claim(want(count=3), constraints=[match(A)])) == possible
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lists_of_few_among_many_values_match_as_sets_do(seed):
+    """CON-7: equal devices are one lot, of which several may be taken."""
+    rng = Random(seed)
+    values = [tuple(rng.sample(range(7), rng.randint(1, 2))) for _ in range(5)] * 2
+    most = max(sum(member in value for value in values) for member in range(7))
+    for count in (most, most + 1):
+        given = claim(want("r", count - 1), either("s", option("o", 1), option("p", 2)), constraints=[match(A)])
+        assert fits(valued(*values), given) == (count == most)
 
 
 @pytest.mark.parametrize(("values", "possible"), [([(1, 2), (3, 4), 5], True), ([(1, 2), (3, 4), 2], False)])
