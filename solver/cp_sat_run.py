@@ -6,16 +6,17 @@ solver runs in a thread of its own, as it lets the interpreter go: Ctrl-C reache
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from tempfile import NamedTemporaryFile
 from threading import Event, Thread
 from time import monotonic
+from typing import TypeAlias
 
 from ..encoders.library import cp_model
-from ..encoders.rows import Rows
+from ..encoders.rows import Rows, Term
 
 # How long the main thread waits before it looks around, in seconds.
 _PATIENCE = 1.0
@@ -47,11 +48,13 @@ class InvalidModelError(Exception):
 class Configuration:
     """How the solver works; two that have little in common confirm each other's proofs.
 
-    ``inprocessing`` is simplification between restarts; ``greedy`` tries the newest variables first, and to take what
-    they stand for; ``seed`` is added to the one that is given; ``keeps_hint``: what is hinted at is fixed.
+    ``rounds`` are those of presolve, ``inprocessing`` is simplification between restarts; ``greedy`` tries the newest
+    variables first, and to take what they stand for; ``seed`` is added to the one that is given; ``keeps_hint``: what
+    is hinted at is fixed.
     """
 
     presolve: bool = True
+    rounds: int = 3
     probing: int = 2
     symmetry: int = 1
     linearization: int = 2
@@ -66,13 +69,19 @@ class Configuration:
 # inprocessing do, takes several times as long. Witnesses of values are the newest variables: they decide most.
 QUICK = Configuration(presolve=False, probing=0, symmetry=0, linearization=0, inprocessing=False, greedy=True)
 _QUICK_WORK = 1e-5
+# So much of that for a run that also improves what it finds.
+_WISHING = 0.4
 # What is left needs the linear relaxation most of all, and seldom cuts.
 RELAXED = Configuration(presolve=False, probing=0, symmetry=0, linearization=1, cuts=False, inprocessing=False)
 _RELAXED_WORK = 30
 USUAL = Configuration(presolve=False, symmetry=0)
 # An infeasible model must be so with and without presolve and symmetry, where known wrong answers came from
-# (or-tools #5274, #3483).
+# (or-tools #5274, #3483). Most need no more than one round of presolve.
 CONFIRMING = Configuration(probing=0, linearization=1, seed=1)
+CHECKING = replace(CONFIRMING, rounds=1, cuts=False, inprocessing=False)
+
+Turn: TypeAlias = tuple[Configuration, float | None]
+"""A way to solve, and the work after which it is the next one's turn, None for no limit."""
 
 # To complete a solution.
 SETTLING = Configuration(keeps_hint=True)
@@ -103,6 +112,9 @@ class Found:
     bound: int = 0
     conflicts: int = 0
     work: float = 0.0
+
+
+_NOTHING = Found(Status.UNKNOWN)
 
 
 class RunInterrupted(KeyboardInterrupt):
@@ -177,14 +189,36 @@ def _solve(solver: cp_model.CpSolver, rows: Rows, progress: _Progress | None, do
         done.set()
 
 
-def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None) -> Found:
+def run_by_turns(rows: Rows, limits: Limits, watch: Watch | None = None, before: Found | None = None) -> Found:
     """Solve quickly if that is possible, else ever more thoroughly. Raises as ``run``.
 
-    ``work`` of what is found is that of all runs.
+    ``before`` is what ``run_with_wish`` came to; ``work`` of what is found is that of all runs.
     """
     quick = quick_work(rows)
-    found = run(rows, replace(limits, work=_least(quick, limits.work)), QUICK, watch)
-    for configuration, most in ((RELAXED, quick * _RELAXED_WORK), (USUAL, None)):
+    turns = [(QUICK, quick), (RELAXED, quick * _RELAXED_WORK), (USUAL, None)]
+    return _in_turn(rows, limits, turns, watch, before or _NOTHING)
+
+
+def run_with_wish(rows: Rows, limits: Limits, wish: Sequence[Term]) -> Found:
+    """Solve if that is quick, and make the sum of these terms small by the way. Raises as ``run``.
+
+    One run that finds something and improves it takes little longer than one of the two: most of it is to begin.
+    """
+    rows.minimize(wish)
+    found = run(rows, replace(limits, work=_least(_WISHING * quick_work(rows), limits.work)), QUICK)
+    rows.minimize([])
+    return found
+
+
+def confirm(rows: Rows, limits: Limits, watch: Watch | None = None) -> Found:
+    """Ask in another way whether there is a solution. Raises as ``run``."""
+    turns = [(CHECKING, _RELAXED_WORK * quick_work(rows)), (CONFIRMING, None)]
+    return _in_turn(rows, limits, turns, watch, _NOTHING)
+
+
+def _in_turn(rows: Rows, limits: Limits, turns: Iterable[Turn], watch: Watch | None, found: Found) -> Found:
+    """Go on from what was found in these ways, each with so much work, until one of them has the last word."""
+    for configuration, most in turns:
         if found.status in (Status.OPTIMAL, Status.INFEASIBLE):
             break
         if found.values:
@@ -224,6 +258,7 @@ def _solver(limits: Limits, configuration: Configuration) -> cp_model.CpSolver:
     parameters.num_workers = 1
     parameters.random_seed = (limits.seed + configuration.seed) % _SEEDS
     parameters.cp_model_presolve = configuration.presolve
+    parameters.max_presolve_iterations = configuration.rounds
     parameters.cp_model_probing_level = configuration.probing
     parameters.symmetry_level = configuration.symmetry
     parameters.linearization_level = configuration.linearization

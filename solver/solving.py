@@ -18,12 +18,12 @@ from ..encoders.stages.stage import Reached, Stage
 from ..encoders.stages.table import usual_stages
 from ..problem.records import InUse, Problem
 from .attempts import Counts, Watch
-from .cp_sat_run import CONFIRMING, Found, Limits, Status, run, run_by_turns
+from .cp_sat_run import Found, Limits, Status, confirm, run_by_turns, run_with_wish
 from .decision import Answer, Decision
 from .judging import judged
 from .search import Pick
 from .stage_values import StageValue
-from .staging import Staging, completed
+from .staging import Part, Staging, completed, together
 
 _SOLVED = frozenset({Status.OPTIMAL, Status.FEASIBLE})
 
@@ -70,13 +70,15 @@ def optimize(
         counts.classes = max(counts.classes, len(model.collapsed.lots))
         counts.literals += model.rows.variables
         counts.took(model.roads)
-        found = _first(model, limits, counts, start, watch)
+        flat = [part for own in parts for part in own]
+        early = None if thorough or start else _at_once(model, flat, limits)
+        found = _first(model, limits, counts, start, watch, early)
         if found.status is Status.INFEASIBLE:
             return Decision(Answer.NO, certified=True, troubled=model.troubled)
         if found.status is Status.UNKNOWN:
             return Decision(Answer.UNKNOWN, message="not decided within the limit")
-        staging = Staging(model, found, limits, counts, thorough)
-        staging.run([part for own in parts for part in own], _told(stages, parts, watch))
+        staging = Staging(model, found, limits, counts, thorough, improved=found is early)
+        staging.run(flat, _told(stages, parts, watch))
     except CoefficientError as error:
         return Decision(Answer.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
     except RoadError as error:
@@ -115,17 +117,35 @@ def collapsed(
     return collapse(merged, ENCODERS, together=together)
 
 
-def _first(model: AllocationModel, limits: Limits, counts: Counts, start: Sequence[Pick], watch: Watch | None) -> Found:
-    """Find any solution: the one to begin with if there is one, else by search; a no is confirmed."""
+def _at_once(model: AllocationModel, parts: Sequence[Part], limits: Limits) -> Found | None:
+    """Look for a solution that is good already, if that is likely to be quick; None: not tried.
+
+    Where things are packed it is not, and where solutions are judged each of them would be improved first.
+    """
+    wish = together(parts, model.rows)
+    return run_with_wish(model.rows, limits, wish) if wish and not model.lazies and not model.rows.packs else None
+
+
+def _first(
+    model: AllocationModel,
+    limits: Limits,
+    counts: Counts,
+    start: Sequence[Pick],
+    watch: Watch | None,
+    early: Found | None,
+) -> Found:
+    """Find any solution: the one to begin with or found early if there is one, else by search; a no is confirmed."""
     if start:
         found = completed(model, _begun(model, start), (), counts)
         if found.status in _SOLVED:
             return found
     told = watch and partial(watch, "existence")
-    found = _counted(judged(model, lambda left: run_by_turns(model.rows, left, told), limits, counts), counts)
+    ask = partial(run_by_turns, model.rows, watch=told, before=early)
+    undecided = early is None or early.status is Status.UNKNOWN
+    found = _counted(judged(model, ask, limits, counts) if undecided else early, counts)
     if found.status is Status.INFEASIBLE:
         # Asked again in another way: what is found then is true, what is not found stays unknown.
-        found = _counted(judged(model, lambda left: run(model.rows, left, CONFIRMING, told), limits, counts), counts)
+        found = _counted(judged(model, partial(confirm, model.rows, watch=told), limits, counts), counts)
     return found
 
 

@@ -44,7 +44,8 @@ class Staging:
     """An optimisation under way: the best solution so far, and what each part came to.
 
     ``limits`` hold for all parts together: each may do its share of the work that is left. ``interrupted``: Ctrl-C
-    came, and all that was not done by then was left out. Without ``thorough`` only what is quick is done.
+    came, and all that was not done by then was left out. Without ``thorough`` only what is quick is done, and nothing
+    if what was found is ``improved`` already.
     """
 
     model: AllocationModel
@@ -52,13 +53,14 @@ class Staging:
     limits: Limits
     counts: Counts
     thorough: bool = True
+    improved: bool = False
     reached: list[Reached] = field(default_factory=list)
     interrupted: bool = False
     spent: float = 0.0
 
     def run(self, parts: Sequence[Part], watch: PartWatch | None = None) -> None:
         """Minimise the parts, the first one first. Raises ``CoefficientError``."""
-        quick = True
+        quick = self.thorough or not self.improved
         for number, terms in enumerate(parts):
             if quick and number == len(self.reached):
                 quick = self._together(_small(parts[number:], self.model.rows))
@@ -77,7 +79,7 @@ class Staging:
 
     def _together(self, parts: Sequence[tuple[Part, int]]) -> bool:
         """Minimise several small parts at once, each weighing more than all after it; return whether that was quick."""
-        weighted = [(variable, weight * coefficient) for terms, weight in parts for variable, coefficient in terms]
+        weighted = _weighted(parts)
         if self.interrupted or (len(parts) < 2 and self.thorough):
             return True
         if _total(weighted, self.found):
@@ -158,6 +160,15 @@ def completed(model: AllocationModel, kept: Mapping[int, int], terms: Part, coun
 def _deciding(model: AllocationModel) -> list[int]:
     """List the variables that make an answer: what is taken, and which alternatives are chosen."""
     return [*model.takes.values(), *(choice for choice in model.choices if choice is not None)]
+
+
+def together(parts: Sequence[Part], rows: Rows) -> Part:
+    """Put the first parts into one sum, as many as fit, each weighing more than all after it."""
+    return _weighted(_small(parts, rows))
+
+
+def _weighted(parts: Sequence[tuple[Part, int]]) -> Part:
+    return [(variable, weight * coefficient) for terms, weight in parts for variable, coefficient in terms]
 
 
 def _small(parts: Sequence[Part], rows: Rows) -> list[tuple[Part, int]]:

@@ -44,9 +44,10 @@ class Question:
         assert found.status in (Status.OPTIMAL, Status.INFEASIBLE)
         return expand(model, found.values) if found.status is Status.OPTIMAL else None
 
-    def decision(self):
+    def decision(self, *, thorough=True):
         """What the solver says with confirmation and preference."""
-        return solve(self.problem, self.in_use, usable(self.problem, self.in_use), Counts(), Limits())
+        candidates = usable(self.problem, self.in_use)
+        return solve(self.problem, self.in_use, candidates, Counts(), Limits(), thorough=thorough)
 
 
 def question(*objects, gates=None, on=NODE) -> Question:

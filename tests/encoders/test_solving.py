@@ -1,5 +1,6 @@
 """From a Problem to a decision by the solver: what its statuses become, and within which limits."""
 
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -9,10 +10,11 @@ from modelling import question
 
 from drasat.encoders.rows import Rows
 from drasat.models.cluster import Cluster
-from drasat.solver import cp_sat_run, solving
+from drasat.solver import cp_sat_run, solving, staging
 from drasat.solver.allocate import allocate
 from drasat.solver.attempts import Counts
 from drasat.solver.cp_sat_run import (
+    CHECKING,
     CONFIRMING,
     QUICK,
     RELAXED,
@@ -23,10 +25,13 @@ from drasat.solver.cp_sat_run import (
     Status,
     run,
     run_by_turns,
+    run_with_wish,
 )
 from drasat.solver.decision import Answer
 
 POSSIBLE = question(pool(*devices("a", "b", "c")), claim(want(count=2)))
+# The first alternative is never possible.
+LATE = option("two", 2, "device.driver == ''"), option("one", 1)
 IMPOSSIBLE = question(pool(*devices("a", "b", "c")), claim(want("r", 2), want("s", 2)))
 
 
@@ -45,23 +50,56 @@ def test_a_no_that_a_second_run_contradicts_is_a_yes(monkeypatch):
 
 
 def test_a_no_that_a_second_run_cannot_decide_is_unknown(monkeypatch):
-    monkeypatch.setattr(solving, "run", saying(Found(Status.UNKNOWN)))
+    monkeypatch.setattr(solving, "confirm", saying(Found(Status.UNKNOWN)))
     decision = IMPOSSIBLE.decision()
     assert (decision.answer, decision.certified, decision.retry) == (Answer.UNKNOWN, False, False)
 
 
-def test_a_no_is_certified_by_a_second_run_that_works_otherwise(monkeypatch):
+@pytest.mark.parametrize("hasty", [False, True])
+def test_a_no_is_certified_by_a_second_run_that_works_otherwise(hasty, monkeypatch):
     asked = []
 
-    def second(rows, limits, configuration, watch=None):
+    def noted(rows, limits, configuration, watch=None):
+        asked.append(configuration)
+        return Found(Status.UNKNOWN) if hasty and configuration is CHECKING else run(rows, limits, configuration, watch)
+
+    monkeypatch.setattr(cp_sat_run, "run", noted)
+    decision = IMPOSSIBLE.decision()
+    assert (decision.answer, decision.certified) == (Answer.NO, True)
+    assert asked == [QUICK, CHECKING, *([CONFIRMING] if hasty else [])]
+    for first, second in product((QUICK, RELAXED, USUAL), (CHECKING, CONFIRMING)):
+        assert (second.presolve, second.symmetry > 0) == (not first.presolve, first.symmetry == 0)
+        assert second.seed != first.seed
+
+
+def test_one_run_finds_and_improves_and_leaves_no_objective():
+    rows = Rows()
+    variables = [rows.boolean() for _ in range(4)]
+    rows.between([(one, 1) for one in variables], 2, None)
+    found = run_with_wish(rows, Limits(), [(one, 1 + number) for number, one in enumerate(variables)])
+    assert (found.status, found.values) == (Status.OPTIMAL, (1, 1, 0, 0))
+    assert run(rows, Limits()).objective == 0
+
+
+def test_what_one_run_finds_and_improves_is_not_improved_again(monkeypatch):
+    asked = []
+
+    def noted(rows, limits, configuration, watch=None):
         asked.append(configuration)
         return run(rows, limits, configuration, watch)
 
-    monkeypatch.setattr(solving, "run", second)
-    decision = IMPOSSIBLE.decision()
-    assert (decision.answer, decision.certified, asked) == (Answer.NO, True, [CONFIRMING])
-    for one in (QUICK, RELAXED, USUAL):
-        assert (CONFIRMING.presolve, CONFIRMING.symmetry > 0) == (not one.presolve, one.symmetry == 0)
+    for module in (cp_sat_run, staging):
+        monkeypatch.setattr(module, "run", noted)
+    asked_for = claim(*(either(f"r{number}", *LATE) for number in range(3)))
+    decision = question(pool(*devices("a", "b", "c")), asked_for).decision(thorough=False)
+    assert (decision.answer, asked) == (Answer.YES, [QUICK])
+
+
+def test_where_one_run_does_not_do_there_are_more(monkeypatch):
+    monkeypatch.setattr(cp_sat_run, "_WISHING", 0.0)
+    asked_for = claim(*(either(f"r{number}", *LATE) for number in range(3)))
+    for names, answer in (("abc", Answer.YES), ("ab", Answer.NO)):
+        assert question(pool(*devices(*names)), asked_for).decision(thorough=False).answer is answer
 
 
 @pytest.mark.parametrize("limits", [Limits(work=0.0), Limits(deadline=0.0), Limits(deadline=0.0, work=0.0)])
