@@ -9,7 +9,8 @@ smaller one.
 - Taints and taint rules on any of them: ``with_taints``.
 - Pods and claims: ``requests``.
 - Random small clusters for tests that compare engines: ``families.member``.
-- Questions about one node that are hard for a search: ``hard.QUESTIONS``, and random ones: ``full_nodes.full_node``.
+- Questions about one node that are hard for a search: ``hard.QUESTIONS``, about expressions over devices
+  ``related.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
 """
 
 from .asking import requests
