@@ -7,10 +7,12 @@ to different ones (DEV-13).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, groupby
 
 from .collapsed import Branch, Collapsed, MergedConstraint
+from .configurations import ConfiguredUnit, Place
 from .distinct_attribute import DISTINCT
 from .match_attribute import MATCH
 from .model import AllocationModel, Bundle
@@ -31,7 +33,12 @@ def expand(model: AllocationModel, values: Sequence[int]) -> tuple[Taken, ...]:
         for branch in constraint.branches
     }
     taken: list[Taken] = []
+    for unit in model.configured:
+        taken += _by_configuration(model, unit, devices, values)
+    dealt = {branch for unit in model.configured for branch in unit.branches}
     for branch in model.merged.branches:
+        if branch.index in dealt:
+            continue
         demands, constraint = chosen[branch.index], entries.get(branch.index)
         if branch.index in model.bundles:
             taken += _by_bundle(branch, demands, model.bundles[branch.index], values)
@@ -86,6 +93,37 @@ def _by_bundle(
     for number, own in enumerate(chosen):
         start = number * branch.per_claim
         yield from _deal(own, demands[start : start + branch.per_claim])
+
+
+def _by_configuration(
+    model: AllocationModel, unit: ConfiguredUnit, devices: Sequence[Iterable[int]], values: Sequence[int]
+) -> Iterator[Taken]:
+    """Give each copy of a unit the devices of one configuration."""
+    lot_of = {device: lot.index for lot in model.collapsed.lots for device in lot.devices}
+    left: dict[Place, list[int]] = defaultdict(list)
+    for branch in unit.branches:
+        for device in reversed(list(devices[branch])):
+            left[branch, lot_of[device]].append(device)
+    chosen = [places for variable, places in unit.choices for _ in range(values[variable])]
+    for copy, places in enumerate(chosen):
+        own: dict[int, list[int]] = defaultdict(list)
+        for place, count in places:
+            own[place[0]] += [left[place].pop() for _ in range(count)]
+        for request in sorted({model.merged.branches[branch].request for branch in unit.branches}):
+            yield from _of_copy(model, request, copy, unit.copies, own)
+
+
+def _of_copy(
+    model: AllocationModel, request: int, copy: int, copies: int, own: Mapping[int, Sequence[int]]
+) -> Iterator[Taken]:
+    """Deal out what one copy of a unit takes for a request: its first part to the first alternative."""
+    start = 0
+    for number in model.merged.requests[request].branches:
+        branch, devices = model.merged.branches[number], sorted(own.get(number, ()))
+        size, count = branch.copies // copies, len(devices) // max(1, branch.count)
+        first = copy * size + start
+        yield from _deal(devices, branch.demands[first : first + count])
+        start += count
 
 
 def _by_value(

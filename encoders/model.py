@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..problem.justification import Justification
 from ..problem.outcomes import check_deadline
 from .collapsed import Branch, Collapsed, Lot, Merged, MergedRelation
+from .configurations import ConfiguredUnit
 from .encoder import Encoder
 from .lowering.order_literals import OrderLiterals
 from .optional_units import Number, OptionalUnits
@@ -47,7 +48,8 @@ class AllocationModel:
     ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9), ``roads`` say
     how each expression over devices was taken. ``troubled``: some sets of devices may be left out for an error alone
     (CELC-4).
-    ``units`` are the copies of units that may be left out. ``bundles`` are devices that go to one claim of several
+    ``units`` are the copies of units that may be left out, ``configured`` those whose entries are said by a list of
+    all that a copy could take. ``bundles`` are devices that go to one claim of several
     equal ones, if their literal is true, by branch.
     With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
     """
@@ -64,6 +66,7 @@ class AllocationModel:
         self.troubled = False
         self.bundles: dict[int, list[Bundle]] = {}
         self.units = OptionalUnits(self.rows, self.merged.units)
+        self.configured: list[ConfiguredUnit] = []
         self.choices = [self._choice(branch) for branch in self.merged.branches]
         self.takes = dict(self._takes())
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import gcd
 
-from ....encoders.collapsed import Merged, UnitCopies
+from ....encoders.collapsed import Collapsed, Merged, UnitCopies
 from ....encoders.composition import ENCODERS
+from ....encoders.configurations import Configuration, post_configurations
 from ....encoders.encoder import Signature
 from ....encoders.expansion import expand
 from ....encoders.lots import collapse
 from ....encoders.merging import merge
-from ....encoders.model import build
+from ....encoders.model import AllocationModel, build
 from ....encoders.rows import COEFFICIENT_LIMIT, Rows, Term
+from ....problem.records import Problem
 from ....problem.usable import usable
 from ...attempts import Counts
 from ...capacity_copies import side_by_side
 from ...cp_sat_run import Found, Limits, Status
 from ...judging import judged
 from ...search import Pick
+from .configurations import UnitAlone, alone, configurations, in_need, same_claims
 from .question import Bundle, BundleQuestion, Picks
 
 Solver = Callable[[Rows, Limits], Found]
@@ -55,9 +58,7 @@ class BundleModel:
         problems = [unit.problem for unit in question.units]
         several = [problem for problem, copies in zip(problems, most, strict=True) for _ in range(copies)]
         problem = side_by_side(several) if several else replace(problems[0], claims=(), demands=())
-        merged = merge(problem, question.in_use, usable(problem, question.in_use), units=self._units())
-        collapsed = collapse(merged, [*ENCODERS, _Metering(question.meters)])
-        self.allocation = build(collapsed, ENCODERS, deadline=deadline)
+        self.allocation = _Building(question, most, problem, self._units(), deadline).model()
         self._post_resources()
 
     def _units(self) -> list[UnitCopies]:
@@ -135,6 +136,62 @@ class BundleModel:
             copies.append(tuple(map(tuple, own)))
             start += size * made
         return Bundle(tuple(copies))
+
+
+class _Building:
+    """Merges copies where counts say all, and by configurations where they do not."""
+
+    def __init__(
+        self,
+        question: BundleQuestion,
+        most: Sequence[int],
+        problem: Problem,
+        units: Sequence[UnitCopies],
+        deadline: float | None,
+    ) -> None:
+        self._question = question
+        self._most = most
+        self._problem = problem
+        self._units = units
+        self._deadline = deadline
+        self._candidates = usable(problem, question.in_use)
+
+    def model(self) -> AllocationModel:
+        """Build the model. A unit with too many configurations has copies side by side."""
+        collapsed, found = self._configured()
+        model = build(_without_entries(collapsed, found), ENCODERS, deadline=self._deadline)
+        for number, listed in found.items():
+            post_configurations(model, number, listed)
+        return model
+
+    def _configured(self) -> tuple[Collapsed, dict[int, list[Configuration]]]:
+        """List the configurations of all units that need them and have few enough."""
+        needy = in_need(self._question, self._merged(()))
+        wanted = [alone(self._question, number, self._units, self._most) for number in needy]
+        while True:
+            collapsed = self._collapsed(self._merged(wanted))
+            listed = {one.number: configurations(one, collapsed, self._deadline) for one in wanted}
+            found = {number: own for number, own in listed.items() if own is not None}
+            if len(found) == len(wanted):
+                return collapsed, found
+            wanted = [one for one in wanted if one.number in found]
+
+    def _merged(self, wanted: Sequence[UnitAlone]) -> Merged:
+        same = {claim: key for one in wanted for claim, key in same_claims(one, self._units[one.number])}
+        return merge(self._problem, self._question.in_use, self._candidates, units=self._units, same=same)
+
+    def _collapsed(self, merged: Merged) -> Collapsed:
+        return collapse(merged, [*ENCODERS, _Metering(self._question.meters)])
+
+
+def _without_entries(collapsed: Collapsed, numbers: Container[int]) -> Collapsed:
+    """Leave out the entries of these units, which every configuration keeps; lots stay as they are."""
+    merged = collapsed.merged
+    kept = [unit for number, unit in enumerate(merged.units) if number in numbers]
+    claims = {claim for unit in kept for own in unit.claims for claim in own}
+    constraints = tuple(one for one in merged.constraints if one.record.claim not in claims)
+    relations = tuple(one for one in merged.relations if claims.isdisjoint(one.claims))
+    return replace(collapsed, merged=replace(merged, constraints=constraints, relations=relations))
 
 
 @dataclass(frozen=True, slots=True)
