@@ -25,6 +25,7 @@ def reads_of(
     """Find all that these claims could look at, in alternatives that nobody needs too, and entries beside their own."""
     paths: set[Path] = set()
     names: set[str] = set()
+    coordinates: set[str] = set()
     claims = list(claims)
     given = list(entries)
     if any(isinstance(entry, Predicate) for entry in given):
@@ -35,8 +36,8 @@ def reads_of(
         names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
         paths |= _read_by(entry, expressions)
     for entry in added:
-        selectors, coordinates = _placing(entry, topologies)
-        names.update(coordinates)
+        selectors, placing = _placing(entry, topologies)
+        coordinates.update(placing)
         paths.update(*(expressions.reads(_text(selector)) for selector in selectors))
     for claim in claims:
         for spec in _specs(claim):
@@ -47,7 +48,8 @@ def reads_of(
                 paths |= expressions.derivation_reads(derived.expression)
     # What begins with another path adds nothing: equal sets are then one lens more often.
     shortest = (path for path in paths if not any(path[:length] in paths for length in range(len(path))))
-    return Visible(frozenset(path for path in shortest if path[:1] in ((), (ATTRIBUTES,))), frozenset(names))
+    kept = frozenset(path for path in shortest if path[:1] in ((), (ATTRIBUTES,)))
+    return Visible(kept, frozenset(names), frozenset(coordinates))
 
 
 def _read_by(entry: DeviceConstraint, expressions: Expressions) -> frozenset[Path]:

@@ -14,11 +14,13 @@ ATTRIBUTES = "attributes"
 class Visible:
     """Which attributes are looked at: those on the ``paths`` of expressions, and those that constraints name.
 
-    Their values only; which attributes there are, and everything else of a device, can always be seen.
+    ``names`` are compared, so that devices match by them; ``coordinates`` only say where devices stand. Of all of them
+    the values are seen; which attributes there are, and everything else of a device, can always be seen.
     """
 
     paths: frozenset[Path] = frozenset()
     names: frozenset[str] = frozenset()
+    coordinates: frozenset[str] = frozenset()
 
     def of(self, driver: str, attributes: Iterable[str]) -> tuple[str, ...]:
         """List the names that are seen among those of a device's attributes."""
@@ -30,7 +32,8 @@ class Visible:
         path = (ATTRIBUTES, domain, identifier) if slash else (ATTRIBUTES, driver, name)
         if any(path[:length] in self.paths for length in range(len(path) + 1)):
             return True
-        return name in self.names or f"{driver}/{name}" in self.names
+        full = f"{driver}/{name}"
+        return any(one in known for known in (self.names, self.coordinates) for one in (name, full))
 
 
 EVERYTHING = Visible(frozenset({()}))
