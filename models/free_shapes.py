@@ -9,7 +9,7 @@ from math import prod
 from typing import Literal
 
 from .identity import DeviceId
-from .placed_devices import Cell, PlacedDevices
+from .placed_devices import Cell, Key, PlacedDevices, Places
 from .topologies import STRAIGHT, TopologyShape
 
 FreeKind = Literal["Segment", "Box", "Component", "Subtree"]
@@ -36,6 +36,12 @@ def largest_free(places: PlacedDevices, free: Collection[DeviceId]) -> FreeShape
     where they do; in a Tree the most devices under one lowest tree node, with Links the largest connected component.
     """
     return _LARGEST[places.shape](places, frozenset(free))
+
+
+def largest_size(places: Places[Key], free: Collection[Key]) -> int:
+    """Count the cells of the largest box of a lattice, of a Ring or Line the longest segment, made of these devices."""
+    cells = [places.cells[device] for device in free]
+    return prod(_Boxes(places.sizes, places.periodic, cells).largest()[1]) if cells else 0
 
 
 def largest_by_level(places: PlacedDevices, free: Collection[DeviceId]) -> tuple[FreeShape, ...]:

@@ -49,6 +49,7 @@ def command(
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
     time_limit: options.TimeLimit = "60s",
+    objective: options.Objective = "",
     output: Annotated[TopologyFormat, typer.Option("--output", "-o", help="How it is printed.")] = TopologyFormat.TABLE,
 ) -> None:
     """List device topologies: devices in place, used and free, and the largest free shape of each.
@@ -56,6 +57,8 @@ def command(
     Exit codes: 0 listed; 2 bad input or usage; with --allocate also those of allocate.
     """
     check_node(node)
+    if objective and not allocate:
+        raise UsageError("--objective needs --allocate")
     gates, seconds = options.gates(feature_gates, kubernetes_version), options.seconds(time_limit)
     try:
         if plot is not None:
@@ -64,7 +67,7 @@ def command(
             check(Path(plot))
         cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
         complain(*unknown_node(cluster, node))
-        got, code = _allocated(cluster, node, gates, seconds) if allocate else (None, Exit.DONE)
+        got, code = _allocated(cluster, node, gates, seconds, objective) if allocate else (None, Exit.DONE)
         result = _listed(cluster, name or [], node, gates, got)
         if plot is not None:
             result.plot(plot)
@@ -75,14 +78,14 @@ def command(
 
 
 def _allocated(
-    cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float
+    cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float, objective: str
 ) -> tuple[AllocationResult, Exit]:
     """What open claims get, and the exit code; after Ctrl-C what they got by then."""
     from ..functions import allocate
     from ..results import AllocationInterrupted
 
     try:
-        result = allocate(cluster, node=node, feature_gates=gates, time_limit=seconds)
+        result = allocate(cluster, node=node, feature_gates=gates, time_limit=seconds, objective=objective)
     except AllocationInterrupted as interrupt:
         return interrupt.result, Exit.INTERRUPTED
     return result, OUTCOMES[result.outcome]

@@ -95,6 +95,18 @@ def test_open_claims_can_be_allocated_first(run):
     assert row.split() == ["t", "Ring", "node", "n1", "4~", "4", "0", "3", "1", "4", "1"]
 
 
+def test_an_objective_keeps_the_largest_free_shape(run):
+    """TOPO-6: the pair between the two that are in use, and not the first two by name."""
+    objects = [topology("Ring", 1), lattice(8), device_class(), claim("old", "d2", "d5"), claim("new", count=2)]
+    objects[-1]["metadata"]["annotations"] = {
+        "drasat.dev/constraints": json.dumps([{"topology": {"name": "t", "shape": "Segment"}}])
+    }
+    first, best = (run(*objects, options=["--allocate", *more]).out for more in ([], ["--objective", "compact"]))
+    assert (first.split()[-2:], best.split()[-2:]) == (["4", "2"], ["4", "4"])
+    assert run(*objects, options=["--objective", "compact"]).code == 2
+    assert run(*objects, options=["--allocate", "--objective", "best"]).code == 2
+
+
 def test_claims_that_get_nothing_are_a_no_and_still_listed(run):
     done = run(*OPEN[:3], claim("new", count=5), options=["--allocate"])
     assert done.code == 1
