@@ -19,6 +19,8 @@ from .search import BudgetError, Pick
 
 # Devices that a dive may visit: about as long as building and solving a small model takes.
 DIVE_VISITS = 4096
+# A device that draws counters takes several times as long, and where these run out a search seldom finds its way.
+COUNTER_VISITS = 1024
 
 
 class Escalating:
@@ -107,8 +109,9 @@ class Escalating:
             return replace(ask(Limits(work=0.0, seed=self._session.seed), start.picks), interrupted=True)
 
     def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        patience = COUNTER_VISITS if problem.counters.consumption else None
         try:
-            return dive(problem, in_use, self.counts, deadline, DIVE_VISITS)
+            return dive(problem, in_use, self.counts, deadline, DIVE_VISITS, patience)
         except BudgetError:
             return Decision(Answer.UNKNOWN)
 

@@ -10,10 +10,18 @@ from .search import Search
 
 
 def dive(
-    problem: Problem, in_use: InUse, counts: Counts, deadline: float | None, budget: int | None = None
+    problem: Problem,
+    in_use: InUse,
+    counts: Counts,
+    deadline: float | None,
+    budget: int | None = None,
+    patience: int | None = None,
 ) -> Decision:
-    """Search for the first solution in order, or through all combinations; ``BudgetError`` beyond the budget."""
-    search = Search(problem, in_use, deadline=deadline, budget=budget)
+    """Search for the first solution in order, or through all combinations; ``BudgetError`` beyond the budget.
+
+    ``patience`` is the budget from the first dead end on, if that is to be smaller.
+    """
+    search = Search(problem, in_use, deadline=deadline, budget=budget, patience=patience)
     try:
         picks = search.run()
     finally:

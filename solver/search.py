@@ -38,6 +38,7 @@ class Search:
     The rest belongs to the points of the program.
 
     ``deadline`` is a reading of ``clock``, in seconds, and ``budget`` a number of devices visited; None: no limit.
+    ``patience`` is the budget from the first dead end on, if that is to be smaller.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Search:
         *,
         deadline: float | None = None,
         budget: int | None = None,
+        patience: int | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.steps = 0
@@ -58,6 +60,7 @@ class Search:
         self.k = 0
         self._deadline = deadline
         self._budget = budget
+        self._patience = budget if patience is None else patience
         # A step may visit many devices.
         self._interval = CHECK_INTERVAL if budget is None else 1
         self._clock = clock
@@ -74,6 +77,7 @@ class Search:
             while ending is not None:
                 if ending is SOLVED:
                     return self.picks()
+                self._budget = self._patience
                 if not frames:
                     return None
                 ending = frames[-1].resume(self, ending)

@@ -29,3 +29,13 @@ def test_within_the_budget_it_decides():
     asked = question(few, claim(want(count=3)))
     no = dive(asked.problem, asked.in_use, Counts(), None, 1000)
     assert (no.answer, no.certified) == (Answer.NO, True)
+
+
+def test_after_a_dead_end_there_is_less_patience():
+    asked = question(DEVICES, claim(*(want(f"r{number:02}") for number in range(24))))
+    dived = dive(asked.problem, asked.in_use, Counts(), None, 1000, 10)
+    assert dived.answer is Answer.YES
+    asked, counts = question(DEVICES, claim(want(count=12), want("impossible", select="false"))), Counts()
+    with pytest.raises(BudgetError):
+        dive(asked.problem, asked.in_use, counts, None, 1000, 100)
+    assert counts.steps < 200
