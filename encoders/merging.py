@@ -7,6 +7,7 @@ may have no split. They merge only where a split always exists (``_splits``); ``
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -46,7 +47,7 @@ def merge(
     groups = list(_equal_claims(problem, keys, apart, same or {}, preferring=not units))
     builder = _Builder(problem, candidates)
     for claims in groups:
-        constraints = [number for number, one in enumerate(problem.constraints) if one.claim == claims[0]]
+        constraints = keys.entries.get(claims[0], ())
         ordered = any(has_odd_firsts(problem.constraints[number]) for number in constraints)
         for positions in _equal_requests(problem.claims[claims[0]].requests, keys, alone or ordered):
             builder.add(claims, positions)
@@ -74,9 +75,10 @@ class _Keys:
         self._problem = problem
         self._candidates = candidates
         self._marks = marks or (None,) * len(candidates)
-        self._first: dict[int, int] = {}
+        # By claim the numbers of its own entries.
+        self.entries: dict[int, list[int]] = defaultdict(list)
         for number, constraint in enumerate(problem.constraints):
-            self._first.setdefault(constraint.claim, number)
+            self.entries[constraint.claim].append(number)
 
     def of(self, number: int) -> Hashable:
         demand, candidates = self._problem.demands[number], self._candidates[number]
@@ -101,13 +103,13 @@ class _Keys:
         constraint = self._problem.constraints[number]
         tokens = constraint.tokens[demand.index]
         # Numbers count from the claim's own first entry.
-        return number - self._first[constraint.claim], tuple(map(tokens.get, candidates))
+        return number - self.entries[constraint.claim][0], tuple(map(tokens.get, candidates))
 
     def request(self, request: Request) -> Hashable:
         return request.listed, tuple(map(self.of, request.demands))
 
     def claim(self, number: int) -> Hashable:
-        own = [one for one in self._problem.constraints if one.claim == number]
+        own = [self._problem.constraints[entry] for entry in self.entries.get(number, ())]
         entries = tuple((one.kind, one.sets) for one in own)
         related = tuple(one.condition for one in self._problem.relations if number in one.claims)
         return entries, related, tuple(map(self.request, self._problem.claims[number].requests))
@@ -150,7 +152,8 @@ def _splits(problem: Problem, claim: int, keys: _Keys) -> bool:
         return False
     if _most(problem, requests) > RESULT_LIMIT:
         return False
-    own = [one for one in problem.constraints if one.claim == claim and one.tokens]
+    entries = (problem.constraints[number] for number in keys.entries.get(claim, ()))
+    own = [one for one in entries if one.tokens]
     related = [one for one in problem.relations if claim in one.claims]
     if related:
         return not own and len(related) == 1 and _deals(problem, requests, related[0], keys)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from ....problem.order import draws_anew, giving_pools
@@ -93,29 +94,37 @@ def _least(problem: Problem, request: Request) -> int:
 
 def _by_counters(problem: Problem, in_use: InUse, requests: Sequence[Request], candidates: Candidates) -> Iterator[int]:
     """Each copy draws of a counter at least what the most modest choice of its requests does."""
-    giving = giving_pools(problem)
-    for row, (pool, available) in enumerate(zip(problem.counters.pool_of_row, in_use.available, strict=True)):
-        if pool not in giving:
-            drawn = sum(_least_drawn(problem, in_use, request, candidates, row) for request in requests)
-            if drawn > 0:
-                yield max(0, available) // drawn
+    giving, drawn = giving_pools(problem), Counter[int]()
+    for request in requests:
+        demands = [problem.demands[number] for number in request.demands if candidates[number]]
+        drawn.update(_in_all([_least_draws(problem, in_use, one, candidates[one.index]) for one in demands]))
+    for row, amount in drawn.items():
+        if amount > 0 and problem.counters.pool_of_row[row] not in giving:
+            yield max(0, in_use.available[row]) // amount
 
 
-def _least_drawn(problem: Problem, in_use: InUse, request: Request, candidates: Candidates, row: int) -> int:
-    found = []
-    for number in request.demands:
-        demand = problem.demands[number]
-        if demand.admin:
-            # Once a copy is allocated, that draws nothing any more (IN-3).
-            return 0
-        draws = [_draw(problem, in_use, device, row) for device in candidates[number]]
-        if draws:
-            found.append(demand.count * min(draws))
-    return min(found, default=0)
+def _least_draws(problem: Problem, in_use: InUse, demand: Demand, devices: Iterable[int]) -> dict[int, int]:
+    """What a demand draws of each counter whichever devices it takes; nothing is left out that all draw."""
+    if demand.admin:
+        # Once a copy is allocated, that draws nothing any more (IN-3).
+        return {}
+    draws = _in_all(_draws(problem, in_use, device) for device in devices)
+    return {row: amount * demand.count for row, amount in draws.items()}
 
 
-def _draw(problem: Problem, in_use: InUse, device: int, row: int) -> int:
+def _draws(problem: Problem, in_use: InUse, device: int) -> dict[int, int]:
     """What surely is drawn by each that takes a device; of a shareable one only the first draws (CTR-3)."""
     if device in problem.shared or not draws_anew(problem, in_use, device):
-        return 0
-    return dict(problem.counters.consumption.get(device, ())).get(row, 0)
+        return {}
+    return dict(problem.counters.consumption.get(device, ()))
+
+
+def _in_all(draws: Iterable[dict[int, int]]) -> dict[int, int]:
+    """Keep the rows that all draw from, with the least amount."""
+    found: dict[int, int] | None = None
+    for own in draws:
+        kept = own.keys() if found is None else found.keys() & own.keys()
+        found = {row: own[row] if found is None else min(found[row], own[row]) for row in kept}
+        if not found:
+            return {}
+    return found or {}

@@ -166,10 +166,11 @@ class _Building:
 
     def _configured(self) -> tuple[Collapsed, dict[int, list[Configuration]]]:
         """List the configurations of all units that need them and have few enough."""
-        needy = in_need(self._question, self._merged(()))
+        merged = self._merged(())
+        needy = in_need(self._question, merged)
         wanted = [alone(self._question, number, self._units, self._most) for number in needy]
         while True:
-            collapsed = self._collapsed(self._merged(wanted))
+            collapsed = self._collapsed(self._merged(wanted) if wanted else merged)
             listed = {one.number: configurations(one, collapsed, self._deadline) for one in wanted}
             found = {number: own for number, own in listed.items() if own is not None}
             if len(found) == len(wanted):

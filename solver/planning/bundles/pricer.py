@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ....encoders.model import RoadError
@@ -30,20 +30,24 @@ _STEP = 1e-3
 
 
 class BundlePricer:
-    """Prices the bundles of node classes; ``question_of`` says what a class is. A ``Pricer`` of the master's.
+    """Prices the bundles of node classes; ``questions`` says by number what a class is. A ``Pricer`` of the master's.
 
-    A step of work is a thousandth of a deterministic unit of CP-SAT.
+    Models are made when they are first needed, and stay behind when the pricer is sent to another process. A step of
+    work is a thousandth of a deterministic unit of CP-SAT.
     """
 
-    def __init__(self, question_of: Callable[[int], BundleQuestion]) -> None:
-        self._question_of = question_of
+    def __init__(self, questions: Mapping[int, BundleQuestion]) -> None:
+        self._questions = questions
         self._nodes: dict[int, _Node] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return BundlePricer, (self._questions,)
 
     def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> Priced:
         """Find the most valuable column that takes at most so many units of each class, and a bound."""
         node = self._nodes.get(node_class)
         if node is None:
-            node = self._nodes[node_class] = _Node(self._question_of(node_class))
+            node = self._nodes[node_class] = _Node(self._questions[node_class])
         indices = [unit.index for unit in node.question.units]
         worth = Worth(tuple(prices.units[index] for index in indices), prices.meters)
         best = node.best(worth, [most[index] for index in indices], limits)

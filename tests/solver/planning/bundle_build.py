@@ -123,10 +123,10 @@ def after(problem, in_use, picks):
 class Bench:
     """A node of a cluster, units of claims there, and bundles written down as placements for the verifier."""
 
-    def __init__(self, cluster, units, most, on=NODE, gates=None, **fields):
+    def __init__(self, cluster, units, most, on=NODE, gates=None, cel_road="auto", **fields):
         self.cluster, self.gates, self.node = cluster, gates or FeatureGates.all_on(), cluster.node(on)
         self.units = units
-        self._engine = CpSat(Session(cluster, self.gates, "strict", 0))
+        self._engine = CpSat(Session(cluster, self.gates, "strict", 0, cel_road=cel_road))
         self._asked = [self._engine.compiler.question(claims) for claims in units]
         self._views = [self._engine.views.of(self.node, one.visible) for one in self._asked]
         in_use = Ledger(cluster.usage(self.gates)).in_use(self._views[0])

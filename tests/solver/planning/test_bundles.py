@@ -1,5 +1,6 @@
 """What a pricer of bundles says of small nodes whose best bundle is known."""
 
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -20,8 +21,10 @@ from dra_build import (
     shared,
     want,
 )
+from soft_build import cel, wishing
 
 from drasat.models.cluster import Cluster
+from drasat.solver.planning.bundles.model import BundleModel
 from drasat.solver.planning.bundles.pricer import BundlePricer
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
 
@@ -34,7 +37,7 @@ def bench(objects, asked, most, **fields):
 
 def best(made, units, meters=(), limits=THOROUGH, most=None):
     """The counts and the usage of the best column, and the bound; the column is valid."""
-    pricer = BundlePricer(lambda _: made.question)
+    pricer = BundlePricer({0: made.question})
     asked = most or [unit.most for unit in made.question.units]
     prices = Prices(tuple(units), tuple(meters))
     answer = pricer.price(0, prices, asked, limits)
@@ -169,6 +172,43 @@ def test_units_that_the_question_leaves_out_are_not_taken():
     assert best(made, (9, 9, 4), most=[5, 5, 5])[::2] == ({2: 1}, 4)
 
 
+def test_copies_with_too_many_configurations_stay_side_by_side():
+    """Six of fifteen devices, in every way: copies are told apart by their rows instead."""
+    asked = [[claim(want(count=6), constraints=[distinct("d.x/v"), distinct("d.x/u")])], [claim(want())]]
+    supply = pool(*(device(f"d{n:02}", v=n, u=n + 1) for n in range(15)))
+    made = bench([supply], asked, [9, 9])
+    assert not BundleModel(made.question, (2, 9)).allocation.configured
+    assert best(made, (10, 1)) == ({0: 2, 1: 3}, {}, 23)
+
+
+def test_configurations_keep_to_relations_that_no_rows_say():
+    """CELC-9: on the lazy road what a copy could take is judged one by one."""
+    kinds = [device(f"{kind}{n}", kind=kind) for kind in "ab" for n in range(3)]
+    text = "devices.filter(d, d.attributes['d.x'].kind == 'a').size() == 1"
+    made = bench([pool(*kinds)], [[wishing(claim(want(count=2)), cel(text, weight=None))]], [9], cel_road="lazy")
+    assert BundleModel(made.question, (3,)).allocation.configured
+    assert best(made, (4,)) == ({0: 3}, {}, 12)
+
+
+def test_lists_in_copies_that_stay_alone_choose_for_each_copy():
+    """One copy is content with a large device, others with two small ones of a row."""
+    kind = "device.attributes['d.x'].kind == '{}'".format
+    lists = either("r", option("big", 1, kind("big")), option("small", 2, kind("small")))
+    supply = pool(device("b", kind="big", v=9), *(device(f"s{n}", kind="small", v=n // 3) for n in range(7)))
+    tied = claim(lists, want("s", 1, kind("small")), constraints=[match("d.x/v", "r/small", "s")])
+    made = bench([supply], [[tied]], [9])
+    assert BundleModel(made.question, (3,)).allocation.configured
+    assert best(made, (4,)) == ({0: 3}, {}, 12)
+
+
+def test_a_pricer_may_be_sent_to_another_process():
+    made = mesh()
+    pricer = BundlePricer({0: made.question})
+    asked = (0, Prices((21, 30, 20)), [9, 9, 9], THOROUGH)
+    answer = pricer.price(*asked)
+    assert pickle.loads(pickle.dumps(pricer)).price(*asked) == answer
+
+
 def mesh():
     """Copies that stay alone, and many ways to serve them."""
     supply = pool(*(device(f"d{n:02}", v=n % 5, w=n % 3, u=n % 4) for n in range(16)))
@@ -197,7 +237,7 @@ def test_a_deadline_that_is_over_leaves_a_bound():
 
 def test_the_same_answer_whatever_was_asked_before():
     made = mesh()
-    fresh, used = BundlePricer(lambda _: made.question), BundlePricer(lambda _: made.question)
+    fresh, used = BundlePricer({0: made.question}), BundlePricer({0: made.question})
     for prices in ((5, 0, 1), (1, 9, 3), (0, 1, 1)):
         used.price(0, Prices(prices), [3, 9, 2], THOROUGH)
     answers = [pricer.price(0, Prices((20, 31, 20)), [9, 9, 9], THOROUGH) for pricer in (fresh, used)]

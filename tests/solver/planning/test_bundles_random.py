@@ -35,7 +35,7 @@ def fitting(question):
 
 def priced(question, rng, times=3):
     """Prices and limits by chance, and what the pricer says."""
-    pricer = BundlePricer(lambda _: question)
+    pricer = BundlePricer({0: question})
     for _ in range(times):
         prices = Prices(tuple(rng.randint(0, 9) for _ in question.units))
         most = [rng.randint(0, unit.most) for unit in question.units]
