@@ -1,0 +1,221 @@
+"""Plans by column generation: stage after stage, each with its value, a bound, and whether the gap is closed.
+
+A stage starts from the plan of the one before, which keeps what earlier stages reached. Its relaxation is solved by
+generating columns, a plan in whole numbers is made from it, and improved until it is close enough to the bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from math import gcd
+
+from ..cp_sat_run import Limits
+from .completion import complete
+from .dive import Dive
+from .duals import duals_of
+from .filling import fill
+from .generation import Budget, Generated, Generator
+from .instance import Column, Instance, Row, Stage
+from .integer_master import Choice, choose
+from .master import Master
+from .neighbourhood import Improvement
+from .plan import Plan, empty_plan
+from .pricing import Pricer, Prices
+
+# CP-SAT closes the master itself while it has no more columns than this.
+_FEW_COLUMNS = 200
+_FEW_WORK = 5.0
+# Rounds of pricing for what a dive has left, and for a few nodes that are emptied.
+_DIVE_ROUNDS = 6
+# What CP-SAT may spend on completing the end of a dive.
+_SETTLING_WORK = 2.0
+# The relaxation is solved to this part of the gap that is asked for.
+_PART_OF_GAP = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """When to stop: ``gap`` is relative and counts as proven; ``rounds`` of pricing for each stage; the clock."""
+
+    gap: float = 0.001
+    rounds: int = 400
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """What a stage reached, what no plan exceeds (None: unknown), and whether the gap between is small enough."""
+
+    name: str
+    value: int
+    bound: int | None
+    proven: bool
+    rounds: int
+
+    @property
+    def gap(self) -> float | None:
+        """The distance of value and bound, relative to the bound; None for unknown."""
+        if self.bound is None:
+            return None
+        return abs(self.bound - self.value) / max(1, abs(self.bound))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCore:
+    """A plan with the results of all stages that were begun; ``columns`` is how many were generated.
+
+    ``interrupted``: Ctrl-C ended it, and the plan is the best so far.
+    """
+
+    plan: Plan
+    stages: tuple[StageResult, ...]
+    columns: int
+    interrupted: bool = False
+
+
+Watch = Callable[[str, int, float | None], None]
+"""Called with a stage's name, its value so far, and its bound if there is one."""
+
+
+def solve(
+    instance: Instance,
+    stages: Sequence[Stage],
+    pricer: Pricer,
+    *,
+    start: Iterable[Column] = (),
+    limits: PlanLimits | None = None,
+    executor: Executor | None = None,
+    watch: Watch | None = None,
+) -> PlanCore:
+    """Plan by lexicographic stages. ``start`` are columns that are known already, such as those of greedy plans.
+
+    Equal questions have equal plans, with any executor, unless the clock ends them.
+    """
+    run = _Core(instance, pricer, limits or PlanLimits(), executor, watch)
+    for column in start:
+        run.master.add(column)
+    try:
+        for stage in stages:
+            run.stage(stage)
+    except KeyboardInterrupt:
+        return run.result(interrupted=True)
+    return run.result()
+
+
+class _Core:
+    def __init__(
+        self, instance: Instance, pricer: Pricer, limits: PlanLimits, executor: Executor | None, watch: Watch | None
+    ) -> None:
+        self.master = Master(instance)
+        self._instance = instance
+        self._generator = Generator(instance, self.master, pricer, executor)
+        self._limits = limits
+        self._watch = watch
+        self._plan = empty_plan(instance)
+        self._results: list[StageResult] = []
+
+    def result(self, interrupted: bool = False) -> PlanCore:
+        """What there is by now."""
+        return PlanCore(self._plan, tuple(self._results), len(self.master.columns), interrupted)
+
+    def stage(self, stage: Stage) -> None:
+        """Reach one goal, and keep it from now on."""
+        self.master.aim(stage)
+        unproven = StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
+        self._results.append(unproven)
+        self._start(stage)
+        self._note(stage, None, 0)
+        deadline, tolerance = self._limits.deadline, self._limits.gap * _PART_OF_GAP
+        budget = Budget(self._limits.rounds, tolerance, deadline)
+        generated = self._generator.run(stage, budget, self._instance.most(), watch=self._told(stage))
+        bound = _rounded(stage, generated)
+        self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound):
+            bound = self._integers(stage, generated, bound)
+        self._note(stage, bound, generated.rounds)
+        value = self._plan.value(stage.terms)
+        reached = Row(stage.terms, lower=value) if stage.maximise else Row(stage.terms, upper=value)
+        self.master.add_row(reached)
+
+    def _start(self, stage: Stage) -> None:
+        """Fill the nodes greedily where a stage is about units and nothing is placed yet."""
+        if self._plan.columns or not stage.maximise:
+            return
+        worth = [max(0, stage.terms.units.get(index, 0)) for index in range(len(self._instance.units))]
+        for index, gang in enumerate(self._instance.gangs):
+            size = sum(number for _, number in gang.members) or 1
+            for unit, _ in gang.members:
+                worth[unit] = max(worth[unit], stage.terms.gangs.get(index, 0) // size)
+        filled = fill(self._generator, Prices(tuple(worth), (0,) * self._instance.meters))
+        self._take(stage, filled)
+
+    def _take(self, stage: Stage, columns: Sequence[tuple[Column, int]]) -> None:
+        """Take the best plan that these columns allow, with those of the plan at hand, if it is better."""
+        counts: dict[Column, int] = {}
+        for column, number in (*columns, *self._plan.columns):
+            self.master.add(column)
+            counts[column] = counts.get(column, 0) + number
+        choices = [Choice(column, 0, most) for column, most in counts.items()]
+        self._choose(stage, choices, _SETTLING_WORK)
+
+    def _choose(self, stage: Stage, choices: Sequence[Choice], work: float) -> None:
+        limits = Limits(deadline=self._limits.deadline, work=work)
+        self._keep_better(stage, choose(self._instance, self.master.rows, stage, choices, self._plan, limits).plan)
+
+    def _keep_better(self, stage: Stage, plan: Plan | None) -> None:
+        sign = 1 if stage.maximise else -1
+        if plan and sign * plan.value(stage.terms) > sign * self._plan.value(stage.terms):
+            self._plan = plan
+
+    def _integers(self, stage: Stage, generated: Generated, bound: int | None) -> int | None:
+        """Come close to the bound with whole numbers; return the bound, which may have become better."""
+        relaxation = generated.relaxation
+        if relaxation is None:
+            return bound
+        counts = {node.index: node.count for node in self._instance.nodes}
+        if len(self.master.columns) <= _FEW_COLUMNS:
+            everything = [Choice(column, 0, counts[column.node_class]) for column in self.master.columns]
+            self._choose(stage, everything, _FEW_WORK)
+        part = Budget(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
+        if not self._is_close(stage, bound):
+            self._take(stage, Dive(self._generator, stage, part).run(relaxation))
+            self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound):
+            improvement = Improvement(self._generator, stage, relaxation, part)
+            self._plan = improvement.run(self._plan, lambda plan: self._is_close(stage, bound, plan))
+            self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound):
+            completed = complete(self._generator, stage, duals_of(relaxation), self._plan, self._limits.deadline)
+            self._keep_better(stage, completed.plan)
+            bound = self._plan.value(stage.terms) if completed.proven else bound
+        return bound
+
+    def _is_close(self, stage: Stage, bound: int | None, plan: Plan | None = None) -> bool:
+        value = (plan or self._plan).value(stage.terms)
+        return bound is not None and abs(bound - value) <= self._limits.gap * abs(bound)
+
+    def _note(self, stage: Stage, bound: int | None, rounds: int) -> None:
+        value = self._plan.value(stage.terms)
+        proven = self._is_close(stage, bound)
+        self._results[-1] = StageResult(stage.name, value, bound, proven, rounds)
+        if self._watch:
+            self._watch(stage.name, value, bound)
+
+    def _told(self, stage: Stage) -> Callable[[float, float | None], None] | None:
+        if self._watch is None:
+            return None
+        watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
+        return lambda _value, bound: watch(stage.name, value, None if bound is None else sign * bound)
+
+
+def _rounded(stage: Stage, generated: Generated) -> int | None:
+    """The bound as the next value that a plan can have."""
+    if generated.bound is None:
+        return None
+    terms = stage.terms
+    kinds = (terms.units, terms.gangs, terms.nodes, terms.usage)
+    step = gcd(*(value for kind in kinds for value in kind.values())) or 1
+    sign = 1 if stage.maximise else -1
+    return sign * (generated.bound // (generated.scale * step)) * step

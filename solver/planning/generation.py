@@ -1,0 +1,177 @@
+"""Column generation: the master's duals go to the pricer, its columns come back, and each round proves a bound.
+
+Duals are smoothed: prices lie between the ones that proved the best bound and those of the last solution. Rounds,
+tolerance and pricing work end it; the clock does so for safety only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from time import monotonic
+
+from .duals import Duals, Pricing, duals_of
+from .instance import Instance, Stage
+from .master import Master, Relaxation
+from .pricing import Effort, Priced, Pricer, PricingLimits
+
+# How much of the last duals is in the prices.
+_CURRENT = 0.35
+# A column whose worth exceeds its node's by less, relative to the stage's value, changes nothing.
+_NOTICED = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What may be spent on one run: rounds, and the clock; ``tolerance`` is relative, of value against bound."""
+
+    rounds: int
+    tolerance: float
+    deadline: float | None = None
+    thorough: bool = True
+
+    def is_over(self) -> bool:
+        """Whether the clock ends it."""
+        return self.deadline is not None and monotonic() > self.deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The last relaxation, the best bound in 1 / ``scale`` (None for none), and the rounds it took."""
+
+    relaxation: Relaxation | None
+    bound: int | None
+    scale: int
+    rounds: int
+
+
+Watch = Callable[[float, float | None], None]
+"""Called after each round with the value of the relaxation and its bound."""
+
+
+class Generator:
+    """Generates columns for a master, stage by stage."""
+
+    def __init__(self, instance: Instance, master: Master, pricer: Pricer, executor: Executor | None = None) -> None:
+        self._instance = instance
+        self._master = master
+        self._pricer = pricer
+        self._executor = executor
+
+    def run(
+        self,
+        stage: Stage,
+        budget: Budget,
+        most: Sequence[int],
+        classes: Sequence[int] | None = None,
+        watch: Watch | None = None,
+    ) -> Generated:
+        """Generate columns of these node classes (None for all) that take at most so many units.
+
+        Bounds hold if all classes are asked for, and nothing in the master is restricted.
+        """
+        asked = range(len(self._instance.nodes)) if classes is None else classes
+        run = _Run(self, stage, budget, most, asked)
+        return run.to_the_end(watch)
+
+    def price(
+        self, prices: Pricing, classes: Sequence[int], most: Sequence[int], limits: PricingLimits
+    ) -> list[Priced]:
+        """Price node classes, at once where there is an executor; answers are in the order of the classes."""
+        asked = [(node_class, prices.prices, tuple(most), limits) for node_class in classes]
+        if self._executor is None:
+            return [self._pricer.price(*one) for one in asked]
+        futures = [self._executor.submit(self._pricer.price, *one) for one in asked]
+        return [future.result() for future in futures]
+
+    @property
+    def pricer(self) -> Pricer:
+        """Who finds columns."""
+        return self._pricer
+
+    @property
+    def instance(self) -> Instance:
+        """What is planned."""
+        return self._instance
+
+    @property
+    def master(self) -> Master:
+        """Where columns go."""
+        return self._master
+
+
+class _Run:
+    def __init__(
+        self, generator: Generator, stage: Stage, budget: Budget, most: Sequence[int], classes: Sequence[int]
+    ) -> None:
+        self._generator = generator
+        self._master = generator.master
+        self._stage = stage
+        self._budget = budget
+        self._most = most
+        self._classes = classes
+        self._center: Duals | None = None
+        self._bound: int | None = None
+        self._effort = Effort.QUICK
+        self._smooth = True
+
+    def to_the_end(self, watch: Watch | None) -> Generated:
+        relaxation = self._master.solve()
+        rounds, scale = 0, 1
+        while relaxation is not None and rounds < self._budget.rounds and not self._budget.is_over():
+            rounds += 1
+            pricing, is_smoothed = self._pricing(relaxation)
+            scale = pricing.scale
+            is_new = self._round(pricing, relaxation)
+            if watch:
+                watch(relaxation.value, self._bound and self._bound / scale)
+            if is_new:
+                self._smooth = True
+                relaxation = self._master.solve()
+            if self._is_closed(relaxation, scale) or not (is_new or self._tries_harder(is_smoothed)):
+                break
+        return Generated(relaxation, self._bound, scale, rounds)
+
+    def _pricing(self, relaxation: Relaxation) -> tuple[Pricing, bool]:
+        current = duals_of(relaxation)
+        is_smoothed = self._smooth and self._center is not None
+        duals = self._center.mixed(current, _CURRENT) if is_smoothed and self._center else current
+        self._tried = duals
+        return Pricing(self._generator.instance, self._stage, self._master.rows, duals), is_smoothed
+
+    def _round(self, pricing: Pricing, relaxation: Relaxation) -> bool:
+        """Price once; tell whether a column is new that the relaxation would take."""
+        limits = PricingLimits(self._effort, deadline=self._budget.deadline)
+        priced = self._generator.price(pricing, self._classes, self._most, limits)
+        bound = (
+            pricing.bound([one.bound for one in priced]) if len(priced) == len(self._generator.instance.nodes) else None
+        )
+        if bound is not None and (self._bound is None or bound < self._bound):
+            self._bound, self._center = bound, self._tried
+        exact = Pricing(self._generator.instance, self._stage, self._master.rows, duals_of(relaxation))
+        least = _NOTICED * max(1.0, abs(relaxation.value)) * exact.scale
+        is_new = False
+        for one in priced:
+            for column in one.columns:
+                worth = exact.prices.value(column) + exact.constant(column.node_class)
+                if worth > relaxation.nodes[column.node_class] * exact.scale + least:
+                    is_new |= self._master.add(column)
+        return is_new
+
+    def _tries_harder(self, was_smoothed: bool) -> bool:
+        """After a round in vain: first at the duals themselves, then with more effort; False if that was it."""
+        if was_smoothed:
+            self._smooth = False
+            return True
+        if self._effort is Effort.QUICK and self._budget.thorough:
+            self._effort = Effort.THOROUGH
+            self._smooth = True
+            return True
+        return False
+
+    def _is_closed(self, relaxation: Relaxation | None, scale: int) -> bool:
+        if self._bound is None or relaxation is None:
+            return False
+        sign = 1 if self._stage.maximise else -1
+        return self._bound / scale - sign * relaxation.value <= self._budget.tolerance * max(1.0, abs(relaxation.value))

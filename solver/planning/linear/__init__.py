@@ -1,0 +1,1 @@
+"""Columns of nodes whose resources are all linear, by dynamic programming."""

@@ -1,0 +1,72 @@
+"""The pricer of nodes with linear resources only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..instance import Column
+from ..pricing import Effort, Priced, Prices, PricingLimits
+from .labels import Filled, Filling, Labels, Width
+from .question import Question, question
+from .relaxation import Relaxed, relax_best
+from .resources import LinearNode, LinearUnit
+
+_WIDTHS = {
+    Effort.QUICK: (Width(patterns=24, labels=48),),
+    Effort.THOROUGH: (Width(patterns=24, labels=48), Width(patterns=200, labels=600)),
+}
+_COLUMNS = 6
+# To find all columns: more than so many are too many.
+_ALL = Width(patterns=400, labels=4000)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearPricer:
+    """Prices node classes with linear resources; ``nodes`` by node class, ``units`` by unit class.
+
+    A column's payload says which unit classes each device takes, and in one more entry those without a device. Meters
+    are not used.
+    """
+
+    units: tuple[LinearUnit, ...]
+    nodes: tuple[LinearNode, ...]
+
+    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> Priced:
+        """Find columns; the bound is always known, and what a quick look cannot exclude raises it."""
+        asked = question(self.nodes[node_class], self.units, prices.units, most)
+        if not asked.offers:
+            return Priced((), 0)
+        relaxed = relax_best(asked)
+        filled = _fill(asked, relaxed, limits.effort)
+        return Priced(tuple(_column(node_class, filling) for filling in filled.fillings), filled.bound)
+
+    def enumerate(
+        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+    ) -> tuple[Column, ...] | None:
+        """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
+        asked = question(self.nodes[node_class], self.units, prices.units, most, dominance=False)
+        if not asked.offers:
+            return ()
+        filled = Labels(asked, relax_best(asked), _ALL, max(0, least - 1), counted=True).run(_ALL.labels)
+        return tuple(_column(node_class, filling) for filling in filled.fillings) if filled.is_complete else None
+
+
+def _fill(asked: Question, relaxed: Relaxed, effort: Effort) -> Filled:
+    """Look ever wider, for what is better than what is known."""
+    fillings: tuple[Filling, ...] = ()
+    bound = None
+    for width in _WIDTHS[effort]:
+        least = fillings[0].value if fillings else 0
+        filled = Labels(asked, relaxed, width, least).run(_COLUMNS)
+        bound = filled.bound if bound is None else min(bound, filled.bound)
+        fillings = (*filled.fillings, *fillings)[:_COLUMNS]
+        if fillings and fillings[0].value >= bound:
+            break
+    return Filled(fillings, bound or 0, 0, is_complete=False)
+
+
+def _column(node_class: int, filling: Filling) -> Column:
+    counts = Counter(index for device in filling.devices for index in device)
+    return Column(node_class, tuple(sorted(counts.items())), payload=filling.devices)

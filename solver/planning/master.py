@@ -1,0 +1,123 @@
+"""The master as a linear program: how many nodes take which column, how many units and gangs are placed.
+
+It is one model for all stages: columns, rows and objectives come and go, and the solver continues from its basis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from .instance import Column, Instance, Row, Stage, Terms
+from .mathopt import mathopt
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """An optimum of the linear program: nodes for each column, and duals, all in floating point.
+
+    ``units`` is what one more unit of each class is worth, ``rows`` what one more of each row's upper side is.
+    """
+
+    value: float
+    columns: tuple[float, ...]
+    nodes: tuple[float, ...]
+    units: tuple[float, ...]
+    rows: tuple[float, ...]
+
+
+class Master:
+    """The linear program of an instance; columns and rows are known by the order in which they came."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.columns: list[Column] = []
+        self.rows: list[Row] = []
+        self._known: set[Column] = set()
+        self._model = mathopt.Model()
+        self._solver: mathopt.IncrementalSolver | None = None
+        self._singles = [self._model.add_variable(lb=0, ub=unit.demand) for unit in instance.units]
+        self._gangs = [self._model.add_variable(lb=0, ub=gang.demand) for gang in instance.gangs]
+        self._amounts: list[mathopt.Variable] = []
+        self._row_limits: list[mathopt.LinearConstraint] = []
+        self._stage: Stage | None = None
+        self._cover = [self._model.add_linear_constraint(lb=0) for _ in instance.units]
+        self._limits = [self._model.add_linear_constraint(ub=node.count) for node in instance.nodes]
+        for unit, single in zip(self._cover, self._singles, strict=True):
+            unit.set_coefficient(single, -1)
+        for gang, variable in zip(instance.gangs, self._gangs, strict=True):
+            for index, size in gang.members:
+                self._cover[index].set_coefficient(variable, -size)
+        for row in instance.rows:
+            self.add_row(row)
+
+    def add(self, column: Column) -> bool:
+        """Add a column; False if it is there already."""
+        if column in self._known:
+            return False
+        self._known.add(column)
+        self.columns.append(column)
+        variable = self._model.add_variable(lb=0)
+        self._amounts.append(variable)
+        self._limits[column.node_class].set_coefficient(variable, 1)
+        for unit, amount in column.counts:
+            self._cover[unit].set_coefficient(variable, amount)
+        for row, limit in zip(self.rows, self._row_limits, strict=True):
+            limit.set_coefficient(variable, row.terms.of_column(column))
+        if self._stage:
+            self._model.objective.set_linear_coefficient(variable, self._stage.terms.of_column(column))
+        return True
+
+    def add_row(self, row: Row) -> None:
+        """Add a row over all that is there."""
+        lower, upper = (-inf if row.lower is None else row.lower), (inf if row.upper is None else row.upper)
+        limit = self._model.add_linear_constraint(lb=lower, ub=upper)
+        for variable, coefficient in self._coefficients(row.terms):
+            limit.set_coefficient(variable, coefficient)
+        self.rows.append(row)
+        self._row_limits.append(limit)
+
+    def aim(self, stage: Stage) -> None:
+        """Change the objective."""
+        self._stage = stage
+        objective = self._model.objective
+        objective.clear()
+        objective.is_maximize = stage.maximise
+        for variable, coefficient in self._coefficients(stage.terms):
+            objective.set_linear_coefficient(variable, coefficient)
+
+    def _coefficients(self, terms: Terms) -> list[tuple[mathopt.Variable, int]]:
+        found = [(self._singles[index], coefficient) for index, coefficient in terms.units.items()]
+        found += [(self._gangs[index], coefficient) for index, coefficient in terms.gangs.items()]
+        amounts = zip(self._amounts, self.columns, strict=True)
+        return found + [(amount, terms.of_column(column)) for amount, column in amounts]
+
+    def restrict(self, column: int, least: int, most: int | None = None) -> None:
+        """Let so many nodes take this column."""
+        self._amounts[column].lower_bound = least
+        self._amounts[column].upper_bound = inf if most is None else most
+
+    def release(self) -> None:
+        """Let any number of nodes take any column."""
+        for column in range(len(self._amounts)):
+            self.restrict(column, 0)
+
+    def solve(self) -> Relaxation | None:
+        """Solve; None where nothing is feasible, or the solver fails."""
+        if self._solver is None:
+            self._solver = mathopt.IncrementalSolver(self._model, mathopt.SolverType.GLOP)
+        found = self._solver.solve()
+        if found.termination.reason != mathopt.TerminationReason.OPTIMAL:
+            return None
+        sign = 1 if self._model.objective.is_maximize else -1
+        return Relaxation(
+            found.objective_value(),
+            tuple(found.variable_values(self._amounts)),
+            tuple(sign * dual for dual in found.dual_values(self._limits)),
+            tuple(-sign * dual for dual in found.dual_values(self._cover)),
+            _duals(found, self._row_limits, sign),
+        )
+
+
+def _duals(found: mathopt.SolveResult, limits: Sequence[mathopt.LinearConstraint], sign: int) -> tuple[float, ...]:
+    return tuple(sign * dual for dual in found.dual_values(list(limits)))
