@@ -23,6 +23,14 @@ def check(claims):
     kubernetes_validate.validate(whole, RELEASES[version.partition("/")[2]], strict=True)
 
 
+def released(claim):
+    """A claim without what no released API server knows: it would drop these fields."""
+    for constraint in claim["spec"]["devices"].get("constraints", ()):
+        for field in ("cel", "matchSemantics", "distinctSemantics", "semantics"):
+            constraint.pop(field, None)
+    return claim
+
+
 def allocated(objects, **options):
     """The printed claims that were allocated."""
     return allocate(load(objects), **options).manifests()
@@ -46,7 +54,7 @@ def test_claims_of_examples_are_printed_as_the_schema_has_them(drasat, folder):
     assert done.code == (1 if folder.name == "tainted-devices" else 0)
     assert claims
     assert all(claim["status"]["allocation"]["devices"]["results"] for claim in claims)
-    check(claims)
+    check([*map(released, claims)])
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -15,7 +15,16 @@ EXAMPLES = [
     "whole-gpus",
 ]
 # With hard entries of our own, which the real allocator has never heard of (SOFT-3).
-BEYOND = ["nvlink-links", "rails", "ring-topology", "same-island", "torus-topology"]
+BEYOND = [
+    "connected-devices",
+    "device-grid",
+    "nvlink-links",
+    "pcie-lists",
+    "rails",
+    "ring-topology",
+    "same-island",
+    "torus-topology",
+]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

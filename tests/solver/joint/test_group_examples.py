@@ -30,7 +30,7 @@ def placed(drasat, *arguments):
 @ENGINES
 def test_pods_of_a_job_are_on_the_island_with_room(drasat, examples, engine):
     folder = examples / "same-island"
-    code, found, _ = placed(drasat, "-f", folder / "cluster.yaml", "-f", folder / "job.yaml", "--engine", engine)
+    code, found, _ = placed(drasat, "-f", folder / "cluster.yaml", "-f", folder / "claims.yaml", "--engine", engine)
     assert code == 0
     assert {node for node, _ in found.values()} == {"right-1", "right-2"}
 
