@@ -32,11 +32,15 @@ class UnitAlone:
 
 
 def in_need(question: BundleQuestion, merged: Merged) -> Iterator[int]:
-    """Yield the units with several copies whose claims stay alone."""
+    """Yield the units with claims that stay alone: several copies of them, or such as are judged on complete sets.
+
+    Not where the order of units decides what one of them may take.
+    """
     alone = {request.claims[0] for request in merged.requests if len(request.claims) == 1}
     for number, (unit, copies) in enumerate(zip(question.units, merged.units, strict=True)):
-        apart = len(copies.claims) > 1 and not alone.isdisjoint(copies.claims[0])
-        if apart and not has_admin(unit.problem) and not giving_pools(unit.problem):
+        judged = any(relation.hard for relation in unit.problem.relations)
+        listed = len(copies.claims) > (0 if judged else 1) and not alone.isdisjoint(copies.claims[0])
+        if listed and not has_admin(unit.problem) and not giving_pools(unit.problem):
             yield number
 
 
