@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 
 from .nodes import CONJUNCTION, Nodes
 from .sums import FALSE, TRUE, Handle
@@ -73,15 +74,16 @@ class _Parts:
         absent = [number for number, below in self._below.items() if bounds[~below] == 1 and counts_only[number]]
         if len(absent) < 2:
             return True
-        terms = {term for number in absent for term in nodes.terms[number]}
+        # Terms of a sum are sorted, so that sorting those of several merges them.
+        terms = dict.fromkeys(sorted(chain.from_iterable(map(nodes.terms.__getitem__, absent))))
         for number in absent:
             del self._below[number]
-        joined = nodes.sum(tuple(sorted(terms)))
+        joined = nodes.sum(tuple(terms), counts_only=True)
         least, most = nodes.ranges[joined]
         if most >= 1:
             self._below[joined] = ~nodes.threshold(joined, 1)
         wanted = (number for number in self._at_least if counts_only[number])
-        return least < 1 and not any(terms.issuperset(nodes.terms[number]) for number in wanted)
+        return least < 1 and not any(terms.keys() >= set(nodes.terms[number]) for number in wanted)
 
     def handles(self) -> list[Handle]:
         """Return the parts that are left."""

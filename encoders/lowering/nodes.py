@@ -39,13 +39,13 @@ class Nodes:
         self._thresholds: dict[tuple[int, int], Handle] = {}
         self._conjunctions: dict[tuple[Handle, ...], Handle] = {(): TRUE}
 
-    def sum(self, terms: RowTerms) -> int:
-        """Return the number of a sum."""
+    def sum(self, terms: RowTerms, counts_only: bool = False) -> int:
+        """Return the number of a sum; ``counts_only`` if it is known to be a number of devices."""
         number = self._sums.get(terms)
         if number is None:
             number = self._sums[terms] = len(self.terms)
             self.terms.append(terms)
-            counts_only = all(gate == TRUE and factor == 1 for _, gate, factor in terms)
+            counts_only = counts_only or all(gate == TRUE and factor == 1 for _, gate, factor in terms)
             self.counts_only.append(counts_only)
             self.ranges.append(self._extent_of_counts(terms) if counts_only else self.extent(terms))
         return number
