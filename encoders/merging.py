@@ -17,6 +17,7 @@ from ..problem.order import giving_pools, has_odd_firsts
 from ..problem.records import RESULT_LIMIT, Constraint, Demand, InUse, Problem, Request
 from ..problem.relations import Relation
 from .collapsed import Branch, Merged, MergedConstraint, MergedRelation, MergedRequest, UnitCopies
+from .observers import with_admin
 from .topology.dealing import is_dealt_out
 
 Candidates = Sequence[tuple[int, ...]]
@@ -42,7 +43,7 @@ def merge(
     keys = _Keys(problem, candidates, marks)
     alone = not together or bool(giving_pools(problem))
     every = range(len(problem.claims))
-    apart = frozenset(every) if alone else _with_admin(problem, units)
+    apart = frozenset(every) if alone else with_admin(problem, units)
     # Where claims may be left out, preference is no question of order.
     groups = list(_equal_claims(problem, keys, apart, same or {}, preferring=not units))
     builder = _Builder(problem, candidates)
@@ -55,17 +56,6 @@ def merge(
     entries, relations = tuple(builder.constraints), tuple(builder.relations())
     merged_units = tuple(units)
     return Merged(problem, in_use, tuple(builder.requests), tuple(builder.branches), entries, relations, merged_units)
-
-
-def _with_admin(problem: Problem, units: Sequence[UnitCopies]) -> frozenset[int]:
-    """List the claims of units with an admin request; claims of none of ``units`` are one unit.
-
-    What it leaves to the other claims depends on which of them come before it (DEV-1).
-    """
-    optional = [claims for unit in units for claims in unit.claims]
-    rest = set(range(len(problem.claims))).difference(*optional)
-    admin = {demand.claim for demand in problem.demands if demand.admin}
-    return frozenset(claim for claims in (*optional, rest) if not admin.isdisjoint(claims) for claim in claims)
 
 
 class _Keys:

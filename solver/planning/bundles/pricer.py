@@ -67,9 +67,11 @@ class _Node:
     def best(self, worth: Worth, most: Sequence[int], limits: PricingLimits) -> Best:
         """Find the most valuable bundle, and a bound that holds in any case."""
         most = [min(limit, alone) for limit, alone in zip(most, self._alone, strict=True)]
+        if not any(most):
+            return Best(None, 0)
         counted = worth_at_most(self.question, [max(0, price) for price in worth.units], most)
         # What meters pay for on top is not bounded by counting.
-        bounds = [] if any(price > 0 for price in worth.meters) else [counted]
+        bounds = [] if worth.pays else [counted]
         best = self._asked(worth, most, limits, relaxed=False)
         if self._relaxed is not None:
             best = Best(best.bundle, self._asked(worth, most, limits, relaxed=True).bound)

@@ -151,6 +151,8 @@ def test_devices_that_others_reach_are_metered():
     assert best(made, (5,), (-2, 0)) == ({0: 2}, {0: 1, 1: 1}, 8)
     assert best(made, (5,), (-1, -6)) == ({0: 2}, {0: 4}, 6)
     assert best(made, (5,), (0, 0))[0] == {0: 3}
+    assert best(made, (0,), (0, 4)) == ({0: 1}, {1: 1}, 4)
+    assert best(made, (-1,), (2, -9)) == ({0: 2}, {0: 4}, 6)
 
 
 def test_limits_of_a_question_hold():
@@ -162,6 +164,13 @@ def test_limits_of_a_question_hold():
 def test_nothing_worth_taking_is_no_column():
     made = bench([pool(*devices("a"))], [[claim(want())], [claim(want(count=2))]], [3, 3])
     assert best(made, (0, 5)) == ({}, {}, 0)
+    assert best(made, (2, 5), most=[0, 3]) == ({}, {}, 0)
+
+
+def test_a_node_that_no_unit_may_go_to_has_no_columns():
+    made = bench([pool(*devices("a"))], [[claim(want())]], [3])
+    made.question = replace(made.question, units=())
+    assert best(made, (4,), most=[3]) == ({}, {}, 0)
 
 
 def test_units_that_the_question_leaves_out_are_not_taken():
