@@ -18,15 +18,15 @@ def competition(tally: Tally) -> Justification | None:
     """A set of requests needs more dedicated devices than there are for all of them (DEV-1, DEV-13)."""
     if len(tally.needs) < 2:
         return None
-    own = {need: own_devices(tally, need) for need in tally.competing()}
+    own = [(need, *own_devices(tally, need)) for need in tally.competing()]
     wanted: dict[int, int] = {}
-    for count, mask in own.values():
+    for _, count, mask in own:
         if count:
             wanted[mask] = wanted.get(mask, 0) + count
     sets = deficient(wanted)
     if not sets:
         return None
-    needs = [need for need, (count, mask) in own.items() if count and mask in sets]
+    needs = [need for need, count, mask in own if count and mask in sets]
     return _justification(tally, needs, sum(wanted[mask] for mask in sets), union(sets).bit_count())
 
 
@@ -50,6 +50,9 @@ def union(masks: Sequence[int]) -> int:
 
 def own_devices(tally: Tally, need: Need) -> tuple[int, int]:
     """Return how many dedicated devices the request takes at least, and which these may be."""
+    if len(need.options) == 1:
+        mask = tally.masks[need.options[0]]
+        return max(0, tally.least(need) - (mask & tally.shared).bit_count()), mask & ~tally.shared
     counts = [
         tally.problem.demands[option].count - (tally.masks[option] & tally.shared).bit_count()
         for option in need.options

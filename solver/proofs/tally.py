@@ -66,8 +66,8 @@ class Tally:
 
     def least(self, need: Need) -> int:
         """Return how many devices the request takes at least."""
-        demands = self.problem.demands
-        return min([demands[option].count for option in need.options])
+        demands, options = self.problem.demands, need.options
+        return demands[options[0]].count if len(options) == 1 else min([demands[option].count for option in options])
 
     def is_short(self, option: int) -> bool:
         """Tell whether a demand lacks devices even if nobody else takes any."""
