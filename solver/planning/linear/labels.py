@@ -175,7 +175,7 @@ class Labels:
         counts = np.zeros((len(options), len(self._most)), dtype=np.int64)
         for row, option in enumerate(options):
             for offer in option.offers:
-                use[row] += offer.unit.needs
+                use[row] += np.array(offer.unit.needs, dtype=np.int64)
                 if self._place:
                     counts[row, self._place[offer.index]] += 1
         return lost, value, use, counts

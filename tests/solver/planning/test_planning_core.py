@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
+from drasat.solver.planning.linear.pricer import LinearPricer
+from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+
+from .planning_build import Scene, fewest_nodes, fits_column, optimum, random_scene
+
+EXACT = PlanLimits(gap=0.0)
+
+
+def solved(scene, stages, **options):
+    found = solve(scene.instance, stages, scene.pricer, limits=EXACT, **options)
+    assert found.plan.is_feasible(scene.instance, scene.instance.rows)
+    assert all(fits_column(scene, column) for column, _ in found.plan.columns)
+    for stage, result in zip(stages, found.stages, strict=True):
+        assert result.bound is not None
+        assert result.value <= result.bound if stage.maximise else result.value >= result.bound
+    return found
+
+
+def check_optimal(scene, stages):
+    found = solved(scene, stages)
+    assert [result.value for result in found.stages] == optimum(scene, stages)
+    assert all(result.proven and result.value == result.bound for result in found.stages)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_most_weight_is_admitted_and_proven(seed):
+    scene = random_scene(seed)
+    check_optimal(scene, [scene.instance.admitted()])
+
+
+@pytest.mark.parametrize("seed", range(100, 125))
+def test_then_the_fewest_nodes_are_used(seed):
+    scene = random_scene(seed)
+    check_optimal(scene, [scene.instance.admitted(), fewest_nodes(scene.instance)])
+
+
+@pytest.mark.parametrize("seed", range(200, 220))
+def test_priorities_come_one_after_another(seed):
+    scene = random_scene(seed)
+    first = Stage("high", Terms(units={0: 1}))
+    second = Stage("low", Terms(units={unit.index: 1 for unit in scene.instance.units[1:]}))
+    check_optimal(scene, [first, second, fewest_nodes(scene.instance)])
+
+
+@pytest.mark.parametrize("seed", range(300, 325))
+def test_gangs_are_placed_whole(seed):
+    scene = random_scene(seed, gangs=True)
+    check_optimal(scene, [scene.instance.admitted(), fewest_nodes(scene.instance)])
+
+
+@pytest.mark.parametrize("seed", range(400, 420))
+def test_rows_over_units_and_nodes_are_kept(seed):
+    scene = random_scene(seed)
+    terms = Terms(units={0: 1, 1: 2}, nodes={0: -1})
+    scene = Scene(replace(scene.instance, rows=(Row(terms, upper=3),)), scene.pricer)
+    check_optimal(scene, [scene.instance.admitted()])
+
+
+def cutting_stock(length, pieces, prices=(1,), lengths=None):
+    """Stock of one device: pieces are shares of it; as many as are asked for must be cut at the lowest price."""
+    lengths = lengths or (length,)
+    units = tuple(LinearUnit(share=size) for size, _ in pieces)
+    asked = tuple(UnitClass(index, number) for index, (_, number) in enumerate(pieces))
+    total = sum(number for _, number in pieces)
+    classes = tuple(NodeClass(index, total) for index in range(len(lengths)))
+    nodes = tuple(LinearNode((one,), one, ()) for one in lengths)
+    cost = Stage("cost", Terms(nodes=dict(enumerate(prices))), maximise=False)
+    instance = Instance(asked, classes)
+    return Scene(instance, LinearPricer(units, nodes)), [instance.admitted(), cost]
+
+
+def test_stock_of_the_textbook_is_cut_at_the_known_optimum():
+    # Gilmore and Gomory's kind of problem, as on Wikipedia: 5600 mm rolls, 73 of them are the optimum.
+    pieces = (
+        (1380, 22), (1520, 25), (1560, 12), (1710, 14), (1820, 18), (1880, 18), (1930, 20),
+        (2000, 10), (2050, 12), (2100, 14), (2140, 16), (2150, 18), (2200, 20),
+    )  # fmt: skip
+    scene, stages = cutting_stock(5600, pieces)
+    found = solved(scene, stages)
+    assert [(result.value, result.bound) for result in found.stages] == [(219, 219), (73, 73)]
+
+
+def test_the_cheaper_mix_of_stock_is_bought():
+    scene, stages = cutting_stock(0, ((6, 3), (4, 3)), prices=(10, 7), lengths=(10, 6))
+    found = solved(scene, stages)
+    assert (found.stages[1].value, found.stages[1].bound) == (30, 30)
+
+
+def test_nodes_that_are_open_already_cost_nothing():
+    scene, stages = cutting_stock(0, ((5, 4),), prices=(0, 3), lengths=(10, 10))
+    scene = Scene(replace(scene.instance, nodes=(NodeClass(0, 1), NodeClass(1, 9))), scene.pricer)
+    found = solved(scene, stages)
+    assert found.stages[1].value == 3
+    assert {column.node_class: nodes for column, nodes in found.plan.columns} == {0: 1, 1: 1}
+
+
+def crowded():
+    """Large enough for a dive and rounds of improvement."""
+    units = tuple(LinearUnit(share=share, needs=(cpu,)) for share, cpu in ((7, 3), (5, 2), (4, 5), (3, 1), (2, 4)))
+    asked = tuple(UnitClass(index, 23 + 7 * index, unit.share) for index, unit in enumerate(units))
+    nodes = tuple(LinearNode((10,) * devices, 10, (devices * 6,)) for devices in (1, 2, 4))
+    classes = tuple(NodeClass(index, 9 - 2 * index) for index in range(3))
+    return Scene(Instance(asked, classes), LinearPricer(units, nodes))
+
+
+@pytest.mark.parametrize("executor", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_any_number_of_workers_makes_the_same_plan(executor):
+    scene = crowded()
+    stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
+    alone = solved(scene, stages)
+    with executor(3) as workers:
+        assert solved(scene, stages, executor=workers) == alone
+
+
+def test_a_crowded_cluster_is_planned_within_a_small_gap():
+    scene = crowded()
+    found = solve(scene.instance, [scene.instance.admitted()], scene.pricer, limits=PlanLimits(gap=0.01))
+    result = found.stages[0]
+    assert result.proven
+    assert 0 <= result.bound - result.value <= 0.01 * result.bound
+
+
+def test_columns_that_are_known_already_do_not_change_the_optimum():
+    scene = random_scene(7)
+    found = solved(scene, [scene.instance.admitted()])
+    again = solved(scene, [scene.instance.admitted()], start=[column for column, _ in found.plan.columns])
+    assert again.stages[0].value == found.stages[0].value
+
+
+def test_without_units_or_nodes_the_plan_is_empty():
+    empty = Scene(
+        Instance((UnitClass(0, 3),), (NodeClass(0, 0),)), LinearPricer((LinearUnit(),), (LinearNode((), 1, ()),))
+    )
+    found = solved(empty, [empty.instance.admitted()])
+    assert (found.plan.columns, found.stages[0].value, found.stages[0].bound) == ((), 0, 0)
+
+
+def test_an_interrupt_leaves_the_best_plan_so_far():
+    scene = crowded()
+
+    def interrupt(_stage, value, _bound):
+        if value:
+            raise KeyboardInterrupt
+
+    found = solve(scene.instance, [scene.instance.admitted()], scene.pricer, watch=interrupt)
+    assert found.interrupted
+    assert found.plan.is_feasible(scene.instance, ())
+    assert found.stages[0].value == found.plan.value(scene.instance.admitted().terms) > 0

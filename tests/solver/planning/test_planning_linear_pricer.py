@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from drasat.solver.planning.linear.pricer import LinearPricer
+from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+
+from .planning_build import all_columns, fits_column, random_scene
+
+
+def best_value(scene, node_class, prices):
+    return max(sum(map(int.__mul__, counts, prices.units)) for counts in all_columns(scene, node_class))
+
+
+def random_prices(seed, scene):
+    random = Random(seed)
+    return Prices(tuple(random.choice((0, random.randint(1, 50), random.randint(100, 900))) for _ in scene.units))
+
+
+@pytest.mark.parametrize("effort", Effort)
+@pytest.mark.parametrize("seed", range(60))
+def test_no_column_is_worth_more_than_the_bound_and_every_column_fits(seed, effort):
+    scene = random_scene(seed)
+    prices, most = random_prices(seed, scene), scene.instance.most()
+    for node_class in range(len(scene.nodes)):
+        priced = scene.pricer.price(node_class, prices, most, PricingLimits(effort))
+        assert priced.bound >= best_value(scene, node_class, prices)
+        for column in priced.columns:
+            assert fits_column(scene, column)
+            assert all(amount <= most[unit] for unit, amount in column.counts)
+            assert prices.value(column) <= priced.bound
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_thorough_look_finds_the_most_valuable_column(seed):
+    scene = random_scene(seed)
+    prices = random_prices(seed, scene)
+    for node_class in range(len(scene.nodes)):
+        priced = scene.pricer.price(node_class, prices, scene.instance.most(), PricingLimits(Effort.THOROUGH))
+        found = max((prices.value(column) for column in priced.columns), default=0)
+        assert found == priced.bound == best_value(scene, node_class, prices)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_enumeration_misses_no_column_of_the_asked_worth(seed):
+    scene = random_scene(seed)
+    prices = Prices(tuple(max(1, price) for price in random_prices(seed, scene).units))
+    for node_class in range(len(scene.nodes)):
+        least = max(1, best_value(scene, node_class, prices) * 3 // 4)
+        listed = scene.pricer.enumerate(node_class, prices, scene.instance.most(), least, PricingLimits())
+        expected = {
+            tuple((unit, amount) for unit, amount in enumerate(counts) if amount)
+            for counts in all_columns(scene, node_class)
+            if sum(map(int.__mul__, counts, prices.units)) >= least
+        }
+        assert {column.counts for column in listed} >= expected
+
+
+def test_node_wide_resources_that_bind_change_what_is_best():
+    units = (LinearUnit(devices=1, needs=(6,)), LinearUnit(devices=1, needs=(1,)))
+    pricer = LinearPricer(units, (LinearNode((10,) * 4, 10, (10,)),))
+    priced = pricer.price(0, Prices((10, 7)), [9, 9], PricingLimits(Effort.THOROUGH))
+    assert priced.columns[0].counts == ((0, 1), (1, 3))
+    assert priced.bound == 31
+
+
+def test_a_unit_of_several_devices_needs_devices_that_are_free_as_a_whole():
+    units = (LinearUnit(devices=2, needs=()), LinearUnit(share=4, needs=()))
+    pricer = LinearPricer(units, (LinearNode((10, 10, 6), 10, ()),))
+    priced = pricer.price(0, Prices((100, 1)), [9, 9], PricingLimits(Effort.THOROUGH))
+    assert priced.columns[0].counts == ((0, 1), (1, 1))
+    assert sorted(priced.columns[0].payload) == [(0,), (1,)]
+
+
+def test_shares_that_have_no_step_in_common_are_rounded_to_the_safe_side():
+    units = (LinearUnit(share=9_973, needs=()), LinearUnit(share=50_021, needs=()))
+    pricer = LinearPricer(units, (LinearNode((100_003,), 100_003, ()),))
+    priced = pricer.price(0, Prices((10, 51)), [99, 99], PricingLimits(Effort.THOROUGH))
+    assert priced.columns[0].counts == ((0, 5), (1, 1))
+    assert priced.bound >= 101
+
+
+def test_what_is_worth_nothing_is_not_taken():
+    pricer = LinearPricer((LinearUnit(share=1, needs=()),), (LinearNode((5,), 5, ()),))
+    assert pricer.price(0, Prices((0,)), [3], PricingLimits()).columns == ()
+    assert pricer.price(0, Prices((0,)), [3], PricingLimits()).bound == 0
