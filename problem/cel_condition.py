@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class CelCondition:
     """An expression, and what each device of the Problem looks like to it.
 
-    ``ordered``: the order of devices can matter, as to some expressions always, and to others where devices do not agree
-    in the types of what is read (CELC-7). ``road`` is how a model is to take it: ``auto``, ``lower``, ``tabulate`` or ``lazy`` (CELC-9). ``subject`` begins
-    the text of an error.
+    ``ordered``: the order of devices can matter, as to some expressions always, and to others where devices do not
+    agree in the types of what is read (CELC-7). ``road`` is how a model is to take it: ``auto``, ``lower``,
+    ``tabulate`` or ``lazy`` (CELC-9). ``subject`` begins the text of an error.
     """
 
     expression: DeviceSetExpression
