@@ -141,8 +141,8 @@ def _first(
             return found
     told = watch and partial(watch, "existence")
     ask = partial(run_by_turns, model.rows, watch=told, before=early)
-    undecided = early is None or early.status is Status.UNKNOWN
-    found = _counted(judged(model, ask, limits, counts) if undecided else early, counts)
+    found = judged(model, ask, limits, counts) if early is None or early.status is Status.UNKNOWN else early
+    _counted(found, counts)
     if found.status is Status.INFEASIBLE:
         # Asked again in another way: what is found then is true, what is not found stays unknown.
         found = _counted(judged(model, partial(confirm, model.rows, watch=told), limits, counts), counts)
