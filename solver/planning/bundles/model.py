@@ -72,6 +72,22 @@ class BundleModel:
 
         Unless the model ``learns``, the answer is the same whatever was asked before.
         """
+        divisor = self.aim(worth, most)
+        seen: list[int] = []
+
+        def counted(left: Limits) -> Found:
+            found = solve(self.allocation.rows, left)
+            if found.status in (Status.OPTIMAL, Status.FEASIBLE):
+                # What is judged later only takes bundles away.
+                seen.append(-found.bound * divisor)
+            return found
+
+        found = judged(self.allocation, counted, limits, Counts(), hints=False)
+        bundle = self.bundle(found.values) if found.values else None
+        return Best(bundle, min(seen, default=None))
+
+    def aim(self, worth: Worth, most: Sequence[int]) -> int:
+        """Ask for the most valuable bundle; what the value is divided by, rounded up, is returned."""
         rows = self.allocation.rows
         rows.hint({})
         for placed, price, limit, made in zip(self.allocation.units.placed, worth.units, most, self.most, strict=True):
@@ -79,18 +95,7 @@ class BundleModel:
             rows.restrict(placed, 0, min(limit, made) if price > 0 or worth.pays else 0)
         terms, divisor = _scaled(self._value(worth))
         rows.minimize(terms)
-        seen: list[int] = []
-
-        def counted(left: Limits) -> Found:
-            found = solve(rows, left)
-            if found.status in (Status.OPTIMAL, Status.FEASIBLE):
-                # What is judged later only takes bundles away.
-                seen.append(-found.bound * divisor)
-            return found
-
-        found = judged(self.allocation, counted, limits, Counts(), hints=False)
-        bundle = self._bundle(found.values) if found.values else None
-        return Best(bundle, min(seen, default=None))
+        return divisor
 
     def _value(self, worth: Worth) -> list[Term]:
         """What a bundle is worth, as terms to be made small."""
@@ -103,7 +108,7 @@ class BundleModel:
                     terms.append((taken, -price * amount))
         return terms
 
-    def _bundle(self, values: Sequence[int]) -> Bundle:
+    def bundle(self, values: Sequence[int]) -> Bundle:
         """Tell the copies apart."""
         copies: list[tuple[Picks, ...]] = []
         picks = expand(self.allocation, values)

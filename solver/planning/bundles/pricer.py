@@ -13,6 +13,7 @@ from ..instance import Column
 from ..pricing import Effort, Priced, Prices, PricingLimits
 from .admin import without_admin_access
 from .alone import most_alone, worth_at_most
+from .listing import listed
 from .model import Best, BundleModel, Worth
 from .question import Bundle, BundleQuestion
 
@@ -25,6 +26,8 @@ STUBBORN = Configuration(probing=0, symmetry=2, linearization=2)
 # Deterministic units, of which a slow machine does about one in a second.
 _EASY_WORK = 0.2
 _WORK = {Effort.QUICK: _EASY_WORK, Effort.THOROUGH: 5.0}
+# Columns of a node class that are listed one by one, each by a run of the solver.
+_LISTED = 200
 _STEP = 1e-3
 """What a step of ``PricingLimits.work`` is."""
 
@@ -40,17 +43,37 @@ class BundlePricer:
         self._questions = questions
         self._nodes: dict[int, _Node] = {}
 
+    def enumerate(
+        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+    ) -> tuple[Column, ...] | None:
+        """Return all columns of some worth, but for those that others cover and for units that are worth nothing.
+
+        None if they are too many, use meters, or cannot all be found.
+        """
+        node, worth, own = self._asked(node_class, prices, most)
+        found = node.listed(worth, own, least, limits)
+        if found is None:
+            return None
+        return tuple(_column(node_class, node.question, bundle) for bundle in found if any(bundle.counts))
+
+    def _asked(self, node_class: int, prices: Prices, most: Sequence[int]) -> tuple[_Node, Worth, list[int]]:
+        """Find a node class, and pick what concerns its units."""
+        node = self._nodes.get(node_class)
+        if node is None:
+            node = self._nodes[node_class] = _Node(self._questions[node_class])
+        indices = [unit.index for unit in node.question.units]
+        # A node that reaches no metered device need not say so for each meter.
+        meters = prices.meters if node.question.meters else ()
+        worth = Worth(tuple(prices.units[index] for index in indices), meters)
+        return node, worth, [most[index] for index in indices]
+
     def __reduce__(self) -> tuple[object, ...]:
         return BundlePricer, (self._questions,)
 
     def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> Priced:
         """Find the most valuable column that takes at most so many units of each class, and a bound."""
-        node = self._nodes.get(node_class)
-        if node is None:
-            node = self._nodes[node_class] = _Node(self._questions[node_class])
-        indices = [unit.index for unit in node.question.units]
-        worth = Worth(tuple(prices.units[index] for index in indices), prices.meters)
-        best = node.best(worth, [most[index] for index in indices], limits)
+        node, worth, own = self._asked(node_class, prices, most)
+        best = node.best(worth, own, limits)
         columns = () if best.bundle is None else (_column(node_class, node.question, best.bundle),)
         return Priced(tuple(column for column in columns if prices.value(column) > 0), best.bound)
 
@@ -77,6 +100,20 @@ class _Node:
             best = Best(best.bundle, self._asked(worth, most, limits, relaxed=True).bound)
         bounds += [] if best.bound is None else [best.bound]
         return Best(best.bundle, min(bounds, default=None))
+
+    def listed(self, worth: Worth, most: Sequence[int], least: int, limits: PricingLimits) -> list[Bundle] | None:
+        """List all bundles of some worth, but for those that others cover; None if that is too much to ask."""
+        if self._relaxed is not None or self.question.meters:
+            return None
+        own = [min(limit, alone) for limit, alone in zip(most, self._alone, strict=True)]
+        if not any(own) or not any(price > 0 for price in worth.units):
+            return []
+        try:
+            # What is listed is forbidden, so that this model is of no further use.
+            model = BundleModel(self.question, self._alone, limits.deadline)
+            return listed(model, worth, own, least, _solve, _limits(limits), _LISTED)
+        except (CoefficientError, RoadError, DeadlineExceededError):
+            return None
 
     def _asked(self, worth: Worth, most: Sequence[int], limits: PricingLimits, *, relaxed: bool) -> Best:
         try:

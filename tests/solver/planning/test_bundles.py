@@ -218,6 +218,21 @@ def test_a_pricer_may_be_sent_to_another_process():
     assert pickle.loads(pickle.dumps(pricer)).price(*asked) == answer
 
 
+def test_columns_are_listed_but_for_those_that_others_cover():
+    made = bench([pool(*devices("a", "b", "c", "d"))], [[claim(want())], [claim(want(count=2))]], [9, 9])
+
+    def listed(least, **fields):
+        question = replace(made.question, **fields)
+        found = BundlePricer({0: question}).enumerate(0, Prices((2, 5), (-1,)), [9, 9], least, THOROUGH)
+        return None if found is None else [column.payload.counts for column in found]
+
+    assert listed(0) == [(0, 2), (2, 1), (4, 0)]
+    assert listed(9) == [(0, 2), (2, 1)]
+    assert listed(11) == []
+    assert listed(0, meters=({0: 1},)) is None
+    assert listed(0, units=()) == []
+
+
 def mesh():
     """Copies that stay alone, and many ways to serve them."""
     supply = pool(*(device(f"d{n:02}", v=n % 5, w=n % 3, u=n % 4) for n in range(16)))

@@ -67,6 +67,27 @@ def test_numbers_of_copies_and_the_best_are_those_of_enumeration():
     assert seen["columns"] > 40
 
 
+def test_all_columns_of_some_worth_are_listed_up_to_what_covers_them():
+    seen = Counter()
+    for seed in range(60):
+        rng = Random(f"bundles/{seed}")
+        question = random_question(rng)
+        prices = Prices(tuple(rng.randint(1, 9) for _ in question.units))
+        most = [rng.randint(1, unit.most) for unit in question.units]
+        fitting_ = [one for one in vectors(question) if all(map(int.__le__, one, most)) and possible(question, one)]
+        values = {one: sum(map(int.__mul__, prices.units, one)) for one in fitting_}
+        least = rng.choice((1, max(1, *values.values()) - rng.randint(0, 5)))
+        columns = BundlePricer({0: question}).enumerate(0, prices, most, least, PricingLimits(Effort.THOROUGH))
+        listed = [column.payload.counts for column in columns]
+        assert all(values[counts] >= least for counts in listed)
+        for counts in fitting_:
+            covered = any(all(map(int.__le__, counts, other)) for other in listed)
+            assert covered or values[counts] < least
+        assert len(set(listed)) == len(listed)
+        seen["several"] += len(listed) > 1
+    assert seen["several"] > 3
+
+
 def one_after_the_other(question):
     """Numbers of copies that the search places so, as far as other resources suffice."""
     in_use, left, counts = question.in_use, list(question.left), []
