@@ -17,7 +17,7 @@ from .master import Master, Relaxation
 from .pricing import Effort, Priced, Pricer, PricingLimits
 
 # How much of the last duals is in the prices.
-_CURRENT = 0.35
+_CURRENT = 0.25
 # A column whose worth exceeds its node's by less, relative to the stage's value, changes nothing.
 _NOTICED = 1e-9
 

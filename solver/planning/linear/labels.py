@@ -88,7 +88,7 @@ class Labels:
         self._width = width
         self._least = least * FINE
         # Where nothing but the node limits counts, they need not be counted.
-        scarce = [offer for offer in question.offers if question.bounded or counted]
+        scarce = [offer for offer in question.offers if offer.is_scarce or counted]
         self._place = {offer.index: place for place, offer in enumerate(scarce)}
         self._most = np.array([offer.most for offer in scarce], dtype=np.int64)
         self._left = np.array(question.node.left, dtype=np.int64)
@@ -176,7 +176,7 @@ class Labels:
         for row, option in enumerate(options):
             for offer in option.offers:
                 use[row] += np.array(offer.unit.needs, dtype=np.int64)
-                if self._place:
+                if offer.index in self._place:
                     counts[row, self._place[offer.index]] += 1
         return lost, value, use, counts
 

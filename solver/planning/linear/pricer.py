@@ -20,6 +20,7 @@ _WIDTHS = {
 _COLUMNS = 6
 # To find all columns: more than so many are too many.
 _ALL = Width(patterns=400, labels=4000)
+_ALL_OFFERS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class LinearPricer:
         asked = question(self.nodes[node_class], self.units, prices.units, most, dominance=False)
         if not asked.offers:
             return ()
+        if len(asked.offers) > _ALL_OFFERS:
+            return None
         filled = Labels(asked, relax_best(asked), _ALL, max(0, least - 1), counted=True).run(_ALL.labels)
         return tuple(_column(node_class, filling) for filling in filled.fillings) if filled.is_complete else None
 

@@ -14,12 +14,16 @@ _STEPS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A unit class that is worth ``value`` and may be taken at most ``most`` times."""
+    """A unit class that is worth ``value`` and may be taken at most ``most`` times.
+
+    ``is_scarce``: the node could take more, so that it matters how many are taken.
+    """
 
     index: int
     unit: LinearUnit
     value: int
     most: int
+    is_scarce: bool
 
     def size(self, capacity: int) -> int:
         """What it takes of one device, where it takes one at most."""
@@ -28,17 +32,13 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Offers that fill one device or a part of it, offers of several devices, and those without a device.
-
-    ``bounded`` says that ``most`` of some offer is less than the node could take alone: then it matters.
-    """
+    """Offers that fill one device or a part of it, offers of several devices, and those without a device."""
 
     node: LinearNode
     single: tuple[Offer, ...]
     several: tuple[Offer, ...]
     without: tuple[Offer, ...]
     step: int
-    bounded: bool
 
     def steps(self, amount: int) -> int:
         """An amount of a device in steps of the table."""
@@ -58,38 +58,37 @@ def question(
     dominance: bool = True,
 ) -> Question:
     """Drop what is worth nothing, what does not fit, and, by dominance, what another unit replaces at no loss."""
-    offers, bounded = [], False
+    offers = []
     for index, (unit, value, asked) in enumerate(zip(units, values, most, strict=True)):
         if value <= 0 or asked <= 0 or not node.allows(index, unit):
             continue
         alone = node.alone(unit)
-        bounded |= alone is None or asked < alone
-        offers.append(Offer(index, unit, value, asked if alone is None else min(asked, alone)))
-    kept = _undominated(node, offers) if dominance else offers
+        is_scarce = alone is None or asked < alone
+        offers.append(Offer(index, unit, value, asked if alone is None else min(asked, alone), is_scarce))
+    kept = _undominated(offers) if dominance else offers
     devices = [unit.unit.devices for unit in kept]
     several = tuple(offer for offer, number in zip(kept, devices, strict=True) if number > 1)
     single = tuple(offer for offer in kept if offer.unit.devices == 1 or offer.unit.share)
     without = tuple(offer for offer in kept if not (offer.unit.devices or offer.unit.share))
     sizes = [offer.size(node.capacity) for offer in single]
     step = min(max(common_step(node, sizes), -(-node.capacity // _STEPS)), *sizes, node.capacity) if sizes else 1
-    return Question(node, single, several, without, step, bounded)
+    return Question(node, single, several, without, step)
 
 
-def _undominated(node: LinearNode, offers: list[Offer]) -> list[Offer]:
+def _undominated(offers: list[Offer]) -> list[Offer]:
     """Drop offers that another one, which the node may be filled with, replaces one for one."""
     kept: list[Offer] = []
+    plenty: list[Offer] = []
     for offer in sorted(offers, key=lambda offer: (-offer.value, offer.unit.devices, offer.unit.share, offer.index)):
-        if not any(_replaces(node, other, offer) for other in kept):
+        if not any(_replaces(other, offer) for other in plenty):
             kept.append(offer)
+            plenty += [] if offer.is_scarce else [offer]
     return sorted(kept, key=lambda offer: offer.index)
 
 
-def _replaces(node: LinearNode, other: Offer, offer: Offer) -> bool:
+def _replaces(other: Offer, offer: Offer) -> bool:
     """Whether ``other``, worth no less, can stand wherever ``offer`` does."""
     one, two = other.unit, offer.unit
     if one.devices > two.devices or (one.share > two.share and not two.devices):
         return False
-    if any(need > most for need, most in zip(one.needs, two.needs, strict=True)):
-        return False
-    alone = node.alone(one)
-    return alone is not None and other.most >= alone
+    return all(need <= most for need, most in zip(one.needs, two.needs, strict=True))
