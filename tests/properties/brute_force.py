@@ -56,7 +56,8 @@ class BruteForce:
         inventory = Inventory(with_rules(cluster.slices, cluster.taint_rules, gates), gates)
         self._cluster = cluster
         self._gates = gates
-        self._scene = Scene(cluster.classes, gates, inventory, ledger, Expressions(gates))
+        nodes = tuple(cluster.nodes.values())
+        self._scene = Scene(cluster.classes, nodes, cluster.topologies, gates, inventory, ledger, Expressions(gates))
         self._taking = TakingRules(self._scene)
         self._constraints = ConstraintRules(gates, self._scene.expressions)
         self._left = limit

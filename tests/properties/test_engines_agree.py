@@ -26,6 +26,7 @@ _UNTOLD = {Ending.FATAL, Ending.TIMEOUT}
 def short_dives(monkeypatch):
     """Small clusters are decided by a dive: cut short, it leaves something to the solver."""
     monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", 12)
+    monkeypatch.setattr("drasat.solver.auto.COUNTER_VISITS", 12)
 
 
 def questions(family, seed):
