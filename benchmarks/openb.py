@@ -10,13 +10,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
+
+from tables import machine, show
 
 from drasat.reports.comparison import duration
 from drasat.solver.planning.core import PlanCore, PlanLimits, solve
@@ -148,17 +149,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=1, help="orders of arrival; 0: no rivals")
     options = parser.parse_args(arguments)
     queues, loads = options.queue or list(QUEUES), options.load or LOADS
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}")
-    _print(plans(queues, loads, options.gap, options.workers))
+    print(machine())
+    show(plans(queues, loads, options.gap, options.workers))
     if options.seeds:
-        _print(rivals(queues, loads, options.seeds))
-
-
-def _print(rows: Iterator[tuple[str, ...]]) -> None:
-    head = next(rows)
-    print(f"\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
+        show(rivals(queues, loads, options.seeds))
 
 
 if __name__ == "__main__":

@@ -6,46 +6,29 @@ squares. Times are CPU times with verification, each the median of a few, in thi
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import sys
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+import answering
 import solver_phases
-from measuring import LIMIT, measure
+from answering import ENGINES as ENGINES
+from tables import machine, show
 
 from drasat.reports.comparison import duration
 from drasat.scenarios.related import RELATED_QUESTIONS, in_a_square, related
-from drasat.scenarios.wired import ShapeQuestion
 from drasat.solver.load import load
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 
-ENGINES = ("auto", "cp-sat", "backtracking")
-COLUMNS = ("question", "outcome", "at most", *ENGINES, "proof", "literals", "no-goods")
+COLUMNS = (*answering.COLUMNS, "literals", "no-goods")
 SIDES = (4, 8, 16, 24)
 REPEATS = 5
 
 
 def questions(names: Sequence[str], limit: float) -> Iterator[tuple[str, ...]]:
-    """Measure the questions whose names have one of these parts, all without any."""
+    """Measure the questions whose names have one of these parts, all without any; the head comes first."""
     yield COLUMNS
-    for name, question in RELATED_QUESTIONS.items():
-        if not names or any(part in name for part in names):
-            yield _row(name, question, limit)
-
-
-def _row(name: str, question: ShapeQuestion, limit: float) -> tuple[str, ...]:
-    cluster = load(question.objects())
-    found = {engine: measure(cluster, engine, limit) for engine in ENGINES}
-    expected = ALLOCATED if question.fits else UNALLOCATABLE
-    wrong = [engine for engine, one in found.items() if one.outcome not in (expected, UNKNOWN)]
-    outcome = found["auto"].outcome + (f", WRONG: {', '.join(wrong)}" if wrong else "")
-    times = ["none in time" if one.outcome == UNKNOWN else duration(one.whole) for one in found.values()]
-    solver = found["cp-sat"].statistics
-    counted = [f"{number:,}" for number in (solver.literals, solver.no_goods)]
-    return name, outcome, duration(question.target), *times, found["auto"].proof, *counted
+    for row, solver in answering.answers(RELATED_QUESTIONS, names, limit):
+        yield *row, f"{solver.literals:,}", f"{solver.no_goods:,}"
 
 
 def growth() -> Iterator[tuple[str, ...]]:
@@ -60,23 +43,13 @@ def growth() -> Iterator[tuple[str, ...]]:
 
 def main(arguments: Sequence[str]) -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for each answer")
-    options = parser.parse_args(arguments)
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}")
+    options = answering.arguments_of(__doc__).parse_args(arguments)
+    print(machine())
     words = [name for name in options.names if name != "growth"]
     if words or not options.names:
-        _print(questions(words, options.limit))
+        show(questions(words, options.limit))
     if not options.names or "growth" in options.names:
-        _print(growth())
-
-
-def _print(rows: Iterator[tuple[str, ...]]) -> None:
-    head = next(rows)
-    print(f"\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
-    for row in rows:
-        print(f"| {' | '.join(row)} |", flush=True)
+        show(growth())
 
 
 if __name__ == "__main__":

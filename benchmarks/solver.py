@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import sysconfig
@@ -20,6 +19,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from measuring import LIMIT, Measured, measure, measure_peer, peer_is_built, share
+from tables import machine
 
 from drasat.models.cluster import Cluster
 from drasat.reports.comparison import duration
@@ -184,7 +184,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--members", type=int, default=40, help="of each family")
     parser.add_argument("--nodes", type=int, default=120, help="random full nodes")
     options = Options(**vars(parser.parse_args(arguments)))
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}")
+    print(machine())
     for name, section in SECTIONS.items():
         if options.all_of(name) or (name == "hard" and options.words()):
             print(f"\n## {name}\n")

@@ -21,7 +21,7 @@ def program():
         yield importlib.import_module("related")
     finally:
         sys.path.remove(str(FOLDER))
-        for name in ("related", "measuring", "solver_phases"):
+        for name in ("related", "measuring", "solver_phases", "answering", "tables"):
             sys.modules.pop(name, None)
 
 

@@ -22,7 +22,7 @@ def modules():
         yield importlib.import_module("solver"), importlib.import_module("measuring")
     finally:
         sys.path.remove(str(FOLDER))
-        for name in ("solver", "measuring"):
+        for name in ("solver", "measuring", "tables"):
             sys.modules.pop(name)
 
 

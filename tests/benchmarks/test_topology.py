@@ -22,7 +22,7 @@ def topology():
         yield importlib.import_module("topology")
     finally:
         sys.path.remove(str(FOLDER))
-        for name in ("topology", "measuring"):
+        for name in ("topology", "measuring", "answering", "tables"):
             sys.modules.pop(name)
 
 
