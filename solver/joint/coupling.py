@@ -79,9 +79,13 @@ class Coupled:
             yield from seat.units
 
 
-def coupled(cluster: Cluster, asked: Sequence[Unit]) -> tuple[Coupled, ...]:
-    """Find the sets of units that groups tie, in the order asked. Raises ``ValueError`` for a group that is wrong."""
-    ties = [Tie(group, members(group, cluster)) for group in cluster.constraint_groups.values() if _says_any(group)]
+def coupled(cluster: Cluster, asked: Sequence[Unit], there: Sequence[Unit] | None = None) -> tuple[Coupled, ...]:
+    """Find the sets of units that groups tie, in the order asked. Raises ``ValueError`` for a group that is wrong.
+
+    ``there`` are the units that groups may speak of; None: those of the cluster.
+    """
+    groups = [group for group in cluster.constraint_groups.values() if _says_any(group)]
+    ties = [Tie(group, members(group, cluster, there)) for group in groups]
     return _sets(_seats(asked), ties)
 
 

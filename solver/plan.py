@@ -1,0 +1,187 @@
+"""The question ``plan``: which units of a queue fit on a cluster, where, and on which devices, best by stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from time import monotonic
+
+from ..models.cluster import Cluster
+from ..models.collector import young_only
+from ..models.gates import FeatureGates
+from ..models.plan_annotations import VALUE
+from ..models.planned_units import PlannedUnit, expanded
+from ..models.queue import planned
+from ..problem.policies import check_policy
+from .allocate import gates_of
+from .attempts import Session
+from .checked import check_plan
+from .engines import effective_policy
+from .outcome import Reason
+from .plan_outcome import PlanInterrupted, PlanOutcome
+from .planning.core import PlanCore, PlanLimits, solve
+from .planning.instance import Stage
+from .planning.posing.buying import open_shop
+from .planning.posing.goals import parse_objective, value_annotation
+from .planning.posing.groups import placed_together
+from .planning.posing.posed import Ask, Posed, pose
+from .planning.seating.outcome import outcome_of, seated
+from .refusals import refusals
+
+TIME_LIMIT = 300.0
+GAP = 0.001
+
+Watch = Callable[[str, int, float | None], None]
+
+
+@young_only()
+def plan(
+    cluster: Cluster,
+    *,
+    objective: str | Sequence[str] = (),
+    gap: float = GAP,
+    namespace: str | None = None,
+    selector: str = "",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "strict",
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+    buy: bool = False,
+    only_new: bool = False,
+    budget: Decimal | None = None,
+    executor: Executor | None = None,
+    watch: Watch | None = None,
+) -> PlanOutcome:
+    """Plan the whole queue at once: pods, what Jobs, Deployments and StatefulSets lack, and loose claims.
+
+    Parameters
+    ----------
+    cluster
+        What there is, what runs, and what waits.
+    objective
+        Stages, the most important first: ``priority``, ``admitted[=count|devices|capacity:NAME|annotation:KEY]``,
+        ``cost``, ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation`` and ``compact``; one string
+        holds several, separated by commas. Default: ``priority,admitted``.
+    gap
+        How far from its bound, relative to it, a stage counts as proven.
+    namespace, selector
+        What of the queue is planned, as in ``models.queue.planned``.
+    feature_gates, cel_errors
+        As for ``allocate``; devices are visited in no order, so that ``kube`` means ``strict``.
+    time_limit
+        Seconds for everything, for safety; None: no limit.
+    seed
+        Decides the share ids.
+    buy, only_new, budget
+        Whether nodes may be bought as NodeTemplates say; whether only those are used; and how much they may cost.
+    executor
+        Where node classes are priced at once; the plan is the same with any.
+    watch
+        Called with a stage's name, its value so far, and its bound if there is one.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown stage, gate or policy, a bad selector or gap, annotations that cannot be read, and for
+        buying without anything to buy.
+    VerificationError
+        If the plan does not pass the independent check; that is a defect of drasat.
+    PlanInterrupted
+        For a KeyboardInterrupt, with the best plan by then.
+
+    """
+    check_policy(cel_errors)
+    stages = parse_objective(objective, buy)
+    _check(gap, buy, only_new, budget)
+    gates = gates_of(feature_gates)
+    policy = effective_policy("cp-sat", cel_errors)
+    clock = _Clock(time_limit)
+    value = value_annotation(stages) or VALUE
+    sets = planned(cluster, namespace=namespace, selector=selector, gates=gates, value=value)
+    queue = list(expanded(cluster, sets, gates))
+    refused = _refused(cluster, queue)
+    clock.lap("queue")
+    session = Session(cluster, gates, policy, seed)
+    ahead = placed_together(
+        session, queue, [p for p in range(len(queue)) if p not in refused], clock.deadline, only_new=only_new
+    )
+    refused.update(ahead.reasons)
+    ask = Ask(
+        session,
+        queue,
+        [place for place in range(len(queue)) if place not in refused and place not in ahead.where],
+        stages,
+        ahead,
+        open_shop(cluster) if buy else None,
+        only_new,
+        None if budget is None else Fraction(budget),
+    )
+    posed = pose(ask)
+    clock.lap("pose")
+    found = _solved(posed, PlanLimits(gap, deadline=clock.deadline), executor, watch)
+    clock.lap("solve")
+    placed = seated(ask, posed, found)
+    clock.lap("seat")
+    answer = outcome_of(ask, posed, found, placed, refused, gap)
+    clock.lap("explain")
+    check_plan(placed.cluster, answer.units, gates, cel_errors=policy, order=placed.order)
+    clock.lap("verify")
+    answer = replace(answer, verified=True, seconds=clock.laps)
+    if found.interrupted:
+        raise PlanInterrupted(answer)
+    return answer
+
+
+def _check(gap: float, buy: bool, only_new: bool, budget: Decimal | None) -> None:
+    if not 0 <= gap < 1:
+        raise ValueError(f"gap {gap} is not at least 0 and below 1")
+    if not buy and (only_new or budget is not None):
+        raise ValueError("new nodes only, or a budget, make sense with buy alone")
+    if budget is not None and budget < 0:
+        raise ValueError(f"budget {budget} is below zero")
+
+
+def _refused(cluster: Cluster, queue: Sequence[PlannedUnit]) -> dict[int, tuple[Reason, ...]]:
+    """Units that nothing can place, with the reasons."""
+    found: dict[int, tuple[Reason, ...]] = {}
+    for place, one in enumerate(queue):
+        reasons = list(refusals(one.unit, cluster.classes))
+        if one.set.gang is not None and one.set.gang.problem:
+            reasons.append(Reason("gang", "", one.set.gang.problem))
+        if reasons:
+            found[place] = tuple(reasons)
+    return found
+
+
+def _solved(posed: Posed, limits: PlanLimits, executor: Executor | None, watch: Watch | None) -> PlanCore:
+    """Solve stage by stage; a stage that says the same as one before it is that one."""
+    distinct: list[Stage] = []
+    same: list[int] = []
+    for goal in posed.goals:
+        said = [(one.terms, one.maximise) for one in distinct]
+        own = goal.stage.terms, goal.stage.maximise
+        same.append(said.index(own) if own in said else len(distinct))
+        distinct += [] if own in said else [goal.stage]
+    found = solve(posed.instance, distinct, posed.pricer, limits=limits, executor=executor, watch=watch)
+    reached = zip(posed.goals, same, strict=True)
+    stages = (
+        replace(found.stages[number], name=goal.stage.name) for goal, number in reached if number < len(found.stages)
+    )
+    return replace(found, stages=tuple(stages))
+
+
+class _Clock:
+    """Wall times of the phases, and when time is up."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._last = monotonic()
+        self.deadline = None if limit is None else self._last + limit
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        now = monotonic()
+        self.laps[name] = now - self._last
+        self._last = now

@@ -1,0 +1,185 @@
+"""The nodes of a cluster as kinds that nothing planned can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import gcd
+
+from ....models.core import Node
+from ....models.identity import PoolId
+from ....models.pod_requests import PODS, Requests
+from ....models.pools import Pool, PoolIndex
+from ....problem.in_use import Ledger
+from ....problem.shapes import NodeView
+from ...node_engine import NodeEngine
+from .node_rules import NodeRules
+from .unit_kinds import UnitKind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeKind:
+    """Equal nodes, by name; each has ``left`` of the resources. ``suited`` are the unit kinds that may go there.
+
+    ``labels`` holds the values of the labels that gangs ask for. ``shared`` are pools that other nodes reach, too;
+    the devices of ``foreign`` ones are left to another node.
+    ``template`` and ``limit`` are those of nodes that could be bought, of which the first stands for all.
+    """
+
+    index: int
+    nodes: Sequence[Node]
+    suited: frozenset[int]
+    left: tuple[int, ...]
+    labels: Mapping[str, str]
+    view: NodeView
+    shared: tuple[Pool, ...] = ()
+    foreign: frozenset[PoolId] = frozenset()
+    is_in_use: bool = False
+    template: str = ""
+    limit: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many nodes there are, or could be."""
+        return self.limit if self.template else len(self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The resources that units ask for, and the steps in which they do."""
+
+    names: tuple[str, ...]
+    steps: tuple[int, ...]
+    most: tuple[int, ...]
+
+    @classmethod
+    def of(cls, kinds: Sequence[UnitKind]) -> Resources:
+        """Look at what all units together ask for."""
+        names = sorted({name for kind in kinds for name in kind.requests})
+        asked = [[(kind.requests.get(name, 0), len(kind.entries)) for kind in kinds] for name in names]
+        steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in asked)
+        sums = (sum(need * count for need, count in needs) for needs in asked)
+        return cls(tuple(names), steps, tuple(total // step for total, step in zip(sums, steps, strict=True)))
+
+    def needs(self, requests: Requests) -> tuple[int, ...]:
+        """What is asked for, in steps."""
+        return tuple(requests.get(name, 0) // step for name, step in zip(self.names, self.steps, strict=True))
+
+    def left(self, room: Requests | None) -> tuple[int, ...]:
+        """What a node has left, in whole steps and no more than all units need; None: it takes anything."""
+        if room is None:
+            return self.most
+        free = (room.get(name) for name in self.names)
+        limits = zip(self.names, free, self.steps, self.most, strict=True)
+        return tuple(
+            most if amount is None and name == PODS else min(most, max(0, amount or 0) // step)
+            for name, amount, step, most in limits
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """A node with the eyes of each kind of unit, and what it shares with others."""
+
+    node: Node
+    views: Sequence[NodeView]
+    shared: tuple[Pool, ...]
+    foreign: frozenset[PoolId]
+
+
+@dataclass
+class Survey:
+    """Puts nodes together.
+
+    ``rooms`` is what running pods leave of each node, ``sharing`` says whether several may hold a device, ``domains``
+    are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned.
+    """
+
+    engine: NodeEngine
+    pools: PoolIndex
+    ledger: Ledger
+    kinds: Sequence[UnitKind]
+    resources: Resources
+    rooms: Mapping[str, Requests | None]
+    sharing: bool
+    domains: Sequence[str] = ()
+    busy: frozenset[str] = frozenset()
+    _rules: NodeRules = field(init=False)
+    _numbers: dict[Pool, int] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._rules = NodeRules(self.kinds)
+        self._visible = [self.engine.compiler.question(kind.claims).visible for kind in self.kinds]
+
+    def node_kinds(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[NodeKind]:
+        """Find the kinds; ``bought`` holds for each node that stands for a template how many there could be."""
+        listed = [node for node in nodes if self._rules.suited(node)]
+        reached = self._reached([node for node in listed if node.metadata.name not in bought])
+        found: dict[Hashable, list[_Seen]] = {}
+        for node in listed:
+            seen = self._seen(node, reached)
+            found.setdefault(self._key(seen, node.metadata.name in bought), []).append(seen)
+        return [self._kind(index, own, bought) for index, own in enumerate(found.values())]
+
+    def _reached(self, nodes: Iterable[Node]) -> Mapping[PoolId, str]:
+        """Pools that several nodes reach, with the first of these."""
+        first: dict[PoolId, str] = {}
+        several: dict[PoolId, str] = {}
+        for node in nodes:
+            for pool in self.pools.pools_for(node):
+                if first.setdefault(pool.id, node.metadata.name) != node.metadata.name:
+                    several[pool.id] = first[pool.id]
+        return several
+
+    def _seen(self, node: Node, reached: Mapping[PoolId, str]) -> _Seen:
+        visible = dict.fromkeys(self._visible[index] for index in sorted(self._rules.suited(node)))
+        views = [self.engine.views.of(node, one) for one in visible]
+        shared = tuple(pool for pool in views[0].pools if pool.id in reached)
+        lost = (pool for pool in shared if self.is_difficult(pool) and reached[pool.id] != node.metadata.name)
+        return _Seen(node, views, shared, frozenset(pool.id for pool in lost))
+
+    def is_difficult(self, pool: Pool) -> bool:
+        """Whether a pool has devices that several nodes cannot take by counting them."""
+        for device in pool.devices:
+            groups = (one.compatibility_groups for one in device.device.consumes_counters or ())
+            if (self.sharing and device.device.allow_multiple_allocations) or any(groups):
+                return True
+        return False
+
+    def _key(self, seen: _Seen, apart: bool) -> Hashable:
+        node, name = seen.node, seen.node.metadata.name
+        labels = node.metadata.labels or {}
+        return (
+            self._rules.suited(node),
+            tuple(one.shape.index for one in seen.views),
+            self.ledger.in_use(seen.views[0]).key,
+            self.resources.left(self.rooms.get(name)),
+            tuple(labels.get(label) for label in self.domains),
+            tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),
+            seen.foreign,
+            name in self.busy,
+            name if apart else "",
+        )
+
+    def _kind(self, index: int, seen: Sequence[_Seen], bought: Mapping[str, int]) -> NodeKind:
+        first = seen[0].node
+        name, labels = first.metadata.name, first.metadata.labels or {}
+        return NodeKind(
+            index,
+            sorted((one.node for one in seen), key=lambda node: node.metadata.name),
+            self._rules.suited(first),
+            self.resources.left(self.rooms.get(name)),
+            {label: labels[label] for label in self.domains if label in labels},
+            seen[0].views[0],
+            seen[0].shared,
+            seen[0].foreign,
+            name in self.busy or self._holds(seen[0]),
+            name if name in bought else "",
+            bought.get(name, 0),
+        )
+
+    def _holds(self, seen: _Seen) -> bool:
+        """Whether a device of the node's own is held."""
+        in_use, view = self.ledger.in_use(seen.views[0]), seen.views[0]
+        shared = {pool.id for pool in seen.shared}
+        return any(view.devices[number].id[:2] not in shared for number in (*in_use.dedicated, *in_use.shares))

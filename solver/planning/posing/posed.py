@@ -1,0 +1,224 @@
+"""How a cluster and its queue become an instance, step by step."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import lcm
+
+from ....models.core import Node
+from ....models.planned_sets import Gang as QueueGang
+from ....models.planned_units import PlannedUnit
+from ....models.pod_requests import Requests
+from ....models.running_pods import running, running_pods
+from ....problem.in_use import Ledger
+from ....problem.landscape import Surveyor
+from ...attempts import Session
+from ...cp_sat import CpSat
+from ...node_engine import NodeEngine
+from ..bundles.pricer import BundlePricer
+from ..bundles.question import BundleQuestion
+from ..instance import Instance, NodeClass, Row, Terms, UnitClass
+from ..pricing import Pricer
+from .buying import Shop
+from .gangs import GangChoice, GangPosing, Member
+from .goals import MEASURES, Goal, Material, goals
+from .groups import Together
+from .node_kinds import NodeKind, Resources, Survey
+from .questions import Questions
+from .roles import Role, Roles
+from .shared_claims import entries_of, is_narrowed
+from .shared_devices import SharedDevices, shared_devices
+from .unit_kinds import Entry, UnitKind, unit_kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked of a plan: stages by name, the places in the queue that are open, what may be bought.
+
+    ``ahead`` is what was placed before, and what it leaves.
+    """
+
+    session: Session
+    queue: Sequence[PlannedUnit]
+    open: Sequence[int]
+    objective: tuple[str, ...]
+    ahead: Together
+    shop: Shop | None = None
+    only_new: bool = False
+    budget: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posed:
+    """A question of planning: what the core solves, and what its numbers mean.
+
+    ``hopeless`` says of places in the queue why nothing can be placed there; ``is_narrowed``: bounds are about the
+    instance and not about all plans, of which some were left out.
+    """
+
+    instance: Instance
+    goals: tuple[Goal, ...]
+    pricer: Pricer
+    kinds: tuple[UnitKind, ...]
+    roles: tuple[Role, ...]
+    choices: tuple[GangChoice, ...]
+    nodes: tuple[NodeKind, ...]
+    questions: Mapping[int, BundleQuestion]
+    shared: SharedDevices
+    engine: NodeEngine
+    ledger: Ledger
+    hopeless: Mapping[int, str]
+    refused: Mapping[tuple[int, int], str]
+    is_narrowed: bool
+
+
+def pose(ask: Ask) -> Posed:
+    """Pose the question. Raises ``SelectorError``, and ``DeadlineExceededError`` through the engine's deadline."""
+    return _Posing(ask).posed()
+
+
+class _Posing:
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._cluster = ask.shop.cluster if ask.shop else ask.session.cluster
+        session = replace(ask.session, cluster=self._cluster)
+        self._engine = CpSat(session)
+        self._ledger = ask.ahead.ledger
+        self._roles = Roles()
+        self._rows: list[Row] = []
+        self._narrowed = bool(ask.ahead.places)
+        self._busy = {pod.spec.node_name or "" for pod in running_pods(self._cluster).values()}
+
+    def posed(self) -> Posed:
+        """Units, gangs, nodes, devices that nodes share, questions, goals: in this order."""
+        ask = self._ask
+        kinds, gangs = self._units()
+        nodes = self._nodes()
+        posing = GangPosing(self._roles, nodes, self._cluster.nodes)
+        posing.pose(gangs)
+        resources = Resources.of(kinds)
+        surveyed = self._surveyed(kinds, nodes, resources, sorted({gang.domain for gang in gangs if gang.domain}))
+        roles = self._roles.all
+        demands = tuple(UnitClass(role.index, len(role.singles), role.kind.size) for role in roles)
+        classes = tuple(NodeClass(node.index, node.count) for node in surveyed)
+        instance = Instance(demands, classes, tuple(posing.gangs))
+        names = [name for name in MEASURES if name in ask.objective]
+        questions = Questions(
+            self._engine,
+            self._ledger,
+            resources,
+            soft="soft" in names,
+            surveyor=Surveyor(self._cluster) if "compact" in names else None,
+        )
+        shared = shared_devices(surveyed, {node.index: questions.state(kinds, node) for node in surveyed})
+        prices = {node.index: ask.shop.price(node.template) for node in surveyed if ask.shop and node.template}
+        made = {
+            node.index: replace(questions.question(node, roles, instance.most()), meters=shared.of(node))
+            for node in surveyed
+        }
+        meters = {name: len(shared.limits) + number for number, name in enumerate(names)}
+        rows = (*posing.rows, *self._rows, *shared.rows, *self._budget(prices))
+        instance = replace(instance, rows=rows, meters=len(shared.limits) + len(names))
+        material = Material(
+            roles,
+            list(zip(posing.gangs, posing.choices, strict=True)),
+            surveyed,
+            prices,
+            meters,
+            [planned.set.shape for planned in ask.queue],
+            [ask.queue[place].set.shape for place in ask.ahead.where],
+            len({name for name, _ in ask.ahead.where.values()} - self._busy),
+        )
+        return Posed(
+            instance,
+            goals(ask.objective, material),
+            BundlePricer(made),
+            tuple(kinds),
+            tuple(roles),
+            tuple(posing.choices),
+            tuple(surveyed),
+            made,
+            shared,
+            self._engine,
+            self._ledger,
+            posing.hopeless,
+            questions.refused,
+            self._narrowed,
+        )
+
+    def _units(self) -> tuple[list[UnitKind], Mapping[QueueGang, list[Member]]]:
+        """Kinds of units, and the members of gangs; all others play roles one by one."""
+        single, sets = entries_of(self._ask.queue, self._ask.open)
+        kinds = unit_kinds([*single, *(entry for variants in sets for entry in variants)])
+        kind_of = {id(entry): kind for kind in kinds for entry in kind.entries}
+        gangs: dict[QueueGang, list[Member]] = defaultdict(list)
+        for entry in single:
+            self._take(entry, kind_of[id(entry)], gangs)
+        for variants in sets:
+            whole = variants[0]
+            self._narrowed |= is_narrowed(len(whole.places), variants)
+            if _gang_of(whole) is not None:
+                self._narrowed |= len(variants) > 1
+                self._take(whole, kind_of[id(whole)], gangs)
+                continue
+            for entry in variants:
+                self._take(entry, kind_of[id(entry)], gangs)
+            roles = {self._roles.of(kind_of[id(entry)]).index: 1 for entry in variants}
+            if len(roles) > 1:
+                self._rows.append(Row(Terms(units=roles), upper=1))
+        return kinds, gangs
+
+    def _take(self, entry: Entry, kind: UnitKind, gangs: dict[QueueGang, list[Member]]) -> None:
+        gang = _gang_of(entry)
+        if gang is None:
+            self._roles.of(kind).singles.append(entry)
+        else:
+            gangs[gang].append((kind, entry))
+
+    def _nodes(self) -> list[Node]:
+        """The nodes that may be used, with one for each template."""
+        shop = self._ask.shop
+        nodes = self._cluster.nodes.values()
+        if shop is None:
+            return list(nodes)
+        return [node for node in nodes if node.metadata.name in shop.offers or not self._ask.only_new]
+
+    def _surveyed(
+        self, kinds: Sequence[UnitKind], nodes: Sequence[Node], resources: Resources, domains: Sequence[str]
+    ) -> list[NodeKind]:
+        gates, shop = self._ask.session.gates, self._ask.shop
+        busy = {*self._busy, *(name for name, _ in self._ask.ahead.where.values())}
+        survey = Survey(
+            self._engine,
+            self._cluster.pools(gates),
+            self._ledger,
+            kinds,
+            resources,
+            self._rooms(),
+            gates.consumable_capacity,
+            domains,
+            frozenset(busy),
+        )
+        most = len(self._ask.open)
+        bought = {name: shop.limit(name, most) for name in shop.offers} if shop else {}
+        found = survey.node_kinds(nodes, bought)
+        self._narrowed |= any(node.foreign for node in found)
+        return found
+
+    def _rooms(self) -> Mapping[str, Requests | None]:
+        """What is left of nodes; those that could be bought are empty."""
+        return {**running(self._cluster, self._ask.session.gates), **self._ask.ahead.rooms}
+
+    def _budget(self, prices: Mapping[int, Fraction]) -> list[Row]:
+        if self._ask.budget is None:
+            return []
+        scale = lcm(*(price.denominator for price in (*prices.values(), self._ask.budget)))
+        terms = Terms(nodes={node: int(price * scale) for node, price in prices.items()})
+        return [Row(terms, upper=int(self._ask.budget * scale))]
+
+
+def _gang_of(entry: Entry) -> QueueGang | None:
+    return next((planned.set.gang for planned in entry.party if planned.set.gang is not None), None)

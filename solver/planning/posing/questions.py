@@ -1,0 +1,79 @@
+"""What each kind of node is asked: which units it may take, as a question about bundles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ....problem.in_use import Ledger
+from ....problem.landscape import Surveyor
+from ....problem.lenient import lenient, without
+from ....problem.outcomes import FatalError
+from ....problem.records import InUse, Problem
+from ....problem.shapes import NodeView
+from ....problem.soft import without_soft
+from ...node_engine import NodeEngine, names_of
+from ...result_nodes import cannot_be_combined
+from ..bundles.question import BundleQuestion, BundleUnit
+from .node_kinds import NodeKind, Resources
+from .roles import Role
+from .unit_kinds import UnitKind
+
+
+@dataclass
+class Questions:
+    """Compiles questions. ``soft``: soft entries matter; ``surveyor`` describes nodes where goals look at them.
+
+    ``refused`` says by unit kind and node kind why a question could not be compiled.
+    """
+
+    engine: NodeEngine
+    ledger: Ledger
+    resources: Resources
+    soft: bool = False
+    surveyor: Surveyor | None = None
+    refused: dict[tuple[int, int], str] = field(default_factory=dict)
+
+    def view(self, kind: UnitKind, node: NodeKind) -> NodeView:
+        """See a node with the eyes of a kind of unit."""
+        return self.engine.views.of(node.nodes[0], self.engine.compiler.question(kind.claims).visible)
+
+    def state(self, kinds: Sequence[UnitKind], node: NodeKind) -> tuple[list[NodeView], InUse]:
+        """See a node with the eyes of all kinds of units, and what is in use there."""
+        return [self.view(kind, node) for kind in kinds], self.ledger.in_use(node.view)
+
+    def question(self, node: NodeKind, roles: Sequence[Role], most: Sequence[int]) -> BundleQuestion:
+        """Ask about a node: at most so many of each role, none of which takes devices left to another node."""
+        problems: dict[int, Problem | None] = {}
+        units: list[BundleUnit] = []
+        for role in roles:
+            if not role.suits(node) or not most[role.index]:
+                continue
+            if role.kind.index not in problems:
+                problems[role.kind.index] = self._problem(role.kind, node)
+            problem = problems[role.kind.index]
+            if problem is not None:
+                needs = self.resources.needs(role.kind.requests)
+                units.append(BundleUnit(role.index, problem, most[role.index], needs))
+        return BundleQuestion(tuple(units), self.ledger.in_use(node.view), node.left)
+
+    def _problem(self, kind: UnitKind, node: NodeKind) -> Problem | None:
+        """Compile the claims of a kind on a node; None where that goes wrong, which is noted."""
+        view = self.view(kind, node)
+        question = self.engine.compiler.question(kind.claims)
+        try:
+            problem = lenient(self.engine.compiler.problem(question, view.shape))
+        except FatalError as error:
+            names = names_of(kind.claims, view)
+            text = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
+            self.refused[kind.index, node.index] = text
+            return None
+        awkward = {
+            number
+            for number, device in enumerate(view.devices)
+            if device.id[:2] in node.foreign or cannot_be_combined(device)
+        }
+        problem = without(problem, awkward) if awkward else problem
+        if self.surveyor is not None:
+            problem = replace(problem, landscape=self.surveyor.survey(view, question.visible))
+        return problem if self.soft else without_soft(problem)

@@ -1,0 +1,96 @@
+"""The queue as kinds of units that nothing tells apart, gangs aside."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ....models.claims import AllocationResult, ResourceClaim
+from ....models.core import PodSpec
+from ....models.planned_sets import UnitShape
+from ....models.planned_units import PlannedUnit
+from ....models.pod_claims import ClaimRef
+from ....models.pod_requests import Requests
+
+Party = tuple[PlannedUnit, ...]
+"""Units that go to one node together: one, or several that share a claim without devices."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A party of the queue, by the places of its units there."""
+
+    places: tuple[int, ...]
+    party: Party
+
+    @property
+    def asked(self) -> tuple[ClaimRef, ...]:
+        """The claims that need devices, each once."""
+        refs: dict[object, ClaimRef] = {}
+        for planned in self.party:
+            for ref in planned.unit.asked:
+                refs.setdefault(ref.key, ref)
+        return tuple(refs.values())
+
+
+@dataclass(frozen=True, eq=False)
+class UnitKind:
+    """Equal parties of the queue, in its order; ``shapes`` are those of the units in each of them."""
+
+    index: int
+    entries: Sequence[Entry]
+    shapes: tuple[UnitShape, ...]
+
+    @cached_property
+    def claims(self) -> list[ResourceClaim]:
+        """The claims of one party that need devices."""
+        return [ref.claim for ref in self.entries[0].asked if ref.claim is not None]
+
+    @cached_property
+    def specs(self) -> list[PodSpec]:
+        """The specs of its pods."""
+        return [planned.unit.pod.spec for planned in self.entries[0].party if planned.unit.pod is not None]
+
+    @cached_property
+    def earlier(self) -> list[AllocationResult]:
+        """What its claims hold already, which ties it to nodes (SCHED-2)."""
+        claims = (ref.claim for planned in self.entries[0].party for ref in planned.unit.claims)
+        statuses = (claim.status for claim in claims if claim is not None)
+        return [status.allocation for status in statuses if status is not None and status.allocation is not None]
+
+    @cached_property
+    def requests(self) -> Requests:
+        """What it takes of a node's allocatable."""
+        total: Requests = {}
+        for shape in self.shapes:
+            for resource, amount in shape.requests.items():
+                total[resource] = total.get(resource, 0) + amount
+        return total
+
+    @property
+    def size(self) -> int:
+        """How many units a party has."""
+        return len(self.shapes)
+
+
+def unit_kinds(entries: Iterable[Entry]) -> list[UnitKind]:
+    """Put equal parties together, in the order of the first of each."""
+    found: dict[tuple[bytes, ...], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        found[signature(entry)].append(entry)
+    return [
+        UnitKind(index, own, tuple(planned.set.shape for planned in own[0].party))
+        for index, own in enumerate(found.values())
+    ]
+
+
+def signature(entry: Entry) -> tuple[bytes, ...]:
+    """Equal for equal parties."""
+    return tuple(planned.set.shape.signature for planned in entry.party)
+
+
+def by_signature(kinds: Iterable[UnitKind]) -> Mapping[tuple[bytes, ...], UnitKind]:
+    """Find kinds by the signature of their parties."""
+    return {signature(kind.entries[0]): kind for kind in kinds}

@@ -1,0 +1,1 @@
+"""From a plan over classes to units on nodes, with devices."""

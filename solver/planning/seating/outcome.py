@@ -1,0 +1,190 @@
+"""The whole answer: units with their nodes and devices in the order of the queue, nodes, stages, what is bought."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ....models.claims import AllocationResult
+from ....models.cluster import Cluster
+from ....models.core import Node
+from ....models.gates import FeatureGates
+from ....models.planned_units import PlannedUnit
+from ....models.pod_claims import ClaimRef
+from ....problem.shapes import Views
+from ...outcome import Reason
+from ...plan_outcome import (
+    FEASIBLE,
+    INFEASIBLE,
+    OPTIMAL,
+    UNKNOWN,
+    NodeOutcome,
+    PlannedUnitOutcome,
+    PlanOutcome,
+    PlanStatistics,
+    StageOutcome,
+)
+from ..core import PlanCore, StageResult
+from ..posing.buying import with_bought
+from ..posing.goals import Goal
+from ..posing.posed import Ask, Posed
+from .devices import Dealing, Placed
+from .seats import Seat, seats
+
+Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seated:
+    """Where everything goes: by place in the queue a node and allocations, and the order in which they are made.
+
+    ``cluster`` has the nodes that are bought, which ``bought`` lists by the name of their template.
+    """
+
+    cluster: Cluster
+    bought: Mapping[str, tuple[Node, ...]]
+    where: Mapping[int, tuple[Node, Allocations]]
+    order: tuple[int, ...]
+
+
+def seated(ask: Ask, posed: Posed, found: PlanCore) -> Seated:
+    """Put a plan into practice. Raises ``FatalError``."""
+    placed = seats(posed, found.plan)
+    cluster, bought, nodes = _with_nodes(ask, posed, placed)
+    gates = ask.session.gates
+    views = Views(cluster.pools(gates), gates) if bought else posed.engine.views
+    where = {place: (cluster.node(name), made) for place, (name, made) in ask.ahead.where.items()}
+    for one in Dealing(posed, views, nodes).placed(placed):
+        where.update(_of_party(one))
+    return Seated(cluster, bought, where, tuple(where))
+
+
+def _with_nodes(
+    ask: Ask, posed: Posed, placed: Sequence[Seat]
+) -> tuple[Cluster, Mapping[str, tuple[Node, ...]], Mapping[int, Sequence[Node]]]:
+    """The cluster with what is bought, and the nodes of each kind."""
+    nodes: dict[int, Sequence[Node]] = {node.index: node.nodes for node in posed.nodes}
+    counts = Counter[str]()
+    templates: dict[int, str] = {}
+    for seat in placed:
+        if ask.shop and seat.node_kind.template:
+            name = ask.shop.offers[seat.node_kind.template].metadata.name
+            templates[seat.node_kind.index] = name
+            counts[name] = max(counts[name], seat.number + 1)
+    cluster, bought = with_bought(ask.session.cluster, dict(sorted(counts.items())))
+    nodes.update((kind, bought[name]) for kind, name in templates.items())
+    return cluster, bought, nodes
+
+
+def _of_party(placed: Placed) -> Mapping[int, tuple[Node, Allocations]]:
+    """Each unit with the claims that it is the first to name."""
+    made = {ref.key: (ref, allocation) for ref, allocation in placed.allocations}
+    found: dict[int, tuple[Node, Allocations]] = {}
+    for place, planned in zip(placed.seat.entry.places, placed.seat.entry.party, strict=True):
+        own = [made.pop(ref.key) for ref in planned.unit.asked if ref.key in made]
+        found[place] = placed.node, tuple(own)
+    return found
+
+
+def outcome_of(
+    ask: Ask,
+    posed: Posed,
+    found: PlanCore,
+    seated: Seated,
+    refused: Mapping[int, tuple[Reason, ...]],
+    gap: float,
+) -> PlanOutcome:
+    """Write the answer down; it is not verified yet."""
+    stages = tuple(_stage(posed, goal, result, gap) for goal, result in zip(posed.goals, found.stages, strict=False))
+    units = tuple(_unit(one, seated.where.get(place), refused.get(place, ())) for place, one in enumerate(ask.queue))
+    return PlanOutcome(
+        _verdict(ask, posed, found, stages, len(seated.where)),
+        units,
+        tuple(_nodes(seated, ask.session.gates)),
+        stages,
+        ask.session.gates,
+        ask.session.policy,
+        gap,
+        bought=seated.bought,
+        statistics=_statistics(ask, posed, found, seated.cluster),
+        notices=tuple(ask.ahead.notices),
+    )
+
+
+def _stage(posed: Posed, goal: Goal, result: StageResult, gap: float) -> StageOutcome:
+    """Tell a stage in its own unit. Where the instance leaves something out, only what is plain bounds it."""
+    bound = result.bound
+    if posed.is_narrowed or bound is None:
+        bound = goal.limit - goal.ahead
+    proven = abs(bound - result.value) <= gap * abs(bound + goal.ahead)
+    return StageOutcome(result.name, goal.told(result.value), goal.told(bound), proven, goal.stage.maximise)
+
+
+def _unit(
+    planned: PlannedUnit, where: tuple[Node, Allocations] | None, reasons: tuple[Reason, ...]
+) -> PlannedUnitOutcome:
+    own = planned.set
+    return PlannedUnitOutcome(
+        own.kind,
+        own.namespace,
+        own.name,
+        planned.number,
+        planned.unit,
+        own.gang.name if own.gang else "",
+        where[0].metadata.name if where else None,
+        reasons,
+        where[1] if where else (),
+    )
+
+
+def _verdict(ask: Ask, posed: Posed, found: PlanCore, stages: Sequence[StageOutcome], placed: int) -> str:
+    complete = len(stages) == len(posed.goals) and not found.interrupted
+    if complete and all(stage.proven for stage in stages):
+        lacking = placed < len(ask.queue) and ask.shop is not None and ask.budget is None
+        return INFEASIBLE if lacking else OPTIMAL
+    nothing = not placed and all(stage.bound is None for stage in found.stages)
+    return UNKNOWN if nothing else FEASIBLE
+
+
+def _nodes(seated: Seated, gates: FeatureGates) -> list[NodeOutcome]:
+    """Count devices of nodes' own, those that are held, and planned units."""
+    cluster = seated.cluster
+    templates = {node.metadata.name: name for name, nodes in seated.bought.items() for node in nodes}
+    units = Counter(node.metadata.name for node, _ in seated.where.values())
+    own: Counter[str] = Counter()
+    home: dict[tuple[str, str], str] = {}
+    for slice_ in cluster.slices:
+        name = slice_.spec.node_name
+        if name:
+            own[name] += len(slice_.spec.devices or ())
+            home[slice_.spec.driver, slice_.spec.pool.name] = name
+    used = _used(seated, home, gates)
+    listed = [name for name in cluster.nodes if name not in templates] + list(templates)
+    return [NodeOutcome(name, own[name], len(used[name]), units[name], templates.get(name, "")) for name in listed]
+
+
+def _used(seated: Seated, home: Mapping[tuple[str, str], str], gates: FeatureGates) -> Mapping[str, set[str]]:
+    """Devices of nodes that are held, by node."""
+    found: dict[str, set[str]] = defaultdict(set)
+    made = [allocation for _, pairs in seated.where.values() for _, allocation in pairs]
+    claims = (claim.status for claim in seated.cluster.claims.values())
+    held = [status.allocation for status in claims if status is not None and status.allocation is not None]
+    for allocation in (*held, *made):
+        for result in allocation.devices.results or ():
+            name = home.get((result.driver, result.pool))
+            if name is not None and not result.admin_access:
+                found[name].add(result.device)
+    return found
+
+
+def _statistics(ask: Ask, posed: Posed, found: PlanCore, cluster: Cluster) -> PlanStatistics:
+    return PlanStatistics(
+        units=len(ask.queue),
+        unit_classes=len(posed.kinds),
+        nodes=len(cluster.nodes),
+        node_classes=len(posed.nodes),
+        devices=cluster.device_count,
+        columns=found.columns,
+        rounds=sum(stage.rounds for stage in found.stages),
+    )
