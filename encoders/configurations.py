@@ -32,8 +32,10 @@ class ConfiguredUnit:
     choices: tuple[tuple[int, Configuration], ...]
 
 
-def post_configurations(model: AllocationModel, number: int, configurations: Sequence[Configuration]) -> None:
-    """Let every served copy of a unit take one of its configurations, and nothing else."""
+def post_configurations(
+    model: AllocationModel, number: int, configurations: Sequence[Configuration]
+) -> tuple[int, ...]:
+    """Let every served copy of a unit take one of its configurations, and nothing else; return who counts each."""
     rows, copies = model.rows, len(model.merged.units[number].claims)
     claims = {claim for own in model.merged.units[number].claims for claim in own}
     branches = tuple(one.index for one in model.merged.branches if model.merged.claim_of(one) in claims)
@@ -47,3 +49,4 @@ def post_configurations(model: AllocationModel, number: int, configurations: Seq
         for lot in model.collapsed.lots_of[branch]:
             rows.equal([(model.takes[branch, lot], 1), *takers[branch, lot]], 0)
     model.configured.append(ConfiguredUnit(branches, copies, choices))
+    return tuple(variable for variable, _ in choices)

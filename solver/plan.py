@@ -29,6 +29,7 @@ from .planning.posing.goals import parse_objective, value_annotation
 from .planning.posing.groups import placed_together
 from .planning.posing.posed import Ask, Posed, pose
 from .planning.seating.outcome import outcome_of, seated
+from .planning.trimming import trimmed
 from .refusals import refusals
 
 TIME_LIMIT = 300.0
@@ -170,7 +171,7 @@ def _solved(posed: Posed, limits: PlanLimits, executor: Executor | None, watch: 
     stages = (
         replace(found.stages[number], name=goal.stage.name) for goal, number in reached if number < len(found.stages)
     )
-    return replace(found, stages=tuple(stages))
+    return replace(found, plan=trimmed(posed.instance, found.plan, posed.pricer), stages=tuple(stages))
 
 
 class _Clock:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ...problem.topology import TopologyCondition
+from ..collapsed import MergedRelation
 from ..model import AllocationModel
 from ..rows import Term
 from .covered import Covered
 
 
-def spread(model: AllocationModel) -> Iterator[Term]:
-    """Yield terms whose sum is that of the distances, once they are as low as they can be."""
-    for relation in model.merged.relations:
+def spread(model: AllocationModel, relations: Iterable[MergedRelation] | None = None) -> Iterator[Term]:
+    """Yield terms whose sum is that of the distances, once they are as low as they can be; None: of all relations."""
+    for relation in model.merged.relations if relations is None else relations:
         condition = relation.record.condition
         if isinstance(condition, TopologyCondition) and condition.spreads:
             yield from _pairs(Covered(model, relation, condition))

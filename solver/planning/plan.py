@@ -28,15 +28,12 @@ class Plan:
         nodes: Counter[int] = Counter()
         for column, number in self.columns:
             nodes[column.node_class] += number
-        asked = [
-            placed + sum(self.gangs[gang] * size for gang, size in _gangs_of(instance, unit))
-            for unit, placed in enumerate(self.units)
-        ]
+        needed, given = asked(instance, self), covered(instance, self.columns)
         return (
             all(nodes[node.index] <= node.count for node in instance.nodes)
             and all(0 <= number <= unit.demand for number, unit in zip(self.units, instance.units, strict=True))
             and all(0 <= number <= gang.demand for number, gang in zip(self.gangs, instance.gangs, strict=True))
-            and all(need <= given for need, given in zip(asked, covered(instance, self.columns), strict=True))
+            and all(need <= room for need, room in zip(needed, given, strict=True))
             and all(_holds(row, self.value(row.terms)) for row in rows)
         )
 
@@ -48,6 +45,14 @@ def _gangs_of(instance: Instance, unit: int) -> list[tuple[int, int]]:
 
 def _holds(row: Row, value: int) -> bool:
     return (row.lower is None or value >= row.lower) and (row.upper is None or value <= row.upper)
+
+
+def asked(instance: Instance, plan: Plan) -> list[int]:
+    """How many units of each class a plan places, those of gangs included."""
+    return [
+        placed + sum(plan.gangs[gang] * size for gang, size in _gangs_of(instance, unit))
+        for unit, placed in enumerate(plan.units)
+    ]
 
 
 def covered(instance: Instance, columns: Sequence[tuple[Column, int]]) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
@@ -63,5 +63,12 @@ class Pricer(Protocol):
         """Return all columns within ``most`` that are worth ``least`` or more, None if they are too many.
 
         Columns that another one covers, class by class, at no more use of meters may be left out.
+        """
+        ...
+
+    def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
+        """Take units out of a column until it has so many of each class, at no more use of any meter.
+
+        It may stay as it is where what is left would not do without the rest.
         """
         ...

@@ -8,15 +8,17 @@ from itertools import accumulate
 
 from ....encoders.collapsed import Collapsed, Merged, UnitCopies
 from ....encoders.composition import ENCODERS
-from ....encoders.configurations import Configuration, post_configurations
+from ....encoders.configurations import post_configurations
 from ....encoders.encoder import Signature
 from ....encoders.lots import collapse
 from ....encoders.merging import merge
-from ....encoders.model import AllocationModel, build
+from ....encoders.model import build
+from ....problem.records import Problem
 from ....problem.usable import usable
 from ...capacity_copies import side_by_side
-from .configurations import UnitAlone, alone, configurations, in_need, same_claims
-from .question import BundleQuestion
+from .configurations import Listed, UnitAlone, alone, configurations, in_need, same_claims
+from .measures import Measured, is_parted
+from .question import BundleQuestion, Picks
 
 
 class Building:
@@ -29,9 +31,10 @@ class Building:
         problems = [unit.problem for unit in question.units]
         several = [problem for problem, copies in zip(problems, most, strict=True) for _ in range(copies)]
         nothing = replace(problems[0], claims=(), demands=(), constraints=(), relations=())
-        self._problem = side_by_side(several or [nothing])
+        self._problem = _overlooked(side_by_side(several or [nothing]), problems)
         self._units = self._copies()
         self._candidates = usable(self._problem, question.in_use)
+        self._marks = self._marked() if question.measures else None
 
     def _copies(self) -> list[UnitCopies]:
         """Number the claims of all copies, as they come side by side."""
@@ -42,15 +45,27 @@ class Building:
             for first, size, copies in zip(firsts, sizes, self._most, strict=False)
         ]
 
-    def model(self) -> AllocationModel:
+    def _marked(self) -> list[Hashable]:
+        """Mark demands whose claims measures must tell apart, and those that they do not see."""
+        marks: dict[int, Hashable] = {}
+        for number, (unit, copies) in enumerate(zip(self._question.units, self._units, strict=True)):
+            parted, seen = is_parted(self._question, number), len(unit.problem.landscape.groupings)
+            for claim in (claim for claims in copies.claims for claim in claims):
+                marks[claim] = unit.measured, seen, claim if parted else -1
+        return [marks.get(demand.claim) for demand in self._problem.demands]
+
+    def model(self) -> Measured:
         """Build the model. A unit with too many configurations has copies side by side."""
         collapsed, found = self._configured()
         model = build(_without_entries(collapsed, found), ENCODERS, deadline=self._deadline)
-        for number, listed in found.items():
-            post_configurations(model, number, listed)
-        return model
+        listed: dict[int, list[tuple[int, Picks]]] = {}
+        for number, own in found.items():
+            variables = post_configurations(model, number, own.configurations)
+            if self._question.measures:
+                listed[number] = list(zip(variables, own.picks(), strict=True))
+        return Measured(model, self._question.units, listed)
 
-    def _configured(self) -> tuple[Collapsed, dict[int, list[Configuration]]]:
+    def _configured(self) -> tuple[Collapsed, dict[int, Listed]]:
         """List the configurations of all units that need them and have few enough."""
         merged = self._merged(())
         needy = in_need(self._question, merged)
@@ -65,10 +80,17 @@ class Building:
 
     def _merged(self, wanted: Sequence[UnitAlone]) -> Merged:
         same = {claim: key for one in wanted for claim, key in same_claims(one, self._units[one.number])}
-        return merge(self._problem, self._question.in_use, self._candidates, units=self._units, same=same)
+        asked = self._problem, self._question.in_use, self._candidates
+        return merge(*asked, marks=self._marks, units=self._units, same=same)
 
     def _collapsed(self, merged: Merged) -> Collapsed:
-        return collapse(merged, [*ENCODERS, _Metering(self._question.meters)])
+        return collapse(merged, [*ENCODERS, _Metering(self._question.meters), *self._question.measures])
+
+
+def _overlooked(problem: Problem, problems: Sequence[Problem]) -> Problem:
+    """Tell all places apart that any unit's landscape does."""
+    groupings = dict.fromkeys(grouping for one in problems for grouping in one.landscape.groupings)
+    return replace(problem, landscape=replace(problem.landscape, groupings=tuple(groupings)))
 
 
 def _without_entries(collapsed: Collapsed, numbers: Container[int]) -> Collapsed:

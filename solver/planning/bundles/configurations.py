@@ -15,10 +15,25 @@ from ....problem.order import giving_pools
 from ....problem.usable import usable
 from ...capacity_copies import has_admin
 from ...enumeration import solutions
-from .question import BundleQuestion
+from ...search import Pick
+from .measures import is_parted
+from .question import BundleQuestion, Picks
 
 # So many configurations of a unit are listed; beyond that copies stay side by side.
 _MOST = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """All that one copy of a unit could take, by branches and lots of the larger question: in its own model, too."""
+
+    configurations: tuple[Configuration, ...]
+    model: AllocationModel
+    solutions: tuple[tuple[int, ...], ...]
+
+    def picks(self) -> list[Picks]:
+        """What a copy takes by each configuration, up to devices that nothing tells apart."""
+        return [tuple(Pick(*one) for one in expand(self.model, values)) for values in self.solutions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +60,10 @@ def in_need(question: BundleQuestion, merged: Merged) -> Iterator[int]:
 
 
 def alone(question: BundleQuestion, number: int, units: Sequence[UnitCopies], most: Sequence[int]) -> UnitAlone:
-    """Merge what is equal in one copy."""
+    """Merge what is equal in one copy, but for claims that measures must tell apart."""
     problem = question.units[number].problem
-    merged = merge(problem, question.in_use, usable(problem, question.in_use))
+    marks = [demand.claim for demand in problem.demands] if is_parted(question, number) else None
+    merged = merge(problem, question.in_use, usable(problem, question.in_use), marks=marks)
     before = zip(question.units[:number], most, strict=False)
     first_demand = sum(len(unit.problem.demands) * copies for unit, copies in before)
     return UnitAlone(number, merged, units[number].claims[0][0], first_demand)
@@ -61,18 +77,26 @@ def same_claims(one: UnitAlone, copies: UnitCopies) -> Iterator[tuple[int, tuple
                 yield own[claim], (one.number, request.claims[0])
 
 
-def configurations(one: UnitAlone, collapsed: Collapsed, deadline: float | None) -> list[Configuration] | None:
-    """List all that one copy could take, by branches and lots of the larger question; None if that is too much."""
+def configurations(one: UnitAlone, collapsed: Collapsed, deadline: float | None) -> Listed | None:
+    """List all that one copy could take, whatever soft entries say; None if that is too much."""
     branches = {branch.demands[0]: branch.index for branch in collapsed.merged.branches}
     there = {branch.index: branches[one.first_demand + branch.demands[0]] for branch in one.merged.branches}
     lots, own = _lots(collapsed, {outer: inner for inner, outer in there.items()})
     of_branch = tuple(tuple(lot.index for lot in own if number in lot.branches) for number in there)
-    model = build(Collapsed(one.merged, tuple(own), of_branch), ENCODERS, deadline=deadline)
+    merged = replace(one.merged, relations=tuple(relation for relation in one.merged.relations if relation.record.hard))
+    model = build(Collapsed(merged, tuple(own), of_branch), ENCODERS, deadline=deadline)
     places = {(there[branch], lots[lot]): variable for (branch, lot), variable in model.takes.items()}
-    found = solutions(model.rows, list(places.values()), _MOST, lambda values: _holds(model, values), deadline)
+    variables, known = list(places.values()), dict[tuple[int, ...], tuple[int, ...]]()
+
+    def holds(values: Sequence[int]) -> bool:
+        known[tuple(values[variable] for variable in variables)] = tuple(values)
+        return _holds(model, values)
+
+    found = solutions(model.rows, variables, _MOST, holds, deadline)
     if found is None:
         return None
-    return [tuple((place, count) for place, count in zip(places, one, strict=True) if count) for one in found]
+    listed = [tuple((place, count) for place, count in zip(places, one, strict=True) if count) for one in found]
+    return Listed(tuple(listed), model, tuple(known[one] for one in found))
 
 
 def _lots(collapsed: Collapsed, inner: Mapping[int, int]) -> tuple[list[int], list[Lot]]:

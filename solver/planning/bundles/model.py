@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -13,6 +14,7 @@ from ...cp_sat_run import Found, Limits, Status
 from ...judging import judged
 from ...search import Pick
 from .building import Building
+from .measures import aware
 from .question import Bundle, BundleQuestion, Picks
 
 Solver = Callable[[Rows, Limits], Found]
@@ -21,15 +23,20 @@ Solver = Callable[[Rows, Limits], Found]
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a copy of each unit of a question adds to the value of a bundle, and what each count of a meter does."""
+    """What a copy of each unit of a question adds to the value of a bundle, and each count of a meter, then a measure."""
 
     units: tuple[int, ...]
-    meters: tuple[int, ...] = ()
+    usage: tuple[int, ...] = ()
 
     @property
     def pays(self) -> bool:
-        """Whether some device is worth taking for itself."""
-        return any(price > 0 for price in self.meters)
+        """Whether a bundle may be worth more than its units."""
+        return any(price > 0 for price in self.usage)
+
+    @property
+    def priced(self) -> tuple[int, ...]:
+        """Numbers of the meters and measures that count."""
+        return tuple(number for number, price in enumerate(self.usage) if price)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +48,25 @@ class Best:
 
 
 class BundleModel:
-    """The model of a question with at most so many copies of each unit class.
+    """The model of a question with at most so many copies of each unit class, which knows some measures by number.
 
     Raises ``CoefficientError``, ``RoadError`` and ``DeadlineExceededError``.
     """
 
-    def __init__(self, question: BundleQuestion, most: Sequence[int], deadline: float | None = None) -> None:
-        self.question = question
+    def __init__(
+        self,
+        question: BundleQuestion,
+        most: Sequence[int],
+        deadline: float | None = None,
+        measures: Sequence[int] = (),
+    ) -> None:
+        self.question = aware(question, measures)
         self.most = tuple(most)
-        self.allocation = Building(question, most, deadline).model()
+        made = Building(self.question, most, deadline).model()
+        self.allocation = made.model
         self._post_resources()
+        known = zip(measures, self.question.measures, strict=True)
+        self._costs = {len(question.meters) + number: measure.terms(made) for number, measure in known}
 
     def _post_resources(self) -> None:
         rows = self.allocation.rows
@@ -93,20 +109,25 @@ class BundleModel:
         for placed, price, limit, made in zip(self.allocation.units.placed, worth.units, most, self.most, strict=True):
             # A unit that is worth nothing makes no bundle more valuable, unless its devices do.
             rows.restrict(placed, 0, min(limit, made) if price > 0 or worth.pays else 0)
-        terms, divisor = _scaled(self._value(worth))
+        terms, divisor = _scaled(self.value(worth))
         rows.minimize(terms)
         return divisor
 
-    def _value(self, worth: Worth) -> list[Term]:
+    def value(self, worth: Worth) -> list[Term]:
         """What a bundle is worth, as terms to be made small."""
         placed = self.allocation.units.placed
-        terms = [(variable, -price) for variable, price in zip(placed, worth.units, strict=True) if price]
-        for price, amounts in zip(worth.meters, self.question.meters, strict=True):
-            for (_, lot), taken in self.allocation.takes.items():
-                amount = amounts.get(self.allocation.collapsed.lots[lot].first, 0)
-                if price * amount:
-                    terms.append((taken, -price * amount))
-        return terms
+        terms = [(variable, -price) for variable, price in zip(placed, worth.units, strict=True)]
+        for number in worth.priced:
+            terms += [(variable, -worth.usage[number] * amount) for variable, amount in self.usage(number)]
+        return _summed(terms)
+
+    def usage(self, number: int) -> list[Term]:
+        """What a bundle counts on a meter, or costs by a measure that the model knows."""
+        if number in self._costs:
+            return self._costs[number]
+        amounts, lots = self.question.meters[number], self.allocation.collapsed.lots
+        metered = ((taken, amounts.get(lots[lot].first, 0)) for (_, lot), taken in self.allocation.takes.items())
+        return [(taken, amount) for taken, amount in metered if amount]
 
     def bundle(self, values: Sequence[int]) -> Bundle:
         """Tell the copies apart."""
@@ -123,6 +144,14 @@ class BundleModel:
             copies.append(tuple(map(tuple, own)))
             start += size * made
         return Bundle(tuple(copies))
+
+
+def _summed(terms: Sequence[Term]) -> list[Term]:
+    """Name each variable once."""
+    totals: Counter[int] = Counter()
+    for variable, coefficient in terms:
+        totals[variable] += coefficient
+    return [(variable, total) for variable, total in totals.items() if total]
 
 
 def _scaled(terms: Sequence[Term]) -> tuple[list[Term], int]:

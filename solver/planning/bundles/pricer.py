@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ....encoders.model import RoadError
 from ....encoders.rows import CoefficientError, Rows
@@ -16,6 +16,7 @@ from .alone import most_alone, worth_at_most
 from .listing import listed
 from .model import Best, BundleModel, Worth
 from .question import Bundle, BundleQuestion
+from .reduction import reduced
 
 # Nearly always the linear relaxation and branching are all it takes: to presolve takes as long as to solve, and cuts
 # take longer (measured with 6 units on nodes of 12 devices and of 112 partitions).
@@ -48,7 +49,7 @@ class BundlePricer:
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for those that others cover and for units that are worth nothing.
 
-        None if they are too many, use meters, or cannot all be found.
+        None if they are too many, or cannot all be found. Use of meters and measures without a price is not compared.
         """
         node, worth, own = self._asked(node_class, prices, most)
         found = node.listed(worth, own, least, limits)
@@ -62,9 +63,9 @@ class BundlePricer:
         if node is None:
             node = self._nodes[node_class] = _Node(self._questions[node_class])
         indices = [unit.index for unit in node.question.units]
-        # A node that reaches no metered device need not say so for each meter.
-        meters = prices.meters if node.question.meters else ()
-        worth = Worth(tuple(prices.units[index] for index in indices), meters)
+        # A node without meters and measures need not say so for each of them.
+        usage = prices.meters[: len(node.question.meters) + len(node.question.measures)]
+        worth = Worth(tuple(prices.units[index] for index in indices), usage)
         return node, worth, [most[index] for index in indices]
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -77,6 +78,21 @@ class BundlePricer:
         columns = () if best.bundle is None else (_column(node_class, node.question, best.bundle),)
         return Priced(tuple(column for column in columns if prices.value(column) > 0), best.bound)
 
+    def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
+        """Take copies out of a column until it has so many units of each class; those that cost most go first."""
+        question = self._questions[column.node_class]
+        bundle = reduced(question, column.payload, [counts.get(unit.index, 0) for unit in question.units])
+        return _column(column.node_class, question, bundle)
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What a model knows: admin access or not, which measures, and whether units that these do not see have copies."""
+
+    relaxed: bool
+    measures: tuple[int, ...]
+    unmeasured: bool
+
 
 class _Node:
     """A node class: its question and, once they are needed, its models."""
@@ -85,7 +101,7 @@ class _Node:
         self.question = question
         self._alone = most_alone(question)
         self._relaxed = without_admin_access(question)
-        self._models: dict[bool, BundleModel] = {}
+        self._models: dict[_Version, BundleModel] = {}
 
     def best(self, worth: Worth, most: Sequence[int], limits: PricingLimits) -> Best:
         """Find the most valuable bundle, and a bound that holds in any case."""
@@ -93,7 +109,7 @@ class _Node:
         if not any(most):
             return Best(None, 0)
         counted = worth_at_most(self.question, [max(0, price) for price in worth.units], most)
-        # What meters pay for on top is not bounded by counting.
+        # What meters and measures pay for on top is not bounded by counting.
         bounds = [] if worth.pays else [counted]
         best = self._asked(worth, most, limits, relaxed=False)
         if self._relaxed is not None:
@@ -103,31 +119,48 @@ class _Node:
 
     def listed(self, worth: Worth, most: Sequence[int], least: int, limits: PricingLimits) -> list[Bundle] | None:
         """List all bundles of some worth, but for those that others cover; None if that is too much to ask."""
-        if self._relaxed is not None or self.question.meters:
+        if self._relaxed is not None or worth.pays:
             return None
         own = [min(limit, alone) for limit, alone in zip(most, self._alone, strict=True)]
         if not any(own) or not any(price > 0 for price in worth.units):
             return []
         try:
             # What is listed is forbidden, so that this model is of no further use.
-            model = BundleModel(self.question, self._alone, limits.deadline)
-            return listed(model, worth, own, least, _solve, _limits(limits), _LISTED)
+            model = self._made(self._version(worth, relaxed=False), limits.deadline)
+            return listed(model, self.question, worth, own, least, _solve, _limits(limits), _LISTED)
         except (CoefficientError, RoadError, DeadlineExceededError):
             return None
 
     def _asked(self, worth: Worth, most: Sequence[int], limits: PricingLimits, *, relaxed: bool) -> Best:
+        if relaxed and any(price > 0 for price in worth.usage[len(self.question.meters) :]):
+            # A bundle without admin access may cost less, so that it is no bound.
+            return Best(None, None)
         try:
-            model = self._model(relaxed, limits.deadline)
+            model = self._model(self._version(worth, relaxed), limits.deadline)
             return model.best(worth, most, _solve, _limits(limits))
         except (CoefficientError, RoadError, DeadlineExceededError):
             return Best(None, None)
 
-    def _model(self, relaxed: bool, deadline: float | None) -> BundleModel:
-        model = self._models.get(relaxed)
+    def _version(self, worth: Worth, relaxed: bool) -> _Version:
+        """What is worth nothing is left out of the model: that is far quicker."""
+        unseen = any(
+            price > 0 for price, unit in zip(worth.units, self.question.units, strict=True) if not unit.measured
+        )
+        first = len(self.question.meters)
+        measures = tuple(number - first for number in worth.priced if number >= first)
+        return _Version(relaxed, measures, worth.pays or unseen)
+
+    def _model(self, version: _Version, deadline: float | None) -> BundleModel:
+        model = self._models.get(version)
         if model is None or model.learns:
-            question = self._relaxed if relaxed and self._relaxed else self.question
-            model = self._models[relaxed] = BundleModel(question, self._alone, deadline)
+            model = self._models[version] = self._made(version, deadline)
         return model
+
+    def _made(self, version: _Version, deadline: float | None) -> BundleModel:
+        question = self._relaxed if version.relaxed and self._relaxed else self.question
+        pairs = zip(question.units, self._alone, strict=True)
+        most = [alone if unit.measured or version.unmeasured else 0 for unit, alone in pairs]
+        return BundleModel(question, most, deadline, version.measures)
 
 
 def _limits(limits: PricingLimits) -> Limits:
@@ -165,7 +198,4 @@ def _better(easy: Found, thorough: Found) -> Found:
 
 def _column(node_class: int, question: BundleQuestion, bundle: Bundle) -> Column:
     counts = tuple((unit.index, count) for unit, count in zip(question.units, bundle.counts, strict=True) if count)
-    taken = [pick.device for copies in bundle.copies for picks in copies for pick in picks]
-    metered = (sum(amounts.get(device, 0) for device in taken) for amounts in question.meters)
-    usage = tuple((meter, amount) for meter, amount in enumerate(metered) if amount)
-    return Column(node_class, counts, usage, bundle)
+    return Column(node_class, counts, question.usage(bundle), bundle)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ....problem.records import InUse, Problem
 from ...search import Pick
+
+if TYPE_CHECKING:
+    from .measures import Measure
 
 Picks = tuple[Pick, ...]
 
@@ -16,13 +20,15 @@ class BundleUnit:
     """A class of equal units that this node may take: its number, and one of them as a Problem.
 
     A unit without claims is a Problem without any. ``needs`` is what one takes of each of the node's resources,
-    ``most`` how many there are at most.
+    ``most`` how many there are at most. Not ``measured`` are units that only show what else would fit: no measure sees
+    them.
     """
 
     index: int
     problem: Problem
     most: int
     needs: tuple[int, ...] = ()
+    measured: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +36,23 @@ class BundleQuestion:
     """One node: its unit classes, whose Problems are about the same devices, and what is in use of these.
 
     ``left`` is what the node has left of each resource beside devices (cpu, memory, pods). ``meters`` count what is
-    taken of devices that other nodes reach, too: for each by device how much taking it counts.
+    taken of devices that other nodes reach, too: for each by device how much taking it counts. ``measures`` say what a
+    bundle costs otherwise. In the usage of a column they are numbered after the meters, so that a question with
+    measures has as many meters as all others, be they empty.
     """
 
     units: tuple[BundleUnit, ...]
     in_use: InUse
     left: tuple[int, ...] = ()
     meters: tuple[Mapping[int, int], ...] = ()
+    measures: tuple[Measure, ...] = ()
+
+    def usage(self, bundle: Bundle) -> tuple[tuple[int, int], ...]:
+        """What a bundle counts on meters and costs by measures: a number, and how much if that is anything."""
+        taken = [pick.device for copies in bundle.copies for picks in copies for pick in picks]
+        metered = [sum(amounts.get(device, 0) for device in taken) for amounts in self.meters]
+        measured = [measure.value(self.units, bundle) for measure in self.measures]
+        return tuple((number, amount) for number, amount in enumerate([*metered, *measured]) if amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +68,8 @@ class Bundle:
     def counts(self) -> tuple[int, ...]:
         """Number of copies of each unit."""
         return tuple(map(len, self.copies))
+
+    def kept(self, chosen: Sequence[Sequence[int]]) -> Bundle:
+        """Keep these copies of each unit; the rest is a bundle still, unless some device gives counters."""
+        pairs = zip(self.copies, chosen, strict=True)
+        return Bundle(tuple(tuple(copies[place] for place in sorted(own)) for copies, own in pairs))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..instance import Column
@@ -41,7 +41,7 @@ class LinearPricer:
             return Priced((), 0)
         relaxed = relax_best(asked)
         filled = _fill(asked, relaxed, limits.effort)
-        return Priced(tuple(_column(node_class, filling) for filling in filled.fillings), filled.bound)
+        return Priced(tuple(_column(node_class, filling.devices) for filling in filled.fillings), filled.bound)
 
     def enumerate(
         self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
@@ -53,7 +53,19 @@ class LinearPricer:
         if len(asked.offers) > _ALL_OFFERS:
             return None
         filled = Labels(asked, relax_best(asked), _ALL, max(0, least - 1), counted=True).run(_ALL.labels)
-        return tuple(_column(node_class, filling) for filling in filled.fillings) if filled.is_complete else None
+        if not filled.is_complete:
+            return None
+        return tuple(_column(node_class, filling.devices) for filling in filled.fillings)
+
+    def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
+        """Take units out, from the last device to the first."""
+        left = Counter({unit: amount - counts.get(unit, 0) for unit, amount in column.counts})
+        devices: list[tuple[int, ...]] = []
+        for taken in reversed(column.payload):
+            gone = Counter(taken) & left
+            left -= gone
+            devices.append(tuple((Counter(taken) - gone).elements()))
+        return _column(column.node_class, tuple(reversed(devices)))
 
 
 def _fill(asked: Question, relaxed: Relaxed, effort: Effort) -> Filled:
@@ -70,6 +82,6 @@ def _fill(asked: Question, relaxed: Relaxed, effort: Effort) -> Filled:
     return Filled(fillings, bound or 0, 0, is_complete=False)
 
 
-def _column(node_class: int, filling: Filling) -> Column:
-    counts = Counter(index for device in filling.devices for index in device)
-    return Column(node_class, tuple(sorted(counts.items())), payload=filling.devices)
+def _column(node_class: int, devices: tuple[tuple[int, ...], ...]) -> Column:
+    counts = Counter(index for device in devices for index in device)
+    return Column(node_class, tuple(sorted(counts.items())), payload=devices)

@@ -5,59 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import lcm
 
 from ....models.planned_sets import UnitShape
-from ..instance import Gang, Stage, Terms
+from ..bundles.copy_costs import COMPACT as COMPACT_MEASURE
+from ..bundles.copy_costs import PREFERENCE, SOFT
+from ..bundles.measures import SPREAD, Measure, Occupied
+from ..bundles.question import BundleQuestion
+from ..instance import Gang, Instance, Row, Stage, Terms
 from .gangs import GangChoice
+from .mix import NAME as FRAGMENTATION
+from .mix import Mix, Mixed, target_mix
 from .node_kinds import NodeKind
 from .roles import Role
-from .weights import Weigh, weigher
+from .weights import Weigh, devices_of, weigher
 
 DEFAULT = ("priority", "admitted")
-COST = "cost"
-MEASURES = ("spread", "preference", "soft", "compact")
+COST, FEWEST_NODES, COMPACT = "cost", "fewest-nodes", COMPACT_MEASURE.id
+MEASURES: Mapping[str, Measure] = {one.id: one for one in (SPREAD, PREFERENCE, SOFT, COMPACT_MEASURE)}
 """Stages about what a node's bundle is like; each is a meter."""
-FRAGMENTATION = "fragmentation"
-NAMES = ("priority", "admitted", COST, "fewest-nodes", *MEASURES, FRAGMENTATION)
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """A stage of the core, whose values are in 1 / ``scale`` of what the user thinks in.
-
-    ``ahead`` is what was placed before the core came to it, ``limit`` what no plan at all exceeds (or falls below), in
-    the same unit.
-    """
-
-    stage: Stage
-    scale: int = 1
-    ahead: int = 0
-    limit: int = 0
-
-    def told(self, value: int) -> int | float:
-        """A value as the user knows it."""
-        whole = value + self.ahead
-        return whole // self.scale if whole % self.scale == 0 else whole / self.scale
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What goals are about: roles and gangs of the instance, nodes and prices by number, the meter of each measure.
-
-    ``ahead`` are the units that were placed before, on ``opened`` nodes that were not in use; ``asked`` are all units.
-    """
-
-    roles: Sequence[Role]
-    gangs: Sequence[tuple[Gang, GangChoice]]
-    nodes: Sequence[NodeKind]
-    prices: Mapping[int, Fraction]
-    meters: Mapping[str, int]
-    asked: Sequence[UnitShape] = ()
-    ahead: Sequence[UnitShape] = ()
-    opened: int = 0
-    mix: Stage | None = None
+NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURES, FRAGMENTATION)
 
 
 def parse_objective(objective: str | Sequence[str], buys: bool) -> tuple[str, ...]:
@@ -84,77 +52,138 @@ def value_annotation(names: Sequence[str]) -> str | None:
     return keys[0] if keys else None
 
 
-def goals(names: Sequence[str], material: Material) -> tuple[Goal, ...]:
-    """Make the stages of an objective; those that repeat the one before are left out."""
-    found: list[Goal] = []
-    for name in names:
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A stage of the core, whose values are in 1 / ``scale`` of what the user thinks in.
+
+    ``ahead`` is what was placed before the core came to it, ``limit`` what no plan at all exceeds (or falls below), in
+    the same unit.
+    """
+
+    stage: Stage
+    scale: int = 1
+    ahead: int = 0
+    limit: int = 0
+
+    def told(self, value: int) -> int | float:
+        """A value as the user knows it."""
+        whole = value + self.ahead
+        return whole // self.scale if whole % self.scale == 0 else whole / self.scale
+
+
+@dataclass
+class Goals:
+    """Makes the stages that ``names`` ask for, and what they need of instance and questions.
+
+    ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``most`` how many of each role are asked for;
+    ``prices`` those of nodes that could be bought. ``asked`` are all units of the queue, ``ahead`` those that were
+    placed before, on ``opened`` nodes that were not in use.
+    """
+
+    names: Sequence[str]
+    roles: Sequence[Role]
+    gangs: Sequence[tuple[Gang, GangChoice]]
+    nodes: Sequence[NodeKind]
+    prices: Mapping[int, Fraction]
+    budget_limit: Fraction | None
+    asked: Sequence[UnitShape]
+    ahead: Sequence[UnitShape]
+    opened: int
+    most: Sequence[int]
+
+    @cached_property
+    def mix(self) -> Mix | None:
+        """The guests of ``fragmentation``, where that is asked for."""
+        if FRAGMENTATION not in self.names:
+            return None
+        playing = {role.kind.index: role for role in reversed(self.roles)}
+        mixed = [
+            Mixed(role.index, len(role.kind.entries), sum(map(devices_of, role.kind.shapes)))
+            for _, role in sorted(playing.items())
+        ]
+        devices = sum(node.count * len(node.view.devices) for node in self.nodes if not node.template)
+        return target_mix(mixed, len(self.roles), devices)
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures; where guests may be on nodes, a measure says which of these are in use."""
+        counted = [name for name in (COST, FEWEST_NODES) if name in self.names or self._limits(name)]
+        return (*(name for name in MEASURES if name in self.names), *(counted if self.mix else ()))
+
+    def measures_of(self, node: NodeKind) -> list[Measure]:
+        """The measures of a node kind's questions, in the order of their names."""
+        return [MEASURES.get(name) or Occupied(self._amounts(name).get(node.index, 0)) for name in self.measures]
+
+    def instance(self, instance: Instance) -> Instance:
+        """Add what stages place beside the plan."""
+        return self.mix.instance(instance) if self.mix else instance
+
+    def question(self, question: BundleQuestion) -> BundleQuestion:
+        """Let a node have what stages place beside the plan."""
+        return self.mix.question(question) if self.mix else question
+
+    def budget(self, first: int) -> list[Row]:
+        """What may be spent; ``first`` is the meter of the first measure."""
+        if self.budget_limit is None:
+            return []
+        return [Row(self._counted(COST, first), upper=int(self.budget_limit * self._price_scale))]
+
+    def stages(self, first: int) -> tuple[Goal, ...]:
+        """The stages in order; ``first`` is the meter of the first measure."""
+        return tuple(goal for name in self.names for goal in self._made(name, first))
+
+    def _made(self, name: str, first: int) -> Iterator[Goal]:
         head, _, rest = name.partition("=")
-        found += _MAKERS[head](material, name, rest)
-    return tuple(found)
+        if head == "priority":
+            for priority in sorted({shape.priority for shape in self.asked}, reverse=True):
+                yield self._weighted(f"priority={priority}", partial(_is_of, priority))
+        elif head == "admitted":
+            yield self._weighted(name, weigher(rest or "count")[0])
+        elif head == FRAGMENTATION:
+            yield from () if self.mix is None else (Goal(self.mix.stage),)
+        else:
+            stage = Stage(name, self._counted(name, first), maximise=False)
+            scale = self._price_scale if name == COST else 1
+            yield Goal(stage, scale, self.opened if name == FEWEST_NODES else 0)
 
+    def _counted(self, name: str, first: int) -> Terms:
+        """A measure by its meter, and nodes by themselves where no measure counts them."""
+        if name in self.measures:
+            return Terms(usage={first + self.measures.index(name): 1})
+        return Terms(nodes=self._amounts(name))
 
-def _priority(material: Material, _name: str, _rest: str) -> Iterator[Goal]:
-    """One stage for each priority, the highest first."""
-    shapes = (shape for role in material.roles for shape in role.kind.shapes)
-    there = {shape.priority for shape in (*shapes, *material.ahead)}
-    for priority in sorted(there, reverse=True):
-        yield _weighted(material, f"priority={priority}", partial(_is_of, priority))
+    def _amounts(self, name: str) -> dict[int, int]:
+        """What a node of each kind counts once it is in use; one that is so anyway counts nothing."""
+        if name == COST:
+            return {node: int(price * self._price_scale) for node, price in self.prices.items() if price}
+        return {node.index: 1 for node in self.nodes if not node.is_in_use}
+
+    @cached_property
+    def _price_scale(self) -> int:
+        return lcm(*(price.denominator for price in (*self.prices.values(), self.budget_limit or Fraction(0))))
+
+    def _limits(self, name: str) -> bool:
+        return name == COST and self.budget_limit is not None
+
+    def _weighted(self, name: str, weigh: Weigh) -> Goal:
+        values = {role.kind.index: _worth(role.kind.shapes, weigh) for role in self.roles}
+        everything, ahead = _worth(self.asked, weigh), _worth(self.ahead, weigh)
+        worths = (everything, ahead, *values.values())
+        scale = lcm(*(value.denominator for value in worths))
+        worth = {kind: int(value * scale) for kind, value in values.items()}
+        units = {role.index: worth[role.kind.index] for role in self.roles if worth[role.kind.index]}
+        gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _of_gang(*pair, worth))}
+        return Goal(Stage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), int(everything * scale))
 
 
 def _is_of(priority: int, shape: UnitShape) -> Fraction:
     return Fraction(shape.priority == priority)
 
 
-def _admitted(material: Material, name: str, rest: str) -> Iterator[Goal]:
-    yield _weighted(material, name, weigher(rest or "count")[0])
-
-
-def _weighted(material: Material, name: str, weigh: Weigh) -> Goal:
-    values = {role.kind.index: _worth(role.kind.shapes, weigh) for role in material.roles}
-    ahead = _worth(material.ahead, weigh)
-    scale = lcm(_worth(material.asked, weigh).denominator, *(value.denominator for value in values.values()))
-    worth = {kind: int(value * scale) for kind, value in values.items()}
-    units = {role.index: worth[role.kind.index] for role in material.roles if worth[role.kind.index]}
-    gangs = {}
-    for number, (gang, choice) in enumerate(material.gangs):
-        kinds = {role: kind for kind, role in choice.roles.items()}
-        total = sum(size * worth[kinds[role]] for role, size in gang.members)
-        if total:
-            gangs[number] = total
-    limit = int(_worth(material.asked, weigh) * scale)
-    return Goal(Stage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), limit)
-
-
-def _worth(shapes: Sequence[UnitShape], weigh: Weigh) -> Fraction:
+def _worth(shapes: Sequence[UnitShape], weigh: Callable[[UnitShape], Fraction]) -> Fraction:
     return sum(map(weigh, shapes), Fraction(0))
 
 
-def _cost(material: Material, name: str, _rest: str) -> Iterator[Goal]:
-    scale = lcm(*(price.denominator for price in material.prices.values()))
-    terms = Terms(nodes={node: int(price * scale) for node, price in material.prices.items() if price})
-    yield Goal(Stage(name, terms, maximise=False), scale)
-
-
-def _fewest_nodes(material: Material, name: str, _rest: str) -> Iterator[Goal]:
-    """Nodes that are in use anyway count nothing."""
-    terms = Terms(nodes={node.index: 1 for node in material.nodes if not node.is_in_use})
-    yield Goal(Stage(name, terms, maximise=False), ahead=material.opened)
-
-
-def _measured(material: Material, name: str, _rest: str) -> Iterator[Goal]:
-    yield Goal(Stage(name, Terms(usage={material.meters[name]: 1}), maximise=False))
-
-
-def _fragmentation(material: Material, _name: str, _rest: str) -> Iterator[Goal]:
-    if material.mix is not None:
-        yield Goal(material.mix)
-
-
-_MAKERS: Mapping[str, Callable[[Material, str, str], Iterator[Goal]]] = {
-    "priority": _priority,
-    "admitted": _admitted,
-    COST: _cost,
-    "fewest-nodes": _fewest_nodes,
-    **dict.fromkeys(MEASURES, _measured),
-    FRAGMENTATION: _fragmentation,
-}
+def _of_gang(gang: Gang, choice: GangChoice, worth: Mapping[int, int]) -> int:
+    kinds = {role: kind for kind, role in choice.roles.items()}
+    return sum(size * worth[kinds[role]] for role, size in gang.members)

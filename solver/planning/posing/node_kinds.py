@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
@@ -21,8 +22,7 @@ from .unit_kinds import UnitKind
 class NodeKind:
     """Equal nodes, by name; each has ``left`` of the resources. ``suited`` are the unit kinds that may go there.
 
-    ``labels`` holds the values of the labels that gangs ask for. ``shared`` are pools that other nodes reach, too;
-    the devices of ``foreign`` ones are left to another node.
+    ``labels`` holds the values of the labels that gangs ask for. ``shared`` are pools that other nodes reach, too.
     ``template`` and ``limit`` are those of nodes that could be bought, of which the first stands for all.
     """
 
@@ -33,7 +33,6 @@ class NodeKind:
     labels: Mapping[str, str]
     view: NodeView
     shared: tuple[Pool, ...] = ()
-    foreign: frozenset[PoolId] = frozenset()
     is_in_use: bool = False
     template: str = ""
     limit: int = 0
@@ -84,15 +83,14 @@ class _Seen:
     node: Node
     views: Sequence[NodeView]
     shared: tuple[Pool, ...]
-    foreign: frozenset[PoolId]
 
 
 @dataclass
 class Survey:
     """Puts nodes together.
 
-    ``rooms`` is what running pods leave of each node, ``sharing`` says whether several may hold a device, ``domains``
-    are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned.
+    ``rooms`` is what running pods leave of each node, ``domains`` are the labels that gangs ask for, ``busy`` nodes
+    that are in use whatever is planned.
     """
 
     engine: NodeEngine
@@ -101,7 +99,6 @@ class Survey:
     kinds: Sequence[UnitKind]
     resources: Resources
     rooms: Mapping[str, Requests | None]
-    sharing: bool
     domains: Sequence[str] = ()
     busy: frozenset[str] = frozenset()
     _rules: NodeRules = field(init=False)
@@ -114,37 +111,22 @@ class Survey:
     def node_kinds(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[NodeKind]:
         """Find the kinds; ``bought`` holds for each node that stands for a template how many there could be."""
         listed = [node for node in nodes if self._rules.suited(node)]
-        reached = self._reached([node for node in listed if node.metadata.name not in bought])
+        shared = self._shared([node for node in listed if node.metadata.name not in bought])
         found: dict[Hashable, list[_Seen]] = {}
         for node in listed:
-            seen = self._seen(node, reached)
+            seen = self._seen(node, shared)
             found.setdefault(self._key(seen, node.metadata.name in bought), []).append(seen)
         return [self._kind(index, own, bought) for index, own in enumerate(found.values())]
 
-    def _reached(self, nodes: Iterable[Node]) -> Mapping[PoolId, str]:
-        """Pools that several nodes reach, with the first of these."""
-        first: dict[PoolId, str] = {}
-        several: dict[PoolId, str] = {}
-        for node in nodes:
-            for pool in self.pools.pools_for(node):
-                if first.setdefault(pool.id, node.metadata.name) != node.metadata.name:
-                    several[pool.id] = first[pool.id]
-        return several
+    def _shared(self, nodes: Iterable[Node]) -> frozenset[PoolId]:
+        """Pools that several nodes reach."""
+        reached = Counter(pool.id for node in nodes for pool in self.pools.pools_for(node))
+        return frozenset(pool for pool, number in reached.items() if number > 1)
 
-    def _seen(self, node: Node, reached: Mapping[PoolId, str]) -> _Seen:
+    def _seen(self, node: Node, shared: frozenset[PoolId]) -> _Seen:
         visible = dict.fromkeys(self._visible[index] for index in sorted(self._rules.suited(node)))
         views = [self.engine.views.of(node, one) for one in visible]
-        shared = tuple(pool for pool in views[0].pools if pool.id in reached)
-        lost = (pool for pool in shared if self.is_difficult(pool) and reached[pool.id] != node.metadata.name)
-        return _Seen(node, views, shared, frozenset(pool.id for pool in lost))
-
-    def is_difficult(self, pool: Pool) -> bool:
-        """Whether a pool has devices that several nodes cannot take by counting them."""
-        for device in pool.devices:
-            groups = (one.compatibility_groups for one in device.device.consumes_counters or ())
-            if (self.sharing and device.device.allow_multiple_allocations) or any(groups):
-                return True
-        return False
+        return _Seen(node, views, tuple(pool for pool in views[0].pools if pool.id in shared))
 
     def _key(self, seen: _Seen, apart: bool) -> Hashable:
         node, name = seen.node, seen.node.metadata.name
@@ -156,7 +138,6 @@ class Survey:
             self.resources.left(self.rooms.get(name)),
             tuple(labels.get(label) for label in self.domains),
             tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),
-            seen.foreign,
             name in self.busy,
             name if apart else "",
         )
@@ -172,7 +153,6 @@ class Survey:
             {label: labels[label] for label in self.domains if label in labels},
             seen[0].views[0],
             seen[0].shared,
-            seen[0].foreign,
             name in self.busy or self._holds(seen[0]),
             name if name in bought else "",
             bought.get(name, 0),

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import lcm
 
 from ....models.core import Node
 from ....models.planned_sets import Gang as QueueGang
@@ -24,7 +23,7 @@ from ..instance import Instance, NodeClass, Row, Terms, UnitClass
 from ..pricing import Pricer
 from .buying import Shop
 from .gangs import GangChoice, GangPosing, Member
-from .goals import MEASURES, Goal, Material, goals
+from .goals import COMPACT, Goal, Goals
 from .groups import Together
 from .node_kinds import NodeKind, Resources, Survey
 from .questions import Questions
@@ -93,61 +92,74 @@ class _Posing:
         self._busy = {pod.spec.node_name or "" for pod in running_pods(self._cluster).values()}
 
     def posed(self) -> Posed:
-        """Units, gangs, nodes, devices that nodes share, questions, goals: in this order."""
-        ask = self._ask
-        kinds, gangs = self._units()
+        """Units and gangs first, then nodes and what they share, then goals."""
+        kinds, members = self._units()
         nodes = self._nodes()
-        posing = GangPosing(self._roles, nodes, self._cluster.nodes)
-        posing.pose(gangs)
-        resources = Resources.of(kinds)
-        surveyed = self._surveyed(kinds, nodes, resources, sorted({gang.domain for gang in gangs if gang.domain}))
+        gangs = GangPosing(self._roles, nodes, self._cluster.nodes)
+        gangs.pose(members)
         roles = self._roles.all
-        demands = tuple(UnitClass(role.index, len(role.singles), role.kind.size) for role in roles)
-        classes = tuple(NodeClass(node.index, node.count) for node in surveyed)
-        instance = Instance(demands, classes, tuple(posing.gangs))
-        names = [name for name in MEASURES if name in ask.objective]
-        questions = Questions(
-            self._engine,
-            self._ledger,
-            resources,
-            soft="soft" in names,
-            surveyor=Surveyor(self._cluster) if "compact" in names else None,
+        resources = Resources.of(kinds)
+        surveyed = self._surveyed(kinds, nodes, resources, sorted({gang.domain for gang in members if gang.domain}))
+        instance = Instance(
+            tuple(UnitClass(role.index, len(role.singles), role.kind.size) for role in roles),
+            tuple(NodeClass(node.index, node.count) for node in surveyed),
+            tuple(gangs.gangs),
         )
-        shared = shared_devices(surveyed, {node.index: questions.state(kinds, node) for node in surveyed})
-        prices = {node.index: ask.shop.price(node.template) for node in surveyed if ask.shop and node.template}
-        made = {
-            node.index: replace(questions.question(node, roles, instance.most()), meters=shared.of(node))
-            for node in surveyed
-        }
-        meters = {name: len(shared.limits) + number for number, name in enumerate(names)}
-        rows = (*posing.rows, *self._rows, *shared.rows, *self._budget(prices))
-        instance = replace(instance, rows=rows, meters=len(shared.limits) + len(names))
-        material = Material(
-            roles,
-            list(zip(posing.gangs, posing.choices, strict=True)),
-            surveyed,
-            prices,
-            meters,
-            [planned.set.shape for planned in ask.queue],
-            [ask.queue[place].set.shape for place in ask.ahead.where],
-            len({name for name, _ in ask.ahead.where.values()} - self._busy),
+        questions = Questions(self._engine, self._ledger, resources, self._surveyor())
+        made = {node.index: questions.question(node, roles, instance.most()) for node in surveyed}
+        shared = shared_devices([questions.reach(node, kinds, made[node.index]) for node in surveyed])
+        goals = self._goals(gangs, roles, surveyed, instance)
+        made = {node.index: self._measured(made[node.index], node, shared, goals) for node in surveyed}
+        first = len(shared.limits)
+        instance = replace(
+            goals.instance(instance),
+            rows=(*gangs.rows, *self._rows, *shared.rows, *goals.budget(first)),
+            meters=first + len(goals.measures),
         )
         return Posed(
             instance,
-            goals(ask.objective, material),
+            goals.stages(first),
             BundlePricer(made),
             tuple(kinds),
             tuple(roles),
-            tuple(posing.choices),
+            tuple(gangs.choices),
             tuple(surveyed),
             made,
             shared,
             self._engine,
             self._ledger,
-            posing.hopeless,
+            gangs.hopeless,
             questions.refused,
-            self._narrowed,
+            self._narrowed or shared.is_narrowed,
         )
+
+    def _surveyor(self) -> Surveyor | None:
+        return Surveyor(self._cluster) if COMPACT in self._ask.objective else None
+
+    def _goals(self, gangs: GangPosing, roles: Sequence[Role], nodes: Sequence[NodeKind], instance: Instance) -> Goals:
+        ask = self._ask
+        prices = {node.index: ask.shop.price(node.template) for node in nodes if ask.shop and node.template}
+        return Goals(
+            ask.objective,
+            roles,
+            list(zip(gangs.gangs, gangs.choices, strict=True)),
+            nodes,
+            prices,
+            ask.budget,
+            [planned.set.shape for planned in ask.queue],
+            [ask.queue[place].set.shape for place in ask.ahead.where],
+            len({name for name, _ in ask.ahead.where.values()} - self._busy),
+            instance.most(),
+        )
+
+    def _measured(
+        self, question: BundleQuestion, node: NodeKind, shared: SharedDevices, goals: Goals
+    ) -> BundleQuestion:
+        """Let a question count what stages and rows are about."""
+        measures = (*shared.measures[node.index], *goals.measures_of(node))
+        measured = replace(question, meters=shared.meters[node.index], measures=measures)
+        # Guests on nodes that nobody buys would cost nothing.
+        return measured if node.template else goals.question(measured)
 
     def _units(self) -> tuple[list[UnitKind], Mapping[QueueGang, list[Member]]]:
         """Kinds of units, and the members of gangs; all others play roles one by one."""
@@ -198,26 +210,16 @@ class _Posing:
             kinds,
             resources,
             self._rooms(),
-            gates.consumable_capacity,
             domains,
             frozenset(busy),
         )
         most = len(self._ask.open)
         bought = {name: shop.limit(name, most) for name in shop.offers} if shop else {}
-        found = survey.node_kinds(nodes, bought)
-        self._narrowed |= any(node.foreign for node in found)
-        return found
+        return survey.node_kinds(nodes, bought)
 
     def _rooms(self) -> Mapping[str, Requests | None]:
         """What is left of nodes; those that could be bought are empty."""
         return {**running(self._cluster, self._ask.session.gates), **self._ask.ahead.rooms}
-
-    def _budget(self, prices: Mapping[int, Fraction]) -> list[Row]:
-        if self._ask.budget is None:
-            return []
-        scale = lcm(*(price.denominator for price in (*prices.values(), self._ask.budget)))
-        terms = Terms(nodes={node: int(price * scale) for node, price in prices.items()})
-        return [Row(terms, upper=int(self._ask.budget * scale))]
 
 
 def _gang_of(entry: Entry) -> QueueGang | None:

@@ -9,20 +9,20 @@ from ....problem.in_use import Ledger
 from ....problem.landscape import Surveyor
 from ....problem.lenient import lenient, without
 from ....problem.outcomes import FatalError
-from ....problem.records import InUse, Problem
+from ....problem.records import Problem
 from ....problem.shapes import NodeView
-from ....problem.soft import without_soft
 from ...node_engine import NodeEngine, names_of
 from ...result_nodes import cannot_be_combined
 from ..bundles.question import BundleQuestion, BundleUnit
 from .node_kinds import NodeKind, Resources
 from .roles import Role
+from .shared_devices import Reach
 from .unit_kinds import UnitKind
 
 
 @dataclass
 class Questions:
-    """Compiles questions. ``soft``: soft entries matter; ``surveyor`` describes nodes where goals look at them.
+    """Compiles questions. ``surveyor`` describes nodes where goals look at them.
 
     ``refused`` says by unit kind and node kind why a question could not be compiled.
     """
@@ -30,7 +30,6 @@ class Questions:
     engine: NodeEngine
     ledger: Ledger
     resources: Resources
-    soft: bool = False
     surveyor: Surveyor | None = None
     refused: dict[tuple[int, int], str] = field(default_factory=dict)
 
@@ -38,12 +37,13 @@ class Questions:
         """See a node with the eyes of a kind of unit."""
         return self.engine.views.of(node.nodes[0], self.engine.compiler.question(kind.claims).visible)
 
-    def state(self, kinds: Sequence[UnitKind], node: NodeKind) -> tuple[list[NodeView], InUse]:
-        """See a node with the eyes of all kinds of units, and what is in use there."""
-        return [self.view(kind, node) for kind in kinds], self.ledger.in_use(node.view)
+    def reach(self, node: NodeKind, kinds: Sequence[UnitKind], question: BundleQuestion) -> Reach:
+        """See a node with the eyes of all kinds of units."""
+        views = [self.view(kind, node) for kind in kinds]
+        return Reach(node, views, question.in_use, [unit.problem for unit in question.units])
 
     def question(self, node: NodeKind, roles: Sequence[Role], most: Sequence[int]) -> BundleQuestion:
-        """Ask about a node: at most so many of each role, none of which takes devices left to another node."""
+        """Ask about a node: at most so many of each role."""
         problems: dict[int, Problem | None] = {}
         units: list[BundleUnit] = []
         for role in roles:
@@ -68,12 +68,8 @@ class Questions:
             text = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
             self.refused[kind.index, node.index] = text
             return None
-        awkward = {
-            number
-            for number, device in enumerate(view.devices)
-            if device.id[:2] in node.foreign or cannot_be_combined(device)
-        }
+        awkward = {number for number, device in enumerate(view.devices) if cannot_be_combined(device)}
         problem = without(problem, awkward) if awkward else problem
         if self.surveyor is not None:
             problem = replace(problem, landscape=self.surveyor.survey(view, question.visible))
-        return problem if self.soft else without_soft(problem)
+        return problem

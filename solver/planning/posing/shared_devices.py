@@ -1,135 +1,206 @@
-"""Devices that several nodes reach: what all nodes together take of them is counted by meters of the instance.
+"""Devices that several nodes reach: what all nodes together take of them is limited by rows of the instance.
 
-Devices that nothing planned can tell apart, and that the same nodes reach, are one class with one meter; so is each
-counter of their pools. What cannot be counted so, devices that several claims may hold at once and those with
-compatibility groups, is left to one node of those that reach it.
+Free devices that nothing planned can tell apart, and that the same nodes reach, are one class, which a meter counts;
+another counts each counter of their pools. Of devices that several claims may hold at once it is the capacity that is
+counted. Where even that is not enough (such devices with counters, or compatibility groups), one node at a time may use
+the pool: then bounds are no bounds on all plans.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import gcd
 
 from ....models.identity import DeviceId, PoolId
-from ....problem.records import InUse
-from ....problem.shapes import NodeView, Shape
+from ....problem.records import InUse, Problem
+from ....problem.shapes import NodeView
+from ..bundles.measures import Measure
+from ..bundles.shared_measures import SharedDraw, SharedUse
 from ..instance import Row, Terms
 from .node_kinds import NodeKind
 
+Counter = tuple[PoolId, str, str]
+"""Pool, counter set and name."""
+Capacity = tuple[DeviceId, str]
+"""Device and name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """What a node kind sees: one view for each kind of unit, what is in use, and its questions' problems."""
+
+    node: NodeKind
+    views: Sequence[NodeView]
+    in_use: InUse
+    problems: Sequence[Problem]
+
+    def shared(self) -> Iterator[int]:
+        """Numbers of the devices of shared pools that are free and within reach."""
+        pools = {pool.id for pool in self.node.shared}
+        for number, device in enumerate(self.views[0].devices if pools else ()):
+            if device.id[:2] in pools and device.reachable and number not in self.in_use.dedicated:
+                yield number
+
+    def id(self, number: int) -> DeviceId:
+        """The device of this number."""
+        return self.views[0].devices[number].id
+
 
 @dataclass(frozen=True, slots=True)
-class DeviceClass:
-    """Devices of pools that several nodes reach, of which any may stand for any other; they are free."""
-
-    devices: tuple[DeviceId, ...]
-
-
-@dataclass
 class SharedDevices:
-    """The meters: ``classes`` of devices come first, then counters, each with what there is of it."""
+    """The rows, and by node kind the meters and measures that they are about.
 
-    classes: list[DeviceClass] = field(default_factory=list)
-    counters: list[tuple[PoolId, str, str]] = field(default_factory=list)
-    limits: list[int] = field(default_factory=list)
-    _metered: dict[int, list[dict[int, int]]] = field(default_factory=dict)
-    _steps: dict[tuple[PoolId, str, str], int] = field(default_factory=dict)
+    ``classes`` are devices of which any may stand for any other, one class for each of the first meters.
+    """
+
+    classes: tuple[tuple[DeviceId, ...], ...]
+    limits: tuple[int, ...]
+    meters: Mapping[int, tuple[Mapping[int, int], ...]]
+    measures: Mapping[int, tuple[Measure, ...]]
+    is_narrowed: bool
 
     @property
     def rows(self) -> list[Row]:
         """No more is taken of anything than there is."""
         return [Row(Terms(usage={meter: 1}), upper=limit) for meter, limit in enumerate(self.limits)]
 
-    def of(self, node: NodeKind) -> tuple[Mapping[int, int], ...]:
-        """For each meter what each device of such a node counts."""
-        empty: list[dict[int, int]] = [{} for _ in self.limits]
-        return tuple(self._metered.get(node.index, empty))
+
+def shared_devices(reaches: Sequence[Reach]) -> SharedDevices:
+    """Find out how what nodes share can be counted."""
+    return _Sharing(reaches).found()
 
 
-def shared_devices(nodes: Sequence[NodeKind], states: Mapping[int, tuple[Sequence[NodeView], InUse]]) -> SharedDevices:
-    """Find the meters. ``states`` holds for each node kind its view for every kind of unit, and what is in use."""
-    found = SharedDevices()
-    left_alone = {pool for node in nodes for pool in node.foreign}
-    reaching: dict[DeviceId, dict[int, tuple[int, Hashable]]] = defaultdict(dict)
-    for node in nodes:
-        views, in_use = states[node.index]
-        pools = {pool.id for pool in node.shared} - left_alone
-        for number, device in enumerate(views[0].devices if views and pools else ()):
-            if device.id[:2] in pools and device.reachable and number not in in_use.dedicated:
-                seen = tuple(view.shape.profiles[number].index for view in views)
-                reaching[device.id][node.index] = number, seen
-    classes: dict[Hashable, list[DeviceId]] = defaultdict(list)
-    for id_, places in sorted(reaching.items()):
-        classes[id_[:2], tuple((node, seen) for node, (_, seen) in sorted(places.items()))].append(id_)
-    for ids in classes.values():
-        found.classes.append(DeviceClass(tuple(ids)))
-        found.limits.append(len(ids))
-    _meter_counters(found, nodes, states, left_alone)
-    for node in nodes:
-        if node.shared:
-            found._metered[node.index] = _metered(found, node, *states[node.index], reaching)  # noqa: SLF001 - its maker
-    return found
+class _Sharing:
+    def __init__(self, reaches: Sequence[Reach]) -> None:
+        self._reaches = reaches
+        self._difficult = frozenset(pool for reach in reaches for pool in _difficult(reach))
+        self._classes, class_limits = self._device_classes()
+        self._counters, counter_limits = self._counter_rows()
+        self._steps = self._counter_steps()
+        counter_rows = [counter_limits[name] // self._steps[name] for name in self._counters]
+        self._capacities, self._capacity_steps, capacity_limits = self._capacity_rows()
+        whole = [1] * len(self._difficult)
+        self._limits = (*class_limits, *counter_rows, *capacity_limits, *whole)
+
+    def found(self) -> SharedDevices:
+        admin = any(d.admin for reach in self._reaches if reach.node.shared for p in reach.problems for d in p.demands)
+        return SharedDevices(
+            tuple(self._classes),
+            self._limits,
+            {reach.node.index: tuple(self._meters(reach)) for reach in self._reaches},
+            {reach.node.index: tuple(self._measures(reach)) for reach in self._reaches},
+            bool(self._difficult) or admin,
+        )
+
+    def _plain(self, reach: Reach) -> Iterator[int]:
+        """Devices that one claim holds at a time."""
+        for number in reach.shared():
+            if number not in reach.views[0].shape.shared and reach.id(number)[:2] not in self._difficult:
+                yield number
+
+    def _held_by_several(self, reach: Reach) -> Iterator[int]:
+        """Devices that several claims may hold at once."""
+        for number in reach.shared():
+            if number in reach.views[0].shape.shared and reach.id(number)[:2] not in self._difficult:
+                yield number
+
+    def _device_classes(self) -> tuple[list[tuple[DeviceId, ...]], list[int]]:
+        seen: dict[DeviceId, list[Hashable]] = defaultdict(list)
+        for reach in self._reaches:
+            for number in self._plain(reach):
+                looks = tuple(view.shape.profiles[number].index for view in reach.views)
+                seen[reach.id(number)].append((reach.node.index, looks))
+        classes: dict[Hashable, list[DeviceId]] = defaultdict(list)
+        for id_, places in sorted(seen.items(), key=lambda item: item[0]):
+            classes[id_[:2], tuple(places)].append(id_)
+        found = [tuple(ids) for ids in classes.values()]
+        return found, list(map(len, found))
+
+    def _counter_rows(self) -> tuple[list[Counter], dict[Counter, int]]:
+        """Counters of shared pools, and what is left of them."""
+        left: dict[Counter, int] = {}
+        for reach in self._reaches:
+            pools = {pool.id for pool in reach.node.shared} - self._difficult
+            for name, available in zip(_rows(reach), reach.in_use.available, strict=True):
+                if name[0] in pools:
+                    left[name] = max(0, available)
+        return sorted(left), left
+
+    def _counter_steps(self) -> dict[Counter, int]:
+        steps: dict[Counter, int] = dict.fromkeys(self._counters, 0)
+        for reach in self._reaches:
+            for name, drawn in _draws(reach).items():
+                if name in steps:
+                    steps[name] = gcd(steps[name], *drawn.values())
+        return {name: step or 1 for name, step in steps.items()}
+
+    def _capacity_rows(self) -> tuple[list[Capacity], dict[Capacity, int], list[int]]:
+        """Capacities of devices that several hold at once: the step in which it is drawn, and what is left."""
+        left: dict[Capacity, int] = {}
+        steps: dict[Capacity, int] = defaultdict(int)
+        for reach in self._reaches:
+            for number in self._held_by_several(reach):
+                capacities = reach.views[0].shape.capacities
+                for row in capacities.rows.get(number, ()):
+                    name = reach.id(number), capacities.names[row]
+                    left[name] = max(0, capacities.totals[row] - reach.in_use.consumed.get(row, 0))
+                    steps[name] = gcd(steps[name], *_drawn(reach, number, row))
+        names = sorted(name for name in left if steps[name])
+        return names, dict(steps), [left[name] // steps[name] for name in names]
+
+    def _meters(self, reach: Reach) -> Iterator[Mapping[int, int]]:
+        """For each class and counter what each device of the node counts."""
+        number_of = {reach.id(number): number for number in self._plain(reach)}
+        for ids in self._classes:
+            yield {number_of[id_]: 1 for id_ in ids if id_ in number_of}
+        draws = _draws(reach)
+        for name in self._counters:
+            yield {device: amount // self._steps[name] for device, amount in draws.get(name, {}).items()}
+
+    def _measures(self, reach: Reach) -> Iterator[Measure]:
+        there = {reach.id(number): number for number in reach.shared()}
+        for name in self._capacities:
+            device = there.get(name[0])
+            if device is None:
+                yield SharedDraw(frozenset())
+                continue
+            capacities = reach.views[0].shape.capacities
+            row = next(row for row in capacities.rows[device] if capacities.names[row] == name[1])
+            yield SharedDraw(frozenset([device]), row, self._capacity_steps[name])
+        for pool in sorted(self._difficult):
+            yield SharedUse(frozenset(number for id_, number in there.items() if id_[:2] == pool))
 
 
-def _meter_counters(
-    found: SharedDevices,
-    nodes: Iterable[NodeKind],
-    states: Mapping[int, tuple[Sequence[NodeView], InUse]],
-    left_alone: AbstractSet[PoolId],
-) -> None:
-    """Add a meter for each counter of a shared pool, in steps of what devices draw from it."""
-    amounts: dict[tuple[PoolId, str, str], list[int]] = defaultdict(list)
-    left: dict[tuple[PoolId, str, str], int] = {}
-    for node in nodes:
-        views, in_use = states[node.index]
-        if not node.shared or not views:
-            continue
-        names = _rows(views[0])
-        shared = {pool.id for pool in node.shared} - left_alone
-        for row, available in enumerate(in_use.available):
-            if names[row][0] in shared:
-                left[names[row]] = available
-        for device, drawn in views[0].shape.counters.consumption.items():
-            if device not in in_use.dedicated:
-                for row, amount in drawn:
-                    if names[row][0] in shared:
-                        amounts[names[row]].append(amount)
-    for name in sorted(left):
-        step = gcd(*amounts[name]) or 1
-        found._steps[name] = step  # noqa: SLF001 - its maker
-        found.counters.append(name)
-        found.limits.append(max(0, left[name]) // step)
+def _difficult(reach: Reach) -> Iterator[PoolId]:
+    """Pools of which counting does not say what several nodes may take."""
+    for number in reach.shared():
+        shape = reach.views[0].shape
+        drawing = number in shape.shared and number in shape.counters.consumption
+        if drawing or number in shape.groups.membership:
+            yield reach.id(number)[:2]
 
 
-def _rows(view: NodeView) -> list[tuple[PoolId, str, str]]:
-    """Pool, set and name of each counter row of a view."""
+def _rows(reach: Reach) -> list[Counter]:
+    """Pool, set and name of each counter row of a node."""
+    view = reach.views[0]
     counters = view.shape.counters
     return [(view.pools[pool].id, *name) for pool, name in zip(counters.pool_of_row, counters.names, strict=True)]
 
 
-def _metered(
-    found: SharedDevices,
-    node: NodeKind,
-    views: Sequence[NodeView],
-    in_use: InUse,
-    reaching: Mapping[DeviceId, Mapping[int, tuple[int, Hashable]]],
-) -> list[dict[int, int]]:
-    meters: list[dict[int, int]] = []
-    for own in found.classes:
-        places = (reaching[id_].get(node.index) for id_ in own.devices)
-        meters.append({place[0]: 1 for place in places if place is not None})
-    drawn = _drawn(views[0].shape, _rows(views[0])) if views else {}
-    for name in found.counters:
-        step = found._steps[name]  # noqa: SLF001 - its maker
-        meters.append({device: amount // step for device, amount in drawn.get(name, {}).items()})
-    return meters
-
-
-def _drawn(shape: Shape, names: Sequence[tuple[PoolId, str, str]]) -> dict[tuple[PoolId, str, str], dict[int, int]]:
-    found: dict[tuple[PoolId, str, str], dict[int, int]] = defaultdict(dict)
-    for device, drawn in shape.counters.consumption.items():
-        for row, amount in drawn:
-            found[names[row]][device] = amount
+def _draws(reach: Reach) -> Mapping[Counter, Mapping[int, int]]:
+    """What each device of shared pools draws of each counter."""
+    found: dict[Counter, dict[int, int]] = defaultdict(dict)
+    names = _rows(reach) if reach.node.shared else []
+    for number in reach.shared():
+        for row, amount in reach.views[0].shape.counters.consumption.get(number, ()):
+            found[names[row]][number] = amount
     return found
+
+
+def _drawn(reach: Reach, device: int, row: int) -> Iterator[int]:
+    """What requests would draw of a row of a device."""
+    for problem in reach.problems:
+        for demand in problem.demands:
+            yield from (amount for own, amount in demand.amounts.get(device, ()) if own == row)

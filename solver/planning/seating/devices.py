@@ -37,8 +37,8 @@ class Dealing:
 
     def __post_init__(self) -> None:
         for number, own in enumerate(self.posed.shared.classes):
-            self._classes.update(dict.fromkeys(own.devices, number))
-            self._free[number] = iter(own.devices)
+            self._classes.update(dict.fromkeys(own, number))
+            self._free[number] = iter(own)
 
     def placed(self, seats: Sequence[Seat]) -> list[Placed]:
         """Allocate, seat by seat. Raises ``FatalError`` (RES-7)."""

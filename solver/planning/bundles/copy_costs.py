@@ -1,0 +1,135 @@
+"""Measures that are sums over copies: ranks of alternatives, soft entries, and how close together devices are.
+
+Each copy costs what the stage of ``allocate`` with the same name gives for it alone, with two differences that make
+numbers of copies comparable: ``preference`` is one sum, and ``compact`` counts places claim by claim, and not what the
+largest free segments and boxes of topologies lose, which is a matter of the node and not of a copy.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from itertools import combinations
+
+from ....encoders.rows import Term
+from ....encoders.stages.compact import COMPACT as COMPACT_STAGE
+from ....encoders.stages.holding import post_implied
+from ....encoders.stages.soft import SOFT as SOFT_STAGE
+from ....encoders.topology.spread import spread
+from ....problem.records import Problem
+from ....problem.relations import Relation
+from ....problem.soft import penalty, soft_relations
+from ....problem.topology import TopologyCondition
+from .measures import CopyMeasure, Measured
+from .question import Picks
+
+
+def _ranks(problem: Problem, picks: Picks) -> int:
+    """How many alternatives come before those that serve (SRCH-4)."""
+    serving = {pick.demand for pick in picks}
+    lists = [request.demands for claim in problem.claims for request in claim.requests if request.listed]
+    return sum(rank for demands in lists for rank, demand in enumerate(demands) if demand in serving)
+
+
+def _rank_terms(measured: Measured) -> list[Term]:
+    model, claims = measured.model, measured.unlisted()
+    return [
+        (choice, rank)
+        for request in model.merged.requests
+        if request.listed and request.claims[0] in claims
+        for rank, number in enumerate(request.branches)
+        if rank and (choice := model.choices[number]) is not None
+    ]
+
+
+def _penalties(problem: Problem, picks: Picks) -> int:
+    members = [(pick.demand, pick.device) for pick in picks]
+    return sum(penalty(relation, members) for relation in soft_relations(problem))
+
+
+def _soft_terms(measured: Measured) -> list[Term]:
+    """Only relations of units without configurations are in the model."""
+    (terms,) = SOFT_STAGE.parts(measured.model)
+    return list(terms)
+
+
+def _is_soft(relation: Relation) -> bool:
+    return not relation.hard
+
+
+def _has_soft(problem: Problem) -> bool:
+    return bool(soft_relations(problem))
+
+
+def _spreading(relation: Relation) -> bool:
+    return isinstance(relation.condition, TopologyCondition) and relation.condition.spreads
+
+
+def _places(problem: Problem, device: int) -> Iterator[Hashable]:
+    yield "pool", problem.landscape.pools[device]
+    for number, grouping in enumerate(problem.landscape.groupings):
+        yield number, grouping[device]
+
+
+def _closeness(problem: Problem, picks: Picks) -> int:
+    """Places of each claim, and the distances of all pairs where an entry asks for ``Compact`` without one (TOPO-2)."""
+    places = {(problem.demands[one.demand].claim, place) for one in picks for place in _places(problem, one.device)}
+    return len(places) + sum(_distances(relation, picks) for relation in problem.relations if _spreading(relation))
+
+
+def _distances(relation: Relation, picks: Picks) -> int:
+    condition = relation.condition
+    if not isinstance(condition, TopologyCondition):
+        return 0
+    homes = condition.homes
+    devices = sorted({one.device for one in picks if one.demand in relation.demands and one.device in homes})
+    return sum(condition.distances(one).get(other, 0) for one, other in combinations(devices, 2))
+
+
+def _is_spread(problem: Problem) -> bool:
+    """Whether a claim may have more than one device: else all copies are equally close together."""
+    return any(map(_spreading, problem.relations)) or any(
+        sum(max((problem.demands[number].count for number in one.demands), default=0) for one in claim.requests) > 1
+        for claim in problem.claims
+    )
+
+
+def _close_terms(measured: Measured) -> list[Term]:
+    """Count the places of each claim; if it has one device only, that is by what is taken, and claims may be one."""
+    model, claims = measured.model, measured.unlisted()
+    terms: list[Term] = []
+    takers: dict[Hashable, list[Term]] = defaultdict(list)
+    for claim, taken, device in _takes(measured):
+        problem = measured.units[claims[claim]].problem
+        places = list(_places(problem, device))
+        if _is_spread(problem):
+            for place in places:
+                takers[claim, place].append((taken, 1))
+        else:
+            terms.append((taken, len(places)))
+    for own in takers.values():
+        literal = model.rows.boolean()
+        post_implied(model, own, literal)
+        terms.append((literal, 1))
+    relations = [relation for relation in model.merged.relations if relation.claims[0] in claims]
+    return [*terms, *spread(model, relations)]
+
+
+def _takes(measured: Measured) -> Iterator[tuple[int, int, int]]:
+    """Yield for units without configurations the claim, the variable and the device that each branch could take."""
+    model, claims = measured.model, measured.unlisted()
+    for branch in model.merged.branches:
+        claim = model.merged.claim_of(branch)
+        if claim in claims:
+            for lot in model.collapsed.lots_of[branch.index]:
+                yield claim, model.takes[branch.index, lot], model.collapsed.lots[lot].first
+
+
+PREFERENCE = CopyMeasure("preference", _ranks, _rank_terms)
+"""Sum of the ranks of alternatives."""
+
+SOFT = CopyMeasure("soft", _penalties, _soft_terms, minding=_is_soft, parting=_has_soft)
+"""Sum of the weights of violated soft entries (SOFT-1, SOFT-2)."""
+
+COMPACT = CopyMeasure("compact", _closeness, _close_terms, COMPACT_STAGE.sign, minding=_spreading, parting=_is_spread)
+"""Places that the devices of each claim are spread over, and distances. Problems need their landscape."""
