@@ -22,6 +22,10 @@ class Visible:
     names: frozenset[str] = frozenset()
     coordinates: frozenset[str] = frozenset()
 
+    def joined(self, other: Visible) -> Visible:
+        """What either of two sees: devices that look the same so look the same to each."""
+        return Visible(self.paths | other.paths, self.names | other.names, self.coordinates | other.coordinates)
+
     def of(self, driver: str, attributes: Iterable[str]) -> tuple[str, ...]:
         """List the names that are seen among those of a device's attributes."""
         return tuple(name for name in attributes if self._sees(driver, name))

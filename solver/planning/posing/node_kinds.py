@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from math import gcd
 
 from ....models.core import Node
@@ -13,6 +14,7 @@ from ....models.pod_requests import PODS, Requests
 from ....models.pools import Pool, PoolIndex
 from ....problem.in_use import Ledger
 from ....problem.shapes import NodeView
+from ....problem.visible import Visible
 from ...node_engine import NodeEngine
 from .node_rules import NodeRules
 from .unit_kinds import UnitKind
@@ -22,8 +24,9 @@ from .unit_kinds import UnitKind
 class NodeKind:
     """Equal nodes, by name; each has ``left`` of the resources. ``suited`` are the unit kinds that may go there.
 
-    ``labels`` holds the values of the labels that gangs ask for. ``shared`` are pools that other nodes reach, too.
-    ``template`` and ``limit`` are those of nodes that could be bought, of which the first stands for all.
+    ``view`` is what these kinds together see of the first node, namely what is ``visible``. ``labels`` holds the values
+    of the labels that gangs ask for. ``shared`` are pools that other nodes reach, too. ``template`` and ``limit`` are
+    those of nodes that could be bought, of which the first stands for all.
     """
 
     index: int
@@ -32,6 +35,7 @@ class NodeKind:
     left: tuple[int, ...]
     labels: Mapping[str, str]
     view: NodeView
+    visible: Visible
     shared: tuple[Pool, ...] = ()
     is_in_use: bool = False
     template: str = ""
@@ -78,10 +82,11 @@ class Resources:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
-    """A node with the eyes of each kind of unit, and what it shares with others."""
+    """A node with the eyes of all kinds of units that it suits, and what it shares with others."""
 
     node: Node
-    views: Sequence[NodeView]
+    view: NodeView
+    visible: Visible
     shared: tuple[Pool, ...]
 
 
@@ -89,8 +94,8 @@ class _Seen:
 class Survey:
     """Puts nodes together.
 
-    ``rooms`` is what running pods leave of each node, ``domains`` are the labels that gangs ask for, ``busy`` nodes
-    that are in use whatever is planned.
+    ``rooms`` is what running pods leave of each node, ``sight`` what is seen for the sake of goals, ``domains`` are the
+    labels that gangs ask for, ``busy`` nodes that are in use whatever is planned.
     """
 
     engine: NodeEngine
@@ -99,6 +104,7 @@ class Survey:
     kinds: Sequence[UnitKind]
     resources: Resources
     rooms: Mapping[str, Requests | None]
+    sight: Visible
     domains: Sequence[str] = ()
     busy: frozenset[str] = frozenset()
     _rules: NodeRules = field(init=False)
@@ -106,7 +112,7 @@ class Survey:
 
     def __post_init__(self) -> None:
         self._rules = NodeRules(self.kinds)
-        self._visible = [self.engine.compiler.question(kind.claims).visible for kind in self.kinds]
+        self._visible: dict[frozenset[int], Visible] = {}
 
     def node_kinds(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[NodeKind]:
         """Find the kinds; ``bought`` holds for each node that stands for a template how many there could be."""
@@ -124,17 +130,22 @@ class Survey:
         return frozenset(pool for pool, number in reached.items() if number > 1)
 
     def _seen(self, node: Node, shared: frozenset[PoolId]) -> _Seen:
-        visible = dict.fromkeys(self._visible[index] for index in sorted(self._rules.suited(node)))
-        views = [self.engine.views.of(node, one) for one in visible]
-        return _Seen(node, views, tuple(pool for pool in views[0].pools if pool.id in shared))
+        suited = self._rules.suited(node)
+        visible = self._visible.get(suited)
+        if visible is None:
+            questions = (self.engine.compiler.question(self.kinds[index].claims) for index in sorted(suited))
+            seen = (question.visible for question in questions)
+            visible = self._visible[suited] = reduce(Visible.joined, seen, self.sight)
+        view = self.engine.views.of(node, visible)
+        return _Seen(node, view, visible, tuple(pool for pool in view.pools if pool.id in shared))
 
     def _key(self, seen: _Seen, apart: bool) -> Hashable:
         node, name = seen.node, seen.node.metadata.name
         labels = node.metadata.labels or {}
         return (
             self._rules.suited(node),
-            tuple(one.shape.index for one in seen.views),
-            self.ledger.in_use(seen.views[0]).key,
+            seen.view.shape.index,
+            self.ledger.in_use(seen.view).key,
             self.resources.left(self.rooms.get(name)),
             tuple(labels.get(label) for label in self.domains),
             tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),
@@ -151,7 +162,8 @@ class Survey:
             self._rules.suited(first),
             self.resources.left(self.rooms.get(name)),
             {label: labels[label] for label in self.domains if label in labels},
-            seen[0].views[0],
+            seen[0].view,
+            seen[0].visible,
             seen[0].shared,
             name in self.busy or self._holds(seen[0]),
             name if name in bought else "",
@@ -160,6 +172,6 @@ class Survey:
 
     def _holds(self, seen: _Seen) -> bool:
         """Whether a device of the node's own is held."""
-        in_use, view = self.ledger.in_use(seen.views[0]), seen.views[0]
+        in_use, view = self.ledger.in_use(seen.view), seen.view
         shared = {pool.id for pool in seen.shared}
         return any(view.devices[number].id[:2] not in shared for number in (*in_use.dedicated, *in_use.shares))

@@ -13,7 +13,8 @@ from ....models.planned_units import PlannedUnit
 from ....models.pod_requests import Requests
 from ....models.running_pods import running, running_pods
 from ....problem.in_use import Ledger
-from ....problem.landscape import Surveyor
+from ....problem.landscape import STANDARD_GROUPINGS, Surveyor
+from ....problem.visible import Visible
 from ...attempts import Session
 from ...cp_sat import CpSat
 from ...node_engine import NodeEngine
@@ -210,6 +211,7 @@ class _Posing:
             kinds,
             resources,
             self._rooms(),
+            Visible(names=frozenset(STANDARD_GROUPINGS)) if COMPACT in self._ask.objective else Visible(),
             domains,
             frozenset(busy),
         )

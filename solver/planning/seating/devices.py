@@ -9,7 +9,6 @@ from ....models.claims import AllocationResult
 from ....models.core import Node
 from ....models.identity import DeviceId
 from ....models.pod_claims import ClaimRef
-from ....problem.compile import Question
 from ....problem.shapes import NodeView, Views
 from ...search import Pick
 from ..posing.posed import Posed
@@ -50,11 +49,10 @@ class Dealing:
         if not asked:
             return Placed(seat, node, ())
         compiler = self.posed.engine.compiler
-        question: Question = compiler.question(seat.kind.claims)
-        view = self.views.of(node, question.visible)
+        view = self.views.of(node, seat.node_kind.visible)
         claims = [ref.claim for ref in asked if ref.claim is not None]
         picks = self._dealt(seat, view) if self._classes else seat.picks
-        made = self.posed.engine.builder.build(claims, compiler.asks(question), picks, view)
+        made = self.posed.engine.builder.build(claims, compiler.asks(compiler.question(seat.kind.claims)), picks, view)
         return Placed(seat, node, tuple(zip(asked, made, strict=True)))
 
     def _dealt(self, seat: Seat, view: NodeView) -> list[Pick]:
