@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .claims import ResourceClaim
@@ -20,24 +20,25 @@ class GroupError(ValueError):
     """A ConstraintGroup that names what is not there; one line."""
 
 
-def members(group: ConstraintGroup, cluster: Cluster) -> tuple[ObjectKey, ...]:
+def members(group: ConstraintGroup, cluster: Cluster, asked: Sequence[Unit] | None = None) -> tuple[ObjectKey, ...]:
     """List the claims of a group, those made for pods from templates among them, allocated ones too.
 
     Claims that are named come first, then those selected by their labels, then those of pods. Pods that have finished
-    or are being deleted have none. Raises ``GroupError`` for a claim, pod or entry of a pod that is named but not
-    there, and for a constraint about a request that none of the claims has.
+    or are being deleted have none. ``asked`` are the units to look at; None: those of the cluster. Raises
+    ``GroupError`` for a claim, pod or entry of a pod that is named but not there, and for a constraint about a request
+    that none of the claims has.
     """
-    return _Finder(group, cluster).members()
+    return _Finder(group, cluster, all_units(cluster) if asked is None else asked).members()
 
 
 class _Finder:
     """Looks for the claims of one group."""
 
-    def __init__(self, group: ConstraintGroup, cluster: Cluster) -> None:
+    def __init__(self, group: ConstraintGroup, cluster: Cluster, asked: Sequence[Unit]) -> None:
         self._spec = group.spec
         self._key = key_of(group.metadata)
         self._cluster = cluster
-        self._units = [unit for unit in all_units(cluster) if unit.pod and unit.namespace == self._key[0]]
+        self._units = [unit for unit in asked if unit.pod and unit.namespace == self._key[0]]
         made = {ref.key: ref.claim for unit in self._units for ref in unit.claims if ref.claim}
         own = {key: claim for key, claim in cluster.claims.items() if key[0] == self._key[0]}
         self._claims: dict[ObjectKey, ResourceClaim] = {**own, **made}
@@ -80,9 +81,10 @@ class _Finder:
                 yield from self._narrowed(pod, chosen)
 
     def _pod(self, name: str) -> list[Unit]:
-        if (self._key[0], name) not in self._cluster.pods:
+        found = [unit for unit in self._units if unit.name == name]
+        if not found and (self._key[0], name) not in self._cluster.pods:
             raise self._error(f"Pod {self._shown(name)} not found")
-        return [unit for unit in self._units if unit.name == name]
+        return found
 
     def _narrowed(self, pod: GroupPod, units: list[Unit]) -> Iterator[ObjectKey]:
         """Yield the claims of the pods, of the named entries only if any are named."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from .base import QuantityText
 from .containers import Container, ResourceRequirements
 from .core import PodSpec
-from .quantity import Quantity
+from .quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
 
 CPU = "cpu"
 PODS = "pods"
@@ -47,6 +47,13 @@ def requests_of(container: Container) -> Amounts:
 def in_units(amounts: Amounts | None) -> Requests:
     """Amounts as integers, rounded up: cpu in thousandths, all else whole."""
     return {name: _amount(name, text) for name, text in (amounts or {}).items()}
+
+
+def written(resource: str, amount: int) -> str:
+    """An amount in units as manifests have it: ``1500m`` of cpu, ``2Gi`` of memory."""
+    if resource == CPU:
+        return str(Quantity.from_nano(amount * NANO // 1000))
+    return str(Quantity.from_nano(amount * NANO, DECIMAL_SI if amount % 1024 else BINARY_SI))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -31,7 +31,16 @@ class Ledger:
         """Take what was allocated out of what is free."""
         made = list(allocations)
         self.usage = self.usage.plus(made)
-        pools = {(result.driver, result.pool) for _, made_ in made for result in made_.devices.results or ()}
+        self._note({(result.driver, result.pool) for _, made_ in made for result in made_.devices.results or ()})
+
+    def release(self, claims: Iterable[ObjectKey]) -> None:
+        """Give what these claims hold back to what is free."""
+        gone = list(claims)
+        pools = {(driver, pool) for claim in gone for driver, pool, _ in self.usage.held_by(claim)}
+        self.usage = self.usage.without(gone)
+        self._note(pools)
+
+    def _note(self, pools: AbstractSet[PoolId]) -> None:
         self._log += sorted(pools)
         self._changed.update(dict.fromkeys(pools, len(self._log)))
 

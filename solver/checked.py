@@ -13,6 +13,8 @@ from ..models.gates import FeatureGates
 from ..models.given import Given
 from ..models.identity import ObjectKey
 from .outcome import ALLOCATED, UnitOutcome
+from .plan_outcome import PlannedUnitOutcome
+from .verification.plans import plan_violations
 from .verification.verifier import Placement, Violation, verify
 
 
@@ -39,6 +41,24 @@ def check(
     """
     placements = list(_placements(cluster, outcomes))
     violations = verify(cluster, placements, gates, cel_errors=cel_errors, given=given, groups=groups)
+    if violations:
+        raise VerificationError(violations)
+
+
+def check_plan(
+    cluster: Cluster,
+    units: Sequence[PlannedUnitOutcome],
+    gates: FeatureGates,
+    cel_errors: str,
+    *,
+    order: Sequence[int] | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+) -> None:
+    """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``."""
+    violations = plan_violations(
+        cluster, units, gates, cel_errors=cel_errors, order=order, namespace=namespace, selector=selector
+    )
     if violations:
         raise VerificationError(violations)
 

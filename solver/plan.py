@@ -28,6 +28,7 @@ from .planning.posing.buying import open_shop
 from .planning.posing.goals import parse_objective, value_annotation
 from .planning.posing.groups import placed_together
 from .planning.posing.posed import Ask, Posed, pose
+from .planning.refusing.left_out import left_out
 from .planning.seating.outcome import outcome_of, seated
 from .planning.trimming import trimmed
 from .refusals import refusals
@@ -35,7 +36,7 @@ from .refusals import refusals
 TIME_LIMIT = 300.0
 GAP = 0.001
 
-Watch = Callable[[str, int, float | None], None]
+Watch = Callable[[str, float, float | None], None]
 
 
 @young_only()
@@ -126,9 +127,11 @@ def plan(
     clock.lap("solve")
     placed = seated(ask, posed, found)
     clock.lap("seat")
-    answer = outcome_of(ask, posed, found, placed, refused, gap)
+    refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
+    reasons = {**left_out(placed.cluster, queue, placed.where, gates, policy, seed), **refused}
     clock.lap("explain")
-    check_plan(placed.cluster, answer.units, gates, cel_errors=policy, order=placed.order)
+    answer = outcome_of(ask, posed, found, placed, reasons, gap)
+    check_plan(placed.cluster, answer.units, gates, policy, order=placed.order, namespace=namespace, selector=selector)
     clock.lap("verify")
     answer = replace(answer, verified=True, seconds=clock.laps)
     if found.interrupted:
@@ -166,12 +169,24 @@ def _solved(posed: Posed, limits: PlanLimits, executor: Executor | None, watch: 
         own = goal.stage.terms, goal.stage.maximise
         same.append(said.index(own) if own in said else len(distinct))
         distinct += [] if own in said else [goal.stage]
-    found = solve(posed.instance, distinct, posed.pricer, limits=limits, executor=executor, watch=watch)
+    told = watch and _told(posed, watch)
+    found = solve(posed.instance, distinct, posed.pricer, limits=limits, executor=executor, watch=told)
     reached = zip(posed.goals, same, strict=True)
     stages = (
         replace(found.stages[number], name=goal.stage.name) for goal, number in reached if number < len(found.stages)
     )
     return replace(found, plan=trimmed(posed.instance, found.plan, posed.pricer), stages=tuple(stages))
+
+
+def _told(posed: Posed, watch: Watch) -> Watch:
+    """What is called with values as the core has them, so that they are told as the user knows them."""
+    goals = {goal.stage.name: goal for goal in posed.goals}
+
+    def tell(stage: str, value: float, bound: float | None) -> None:
+        ahead, scale = goals[stage].ahead, goals[stage].scale
+        watch(stage, (value + ahead) / scale, None if bound is None else (bound + ahead) / scale)
+
+    return tell
 
 
 class _Clock:

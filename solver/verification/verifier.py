@@ -14,6 +14,7 @@ from ...models.given import Given
 from ...models.group_members import members
 from ...models.identity import ObjectKey, key_of
 from ...models.selection import SelectorError, node_matches, pod_fits
+from ...models.units import Unit
 from .claims import ClaimRules
 from .expressions import Expressions
 from .findings import Finding
@@ -57,6 +58,7 @@ def verify(
     cel_errors: str = "strict",
     given: Sequence[Given] = (),
     groups: bool = False,
+    asked: Sequence[Unit] | None = None,
 ) -> list[Violation]:
     """Check placements in the order in which they were made, each on top of those before.
 
@@ -75,6 +77,8 @@ def verify(
         Entries of every claim, beside its own.
     groups
         Whether ConstraintGroups count. Raises ``GroupError`` for one that names what is not there.
+    asked
+        The units whose claims may be members of groups; None: those of the cluster.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def verify(
     """
     replay = _Replay(cluster, gates, cel_errors, given)
     found = [found for placement in placements for found in replay.unit(placement)]
-    return [*found, *replay.groups(cluster)] if groups and cluster.constraint_groups else found
+    return [*found, *replay.groups(cluster, asked)] if groups and cluster.constraint_groups else found
 
 
 # Under these names the cluster keeps what every verification starts from.
@@ -147,13 +151,13 @@ class _Replay:
             self._finals[key_of(claim.metadata)] = Final(claim, allocation, placement.node)
             self._ledger.enter(allocation)
 
-    def groups(self, cluster: Cluster) -> Iterator[Violation]:
+    def groups(self, cluster: Cluster, asked: Sequence[Unit] | None) -> Iterator[Violation]:
         """Everything wrong with groups, now that all units are placed."""
         rules = GroupRules(self._scene, cluster.slices)
         held = {key: Final(claim, found) for key, claim in cluster.claims.items() if (found := _allocation(claim))}
         finals = {**held, **self._finals}
         for group in cluster.constraint_groups.values():
-            for finding in rules.broken(group, members(group, cluster), finals):
+            for finding in rules.broken(group, members(group, cluster, asked), finals):
                 yield Violation(finding.rule, "", finding.message)
 
     def _claim(

@@ -3,7 +3,7 @@
 import pytest
 
 from drasat.models.core import PodSpec
-from drasat.models.pod_requests import effective_requests, in_units
+from drasat.models.pod_requests import effective_requests, in_units, written
 from drasat.models.structure import to_object
 
 
@@ -78,3 +78,18 @@ def test_resources_apart_are_left_out():
 def test_amounts_are_exact():
     assert in_units({"cpu": "1e6", "memory": "8Ei", "pods": 110}) == {"cpu": 10**9, "memory": 2**63 - 1, "pods": 110}
     assert in_units(None) == {}
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 1500, "1500m"),
+        ("cpu", 2000, "2"),
+        ("memory", 2 << 30, "2Gi"),
+        ("memory", 5, "5"),
+        ("pods", 3, "3"),
+        ("cpu", 0, "0"),
+    ],
+)
+def test_amounts_are_written_as_in_manifests(resource, amount, text):
+    assert written(resource, amount) == text

@@ -46,13 +46,14 @@ class Building:
         ]
 
     def _marked(self) -> list[Hashable]:
-        """Mark demands whose claims measures must tell apart, and those that they do not see."""
-        marks: dict[int, Hashable] = {}
-        for number, (unit, copies) in enumerate(zip(self._question.units, self._units, strict=True)):
+        """Mark the demands of copies that measures must tell apart, and of units that they do not see."""
+        marks: list[Hashable] = []
+        for number, (unit, copies) in enumerate(zip(self._question.units, self._most, strict=True)):
             parted, seen = is_parted(self._question, number), len(unit.problem.landscape.groupings)
-            for claim in (claim for claims in copies.claims for claim in claims):
-                marks[claim] = unit.measured, seen, claim if parted else -1
-        return [marks.get(demand.claim) for demand in self._problem.demands]
+            for copy in range(copies):
+                mark = (number, copy) if parted else (unit.measured, seen)
+                marks += [(parted, mark)] * len(unit.problem.demands)
+        return marks
 
     def model(self) -> Measured:
         """Build the model. A unit with too many configurations has copies side by side."""

@@ -16,7 +16,6 @@ from ....problem.usable import usable
 from ...capacity_copies import has_admin
 from ...enumeration import solutions
 from ...search import Pick
-from .measures import is_parted
 from .question import BundleQuestion, Picks
 
 # So many configurations of a unit are listed; beyond that copies stay side by side.
@@ -60,10 +59,9 @@ def in_need(question: BundleQuestion, merged: Merged) -> Iterator[int]:
 
 
 def alone(question: BundleQuestion, number: int, units: Sequence[UnitCopies], most: Sequence[int]) -> UnitAlone:
-    """Merge what is equal in one copy, but for claims that measures must tell apart."""
+    """Merge what is equal in one copy."""
     problem = question.units[number].problem
-    marks = [demand.claim for demand in problem.demands] if is_parted(question, number) else None
-    merged = merge(problem, question.in_use, usable(problem, question.in_use), marks=marks)
+    merged = merge(problem, question.in_use, usable(problem, question.in_use))
     before = zip(question.units[:number], most, strict=False)
     first_demand = sum(len(unit.problem.demands) * copies for unit, copies in before)
     return UnitAlone(number, merged, units[number].claims[0][0], first_demand)

@@ -1,8 +1,7 @@
 """Measures that are sums over copies: ranks of alternatives, soft entries, and how close together devices are.
 
-Each copy costs what the stage of ``allocate`` with the same name gives for it alone, with two differences that make
-numbers of copies comparable: ``preference`` is one sum, and ``compact`` counts places claim by claim, and not what the
-largest free segments and boxes of topologies lose, which is a matter of the node and not of a copy.
+Each copy costs what the stage of ``allocate`` with the same name gives for it alone, as one sum. Of ``compact`` that is
+the first part, places and distances: what the largest free segments and boxes of topologies lose is no sum over copies.
 """
 
 from __future__ import annotations
@@ -72,8 +71,8 @@ def _places(problem: Problem, device: int) -> Iterator[Hashable]:
 
 
 def _closeness(problem: Problem, picks: Picks) -> int:
-    """Places of each claim, and the distances of all pairs where an entry asks for ``Compact`` without one (TOPO-2)."""
-    places = {(problem.demands[one.demand].claim, place) for one in picks for place in _places(problem, one.device)}
+    """Places of the copy, and the distances of all pairs where an entry asks for ``Compact`` without one (TOPO-2)."""
+    places = {place for pick in picks for place in _places(problem, pick.device)}
     return len(places) + sum(_distances(relation, picks) for relation in problem.relations if _spreading(relation))
 
 
@@ -87,42 +86,40 @@ def _distances(relation: Relation, picks: Picks) -> int:
 
 
 def _is_spread(problem: Problem) -> bool:
-    """Whether a claim may have more than one device: else all copies are equally close together."""
-    return any(map(_spreading, problem.relations)) or any(
-        sum(max((problem.demands[number].count for number in one.demands), default=0) for one in claim.requests) > 1
-        for claim in problem.claims
-    )
+    """Whether a copy may have more than one device: else all copies are equally close together."""
+    requests = (request for claim in problem.claims for request in claim.requests)
+    return sum(max((problem.demands[number].count for number in one.demands), default=0) for one in requests) > 1
 
 
 def _close_terms(measured: Measured) -> list[Term]:
-    """Count the places of each claim; if it has one device only, that is by what is taken, and claims may be one."""
-    model, claims = measured.model, measured.unlisted()
+    """Count the places of each copy; if it has one device only, that is by what is taken, and copies may be one."""
+    model, copies = measured.model, measured.unlisted()
     terms: list[Term] = []
     takers: dict[Hashable, list[Term]] = defaultdict(list)
-    for claim, taken, device in _takes(measured):
-        problem = measured.units[claims[claim]].problem
+    for copy, taken, device in _takes(measured):
+        problem = measured.units[copy[0]].problem
         places = list(_places(problem, device))
         if _is_spread(problem):
             for place in places:
-                takers[claim, place].append((taken, 1))
+                takers[copy, place].append((taken, 1))
         else:
             terms.append((taken, len(places)))
     for own in takers.values():
         literal = model.rows.boolean()
         post_implied(model, own, literal)
         terms.append((literal, 1))
-    relations = [relation for relation in model.merged.relations if relation.claims[0] in claims]
+    relations = [relation for relation in model.merged.relations if relation.claims[0] in copies]
     return [*terms, *spread(model, relations)]
 
 
-def _takes(measured: Measured) -> Iterator[tuple[int, int, int]]:
-    """Yield for units without configurations the claim, the variable and the device that each branch could take."""
-    model, claims = measured.model, measured.unlisted()
+def _takes(measured: Measured) -> Iterator[tuple[tuple[int, int], int, int]]:
+    """Yield for units without configurations the copy, the variable and the device that each branch could take."""
+    model, copies = measured.model, measured.unlisted()
     for branch in model.merged.branches:
-        claim = model.merged.claim_of(branch)
-        if claim in claims:
+        copy = copies.get(model.merged.claim_of(branch))
+        if copy is not None:
             for lot in model.collapsed.lots_of[branch.index]:
-                yield claim, model.takes[branch.index, lot], model.collapsed.lots[lot].first
+                yield copy, model.takes[branch.index, lot], model.collapsed.lots[lot].first
 
 
 PREFERENCE = CopyMeasure("preference", _ranks, _rank_terms)
@@ -132,4 +129,4 @@ SOFT = CopyMeasure("soft", _penalties, _soft_terms, minding=_is_soft, parting=_h
 """Sum of the weights of violated soft entries (SOFT-1, SOFT-2)."""
 
 COMPACT = CopyMeasure("compact", _closeness, _close_terms, COMPACT_STAGE.sign, minding=_spreading, parting=_is_spread)
-"""Places that the devices of each claim are spread over, and distances. Problems need their landscape."""
+"""Places that the devices of each copy are spread over, and distances. Problems need their landscape."""

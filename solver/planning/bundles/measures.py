@@ -34,18 +34,18 @@ class Measured:
     listed: Mapping[int, Sequence[tuple[int, Picks]]]
 
     def placed(self) -> list[Term]:
-        """Terms for the number of copies that are measured."""
+        """Terms for the number of units that are measured."""
         pairs = zip(self.units, self.model.units.placed, strict=True)
-        return [(variable, 1) for unit, variable in pairs if unit.measured]
+        return [(variable, unit.size) for unit, variable in pairs if unit.measured]
 
-    def unlisted(self) -> dict[int, int]:
-        """Measured claims of units without configurations: by claim the number of the unit."""
+    def unlisted(self) -> dict[int, tuple[int, int]]:
+        """Measured claims of units without configurations: by claim the numbers of the unit and of the copy."""
         copies = enumerate(zip(self.units, self.model.merged.units, strict=True))
         return {
-            claim: number
+            claim: (number, copy)
             for number, (unit, own) in copies
             if unit.measured and number not in self.listed
-            for claims in own.claims
+            for copy, claims in enumerate(own.claims)
             for claim in claims
         }
 
@@ -68,7 +68,7 @@ class Measure(Protocol):
         ...
 
     def parts(self, problem: Problem) -> bool:
-        """Whether its terms need the claims of all copies of a unit apart, as a count of them does not say enough."""
+        """Whether its terms need the copies of a unit apart, as a count of them does not say enough."""
         ...
 
     def terms(self, measured: Measured) -> list[Term]:
@@ -98,7 +98,7 @@ def _minding(unit: BundleUnit, measures: Sequence[Measure]) -> BundleUnit:
 
 
 def is_parted(question: BundleQuestion, number: int) -> bool:
-    """Whether some measure needs the claims of all copies of a unit apart."""
+    """Whether some measure needs the copies of a unit apart."""
     unit = question.units[number]
     return unit.measured and any(measure.parts(unit.problem) for measure in question.measures)
 
@@ -203,7 +203,7 @@ class Occupied(_CountMeasure):
 
 
 def _copies(units: Sequence[BundleUnit], bundle: Bundle) -> int:
-    return sum(count for unit, count in zip(units, bundle.counts, strict=True) if unit.measured)
+    return sum(unit.size * count for unit, count in zip(units, bundle.counts, strict=True) if unit.measured)
 
 
 SPREAD = Spread()

@@ -20,8 +20,8 @@ class BundleUnit:
     """A class of equal units that this node may take: its number, and one of them as a Problem.
 
     A unit without claims is a Problem without any. ``needs`` is what one takes of each of the node's resources,
-    ``most`` how many there are at most. Not ``measured`` are units that only show what else would fit: no measure sees
-    them.
+    ``most`` how many there are at most; ``size`` says as how many units one counts. Not ``measured`` are those that
+    only show what else would fit: no measure sees them.
     """
 
     index: int
@@ -29,6 +29,7 @@ class BundleUnit:
     most: int
     needs: tuple[int, ...] = ()
     measured: bool = True
+    size: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,12 @@ from .roles import Domain, Roles
 from .unit_kinds import Entry, UnitKind
 
 Member = tuple[UnitKind, Entry]
+Choice = Sequence[Member]
+"""A member of a gang, or the ways to choose some of several that share a claim: all of them first."""
+
+
+_Likeness = tuple[str | None, tuple[str, ...] | None, tuple[tuple[int, int], ...]]
+"""What makes whole gangs alike: domain label and its values, and how many members of each kind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,23 +57,25 @@ class GangPosing:
     rows: list[Row] = field(default_factory=list)
     hopeless: dict[int, str] = field(default_factory=dict)
 
-    def pose(self, gangs: Mapping[QueueGang, Sequence[Member]]) -> None:
+    def pose(self, gangs: Mapping[QueueGang, Sequence[Choice]]) -> None:
         """Pose all gangs of the queue with their members that are to be placed."""
-        whole: dict[tuple[str | None, tuple[str, ...] | None, tuple[tuple[int, int], ...]], list[tuple[Member, ...]]]
-        whole = defaultdict(list)
-        for gang, members in gangs.items():
+        whole: dict[_Likeness, list[tuple[Member, ...]]] = defaultdict(list)
+        for gang, choices in gangs.items():
+            members = tuple(choice[0] for choice in choices)
             domains = self._domains(gang)
             units = sum(kind.size for kind, _ in members)
             running = len(gang.placed)
-            if gang.minimum is not None and gang.minimum > units + running:
+            if gang.problem:
+                self.hopeless.update((place, gang.problem) for _, entry in members for place in entry.places)
+            elif gang.minimum is not None and gang.minimum > units + running:
                 name = f"{gang.kind} {gang.namespace}/{gang.name}"
                 said = f"{name} needs {gang.minimum} members, and has {units + running}"
                 self.hopeless.update((place, said) for _, entry in members for place in entry.places)
             elif gang.minimum is None or gang.minimum == units + running:
                 counts = tuple(sorted(Counter(kind.index for kind, _ in members).items()))
-                whole[gang.domain, domains, counts].append(tuple(members))
+                whole[gang.domain, domains, counts].append(members)
             else:
-                self._partial(gang, gang.minimum - running, domains, members)
+                self._partial(gang, gang.minimum - running, domains, choices)
         for (label, domains, _), sets in whole.items():
             self._whole(label, domains, sets)
 
@@ -91,24 +99,32 @@ class GangPosing:
             self.rows.append(Row(Terms(gangs=dict.fromkeys(posed, 1)), upper=len(sets)))
 
     def _partial(
-        self, gang: QueueGang, enough: int, domains: tuple[str, ...] | None, members: Sequence[Member]
+        self, gang: QueueGang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[Choice]
     ) -> None:
         """A switch says whether the gang is placed, and each of its members is a choice of its own."""
-        flocks: dict[UnitKind, list[tuple[Member, ...]]] = defaultdict(list)
-        for kind, entry in members:
-            flocks[kind].append(((kind, entry),))
-        made = {kind: Flock(tuple(sets)) for kind, sets in flocks.items()}
-        switches = [self._member(made, enough, domain) for domain in _places(gang.domain, domains)]
+        alike: dict[UnitKind, list[tuple[Member, ...]]] = defaultdict(list)
+        ways: list[list[tuple[UnitKind, Flock]]] = []
+        for choice in choices:
+            if len(choice) == 1:
+                alike[choice[0][0]].append((choice[0],))
+            else:
+                ways.append([(kind, Flock((((kind, entry),),))) for kind, entry in choice])
+        ways += [[(kind, Flock(tuple(sets)))] for kind, sets in alike.items()]
+        switches = [self._switch(ways, enough, domain) for domain in _places(gang.domain, domains)]
         if len(switches) > 1:
             self.rows.append(Row(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
 
-    def _member(self, flocks: Mapping[UnitKind, Flock], enough: int, domain: Domain | None) -> int:
+    def _switch(self, ways: Sequence[Sequence[tuple[UnitKind, Flock]]], enough: int, domain: Domain | None) -> int:
+        """Post one gang in one domain; of several ways for the same units one is chosen at most."""
         switch = self._add(Gang((), 1), GangChoice(None, {}))
         placed: dict[int, int] = {}
-        for kind, flock in flocks.items():
-            number = self._gang(flock, [kind], {kind.index: 1}, domain, len(flock.sets))
-            placed[number] = kind.size
-            self.rows.append(Row(Terms(gangs={number: 1, switch: -len(flock.sets)}), upper=0))
+        for way in ways:
+            own: dict[int, int] = {}
+            for kind, flock in way:
+                number = self._gang(flock, [kind], {kind.index: 1}, domain, len(flock.sets))
+                placed[number] = kind.size
+                own[number] = 1
+            self.rows.append(Row(Terms(gangs={**own, switch: -max(len(flock.sets) for _, flock in way)}), upper=0))
         if enough > 0:
             self.rows.append(Row(Terms(gangs={**placed, switch: -enough}), lower=0))
         return switch

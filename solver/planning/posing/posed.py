@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,7 +22,8 @@ from ..bundles.question import BundleQuestion
 from ..instance import Instance, NodeClass, Row, Terms, UnitClass
 from ..pricing import Pricer
 from .buying import Shop
-from .gangs import GangChoice, GangPosing, Member
+from .enrolling import Enrolled
+from .gangs import Choice, GangChoice, GangPosing
 from .goals import COMPACT, Goal, Goals
 from .groups import Together
 from .node_kinds import NodeKind, Resources, Survey
@@ -31,7 +31,7 @@ from .questions import Questions
 from .roles import Role, Roles
 from .shared_claims import entries_of, is_narrowed
 from .shared_devices import SharedDevices, shared_devices
-from .unit_kinds import Entry, UnitKind, unit_kinds
+from .unit_kinds import UnitKind, unit_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,34 +162,25 @@ class _Posing:
         # Guests on nodes that nobody buys would cost nothing.
         return measured if node.template else goals.question(measured)
 
-    def _units(self) -> tuple[list[UnitKind], Mapping[QueueGang, list[Member]]]:
+    def _units(self) -> tuple[list[UnitKind], Mapping[QueueGang, list[Choice]]]:
         """Kinds of units, and the members of gangs; all others play roles one by one."""
         single, sets = entries_of(self._ask.queue, self._ask.open)
         kinds = unit_kinds([*single, *(entry for variants in sets for entry in variants)])
         kind_of = {id(entry): kind for kind in kinds for entry in kind.entries}
-        gangs: dict[QueueGang, list[Member]] = defaultdict(list)
+        found = Enrolled()
         for entry in single:
-            self._take(entry, kind_of[id(entry)], gangs)
+            found.enrol([(kind_of[id(entry)], entry)])
         for variants in sets:
-            whole = variants[0]
-            self._narrowed |= is_narrowed(len(whole.places), variants)
-            if _gang_of(whole) is not None:
-                self._narrowed |= len(variants) > 1
-                self._take(whole, kind_of[id(whole)], gangs)
-                continue
-            for entry in variants:
-                self._take(entry, kind_of[id(entry)], gangs)
-            roles = {self._roles.of(kind_of[id(entry)]).index: 1 for entry in variants}
-            if len(roles) > 1:
-                self._rows.append(Row(Terms(units=roles), upper=1))
-        return kinds, gangs
-
-    def _take(self, entry: Entry, kind: UnitKind, gangs: dict[QueueGang, list[Member]]) -> None:
-        gang = _gang_of(entry)
-        if gang is None:
-            self._roles.of(kind).singles.append(entry)
-        else:
-            gangs[gang].append((kind, entry))
+            self._narrowed |= is_narrowed(len(variants[0].places), variants)
+            found.enrol([(kind_of[id(entry)], entry) for entry in variants])
+        for choice in found.free:
+            roles = [self._roles.of(kind) for kind, _ in choice]
+            for role, (_, entry) in zip(roles, choice, strict=True):
+                role.singles.append(entry)
+            if len(choice) > 1:
+                self._rows.append(Row(Terms(units={role.index: 1 for role in roles}), upper=1))
+        self._narrowed |= found.is_narrowed
+        return kinds, found.gangs()
 
     def _nodes(self) -> list[Node]:
         """The nodes that may be used, with one for each template."""
@@ -222,7 +213,3 @@ class _Posing:
     def _rooms(self) -> Mapping[str, Requests | None]:
         """What is left of nodes; those that could be bought are empty."""
         return {**running(self._cluster, self._ask.session.gates), **self._ask.ahead.rooms}
-
-
-def _gang_of(entry: Entry) -> QueueGang | None:
-    return next((planned.set.gang for planned in entry.party if planned.set.gang is not None), None)

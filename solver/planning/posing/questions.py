@@ -54,7 +54,7 @@ class Questions:
             problem = problems[role.kind.index]
             if problem is not None:
                 needs = self.resources.needs(role.kind.requests)
-                units.append(BundleUnit(role.index, problem, most[role.index], needs))
+                units.append(BundleUnit(role.index, problem, most[role.index], needs, size=role.kind.size))
         return BundleQuestion(tuple(units), self.ledger.in_use(node.view), node.left)
 
     def _problem(self, kind: UnitKind, node: NodeKind) -> Problem | None:

@@ -92,12 +92,12 @@ def outcome_of(
     posed: Posed,
     found: PlanCore,
     seated: Seated,
-    refused: Mapping[int, tuple[Reason, ...]],
+    reasons: Mapping[int, tuple[Reason, ...]],
     gap: float,
 ) -> PlanOutcome:
     """Write the answer down; it is not verified yet."""
     stages = tuple(_stage(posed, goal, result, gap) for goal, result in zip(posed.goals, found.stages, strict=False))
-    units = tuple(_unit(one, seated.where.get(place), refused.get(place, ())) for place, one in enumerate(ask.queue))
+    units = tuple(_unit(one, seated.where.get(place), reasons.get(place, ())) for place, one in enumerate(ask.queue))
     return PlanOutcome(
         _verdict(ask, posed, found, stages, len(seated.where)),
         units,

@@ -12,6 +12,8 @@ MODULES = sorted(path.name for path in PACKAGE.glob("*.py"))
 # What knows the rules of pools, usage and reachability already is not asked either.
 MODELS = {"base", "claims", "cluster", "core", "device_taints", "gates", "identity", "meta", "quantity", "selection"}
 MODELS |= {"slices", "versions", "entries", "given", "predicates", "topologies", "constraint_groups", "group_members"}
+# What is asked for, and what runs, are readings of the input like these.
+MODELS |= {"pod_claims", "pod_requests", "planned_sets", "planned_units", "queue", "running_pods", "units"}
 
 
 def imported(name):
