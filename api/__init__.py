@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .models.gates import FeatureGates
     from .models.predicates import ChosenDevice, Predicate
     from .models.problems import InputError
+    from .plan_comparing import PlanComparisonResult, compare_plans
+    from .plans import PlanInterrupted, PlanResult, plan
     from .results import AllocationInterrupted, AllocationResult, ValidationResult
     from .topologies import TopologyResult, topology
 
@@ -34,14 +36,19 @@ _HOMES = {
     "ExplanationResult": ".explaining",
     "FeatureGates": ".models.gates",
     "InputError": ".models.problems",
+    "PlanComparisonResult": ".plan_comparing",
+    "PlanInterrupted": ".plans",
+    "PlanResult": ".plans",
     "Predicate": ".models.predicates",
     "TopologyResult": ".topologies",
     "ValidationResult": ".results",
     "allocate": ".functions",
     "capacity": ".capacities",
     "compare": ".comparing",
+    "compare_plans": ".plan_comparing",
     "explain": ".explaining",
     "load": ".functions",
+    "plan": ".plans",
     "topology": ".topologies",
     "validate": ".functions",
 }
@@ -58,14 +65,19 @@ __all__ = [
     "ExplanationResult",
     "FeatureGates",
     "InputError",
+    "PlanComparisonResult",
+    "PlanInterrupted",
+    "PlanResult",
     "Predicate",
     "TopologyResult",
     "ValidationResult",
     "allocate",
     "capacity",
     "compare",
+    "compare_plans",
     "explain",
     "load",
+    "plan",
     "topology",
     "validate",
 ]

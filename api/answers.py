@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,13 +24,16 @@ from .documents import (
 )
 from .models.base import api_name
 from .models.claims import AllocationResult
+from .models.identity import ObjectKey
 from .models.manifests import Manifest
 from .models.pod_claims import ClaimRef
 from .models.problems import InputProblem, Source, has_errors
 from .models.rendering import RESOURCE_API
+from .models.units import Unit
 from .models.writing import claim_manifest
 from .solver.outcome import UNALLOCATABLE, AllocationOutcome, NodeClassFailure, UnitOutcome
 from .solver.outcome import Reason as FoundReason
+from .solver.plan_outcome import PlanOutcome
 from .solver.tables import DemandTable, Fallen
 
 # A cluster has too many nodes to name them all for every unit.
@@ -52,7 +55,7 @@ def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> A
     )
 
 
-def allocated_manifests(found: AllocationOutcome) -> list[dict[str, Any]]:
+def allocated_manifests(found: AllocationOutcome | PlanOutcome) -> list[dict[str, Any]]:
     """The claims that were allocated, as read (or as made from a template) plus ``status.allocation``."""
     return [_manifest(ref, allocation) for unit in found.units for ref, allocation in unit.allocations]
 
@@ -77,16 +80,13 @@ def validation_document(problems: Sequence[InputProblem]) -> ValidationDocument:
 
 def _unit(found: UnitOutcome) -> UnitAnswer:
     unit, got = found.unit, {ref.key: allocation for ref, allocation in found.allocations}
-    claims = [ref for ref in unit.claims if ref.key in got or not ref.allocated]
     names = [f"{ref.namespace}/{ref.name}" for ref in unit.asked]
     return UnitAnswer(
         pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
         node=found.node,
         outcome=outcome_of(found.outcome),
         reasons=reasons_told(found.reasons),
-        claims=tuple(
-            ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key)) for ref in claims
-        ),
+        claims=claims_told(unit, got),
         failures=tuple(_node_class(failure, names) for failure in found.failures),
         objective=tuple(
             StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven) for one in found.objective
@@ -115,6 +115,15 @@ def request_table(table: DemandTable, claims: Sequence[str]) -> RequestTable:
         devices=table.devices,
         fitting=table.fitting,
         fallen=fallen_told(table.fallen),
+    )
+
+
+def claims_told(unit: Unit, got: Mapping[ObjectKey, AllocationResult]) -> tuple[ClaimAnswer, ...]:
+    """The documents of a unit's claims with what they got; those that had an allocation before are left out."""
+    return tuple(
+        ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key))
+        for ref in unit.claims
+        if ref.key in got or not ref.allocated
     )
 
 

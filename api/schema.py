@@ -10,6 +10,8 @@ from .capacity_documents import CapacityDocument
 from .comparison_documents import ComparisonDocument, SweepDocument
 from .documents import AllocationDocument, ValidationDocument
 from .explanation_documents import ExplanationDocument
+from .plan_comparison_documents import PlanComparisonDocument
+from .plan_documents import PlanDocument
 from .topology_documents import TopologyDocument
 
 DOCUMENTS = (
@@ -20,6 +22,8 @@ DOCUMENTS = (
     CapacityDocument,
     ExplanationDocument,
     TopologyDocument,
+    PlanDocument,
+    PlanComparisonDocument,
 )
 
 

@@ -1,10 +1,16 @@
 #!/bin/sh
-# Allocate the claims of every example: demo.sh [DRASAT]
+# Allocate the claims of every example, and plan the queues: demo.sh [DRASAT]
 set -eu
 drasat=${1:-drasat}
 for folder in "$(dirname "$0")"/*/; do
   printf '\n== %s\n' "$(basename "$folder")"
   sed -n '3,4p' "$folder/README.md"
+  case $folder in
+    */plan-buy/) verb='plan --buy --only-new' ;;
+    */plan-*) verb=plan ;;
+    *) verb=allocate ;;
+  esac
   # Exit code 1 is an answer too: some examples ask for more than there is.
-  "$drasat" allocate -f "$folder" 2>&1 || [ $? -eq 1 ]
+  # shellcheck disable=SC2086
+  "$drasat" $verb -f "$folder" 2>&1 || [ $? -eq 1 ]
 done

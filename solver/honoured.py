@@ -9,6 +9,7 @@ from ..models.cluster import Cluster
 from ..models.constraint_groups import ConstraintGroup
 from ..models.entries import annotated_entries
 from ..models.given import Given
+from ..models.group_members import members
 from ..models.identity import key_of
 from ..models.semantics import SPELLINGS
 from ..models.units import Unit
@@ -27,6 +28,17 @@ def check_honoured(engine: str, cluster: Cluster, asked: Sequence[Unit], given: 
     if found:
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise ValueError(f"engine {engine} cannot honour {', '.join(found[:_NAMED])}{more}")
+
+
+def check_groups(planner: str, cluster: Cluster, asked: Sequence[Unit]) -> None:
+    """Raise ``ValueError``, one line, if a ConstraintGroup demands something of claims of these units.
+
+    What places units one after the other knows nothing of groups.
+    """
+    own = {ref.key for unit in asked for ref in unit.asked}
+    for group in cluster.constraint_groups.values():
+        if _demands(group) and own.intersection(members(group, cluster, asked)):
+            raise ValueError(f"planner {planner} cannot honour ConstraintGroup {claim_text(key_of(group.metadata))}")
 
 
 def _unknown(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]:

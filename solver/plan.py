@@ -22,11 +22,11 @@ from .checked import check_plan
 from .engines import effective_policy
 from .outcome import Reason
 from .plan_outcome import PlanInterrupted, PlanOutcome
+from .planning.bounding import bounds
 from .planning.core import PlanCore, PlanLimits, solve
-from .planning.instance import Stage
 from .planning.posing.buying import open_shop
 from .planning.posing.goals import parse_objective, value_annotation
-from .planning.posing.groups import placed_together
+from .planning.posing.groups import nothing_together, placed_together
 from .planning.posing.posed import Ask, Posed, pose
 from .planning.refusing.left_out import left_out
 from .planning.seating.outcome import outcome_of, seated
@@ -107,30 +107,32 @@ def plan(
     refused = _refused(cluster, queue)
     clock.lap("queue")
     session = Session(cluster, gates, policy, seed)
-    ahead = placed_together(
-        session, queue, [p for p in range(len(queue)) if p not in refused], clock.deadline, only_new=only_new
-    )
+    left = [place for place in range(len(queue)) if place not in refused]
+    ahead = placed_together(session, queue, left, clock.deadline, only_new=only_new)
     refused.update(ahead.reasons)
-    ask = Ask(
+    whole = Ask(
         session,
         queue,
-        [place for place in range(len(queue)) if place not in refused and place not in ahead.where],
+        left,
         stages,
-        ahead,
+        nothing_together(session),
         open_shop(cluster) if buy else None,
         only_new,
         None if budget is None else Fraction(budget),
     )
+    ask = replace(whole, open=[place for place in left if place not in ahead.places], ahead=ahead)
     posed = pose(ask)
     clock.lap("pose")
-    found = _solved(posed, PlanLimits(gap, deadline=clock.deadline), executor, watch)
+    limits = PlanLimits(gap, deadline=clock.deadline)
+    found = _solved(posed, limits, executor, watch)
+    looser = _looser_bounds(whole, posed, found, limits) if ahead.places else ()
     clock.lap("solve")
     placed = seated(ask, posed, found)
     clock.lap("seat")
     refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
     reasons = {**left_out(placed.cluster, queue, placed.where, gates, policy, seed), **refused}
     clock.lap("explain")
-    answer = outcome_of(ask, posed, found, placed, reasons, gap)
+    answer = outcome_of(ask, posed, found, placed, reasons, gap, looser)
     check_plan(placed.cluster, answer.units, gates, policy, order=placed.order, namespace=namespace, selector=selector)
     clock.lap("verify")
     answer = replace(answer, verified=True, seconds=clock.laps)
@@ -161,21 +163,21 @@ def _refused(cluster: Cluster, queue: Sequence[PlannedUnit]) -> dict[int, tuple[
 
 
 def _solved(posed: Posed, limits: PlanLimits, executor: Executor | None, watch: Watch | None) -> PlanCore:
-    """Solve stage by stage; a stage that says the same as one before it is that one."""
-    distinct: list[Stage] = []
-    same: list[int] = []
-    for goal in posed.goals:
-        said = [(one.terms, one.maximise) for one in distinct]
-        own = goal.stage.terms, goal.stage.maximise
-        same.append(said.index(own) if own in said else len(distinct))
-        distinct += [] if own in said else [goal.stage]
+    stages = [goal.stage for goal in posed.goals]
     told = watch and _told(posed, watch)
-    found = solve(posed.instance, distinct, posed.pricer, limits=limits, executor=executor, watch=told)
-    reached = zip(posed.goals, same, strict=True)
-    stages = (
-        replace(found.stages[number], name=goal.stage.name) for goal, number in reached if number < len(found.stages)
-    )
-    return replace(found, plan=trimmed(posed.instance, found.plan, posed.pricer), stages=tuple(stages))
+    found = solve(posed.instance, stages, posed.pricer, limits=limits, executor=executor, watch=told)
+    return replace(found, plan=trimmed(posed.instance, found.plan, posed.pricer))
+
+
+def _looser_bounds(whole: Ask, posed: Posed, found: PlanCore, limits: PlanLimits) -> Sequence[float | None]:
+    """Bounds of the whole queue without its groups, where some of it was placed ahead; none if these are none."""
+    asked = pose(whole)
+    if asked.is_narrowed:
+        return ()
+    told = [goal.told(stage.value) for goal, stage in zip(posed.goals, found.stages, strict=False)]
+    stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(asked.goals, told, strict=False)]
+    known = zip(asked.goals, bounds(asked.instance, stages, asked.pricer, limits), strict=False)
+    return [None if bound is None else goal.told(bound) for goal, bound in known]
 
 
 def _told(posed: Posed, watch: Watch) -> Watch:

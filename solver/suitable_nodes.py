@@ -55,6 +55,13 @@ class SuitableNodes:
         return Misfit("allocatedClaim", "a claim of the pod is allocated for other nodes")
 
     @cached_property
+    def misfits(self) -> tuple[tuple[int, Misfit], ...]:
+        """Positions of the others, with why; to be asked when all have been walked."""
+        suited = set(self._positions)
+        others = (position for position in range(self._tested) if position not in suited)
+        return tuple(zip(others, self._misfits, strict=True))
+
+    @cached_property
     def reasons(self) -> tuple[Reason, ...]:
         """Why the others do not suit; to be asked when all have been walked."""
         return misfit_reasons(self._misfits, len(self._nodes))

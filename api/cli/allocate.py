@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
-from .exits import Exit, UsageError, complain, tell, write, write_lines
+from . import options, printing
+from .exits import Exit, UsageError, complain, tell, write
 from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
 from .watching import watching
 
@@ -116,38 +116,24 @@ def _wide(result: AllocationResult) -> None:
 
 def _say_why(result: AllocationResult) -> None:
     """Stages of an objective go to stderr, soft entries, then reasons, and the wall times after them."""
-    from ..reports import allocation
+    from ..reports import allocation, lines
 
     tell(*allocation.stages(result.document))
     tell(*allocation.soft_entries(result.document))
     tell(*allocation.reasons(result.document))
-    tell(*allocation.timings(result.document))
+    tell(*lines.timings(result.document))
 
 
 def _manifests(result: AllocationResult) -> None:
-    from ..models.writing import to_yaml
-
-    write(to_yaml(result.manifests()))
+    printing.manifests(result)
     _say_why(result)
-
-
-def _names(result: AllocationResult) -> None:
-    write_lines(f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}" for manifest in result.manifests())
-
-
-def _json(result: AllocationResult) -> None:
-    write(result.to_json())
-
-
-def _yaml(result: AllocationResult) -> None:
-    write(result.to_yaml())
 
 
 _PRINT: dict[options.Format, Callable[[AllocationResult], None]] = {
     options.Format.TABLE: _table,
     options.Format.WIDE: _wide,
-    options.Format.JSON: _json,
-    options.Format.YAML: _yaml,
+    options.Format.JSON: printing.json,
+    options.Format.YAML: printing.yaml,
     options.Format.MANIFESTS: _manifests,
-    options.Format.NAME: _names,
+    options.Format.NAME: printing.names,
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import options, printing
 from .exits import Exit, UsageError, complain, tell, write, write_lines
 from .inputs import check_node, load_cluster, unknown_node
 
@@ -89,11 +89,11 @@ def _exit(result: CapacityResult) -> Exit:
 
 
 def _table(result: CapacityResult) -> None:
-    from ..reports import capacity, tables
+    from ..reports import capacity, lines, tables
 
     write(tables.table(capacity.HEADERS, list(capacity.rows(result.document))))
     write_lines([capacity.summary(result.document)])
-    tell(*capacity.timings(result.document))
+    tell(*lines.timings(result.document))
 
 
 def _wide(result: CapacityResult) -> None:
@@ -103,17 +103,9 @@ def _wide(result: CapacityResult) -> None:
     write_lines(capacity.proofs(result.document))
 
 
-def _json(result: CapacityResult) -> None:
-    write(result.to_json())
-
-
-def _yaml(result: CapacityResult) -> None:
-    write(result.to_yaml())
-
-
 _PRINT: dict[ReportFormat, Callable[[CapacityResult], None]] = {
     ReportFormat.TABLE: _table,
     ReportFormat.WIDE: _wide,
-    ReportFormat.JSON: _json,
-    ReportFormat.YAML: _yaml,
+    ReportFormat.JSON: printing.json,
+    ReportFormat.YAML: printing.yaml,
 }

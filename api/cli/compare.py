@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
-from .exits import Exit, UsageError, complain, write, write_lines
+from . import options, plan_comparison, printing
+from .exits import Exit, UsageError, asked, complain, write, write_lines
 from .inputs import load_cluster
 
 if TYPE_CHECKING:
     from ..comparing import ComparisonResult
     from ..sweeping import SweepResult
-
-T = TypeVar("T")
 
 Filenames = Annotated[
     list[str] | None,
@@ -58,6 +56,11 @@ def command(
     repeat: Repeat = 1,
     exact: Exact = False,
     sweep: Sweep = None,
+    plan: plan_comparison.Plan = False,
+    planners: plan_comparison.Planners = None,
+    orders: plan_comparison.Orders = None,
+    objective: plan_comparison.Objective = None,
+    gap: plan_comparison.Gap = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -69,48 +72,45 @@ def command(
 ) -> None:
     """Ask several engines the same: verdicts, devices, steps and times side by side, and where the answers part.
 
-    Exit codes: 0 same verdict and number admitted; 1 different; 2 bad input or usage; 3 an engine ran out of time.
+    Exit codes: 0 same verdict and number admitted; 1 different; 2 bad input or usage; 3 an engine ran out of time. With
+    --plan: 0 plan admits at least as many units as every other planner; 1 another admits more; 3 one ran out of time.
     """
     gates = options.gates(feature_gates, kubernetes_version)
+    wishes = plan_comparison.Wishes(planners, orders, objective, gap)
+    wishes.check(plan)
     common: dict[str, Any] = {
         "feature_gates": gates,
         "cel_errors": cel_errors.value,
         "time_limit": options.seconds(time_limit),
-        "repeat": repeat,
         "seed": seed,
     }
     names = [name.strip() for name in engines.split(",")]
     if sweep is not None:
-        if filename or node or namespace or selector:
-            raise UsageError("--sweep makes its own input: no -f, -n, -l or --node")
-        grown = _asked(partial(_sweep, sweep, names, common))
-        _PRINT_SWEEP[output](grown)
-        raise typer.Exit(_exit(grown.same_verdict, grown.decided))
+        if filename or node or namespace or selector or plan:
+            raise UsageError("--sweep makes its own input: no -f, -n, -l, --node or --plan")
+        raise typer.Exit(_sweep(sweep, names, {**common, "repeat": repeat}, output))
     if not filename:
         raise UsageError("compare needs -f PATH, or --sweep NAME")
+    if plan and (node is not None or exact or repeat != 1):
+        raise UsageError("--plan asks each planner once about all nodes: no --node, --repeat or --exact")
+    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    common |= {"namespace": namespace, "selector": selector, "timings": timings}
+    if plan:
+        raise typer.Exit(plan_comparison.run(cluster, wishes, common, output.value))
     from ..comparing import compare
 
-    cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    where: dict[str, Any] = {"node": node, "namespace": namespace, "selector": selector, "timings": timings}
-    result = _asked(partial(compare, cluster, names, **where, **common))
+    result = asked(partial(compare, cluster, names, node=node, repeat=repeat, **common))
     complain(*(f"warning: {notice}" for engine in result.document.engines for notice in engine.notices))
     _PRINT[output](result)
     raise typer.Exit(_exit(result.identical if exact else result.same_verdict, result.document.decided))
 
 
-def _asked(question: Callable[[], T]) -> T:
-    from ..peers.errors import PeerError
-
-    try:
-        return question()
-    except (ValueError, PeerError) as error:
-        raise UsageError(str(error)) from None
-
-
-def _sweep(text: str, engines: list[str], common: dict[str, Any]) -> SweepResult:
+def _sweep(text: str, engines: list[str], common: dict[str, Any], output: ReportFormat) -> Exit:
     from ..sweeping import parse_sweep, sweep
 
-    return sweep(*parse_sweep(text), engines, **common)
+    grown = asked(lambda: sweep(*parse_sweep(text), engines, **common))
+    _PRINT_SWEEP[output](grown)
+    return _exit(grown.same_verdict, grown.decided)
 
 
 def _exit(same: bool, decided: bool) -> Exit:
@@ -139,23 +139,15 @@ def _sweep_table(result: SweepResult) -> None:
     write(tables.table(*comparison.sweep_table(result.document)))
 
 
-def _json(result: ComparisonResult | SweepResult) -> None:
-    write(result.to_json())
-
-
-def _yaml(result: ComparisonResult | SweepResult) -> None:
-    write(result.to_yaml())
-
-
 _PRINT: dict[ReportFormat, Callable[[ComparisonResult], None]] = {
     ReportFormat.TABLE: _table,
     ReportFormat.WIDE: _wide,
-    ReportFormat.JSON: _json,
-    ReportFormat.YAML: _yaml,
+    ReportFormat.JSON: printing.json,
+    ReportFormat.YAML: printing.yaml,
 }
 _PRINT_SWEEP: dict[ReportFormat, Callable[[SweepResult], None]] = {
     ReportFormat.TABLE: _sweep_table,
     ReportFormat.WIDE: _sweep_table,
-    ReportFormat.JSON: _json,
-    ReportFormat.YAML: _yaml,
+    ReportFormat.JSON: printing.json,
+    ReportFormat.YAML: printing.yaml,
 }

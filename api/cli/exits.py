@@ -9,7 +9,9 @@ import sys
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import NoReturn, TextIO, TypeVar
+
+T = TypeVar("T")
 
 
 class Exit(IntEnum):
@@ -45,6 +47,16 @@ def _writable(stream: TextIO | None) -> TextIO:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     return stream
+
+
+def asked(question: Callable[[], T]) -> T:
+    """Ask; what was wrong with the question, or with a peer, is a ``UsageError``."""
+    from ..peers.errors import PeerError
+
+    try:
+        return question()
+    except (ValueError, PeerError) as error:
+        raise UsageError(str(error)) from None
 
 
 def _failed(error: Exception) -> int:

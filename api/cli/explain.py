@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
-from .exits import Exit, UsageError, complain, tell, write, write_lines
+from . import options, printing
+from .exits import Exit, UsageError, complain, tell, write_lines
 from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
 
 if TYPE_CHECKING:
@@ -74,22 +74,14 @@ def command(
 
 
 def _text(result: ExplanationResult) -> None:
-    from ..reports import explanation
+    from ..reports import explanation, lines
 
     write_lines(explanation.lines(result.document))
-    tell(*explanation.timings(result.document))
-
-
-def _json(result: ExplanationResult) -> None:
-    write(result.to_json())
-
-
-def _yaml(result: ExplanationResult) -> None:
-    write(result.to_yaml())
+    tell(*lines.timings(result.document))
 
 
 _PRINT: dict[ReportFormat, Callable[[ExplanationResult], None]] = {
     ReportFormat.TABLE: _text,
-    ReportFormat.JSON: _json,
-    ReportFormat.YAML: _yaml,
+    ReportFormat.JSON: printing.json,
+    ReportFormat.YAML: printing.yaml,
 }

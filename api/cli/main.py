@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from . import allocate, capacity, compare, explain, peers, topology, validate
+from . import allocate, capacity, compare, explain, peers, plan, topology, validate
 from .exits import Exit, run, write_lines
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command("allocate")(allocate.command)
 app.command("validate")(validate.command)
 app.command("compare")(compare.command)
+app.command("plan")(plan.command)
 app.command("capacity")(capacity.command)
 app.command("explain")(explain.command)
 app.command("topology")(topology.command)

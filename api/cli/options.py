@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -140,3 +141,19 @@ def seconds(text: str) -> float:
     if not 0 < total < 1e9:
         raise UsageError(f"--time-limit: {text!r} must be above zero and below 1e9 seconds")
     return total
+
+
+def part(text: str) -> float:
+    """``0.1%`` or ``0.001`` as a number.
+
+    Raises
+    ------
+    UsageError
+        If the text is neither, or not below 100%.
+
+    """
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(%?)", text, re.ASCII)
+    found = float(Decimal(match[1]) / (100 if match[2] else 1)) if match else 1.0
+    if found >= 1:
+        raise UsageError(f"--gap: {text!r} is not a part such as 0.1% or 0.001, below 100%")
+    return found

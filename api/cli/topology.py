@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options
+from . import options, printing
 from .exits import Exit, UsageError, complain, tell, write
 from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
 
@@ -113,14 +113,6 @@ def _wide(result: TopologyResult) -> None:
     write("\n" + tables.table(topology.DEVICE_HEADERS, list(topology.wide_rows(result.document))))
 
 
-def _json(result: TopologyResult) -> None:
-    write(result.to_json())
-
-
-def _yaml(result: TopologyResult) -> None:
-    write(result.to_yaml())
-
-
 def _dot(result: TopologyResult) -> None:
     write(result.to_dot())
 
@@ -128,7 +120,7 @@ def _dot(result: TopologyResult) -> None:
 _PRINT: dict[TopologyFormat, Callable[[TopologyResult], None]] = {
     TopologyFormat.TABLE: _table,
     TopologyFormat.WIDE: _wide,
-    TopologyFormat.JSON: _json,
-    TopologyFormat.YAML: _yaml,
+    TopologyFormat.JSON: printing.json,
+    TopologyFormat.YAML: printing.yaml,
     TopologyFormat.DOT: _dot,
 }

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import UNSET
-
 from ..documents import AllocationDocument, ClaimAnswer, FallenDevices, NodeClass, StageAnswer, UnitAnswer
 from ..models.claims import DeviceRequestAllocationResult
 from ..solver.reasons import DEVICES
@@ -87,12 +85,6 @@ def _failure(kind: NodeClass, unit: UnitAnswer) -> Iterator[str]:
 
 def _fallen(row: FallenDevices) -> str:
     return " ".join(filter(None, (str(row.devices), words(row.filter), row.detail)))
-
-
-def timings(document: AllocationDocument) -> Iterator[str]:
-    """Wall times of the phases, if the document has them."""
-    if document.timings is not UNSET:
-        yield ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in document.timings.items())
 
 
 def _title(unit: UnitAnswer) -> str:

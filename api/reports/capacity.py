@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from .lines import named
 
 if TYPE_CHECKING:
     from ..capacity_documents import CapacityDocument, Copies, NodeCopies
 
 HEADERS = ("nodes", "names", "fits", "at most", "first fit", "what stops the next")
 NODE_COLUMNS = ("node", "fits", "bound", "proven", "unbounded", "firstFit", "stops")
-
-# More names than these are only counted.
-_NAMES = 3
 
 
 def rows(document: CapacityDocument) -> Iterator[tuple[str, ...]]:
@@ -54,18 +51,6 @@ def proofs(document: CapacityDocument) -> Iterator[str]:
     for kind in document.nodes:
         if kind.proof:
             yield f"{named(kind.nodes)}: {kind.proof}"
-
-
-def timings(document: CapacityDocument) -> Iterator[str]:
-    """Wall times of the phases, if the document has them."""
-    if document.timings is not UNSET:
-        yield ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in document.timings.items())
-
-
-def named(names: tuple[str, ...]) -> str:
-    """The first few names, and how many more."""
-    told = ", ".join(name or "any node" for name in names[:_NAMES])
-    return f"{told} and {len(names) - _NAMES} more" if len(names) > _NAMES else told
 
 
 def _cells(copies: Copies) -> tuple[str, str, str]:

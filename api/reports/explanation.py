@@ -6,8 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-
 from ..solver.tables import words
 
 if TYPE_CHECKING:
@@ -98,9 +96,3 @@ def rows(document: ExplanationDocument) -> Iterator[tuple[str, ...]]:
         for number, relaxation in enumerate(unit.relaxations, 1):
             what = f"relaxation {number}"
             yield from ((*head, relaxation.node, what, one.id, one.claim, one.message) for one in relaxation.changes)
-
-
-def timings(document: ExplanationDocument) -> Iterator[str]:
-    """Wall times, if the document has them."""
-    if document.timings is not UNSET:
-        yield ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in document.timings.items())

@@ -52,10 +52,12 @@ def complete(generator: Generator, stage: Stage, duals: Duals, plan: Plan, deadl
 def _listed(
     generator: Generator, stage: Stage, duals: Duals, plan: Plan, deadline: float | None
 ) -> Sequence[Column] | None:
-    """All columns that a better plan could use; None if they are too many."""
+    """All columns that a better plan could use; None if they are too many, or rows look at what has no price."""
     instance, most = generator.instance, generator.instance.most()
-    # Units that are worth nothing at the duals may still be needed: each is worth something here.
+    # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
     pricing = Pricing(instance, stage, generator.master.rows, duals, floor=1)
+    if any(not pricing.prices.meters[meter] for one in (stage, *generator.master.rows) for meter in one.terms.usage):
+        return None
     limits = PricingLimits(Effort.THOROUGH, deadline=deadline)
     classes = [node.index for node in instance.nodes]
     bounds = [priced.bound for priced in generator.price(pricing, classes, most, limits)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from math import gcd, inf
+from math import inf
 
 from ..cp_sat_run import Limits
 from .completion import complete
@@ -17,6 +17,7 @@ from .dive import Dive
 from .duals import Pricing, duals_of
 from .filling import fill
 from .generation import Budget, Generated, Generator
+from .implied import implied_bound
 from .instance import Column, Instance, Row, Stage
 from .integer_master import Choice, choose
 from .master import Master
@@ -122,6 +123,7 @@ class _Core:
         self._watch = watch
         self._plan = empty_plan(instance)
         self._results: list[StageResult] = []
+        self._reached: list[tuple[Stage, int | None]] = []
 
     def result(self, interrupted: bool = False) -> PlanCore:
         """What there is by now."""
@@ -129,6 +131,16 @@ class _Core:
 
     def stage(self, stage: Stage) -> None:
         """Reach one goal, and keep it from now on."""
+        implied = implied_bound(stage, self._reached)
+        self._reach(stage) if implied is None else self._know(stage, implied)
+        self._reached.append((stage, self._results[-1].bound))
+
+    def _know(self, stage: Stage, bound: int) -> None:
+        """A goal of which the stages before say all that there is to say."""
+        self._results.append(StageResult(stage.name, 0, None, proven=False, rounds=0))
+        self._note(stage, bound, 0)
+
+    def _reach(self, stage: Stage) -> None:
         self.master.aim(stage)
         unproven = StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
         self._results.append(unproven)
@@ -137,7 +149,7 @@ class _Core:
         deadline, tolerance = self._limits.deadline, self._limits.gap * _PART_OF_GAP
         budget = Budget(self._limits.rounds, tolerance, deadline)
         generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage))
-        bound = _rounded(stage, generated)
+        bound = generated.rounded(stage)
         self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
@@ -235,14 +247,3 @@ class _Core:
             return None
         watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
         return lambda _value, bound: watch(stage.name, value, None if bound is None else sign * bound)
-
-
-def _rounded(stage: Stage, generated: Generated) -> int | None:
-    """The bound as the next value that a plan can have."""
-    if generated.bound is None:
-        return None
-    terms = stage.terms
-    kinds = (terms.units, terms.gangs, terms.nodes, terms.usage)
-    step = gcd(*(value for kind in kinds for value in kind.values())) or 1
-    sign = 1 if stage.maximise else -1
-    return sign * (generated.bound // (generated.scale * step)) * step

@@ -39,27 +39,30 @@ def duals_of(found: Relaxation) -> Duals:
 class Pricing:
     """A stage with its rows at integer prices: what columns are worth, and what all of them together prove.
 
-    Everything is in 1 / ``scale`` of the stage's unit, and in the sense of maximising. No unit is worth less than
-    ``floor``.
+    Everything is in 1 / ``scale`` of the stage's unit, and in the sense of maximising. No unit that the stage, a row or
+    a gang names is worth less than ``floor``, and no row about usage costs less.
     """
 
     def __init__(self, instance: Instance, stage: Stage, rows: Sequence[Row], duals: Duals, floor: int = 0) -> None:
         self.scale = scale_of(stage)
         self._instance = instance
         self._rows = rows
-        self._row_prices = [self._row_price(row, dual) for row, dual in zip(rows, duals.rows, strict=True)]
+        self._row_prices = [self._row_price(row, dual, floor) for row, dual in zip(rows, duals.rows, strict=True)]
         sign = self.scale if stage.maximise else -self.scale
         pairs = [(stage.terms, sign)]
         pairs += [(row.terms, -price) for row, price in zip(rows, self._row_prices, strict=True)]
         self._terms = combined(pairs)
         units = [min(max(0, round(dual * self.scale)), _LARGEST) for dual in duals.units]
+        named = self._named() if floor else frozenset[int]()
         self.prices = Prices(
-            tuple(max(floor, price) for price in self._capped(units)),
+            tuple(max(floor, price) if unit in named else price for unit, price in enumerate(self._capped(units))),
             tuple(self._terms.usage.get(m, 0) for m in range(instance.meters)),
         )
 
-    def _row_price(self, row: Row, dual: float) -> int:
+    def _row_price(self, row: Row, dual: float, floor: int) -> int:
         price = max(-_LARGEST, min(_LARGEST, round(dual * self.scale)))
+        if row.terms.usage and abs(price) < floor:
+            price = floor if row.upper is not None else -floor
         if (price > 0 and row.upper is None) or (price < 0 and row.lower is None):
             return 0
         return price
@@ -72,6 +75,11 @@ class Pricing:
             for unit, size in gang.members:
                 caps[unit] = max(caps[unit], -(-gain // size))
         return tuple(min(price, cap) for price, cap in zip(units, caps, strict=True))
+
+    def _named(self) -> frozenset[int]:
+        """Units that it can matter to place."""
+        members = (unit for gang in self._instance.gangs for unit, _ in gang.members)
+        return frozenset([*self._terms.units, *members])
 
     def constant(self, node_class: int) -> int:
         """What a node of the class adds to the worth of its column when it is in use."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from math import gcd
 from time import monotonic
 
 from .duals import Duals, Pricing, duals_of
@@ -44,6 +45,16 @@ class Generated:
     bound: int | None
     scale: int
     rounds: int
+
+    def rounded(self, stage: Stage) -> int | None:
+        """The bound as the next value that a plan can have."""
+        if self.bound is None:
+            return None
+        terms = stage.terms
+        kinds = (terms.units, terms.gangs, terms.nodes, terms.usage)
+        step = gcd(*(value for kind in kinds for value in kind.values())) or 1
+        sign = 1 if stage.maximise else -1
+        return sign * (self.bound // (self.scale * step)) * step
 
 
 Watch = Callable[[float, float | None], None]

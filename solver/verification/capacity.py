@@ -11,6 +11,7 @@ from ...models.slices import CapacityRange, CapacityRequestPolicy, Device, Devic
 from .findings import Finding
 
 _NANO_PER_MILLI = NANO // 1000
+_NO_POLICY = CapacityRequestPolicy()
 
 
 class CapacityRefusedError(Exception):
@@ -41,19 +42,22 @@ def amounts(device: Device, requested: Mapping[str, QuantityText], *, fractional
 
 
 def _amount(name: str, capacity: DeviceCapacity, request: QuantityText | None, fractional: bool) -> int:
-    policy = capacity.request_policy or CapacityRequestPolicy()
+    policy = capacity.request_policy or _NO_POLICY
     if request is None:
         taken = nano(capacity.value if policy.default is None else policy.default)
     else:
         taken = _rounded(nano(request), policy, fractional)
-    text = Quantity.from_nano(taken)
     if taken < 0:
-        raise CapacityRefusedError("CAP-6", f"the amount {text} of {name} is negative", fatal=True)
+        raise CapacityRefusedError("CAP-6", f"the amount {_text(taken)} of {name} is negative", fatal=True)
     if not _allowed(taken, policy, fractional):
-        raise CapacityRefusedError("CAP-5", f"the request policy of {name} does not allow {text}")
+        raise CapacityRefusedError("CAP-5", f"the request policy of {name} does not allow {_text(taken)}")
     if taken > nano(capacity.value):
-        raise CapacityRefusedError("CAP-6", f"{text} of {name} is more than the device has, {capacity.value}")
+        raise CapacityRefusedError("CAP-6", f"{_text(taken)} of {name} is more than the device has, {capacity.value}")
     return taken
+
+
+def _text(taken: int) -> Quantity:
+    return Quantity.from_nano(taken)
 
 
 def _rounded(request: int, policy: CapacityRequestPolicy, fractional: bool) -> int:

@@ -11,6 +11,7 @@ from drasat.capacities import CapacityResult
 from drasat.capacity_documents import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
 from drasat.documents import Reason
 from drasat.reports import capacity as report
+from drasat.reports import lines
 
 DRA = "resource.k8s.io/v1"
 
@@ -198,9 +199,9 @@ def test_documents_by_hand_follow_the_schema_and_timings_are_optional(examples):
     published = json.loads((examples.parent / "docs/results.schema.json").read_text())
     found = document(node_copies("a"), sharing=(SharingNodes(nodes=("a", "b"), together=copies(3, None)),))
     jsonschema.validate(CapacityResult(found).to_dict(), published)
-    assert list(report.timings(found)) == []
+    assert list(lines.timings(found)) == []
     timed = replace(found, timings={"search": 0.5, "verify": 0.25})
-    assert list(report.timings(timed)) == ["search 0.500 s, verify 0.250 s"]
+    assert list(lines.timings(timed)) == ["search 0.500 s, verify 0.250 s"]
     broken = CapacityResult(found).to_dict() | {"total": {"fits": "many"}}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, published)

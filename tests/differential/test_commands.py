@@ -25,6 +25,8 @@ BEYOND = [
     "same-island",
     "torus-topology",
 ]
+# Queues, which are for plans.
+PLANS = ["plan-buy", "plan-queue"]
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -37,7 +39,7 @@ def test_examples_are_answered_alike(real, drasat, examples, name):
 
 
 def test_every_example_is_among_them(examples):
-    assert sorted(path.name for path in examples.iterdir() if path.is_dir()) == sorted(EXAMPLES + BEYOND)
+    assert sorted(path.name for path in examples.iterdir() if path.is_dir()) == sorted(EXAMPLES + BEYOND + PLANS)
 
 
 @pytest.mark.parametrize("name", BEYOND)

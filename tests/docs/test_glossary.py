@@ -38,6 +38,7 @@ def test_rules_and_pages_named_exist():
     ("place", "words_"),
     [
         ("solver/outcome.py", ["Allocated", "Unallocatable", "Error", "Unknown"]),
+        ("solver/plan_outcome.py", ["Optimal", "Feasible", "Infeasible", "Unknown"]),
         ("problem/policies.py", ["kube", "strict", "skip"]),
         ("problem/filters.py", ["classSelector", "taint"]),
         ("solver/engines.py", ["backtracking", "auto", "cp-sat"]),

@@ -11,7 +11,8 @@ HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat
 
 
 @pytest.mark.parametrize(
-    "argv", ["--help", "allocate --help", "validate -h", "compare -h", "explain -h", "capacity -h", "topology -h"]
+    "argv",
+    ["--help", "allocate --help", "validate -h", "compare -h", "explain -h", "capacity -h", "topology -h", "plan -h"],
 )
 def test_help_loads_nothing_heavy(argv):
     code = (
@@ -114,6 +115,18 @@ BAD_USAGE = [
     "capacity -f x --node a\x1b[31m",
     "capacity -f x --kubernetes-version 1.2",
     "capacity -f x --feature-gates =",
+    "plan",
+    "plan -f",
+    "plan -f x -o dot",
+    "plan -f x --gap much",
+    "plan -f x --gap 200%",
+    "plan -f x --workers 0",
+    "plan -f x --workers many",
+    "plan -f x --only-new",
+    "plan -f x --budget 7",
+    "plan -f x --time-limit never",
+    "plan -f x --cel-errors loud",
+    "plan -f x --kubernetes-version 1.2",
     "topology",
     "topology -f",
     "topology -f x -o manifests",

@@ -18,6 +18,7 @@ from ....encoders.rows import Term
 from ....encoders.stages.holding import post_implied
 from ....problem.records import Problem
 from ....problem.relations import Relation
+from ....problem.soft import soft_relations
 from .question import Bundle, BundleQuestion, BundleUnit, Picks
 
 
@@ -95,6 +96,16 @@ def _minding(unit: BundleUnit, measures: Sequence[Measure]) -> BundleUnit:
     if len(kept) == len(unit.problem.relations):
         return unit
     return replace(unit, problem=replace(unit.problem, relations=kept))
+
+
+def light(question: BundleQuestion) -> frozenset[int]:
+    """Numbers of the measures that make a model hardly larger: they need no copies apart and no further relations."""
+    problems = [unit.problem for unit in question.units if unit.measured]
+    return frozenset(
+        number
+        for number, measure in enumerate(question.measures)
+        if not any(measure.parts(one) or any(map(measure.minds, soft_relations(one))) for one in problems)
+    )
 
 
 def is_parted(question: BundleQuestion, number: int) -> bool:

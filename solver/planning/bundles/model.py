@@ -23,7 +23,7 @@ Solver = Callable[[Rows, Limits], Found]
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a copy of each unit of a question adds to the value of a bundle, and each count of a meter, then a measure."""
+    """What a copy of each unit adds to the value of a bundle, and what each count of a meter or a measure does."""
 
     units: tuple[int, ...]
     usage: tuple[int, ...] = ()

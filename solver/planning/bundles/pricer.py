@@ -14,6 +14,7 @@ from ..pricing import Effort, Priced, Prices, PricingLimits
 from .admin import without_admin_access
 from .alone import most_alone, worth_at_most
 from .listing import listed
+from .measures import light
 from .model import Best, BundleModel, Worth
 from .question import Bundle, BundleQuestion
 from .reduction import reduced
@@ -101,6 +102,7 @@ class _Node:
         self.question = question
         self._alone = most_alone(question)
         self._relaxed = without_admin_access(question)
+        self._light = light(question)
         self._models: dict[_Version, BundleModel] = {}
 
     def best(self, worth: Worth, most: Sequence[int], limits: PricingLimits) -> Best:
@@ -142,13 +144,16 @@ class _Node:
             return Best(None, None)
 
     def _version(self, worth: Worth, relaxed: bool) -> _Version:
-        """What is worth nothing is left out of the model: that is far quicker."""
-        unseen = any(
-            price > 0 for price, unit in zip(worth.units, self.question.units, strict=True) if not unit.measured
-        )
-        first = len(self.question.meters)
-        measures = tuple(number - first for number in worth.priced if number >= first)
-        return _Version(relaxed, measures, worth.pays or unseen)
+        """What is worth nothing is left out of the model: that is far quicker.
+
+        Of measures that make little difference there are all or none, so that there are few models.
+        """
+        first, units = len(self.question.meters), self.question.units
+        measures = {number - first for number in worth.priced if number >= first}
+        if not self._light.isdisjoint(measures):
+            measures |= self._light
+        unmeasured = any(price > 0 for price, unit in zip(worth.units, units, strict=True) if not unit.measured)
+        return _Version(relaxed, tuple(sorted(measures)), worth.pays or unmeasured)
 
     def _model(self, version: _Version, deadline: float | None) -> BundleModel:
         model = self._models.get(version)

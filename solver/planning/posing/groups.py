@@ -96,12 +96,17 @@ class _Set:
     gangs: tuple[Gang, ...]
 
 
+def nothing_together(session: Session) -> Together:
+    """What there is while nothing is placed."""
+    return Together(Ledger(session.cluster.usage(session.gates)), dict(running(session.cluster, session.gates)))
+
+
 def placed_together(
     session: Session, queue: Sequence[PlannedUnit], left: Iterable[int], deadline: float | None, *, only_new: bool
 ) -> Together:
     """Place what groups couple on the nodes there are. Raises ``ValueError`` for a group that is wrong."""
     cluster = session.cluster
-    found = Together(Ledger(cluster.usage(session.gates)), dict(running(cluster, session.gates)))
+    found = nothing_together(session)
     if not cluster.constraint_groups:
         return found
     nodes = {} if only_new else cluster.nodes

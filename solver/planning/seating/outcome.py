@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 from ....models.claims import AllocationResult
 from ....models.cluster import Cluster
@@ -94,9 +95,11 @@ def outcome_of(
     seated: Seated,
     reasons: Mapping[int, tuple[Reason, ...]],
     gap: float,
+    looser: Sequence[float | None] = (),
 ) -> PlanOutcome:
-    """Write the answer down; it is not verified yet."""
-    stages = tuple(_stage(posed, goal, result, gap) for goal, result in zip(posed.goals, found.stages, strict=False))
+    """Write the answer down; it is not verified yet. ``looser`` are bounds of all plans where posed ones are not."""
+    told = zip(posed.goals, found.stages, chain(looser, repeat(None)), strict=False)
+    stages = tuple(_stage(posed, goal, result, bound, gap) for goal, result, bound in told)
     units = tuple(_unit(one, seated.where.get(place), reasons.get(place, ())) for place, one in enumerate(ask.queue))
     return PlanOutcome(
         _verdict(ask, posed, found, stages, len(seated.where)),
@@ -112,13 +115,14 @@ def outcome_of(
     )
 
 
-def _stage(posed: Posed, goal: Goal, result: StageResult, gap: float) -> StageOutcome:
-    """Tell a stage in its own unit. Where the instance leaves something out, only what is plain bounds it."""
-    bound = result.bound
-    if posed.is_narrowed or bound is None:
-        bound = goal.limit - goal.ahead
-    proven = abs(bound - result.value) <= gap * abs(bound + goal.ahead)
-    return StageOutcome(result.name, goal.told(result.value), goal.told(bound), proven, goal.stage.maximise)
+def _stage(posed: Posed, goal: Goal, result: StageResult, looser: float | None, gap: float) -> StageOutcome:
+    """Tell a stage in its own unit. Where the instance leaves something out, what demands less bounds it."""
+    value, bound = goal.told(result.value), goal.told(goal.limit - goal.ahead)
+    if result.bound is not None and not posed.is_narrowed:
+        bound = goal.told(result.bound)
+    elif looser is not None:
+        bound = (min if goal.stage.maximise else max)(bound, looser)
+    return StageOutcome(result.name, value, bound, abs(bound - value) <= gap * abs(bound), goal.stage.maximise)
 
 
 def _unit(

@@ -9,6 +9,7 @@ from random_problems import Supply, assembled, template
 
 from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
+from drasat.problem.landscape import Surveyor
 from drasat.problem.lenient import lenient
 from drasat.problem.order import draws_anew
 from drasat.problem.records import InUse, joined_groups
@@ -137,7 +138,13 @@ class Bench:
         self.question = BundleQuestion(made, in_use, **fields)
 
     def _problem(self, number):
-        return lenient(self._engine.compiler.problem(self._asked[number], self._views[number].shape))
+        problem = lenient(self._engine.compiler.problem(self._asked[number], self._views[number].shape))
+        landscape = Surveyor(self.cluster).survey(self._views[number], self._asked[number].visible)
+        return replace(problem, landscape=landscape)
+
+    def numbers(self):
+        """Devices by name, as the question has them."""
+        return {one.id[2]: number for number, one in enumerate(self._views[0].devices)}
 
     def placements(self, bundle):
         """Every copy with claims of its own."""

@@ -1,8 +1,10 @@
-"""Makes the builders importable: those here, those of the solver's tests and those of the encoders'."""
+"""Makes the builders importable: those here, and those of the tests of the solver, the models and the encoders."""
 
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-for folder in (HERE, HERE.parent, HERE.parent.parent / "encoders"):
+TESTS = HERE.parent.parent
+OTHERS = (TESTS / name for name in ("models", "encoders", "properties"))
+for folder in (HERE, HERE.parent, HERE.parent / "verification", *OTHERS):
     sys.path.insert(0, str(folder))

@@ -224,13 +224,18 @@ def test_columns_are_listed_but_for_those_that_others_cover():
     def listed(least, **fields):
         question = replace(made.question, **fields)
         found = BundlePricer({0: question}).enumerate(0, Prices((2, 5), (-1,)), [9, 9], least, THOROUGH)
-        return None if found is None else [column.payload.counts for column in found]
+        return [column.payload.counts for column in found]
 
     assert listed(0) == [(0, 2), (2, 1), (4, 0)]
     assert listed(9) == [(0, 2), (2, 1)]
     assert listed(11) == []
-    assert listed(0, meters=({0: 1},)) is None
+    # Without the metered device fewer units cost less.
+    assert listed(0, meters=({0: 1},)) == [(0, 2), (2, 1), (4, 0), (1, 1), (3, 0)]
+    assert listed(8, meters=({0: 1},)) == [(0, 2), (2, 1)]
     assert listed(0, units=()) == []
+    # What pays for itself may be wanted without end.
+    metered = BundlePricer({0: replace(made.question, meters=({0: 1},))})
+    assert metered.enumerate(0, Prices((2, 5), (1,)), [9, 9], 0, THOROUGH) is None
 
 
 def mesh():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.implied import implied_bound
 from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
@@ -155,3 +156,38 @@ def test_an_interrupt_leaves_the_best_plan_so_far():
     assert found.interrupted
     assert found.plan.is_feasible(scene.instance, ())
     assert found.stages[0].value == found.plan.value(scene.instance.admitted().terms) > 0
+
+
+def test_a_stage_that_others_add_up_to_is_known_without_pricing():
+    scene = random_scene(200)
+    units = scene.instance.units
+    parts = [Stage(f"unit-{unit.index}", Terms(units={unit.index: 1})) for unit in units]
+    everything = Stage("all", Terms(units={unit.index: 1 for unit in units}, nodes={0: 0}))
+    found = solved(scene, [*parts, everything, everything])
+    *own, total, again = found.stages
+    assert total.value == sum(result.value for result in own) == total.bound == again.value
+    assert (total.name, total.rounds, again.rounds) == ("all", 0, 0)
+    assert total.proven
+    assert again.proven
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        Stage("heavier", Terms(units={0: 2})),
+        Stage("more", Terms(units={0: 1, 1: 1})),
+        Stage("fewest", Terms(units={0: 1}), maximise=False),
+        Stage("meter", Terms(usage={0: 1})),
+    ],
+    ids=lambda stage: stage.name,
+)
+def test_stages_that_look_at_something_else_are_not_implied(stage):
+    assert implied_bound(stage, [(Stage("one", Terms(units={0: 1})), 7)]) is None
+
+
+def test_a_stage_of_which_a_part_has_no_bound_is_not_implied():
+    one, both = Stage("one", Terms(units={0: 1})), Stage("both", Terms(units={0: 1, 1: 1}))
+    other = Stage("other", Terms(units={1: 1}))
+    assert implied_bound(both, [(one, 7), (other, None)]) is None
+    assert implied_bound(both, [(one, 7), (other, 2)]) == 9
+    assert implied_bound(one, [(one, 7), (one, 7)]) == 7

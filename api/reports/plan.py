@@ -1,0 +1,141 @@
+"""A plan as rows of tables and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias
+
+from .lines import named
+
+if TYPE_CHECKING:
+    from ..plan_documents import Number, PlanDocument, PlannedUnit, PlanStage
+
+Row: TypeAlias = tuple[object, ...]
+
+HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
+UNIT_HEADERS = ("kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reason")
+NODE_HEADERS = ("node", "new", "devices", "used", "units")
+BOUGHT_HEADERS = ("template", "count", "price", "cost")
+STAGE_HEADERS = ("stage", "value", "bound", "gap", "proven", "sense")
+
+
+def rows(document: PlanDocument) -> Iterator[Row]:
+    """One row an owner in the order of the queue, under ``HEADERS``."""
+    owners: dict[tuple[str, str, str], list[PlannedUnit]] = {}
+    for unit in document.units:
+        owners.setdefault((unit.kind, unit.namespace, unit.name), []).append(unit)
+    for owner, units in owners.items():
+        nodes = [unit.node for unit in units if unit.node is not None]
+        yield (*owner, len(units), len(nodes), named(tuple(sorted(set(nodes)))))
+
+
+def unit_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row a unit, under ``UNIT_HEADERS``; without a node it is None."""
+    for unit in document.units:
+        place = unit.kind, unit.namespace, unit.name, unit.unit, unit.gang, unit.node
+        yield (*place, ", ".join(_devices(unit)), unit.outcome, _reason(unit))
+
+
+def node_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row a node, under ``NODE_HEADERS``; of a node to be bought, ``new`` is its template."""
+    for node in document.nodes:
+        yield node.name, node.template, node.devices, node.used, node.units
+
+
+def bought_rows(document: PlanDocument) -> Iterator[Row]:
+    """What must be bought, one row a template and one for all, under ``BOUGHT_HEADERS``; nothing if nothing is."""
+    for one in document.bought:
+        yield one.template, one.count, one.price, one.cost
+    if document.bought:
+        cost = sum(Decimal(str(one.cost)) for one in document.bought)
+        yield "total", sum(one.count for one in document.bought), "", f"{cost:f}"
+
+
+def stage_rows(document: PlanDocument) -> Iterator[Row]:
+    """One row a stage, under ``STAGE_HEADERS``."""
+    for one in document.objective:
+        yield one.stage, one.value, one.bound, one.gap, one.proven, one.sense
+
+
+FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]]]] = {
+    "units": (UNIT_HEADERS, unit_rows),
+    "nodes": (NODE_HEADERS, node_rows),
+    "owners": (HEADERS, rows),
+    "objective": (STAGE_HEADERS, stage_rows),
+}
+"""The columns and the rows of each table that a frame is made of."""
+
+
+def cells(found: Iterable[Row]) -> list[list[str]]:
+    """Rows for printing."""
+    return [["<none>" if cell is None else str(cell) for cell in row] for row in found]
+
+
+def summary(document: PlanDocument) -> str:
+    """One line: how good the plan is, and how much is placed."""
+    nodes = sum(node.units > 0 for node in document.nodes)
+    told = f"{document.outcome}: {document.placed} of {document.asked} units placed on {nodes} nodes"
+    count = sum(one.count for one in document.bought)
+    return f"{told}, {count} of them to be bought" if count else told
+
+
+def stages(document: PlanDocument) -> Iterator[str]:
+    """What each stage of the objective came to, a line each."""
+    for one in document.objective:
+        yield f"{one.stage}: {_amount(one.value)}, {_certainty(one)}"
+
+
+def reasons(document: PlanDocument) -> Iterator[str]:
+    """Why units are not placed: one line for all that have the same reasons."""
+    groups: dict[tuple[str, str], list[PlannedUnit]] = {}
+    for unit in document.units:
+        if unit.outcome != "Placed":
+            groups.setdefault((_title(unit), _reason(unit)), []).append(unit)
+    for (title, reason), units in groups.items():
+        more = f" and {len(units) - 1} more" if len(units) > 1 else ""
+        first = units[0]
+        yield f"not placed: {title} {first.namespace}/{first.unit}{more}" + (f": {reason}" if reason else "")
+
+
+def progress(stage: str, value: Number, bound: Number | None, gap: float | None) -> str:
+    """How far a stage is."""
+    parts = [f"{stage} {_amount(value)}"]
+    if bound is not None:
+        parts.append(f"bound {_amount(round(bound, 1))}")
+    if gap is not None:
+        parts.append(f"gap {_percent(gap)}")
+    return ", ".join(parts)
+
+
+def _certainty(stage: PlanStage) -> str:
+    if stage.bound is None:
+        return "no bound known"
+    if stage.bound == stage.value:
+        return "proven"
+    word = "at most" if stage.sense == "max" else "at least"
+    gap = "" if stage.gap is None else f", gap {_percent(stage.gap)}"
+    return f"{word} {_amount(stage.bound)}{gap}, {'close enough' if stage.proven else 'not proven'}"
+
+
+def _amount(number: Number) -> str:
+    return f"{number:.10g}" if number != int(number) else str(int(number))
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.3g} %"
+
+
+def _title(unit: PlannedUnit) -> str:
+    return "claim" if unit.kind == "ResourceClaim" else "pod"
+
+
+def _devices(unit: PlannedUnit) -> Iterator[str]:
+    for claim in unit.claims:
+        if claim.allocation is not None:
+            yield from (result.device for result in claim.allocation.devices.results or ())
+
+
+def _reason(unit: PlannedUnit) -> str:
+    """The reasons in one line, without the names of claims: they differ where units are equal."""
+    return "; ".join(dict.fromkeys(reason.message for reason in unit.reasons))

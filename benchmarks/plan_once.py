@@ -1,0 +1,110 @@
+"""Plan one made-up queue from its manifests to a verified plan, and print JSON: ``plan_once.py INSTANCE NODES``.
+
+A process of its own, so that memory is this instance's alone. Reading and indexing are CPU seconds; planning is by the
+clock, and in CPU seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import orjson
+from phases import GATES, Clock
+
+from drasat.models.cluster import Cluster
+from drasat.models.manifests import read_manifests
+from drasat.scenarios.fleet import fleet
+from drasat.scenarios.gang_queue import gang_queue
+from drasat.scenarios.objects import Mapped
+from drasat.scenarios.scheduler_perf import WORKLOADS
+from drasat.solver.plan import plan
+from drasat.solver.plan_outcome import PlanOutcome, StageOutcome
+from drasat.solver.validate import problems_of
+
+INSTANCES: Mapping[str, Callable[[int], list[Mapped]]] = {
+    "fleet": fleet,
+    "gangs": gang_queue,
+    **{name: workload.objects for name, workload in WORKLOADS.items()},
+}
+
+
+def _write(instance: str, nodes: int, path: Path) -> None:
+    items = INSTANCES[instance](nodes)
+    path.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+
+def loaded(path: Path, clock: Clock) -> Cluster:
+    """Read, validate and index what ``kubectl get -o json`` would print."""
+    with clock.phase("read"):
+        manifests, problems, _ = read_manifests([str(path)])
+    with clock.phase("validate"):
+        problems += problems_of(manifests, GATES)
+    assert not problems, problems[0]
+    with clock.phase("index"):
+        cluster = Cluster.build(manifests)
+        cluster.pools(GATES)
+        cluster.usage(GATES)
+    return cluster
+
+
+def planned(cluster: Cluster, objective: Sequence[str], limit: float | None) -> dict[str, Any]:
+    """Plan, and tell what was found, and how long that took."""
+    started, cpu = perf_counter(), process_time()
+    found = plan(cluster, objective=objective, feature_gates=GATES, time_limit=limit)
+    seconds = {"clock": perf_counter() - started, "cpu": process_time() - cpu}
+    assert found.verified
+    return {**seconds, **_told(found)}
+
+
+def _told(found: PlanOutcome) -> dict[str, Any]:
+    known = found.statistics
+    return {
+        "phases": dict(found.seconds),
+        "outcome": found.outcome,
+        "asked": found.asked,
+        "placed": found.placed,
+        "classes": {"units": known.unit_classes, "nodes": known.node_classes},
+        "columns": known.columns,
+        "rounds": known.rounds,
+        "stages": [_stage(stage) for stage in found.objective],
+    }
+
+
+def _stage(stage: StageOutcome) -> dict[str, Any]:
+    bound = stage.bound
+    gap = None if bound is None else abs(bound - stage.value) / max(1, abs(bound))
+    return {"stage": stage.stage, "value": stage.value, "bound": bound, "gap": gap, "proven": stage.proven}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print one line of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("instance", choices=INSTANCES)
+    parser.add_argument("nodes", type=int)
+    parser.add_argument("--objective", action="append", default=[])
+    parser.add_argument("--limit", type=float)
+    options = parser.parse_args(arguments)
+    clock = Clock()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cluster.json"
+        # Elsewhere, for what it takes to make the objects is not to be measured.
+        with ProcessPoolExecutor(1) as elsewhere:
+            elsewhere.submit(partial(_write, options.instance, options.nodes, path)).result()
+        cluster = loaded(path, clock)
+    answer = planned(cluster, options.objective, options.limit)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    told = {"nodes": options.nodes, "devices": cluster.device_count, "seconds": clock.seconds, **answer}
+    sys.stdout.write(orjson.dumps({**told, "peakMiB": round(peak, 1)}).decode() + "\n")
+
+
+if __name__ == "__main__":
+    main()

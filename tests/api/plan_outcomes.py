@@ -1,0 +1,100 @@
+"""What ``plan`` found, made by hand, and its document."""
+
+from drasat.models.claims import (
+    AllocationResult,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceClaimStatus,
+)
+from drasat.models.cluster import Cluster
+from drasat.models.core import Node, Pod
+from drasat.models.gates import FeatureGates
+from drasat.models.meta import ObjectMeta
+from drasat.models.node_templates import NodeTemplate, NodeTemplateSpec
+from drasat.models.pod_claims import ClaimRef
+from drasat.models.units import Unit
+from drasat.plan_answers import plan_document
+from drasat.solver.outcome import Reason
+from drasat.solver.plan_outcome import NodeOutcome, PlannedUnitOutcome, PlanOutcome, PlanStatistics, StageOutcome
+
+
+def metadata(name, namespace="ns"):
+    return ObjectMeta(name=name, namespace=namespace)
+
+
+def got(*devices, pool="n1"):
+    results = tuple(DeviceRequestAllocationResult(request="r", driver="d.x", pool=pool, device=one) for one in devices)
+    return AllocationResult(devices=DeviceAllocationResult(results=results))
+
+
+def ref(name, allocated=False):
+    status = ResourceClaimStatus(allocation=got("old")) if allocated else None
+    return ClaimRef("ns", name, ResourceClaim(metadata=metadata(name), status=status))
+
+
+def pod_unit(name, *refs):
+    return Unit(Pod(metadata=metadata(name)), refs, "ns", name)
+
+
+def placed(owner, node="n1", *devices, kind="Job", replica=0, gang="", more=()):
+    """A unit that has a node, and with devices also a claim; ``more`` are claims that it did not get itself."""
+    name = f"{owner}-{replica}" if kind == "Job" else owner
+    mine = (ref(f"{name}-gpus"),) if devices else ()
+    allocations = tuple((one, got(*devices, pool=node)) for one in mine)
+    unit = pod_unit(name, *mine, *more)
+    return PlannedUnitOutcome(kind, "ns", owner, replica, unit, gang, node, (), allocations)
+
+
+def left(owner, *messages, kind="Job", replica=0, gang="", claims=1):
+    """A unit that has no node."""
+    name = f"{owner}-{replica}" if kind == "Job" else owner
+    refs = tuple(ref(f"{name}-gpus-{number}") for number in range(claims))
+    unit = pod_unit(name, *refs) if kind != "ResourceClaim" else Unit(None, refs, "ns", name)
+    reasons = tuple(Reason("devices", f"ns/{name}-gpus-0", message) for message in messages)
+    return PlannedUnitOutcome(kind, "ns", owner, replica, unit, gang, None, reasons)
+
+
+def stage(name="admitted", value=2, bound=2, proven=True, maximised=True):
+    return StageOutcome(name, value, bound, proven, maximised)
+
+
+def outcome(*units, verdict="Optimal", nodes=(), stages=(), **fields):
+    usual = {"gates": FeatureGates.all_on(), "cel_errors": "strict", "gap": 0.001, "verified": True}
+    sizes = PlanStatistics(units=len(units), unit_classes=1, nodes=len(nodes))
+    return PlanOutcome(verdict, units, tuple(nodes), tuple(stages), **{**usual, "statistics": sizes, **fields})
+
+
+def has(name="n1", devices=4, used=1, units=1, template=""):
+    return NodeOutcome(name, devices, used, units, template)
+
+
+def nodes_of(template, count):
+    return tuple(Node(metadata=ObjectMeta(name=f"{template}-{number}")) for number in range(count))
+
+
+def priced(**prices):
+    """A cluster that only knows what nodes cost."""
+    templates = {
+        name: NodeTemplate(metadata=ObjectMeta(name=name), spec=NodeTemplateSpec(price=price))
+        for name, price in prices.items()
+    }
+    return Cluster(node_templates=templates)
+
+
+def document(*units, prices=None, timings=False, **fields):
+    return plan_document(outcome(*units, **fields), priced(**(prices or {})), timings=timings)
+
+
+class Solver:
+    """Stands for the solver: it keeps what it is asked, and gives or raises its answer."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = None
+
+    def plan(self, _cluster, **options):
+        self.asked = options
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer

@@ -1,0 +1,358 @@
+"""``drasat compare --plan`` and ``compare_plans``: figures side by side, outputs, exit codes."""
+
+import json
+import re
+from dataclasses import replace
+
+import jsonschema
+import pytest
+import yaml
+
+import drasat as package
+from drasat.peers.build import locate
+from drasat.plan_comparing import PlanComparisonResult, compare_plans
+from drasat.reports.plan_comparison import FRAME, HEADERS
+from drasat.solver import compare_plans as module
+from drasat.solver.compare_plans import compare_plans as solve
+from drasat.solver.load import load
+from drasat.solver.plan_outcome import FEASIBLE, OPTIMAL, UNKNOWN, PlanOutcome, StageOutcome
+from drasat.solver.planners import schedule
+
+NODE = """---
+apiVersion: v1
+kind: Node
+metadata: {{name: {name}}}
+status: {{allocatable: {{cpu: "8", pods: "10"}}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {{name: {name}}}
+spec:
+  driver: gpu.example.com
+  nodeName: {name}
+  pool: {{name: {name}, generation: 1, resourceSliceCount: 1}}
+  devices: [{devices}]
+"""
+POD = """---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {{name: {name}}}
+spec: {{spec: {{devices: {{requests: [{{name: r, exactly: {{deviceClassName: gpu, count: {count}}}}}]}}}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, annotations: {marks}}}
+spec:
+  containers: [{{name: main, image: x}}]
+  resourceClaims: [{{name: g, resourceClaimTemplateName: {name}}}]
+"""
+CLASS = "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {name: gpu}\n"
+GROUP = """---
+apiVersion: drasat.dev/v1alpha1
+kind: ConstraintGroup
+metadata: {name: near}
+spec: {pods: [{name: p0}, {name: p1}], sameNodeLabel: kubernetes.io/hostname}
+"""
+CLAIM = """---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata:
+  name: tied
+  annotations: {drasat.dev/constraints: "[{cel: {expression: devices.size() == 1}}]"}
+spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
+"""
+OURS = ["first-fit", "best-fit", "fgd"]
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes nodes with so many devices, and pods that ask for so many."""
+    path = tmp_path / "input.yaml"
+
+    def write(nodes, pods, marks="{}", more=""):
+        made = [
+            NODE.format(name=f"n{number}", devices=", ".join(f"{{name: gpu-{one}}}" for one in range(count)))
+            for number, count in enumerate(nodes)
+        ]
+        asked = [POD.format(name=f"p{number}", count=count, marks=marks) for number, count in enumerate(pods)]
+        path.write_text(CLASS + "".join(made + asked) + more)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """Replaces ``plan`` by one that places as a sequential scheduler does, and then as ``change`` says."""
+
+    def fake(planner="fgd", change=lambda units: units, outcome=OPTIMAL):
+        def plan(cluster, *, objective, gap, namespace, selector, feature_gates, cel_errors, time_limit, seed):
+            fake.asked = {"objective": objective, "gap": gap, "time_limit": time_limit, "seed": seed}
+            if objective == "nonsense":
+                raise ValueError("unknown stage 'nonsense'")
+            what = module.Input(
+                cluster, tuple(module.expanded(cluster, module.planned(cluster))), feature_gates, cel_errors
+            )
+            units = change(schedule(what, planner, "given", None).units)
+            placed = sum(one.node is not None for one in units)
+            stages = (StageOutcome("admitted", placed, placed, True, True),)
+            return PlanOutcome(outcome, units, (), stages, feature_gates, cel_errors, gap, notices=("left aside",))
+
+        monkeypatch.setattr("drasat.solver.plan.plan", plan)
+
+    return fake
+
+
+def nobody(units):
+    return tuple(replace(one, node=None, allocations=()) for one in units)
+
+
+# Pairs fit twice if the single one goes to the node with three devices.
+PAIRS = ([2, 3], [1, 2, 2])
+
+
+def test_each_planner_is_asked_in_each_order(written, planned):
+    planned()
+    found = compare_plans(load(written(*PAIRS)), [*OURS, "plan"])
+    orders = ("given", "random", "priority")
+    assert [one.label for one in found.planners] == [f"{name}/{order}" for name in OURS for order in orders] + ["plan"]
+    assert {one.verified for one in found.planners} == {True}
+    assert {one.decided for one in found.planners} == {True}
+
+
+def test_figures_are_those_of_the_final_state(written, planned):
+    planned()
+    found = compare_plans(load(written(*PAIRS)), ["first-fit", "plan"], orders=["given"])
+    first, plan = found.planners
+    assert (first.admitted, first.used, first.devices, first.order) == (2, 3, 5, "given")
+    assert (plan.admitted, plan.used, plan.order, plan.outcome) == (3, 5, None, "Optimal")
+    # n0 has one and n1 has one left, which are of no use to two pairs of three units.
+    assert (first.fragmentation.free, first.fragmentation.of_free) == (2, round(2 / 3, 6))
+    assert first.fragmentation.of_all == round(2 / 3 * 2 / 5, 6)
+    assert (plan.fragmentation.free, plan.fragmentation.of_free) == (0, 0)
+    assert plan.objective[0].bound == 3
+    assert plan.notices == ("left aside",)
+    assert not found.beaten
+
+
+def test_gangs_are_counted(written, planned):
+    planned("first-fit")
+    found = compare_plans(load(written([3, 1], [2, 2], "{drasat.dev/gang: all}")), ["best-fit", "plan"])
+    assert found.document.gangs == 1
+    assert [(one.admitted, one.gangs) for one in found.planners] == [(0, 0)] * 4
+
+
+@pytest.mark.parametrize(
+    ("planner", "outcome", "change", "code"),
+    [
+        ("fgd", OPTIMAL, lambda units: units, 0),
+        ("first-fit", FEASIBLE, lambda units: units, 1),
+        ("fgd", UNKNOWN, lambda units: units, 3),
+        ("fgd", UNKNOWN, nobody, 1),
+    ],
+)
+def test_exit_codes(drasat, written, planned, planner, outcome, change, code):
+    planned(planner, change, outcome)
+    done = drasat("compare", "--plan", "--planners", "fgd,plan", "--orders", "given", "-f", written(*PAIRS))
+    assert (done.code, json_of(drasat, written)["beaten"]) == (code, code == 1)
+
+
+def json_of(drasat, written, *more):
+    done = drasat(
+        "compare", "--plan", "--planners", "fgd,plan", "--orders", "given", "-f", written(*PAIRS), "-o", "json", *more
+    )
+    return json.loads(done.out)
+
+
+def test_a_rival_without_time_leaves_it_open(drasat, written, planned):
+    planned()
+    done = drasat(
+        "compare",
+        "--plan",
+        "--planners",
+        "fgd,plan",
+        "--orders",
+        "given",
+        "-f",
+        written(*PAIRS),
+        "--time-limit",
+        "1e-9",
+    )
+    assert done.code == 2
+    done = drasat("compare", "--plan", "--planners", "fgd,plan", "-f", written(*PAIRS), "--time-limit", "0.000001ms")
+    assert done.code == 3
+    assert "out of time" in done.out
+    assert "?" in done.out
+
+
+def test_without_plan_nobody_is_beaten(drasat, written):
+    done = drasat("compare", "--plan", "--planners", "first-fit,fgd", "--orders", "given", "-f", written(*PAIRS))
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "the best is fgd/given with 3"
+
+
+def test_the_table(drasat, written, planned):
+    planned()
+    path = written(*PAIRS)
+    done = drasat("compare", "--plan", "--planners", "first-fit,plan", "--orders", "given", "-f", path)
+    head, first, plan, last = done.out.splitlines()
+    assert re.split("  +", head.strip()) == [name.upper() for name in HEADERS]
+    assert first.split()[:2] == ["first-fit", "given"]
+    assert "2 of 3" in first
+    assert "3 of 5" in first
+    assert "66.7%" in first
+    assert plan.split()[:2] == ["plan", "Optimal"]
+    assert last == "plan admits 3 of 3 units, the best of the others is first-fit/given with 2"
+    assert "drasat: warning: left aside" in done.err.splitlines()
+
+
+def test_only_plan_is_told_alone(drasat, written, planned):
+    planned()
+    done = drasat("compare", "--plan", "--planners", "plan", "-f", written(*PAIRS))
+    assert done.out.splitlines()[-1] == "plan admits 3 of 3 units"
+
+
+def test_the_document_is_as_published(drasat, written, planned, examples):
+    planned()
+    document = json_of(drasat, written)
+    published = json.loads((examples.parent / "docs/results.schema.json").read_text())
+    jsonschema.validate(document, published)
+    assert document["kind"] == "PlanComparison"
+    assert "timings" not in document
+    timed = json_of(drasat, written, "--timings")
+    jsonschema.validate(timed, published)
+    assert set(timed["timings"]) == {"fgd/given", "plan"}
+
+
+def test_equal_questions_have_equal_documents(written, planned):
+    planned()
+    cluster = load(written([2, 3, 1, 4], [1, 2, 2, 3, 1, 1]))
+    first, second = (compare_plans(cluster, [*OURS, "plan"], seed=3).to_json() for _ in range(2))
+    assert first == second
+    assert compare_plans(cluster, OURS, seed=4).document.seed == 4
+
+
+def test_yaml_and_json_say_the_same(drasat, written, planned):
+    planned()
+    argv = ("compare", "--plan", "--planners", "fgd,plan", "--orders", "given", "-f", written(*PAIRS))
+    assert yaml.safe_load(drasat(*argv, "-o", "yaml").out) == json.loads(drasat(*argv, "-o", "json").out)
+
+
+def test_options_reach_plan(drasat, written, planned):
+    planned()
+    options = ("--objective", "admitted", "--gap", "1%", "--time-limit", "9s", "--seed", "5")
+    json_of(drasat, written, *options)
+    assert planned.asked == {"objective": "admitted", "gap": 0.01, "time_limit": 9.0, "seed": 5}
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("--plan", "--planners", "none"), "unknown planner 'none', known are: first-fit, best-fit, fgd, "),
+        (("--plan", "--planners", "fgd,fgd"), "at least one planner is needed, and none twice"),
+        (("--plan", "--orders", "backwards"), "unknown order 'backwards', known are: given, random, priority"),
+        (("--plan", "--planners", "fgd,plan", "--objective", "nonsense"), "unknown stage 'nonsense'"),
+        (("--plan", "--gap", "200%"), "--gap: '200%' is not a part"),
+        (("--plan", "--planners", "kube-scheduler", "--cel-errors", "strict"), "cannot handle CEL errors as 'strict'"),
+        (("--plan", "--node", "n0"), "--plan asks each planner once about all nodes"),
+        (("--plan", "--exact"), "--plan asks each planner once about all nodes"),
+        (("--plan", "--repeat", "2"), "--plan asks each planner once about all nodes"),
+        (("--planners", "fgd"), "need --plan"),
+        (("--orders", "given"), "need --plan"),
+        (("--objective", "admitted"), "need --plan"),
+        (("--gap", "1%"), "need --plan"),
+        (("--plan", "-l", "a in"), ""),
+    ],
+)
+def test_bad_usage_is_one_line(drasat, written, planned, argv, told):
+    planned()
+    done = drasat("compare", *argv, "-f", written(*PAIRS))
+    assert (done.code, done.out) == (2, "")
+    assert len(done.err.splitlines()) == 1
+    assert told in done.err
+
+
+def test_files_are_needed_and_sweeps_make_their_own(drasat):
+    assert "compare needs -f PATH" in drasat("compare", "--plan").err
+    assert "--sweep makes its own input" in drasat("compare", "--plan", "--sweep", "easy").err
+
+
+def test_groups_are_beyond_what_schedulers_know(drasat, written, planned):
+    planned()
+    done = drasat("compare", "--plan", "--planners", "fgd", "-f", written([2], [1, 1], more=GROUP))
+    assert done.code == 2
+    assert "planner fgd cannot honour ConstraintGroup default/near" in done.err
+
+
+def test_by_default_the_real_scheduler_is_asked_where_it_can_be(written, planned, monkeypatch):
+    planned()
+    monkeypatch.setattr("drasat.solver.planners.locate", lambda: None)
+    cluster = load(written(*PAIRS))
+    told = [one.planner for one in compare_plans(cluster, orders=["given"]).planners]
+    assert told == [*OURS, "plan"]
+    monkeypatch.setattr("drasat.solver.planners.locate", lambda: "there")
+    told = [one.planner for one in compare_plans(cluster, orders=["given"], cel_errors="strict").planners]
+    assert told == [*OURS, "plan"]
+
+
+def test_what_the_real_scheduler_does_not_know_it_is_not_asked(drasat, written, planned, monkeypatch):
+    planned()
+    monkeypatch.setattr("drasat.solver.planners.locate", lambda: "there")
+    path = written([1, 1], [1], more=CLAIM)
+    told = [one.planner for one in compare_plans(load(path), orders=["given"]).planners]
+    assert told == [*OURS, "plan"]
+    done = drasat("compare", "--plan", "--planners", "kube-scheduler", "-f", path)
+    assert done.code == 2
+    assert "engine kube-scheduler cannot honour entry #0 of claim default/tied" in done.err
+
+
+@pytest.mark.skipif(locate() is None, reason="the peer is not built")
+def test_the_real_scheduler_has_its_version(drasat, written, planned):
+    planned()
+    done = drasat("compare", "--plan", "--orders", "given", "-f", written(*PAIRS))
+    assert done.code == 0
+    row = next(line for line in done.out.splitlines() if line.startswith("kube-scheduler"))
+    assert row.startswith("kube-scheduler v")
+    assert "2 of 3" in row
+
+
+def test_a_frame_has_numbers(written, planned):
+    pytest.importorskip("pandas")
+    planned()
+    frame = compare_plans(load(written(*PAIRS)), ["fgd", "plan"], orders=["given"]).to_frame()
+    assert list(frame.columns) == list(FRAME)
+    assert list(frame["admitted"]) == [3, 3]
+    assert list(frame["wasted of free"]) == [0, 0]
+
+
+def test_without_fragmentation_the_frame_has_gaps(written):
+    pytest.importorskip("pandas")
+    frame = compare_plans(load(written(*PAIRS)), ["fgd"], orders=["given"], time_limit=1e-9).to_frame()
+    assert frame["wasted"].isna().all()
+
+
+def test_it_is_public(written, planned):
+    planned()
+    found = package.compare_plans(load(written(*PAIRS)), ["fgd", "plan"], orders=["given"])
+    assert isinstance(found, PlanComparisonResult)
+    assert isinstance(found, package.PlanComparisonResult)
+    assert repr(found).startswith("PlanComparisonResult(plan admits 3 of 3 units")
+
+
+def test_an_empty_queue_is_hardly_meant(drasat, written, planned):
+    planned()
+    done = drasat("compare", "--plan", "--planners", "fgd,plan", "-f", written([1], []))
+    assert done.code == 0
+    assert "nothing to plan" in done.err
+
+
+def test_namespaces_narrow_the_queue(written):
+    cluster = load(written(*PAIRS))
+    assert solve(cluster, ["fgd"], namespace="other").asked == 0
+    assert solve(cluster, ["fgd"], namespace="default").asked == 3
+
+
+def test_the_real_plan_admits_what_the_best_rival_does(written):
+    found = solve(load(written(*PAIRS)), ["fgd", "plan"], objective="admitted", time_limit=None)
+    assert found.plan.figures.admitted == 3
+    assert not found.beaten

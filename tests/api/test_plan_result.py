@@ -1,0 +1,315 @@
+"""The result of ``plan`` in Python: its document, frames, manifests and arguments."""
+
+import json
+from decimal import Decimal
+
+import jsonschema
+import pytest
+
+import drasat as package
+from drasat.plan_answers import relative_gap
+from drasat.plans import PlanResult
+from drasat.solver import plan_outcome
+
+from .plan_outcomes import (
+    Solver,
+    document,
+    got,
+    has,
+    left,
+    nodes_of,
+    outcome,
+    placed,
+    pod_unit,
+    priced,
+    ref,
+    stage,
+)
+
+
+def result(*units, **fields):
+    return PlanResult(document(*units, **fields))
+
+
+@pytest.fixture
+def published(examples):
+    return json.loads((examples.parent / "docs/results.schema.json").read_text())
+
+
+@pytest.fixture
+def solver(monkeypatch):
+    made = Solver(outcome(placed("train", "n1", "gpu-0"), nodes=[has()], stages=[stage(value=1, bound=1)]))
+    monkeypatch.setattr("drasat.solver.plan.plan", made.plan)
+    return made
+
+
+def test_a_unit_is_told_with_its_owner_its_own_name_and_its_claims():
+    (unit,) = result(placed("train", "n1", "gpu-0", "gpu-1", replica=3, gang="both")).to_dict()["units"]
+    claims = unit.pop("claims")
+    assert unit == {
+        "kind": "Job",
+        "namespace": "ns",
+        "name": "train",
+        "replica": 3,
+        "unit": "train-3",
+        "gang": "both",
+        "node": "n1",
+        "outcome": "Placed",
+        "reasons": [],
+    }
+    assert [(one["namespace"], one["name"]) for one in claims] == [("ns", "train-3-gpus")]
+    assert [one["device"] for one in claims[0]["allocation"]["devices"]["results"]] == ["gpu-0", "gpu-1"]
+
+
+def test_a_unit_without_a_node_says_why_and_its_claims_got_nothing():
+    (unit,) = result(left("train", "too few devices")).to_dict()["units"]
+    assert (unit["node"], unit["outcome"]) == (None, "NotPlaced")
+    assert unit["reasons"] == [{"id": "devices", "claim": "ns/train-0-gpus-0", "message": "too few devices"}]
+    assert [one["allocation"] for one in unit["claims"]] == [None]
+
+
+def test_a_shared_claim_is_told_with_every_placed_unit_that_has_it():
+    shared = ref("shared")
+    first = plan_outcome.PlannedUnitOutcome(
+        "Pod", "ns", "a", 0, pod_unit("a", shared), node="n1", allocations=((shared, got("gpu-7")),)
+    )
+    second = plan_outcome.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
+    third = plan_outcome.PlannedUnitOutcome("Pod", "ns", "c", 0, pod_unit("c", shared))
+    units = result(first, second, third).document.units
+    told = [unit.claims[0].allocation and unit.claims[0].allocation.devices.results[0].device for unit in units]
+    assert told == ["gpu-7", "gpu-7", None]
+
+
+def test_claims_that_were_allocated_before_are_left_out():
+    (unit,) = result(placed("train", "n1", "gpu-0", more=(ref("old", allocated=True),))).document.units
+    assert [claim.name for claim in unit.claims] == ["train-0-gpus"]
+
+
+def test_numbers_of_units_are_counted():
+    found = result(placed("a", replica=0), placed("a", replica=1), left("b"), verdict="Feasible")
+    assert (found.document.asked, found.placed, found.outcome) == (3, 2, "Feasible")
+    assert [unit.outcome for unit in found.units] == ["Placed", "Placed", "NotPlaced"]
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "gap"),
+    [(9, 10, 0.1), (10, 10, 0.0), (0, 0, 0.0), (12, 10, 0.2), (3, None, None), (3, 0, None), (37.5, 30, 0.25)],
+)
+def test_the_gap_is_relative_to_the_bound(value, bound, gap):
+    assert relative_gap(value, bound) == gap
+
+
+def test_stages_have_value_bound_gap_and_direction():
+    found = result(stages=[stage(value=9, bound=10, proven=False), stage("cost", 37.5, None, False, maximised=False)])
+    assert found.to_dict()["objective"] == [
+        {"stage": "admitted", "value": 9, "bound": 10, "proven": False, "gap": 0.1, "sense": "max"},
+        {"stage": "cost", "value": 37.5, "bound": None, "proven": False, "gap": None, "sense": "min"},
+    ]
+
+
+def test_what_is_bought_has_price_and_cost_by_name():
+    bought = {"small": nodes_of("small", 3), "large": nodes_of("large", 2), "none": ()}
+    found = result(bought=bought, prices={"small": "0.1", "large": "12.50", "none": "7"})
+    assert found.bought == {"large": 2, "small": 3}
+    assert found.to_dict()["bought"] == [
+        {"template": "large", "count": 2, "price": 12.5, "cost": 25},
+        {"template": "small", "count": 3, "price": 0.1, "cost": 0.3},
+    ]
+
+
+def test_nodes_say_whether_they_must_be_bought():
+    nodes = result(nodes=[has("n1", 4, 3, 2), has("large-0", 8, 8, 1, "large")]).to_dict()["nodes"]
+    assert nodes == [
+        {"name": "n1", "new": False, "template": "", "devices": 4, "used": 3, "units": 2},
+        {"name": "large-0", "new": True, "template": "large", "devices": 8, "used": 8, "units": 1},
+    ]
+
+
+def test_timings_are_there_only_if_they_are_wanted():
+    seconds = {"search": 0.5}
+    assert "timings" not in result(seconds=seconds).to_dict()
+    assert result(seconds=seconds, timings=True).to_dict()["timings"] == seconds
+
+
+def test_the_rest_of_the_question_is_in_the_document():
+    told = result(notices=("left aside",), gap=0.01, cel_errors="skip").to_dict()
+    assert (told["apiVersion"], told["kind"]) == ("drasat.dev/v1alpha1", "PlanResult")
+    assert (told["notices"], told["gap"], told["celErrors"], told["verified"]) == (["left aside"], 0.01, "skip", True)
+    assert told["featureGates"]["DRAConsumableCapacity"] is True
+    assert told["statistics"]["unitClasses"] == 1
+
+
+def test_documents_follow_the_published_schema(published):
+    full = result(
+        placed("a", "n1", "gpu-0", gang="g"),
+        left("b", "no room", kind="ResourceClaim"),
+        nodes=[has(), has("large-0", template="large")],
+        stages=[stage(), stage("cost", 1.5, None, False, maximised=False)],
+        bought={"large": nodes_of("large", 1)},
+        prices={"large": "2"},
+        seconds={"search": 1.0},
+        timings=True,
+    )
+    jsonschema.validate(full.to_dict(), published)
+    jsonschema.validate(result(verdict="Unknown").to_dict(), published)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"outcome": "Allocated"},
+        {"placed": "all"},
+        {"bought": {"large": 1}},
+        {"objective": [{"stage": "cost"}]},
+        {"units": [{"name": "a"}]},
+    ],
+    ids=str,
+)
+def test_the_schema_refuses_other_shapes(published, change):
+    broken = result(placed("a")).to_dict() | change
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, published)
+
+
+def test_an_outcome_that_no_document_knows_is_not_written():
+    with pytest.raises(ValueError, match="Perfect"):
+        result(verdict="Perfect")
+
+
+def test_json_and_yaml_are_equal_between_runs():
+    found = [result(placed("a", "n1", "gpu-0"), left("b", "no"), nodes=[has()]) for _ in range(2)]
+    assert found[0].to_json() == found[1].to_json()
+    assert found[0].to_yaml() == found[1].to_yaml()
+    assert json.loads(found[0].to_json()) == found[0].to_dict()
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "rows"),
+    [
+        ("units", ["kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reason"], 3),
+        ("nodes", ["node", "new", "devices", "used", "units"], 2),
+        ("owners", ["kind", "namespace", "name", "asked", "placed", "nodes"], 2),
+        ("objective", ["stage", "value", "bound", "gap", "proven", "sense"], 1),
+    ],
+)
+def test_each_table_is_a_frame(table, columns, rows):
+    pytest.importorskip("pandas")
+    units = placed("a", "n1", "gpu-0", "gpu-1"), placed("a", "n2", replica=1), left("b", "no")
+    frame = result(*units, nodes=[has(), has("n2")], stages=[stage()]).to_frame(table)
+    assert (list(frame.columns), len(frame)) == (columns, rows)
+
+
+def test_the_frame_of_units_has_types():
+    pytest.importorskip("pandas")
+    frame = result(placed("a", "n1", "gpu-0", "gpu-1"), left("b", "no")).to_frame()
+    assert list(frame["node"].isna()) == [False, True]
+    assert list(frame["devices"]) == ["gpu-0, gpu-1", ""]
+    assert list(frame["reason"]) == ["", "no"]
+
+
+def test_notebooks_show_owners_and_stages_but_not_every_unit():
+    pytest.importorskip("pandas")
+    found = result(*(placed("a<b", replica=number) for number in range(500)), stages=[stage("admitted", 500, 500)])
+    shown = found._repr_html_()
+    assert shown.count("<tr") == 4
+    assert "Optimal: 500 of 500 units placed" in shown
+    assert "a<b" not in shown
+
+
+def test_the_representation_is_the_summary():
+    assert repr(result(placed("a"), nodes=[has()])) == "PlanResult(Optimal: 1 of 1 units placed on 1 nodes)"
+
+
+def test_manifests_are_the_claims_that_the_plan_allocates(solver):
+    shared = ref("shared")
+    first = plan_outcome.PlannedUnitOutcome(
+        "Pod", "ns", "a", 0, pod_unit("a", shared), node="n1", allocations=((shared, got("gpu-7")),)
+    )
+    second = plan_outcome.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
+    solver.answer = outcome(first, second, left("c"), bought={"large": nodes_of("large", 1)})
+    (claim,) = package.plan(priced(large="2"), buy=True).manifests()
+    assert (claim["kind"], claim["metadata"]["name"]) == ("ResourceClaim", "shared")
+    assert claim["status"]["allocation"]["devices"]["results"][0]["device"] == "gpu-7"
+
+
+def test_options_reach_the_solver(solver):
+    given = {
+        "objective": ["admitted", "cost"],
+        "gap": 0.01,
+        "namespace": "ns",
+        "selector": "a=b",
+        "feature_gates": {"DRADeviceTaints": False},
+        "cel_errors": "skip",
+        "time_limit": None,
+        "seed": 7,
+        "buy": True,
+        "only_new": True,
+        "executor": object(),
+        "watch": print,
+    }
+    package.plan(priced(), budget="12.5", **given)
+    assert solver.asked == given | {"budget": Decimal("12.5")}
+
+
+def test_defaults_are_those_of_the_command_line(solver):
+    package.plan(priced())
+    asked = solver.asked
+    assert (asked["gap"], asked["time_limit"], asked["seed"], asked["cel_errors"]) == (0.001, 300.0, 0, "strict")
+    assert (asked["objective"], asked["buy"], asked["budget"], asked["executor"]) == ((), False, None, None)
+
+
+@pytest.mark.parametrize(
+    ("budget", "amount"),
+    [(12, "12"), (0.1, "0.1"), ("0", "0"), (Decimal("1.25"), "1.25")],
+)
+def test_a_budget_is_a_decimal_number(solver, budget, amount):
+    package.plan(priced(), buy=True, budget=budget)
+    assert solver.asked["budget"] == Decimal(amount)
+
+
+@pytest.mark.parametrize("budget", ["much", "nan", "inf", ""])
+def test_other_budgets_are_refused(solver, budget):
+    with pytest.raises(ValueError, match="is no decimal number") as raised:
+        package.plan(priced(), buy=True, budget=budget)
+    assert len(str(raised.value).splitlines()) == 1
+    assert solver.asked is None
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"only_new": True}, "buy"),
+        ({"budget": 1}, "buy"),
+        ({"buy": True, "budget": -1}, "budget"),
+        ({"gap": 1.5}, "gap"),
+        ({"gap": -0.1}, "gap"),
+        ({"objective": "beauty"}, "beauty"),
+        ({"cel_errors": "ignore"}, "ignore"),
+        ({"selector": "a=b=c"}, "selector"),
+        ({"feature_gates": {"Magic": True}}, "Magic"),
+        ({"buy": True}, "NodeTemplate"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused_in_one_line(options, problem):
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    with pytest.raises(ValueError, match=problem) as raised:
+        package.plan(package.load(node), **options)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_arguments_are_named():
+    with pytest.raises(TypeError):
+        package.plan(priced(), "admitted")
+
+
+def test_an_interrupt_carries_the_best_plan_by_then(solver):
+    solver.answer = plan_outcome.PlanInterrupted(outcome(placed("a"), left("b"), verdict="Feasible"))
+    with pytest.raises(package.PlanInterrupted) as raised:
+        package.plan(priced())
+    assert isinstance(raised.value, KeyboardInterrupt)
+    assert (raised.value.result.placed, raised.value.result.outcome) == (1, "Feasible")
+
+
+def test_public_names_are_there():
+    assert {"plan", "PlanResult", "PlanInterrupted"} <= {*package.__all__} & {*dir(package)}

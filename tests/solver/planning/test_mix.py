@@ -1,0 +1,134 @@
+"""What else would fit beside a plan: guests of a target mix, against all plans of small instances."""
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from measure_build import random_bench, totals
+
+from drasat.solver.planning.bundles.measures import Occupied
+from drasat.solver.planning.bundles.pricer import BundlePricer
+from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.instance import Instance, NodeClass, Stage, Terms, UnitClass
+from drasat.solver.planning.linear.pricer import LinearPricer
+from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+from drasat.solver.planning.posing.mix import Mixed, target_mix
+
+from .planning_build import Scene, optimum, random_scene
+
+EXACT = PlanLimits(gap=0.0)
+
+
+def test_the_whole_mix_comes_so_often_that_it_asks_for_all_devices():
+    mix = target_mix([Mixed(4, 3, 1), Mixed(7, 2, 4)], 9, 23)
+    assert [(guest.unit.index, guest.like, guest.unit.demand) for guest in mix.guests] == [(9, 4, 9), (10, 7, 6)]
+    assert mix.stage == Stage("fragmentation", Terms(units={9: 1, 10: 4}))
+
+
+@pytest.mark.parametrize("devices", [0, 1, 11])
+def test_a_mix_that_asks_for_more_comes_once(devices):
+    assert [guest.unit.demand for guest in target_mix([Mixed(0, 3, 1), Mixed(1, 2, 4)], 2, devices).guests] == [3, 2]
+
+
+def test_units_without_devices_are_not_in_the_mix():
+    mix = target_mix([Mixed(0, 5, 0), Mixed(1, 0, 3), Mixed(2, 1, 2)], 3, 8)
+    assert [(guest.like, guest.unit.index, guest.unit.demand) for guest in mix.guests] == [(2, 3, 4)]
+    assert target_mix([Mixed(0, 5, 0)], 1, 8).guests == ()
+
+
+def test_guests_are_placed_by_their_stage_only():
+    """The usual stage gives them no weight, so that it reaches what it would reach alone."""
+    mix = target_mix([Mixed(0, 1, 1)], 1, 6)
+    instance = mix.instance(Instance((UnitClass(0, 4),), (NodeClass(0, 1),)))
+    node, unit = LinearNode((1,) * 6, 1, ()), LinearUnit(devices=1)
+    pricer = LinearPricer(mix.linear_units((unit,)), (mix.linear_node(node),))
+    found = solve(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
+    assert [(result.value, result.bound) for result in found.stages] == [(4, 4), (2, 2)]
+    assert found.plan.units == (4, 2)
+
+
+def test_small_units_go_where_large_ones_do_not_fit_anyway():
+    """Two halves fit on each of three devices: those that are placed leave two devices whole."""
+    units = (LinearUnit(share=5), LinearUnit(devices=1))
+    mix = target_mix([Mixed(1, 1, 1)], 2, 3)
+    instance = mix.instance(Instance((UnitClass(0, 2), UnitClass(1, 0)), (NodeClass(0, 3),)))
+    pricer = LinearPricer(mix.linear_units(units), (LinearNode((10,), 10, ()),))
+    found = solve(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
+    assert [result.value for result in found.stages] == [2, 2]
+
+
+def test_a_node_takes_guests_like_what_it_may_take():
+    mix = target_mix([Mixed(0, 1, 1), Mixed(1, 1, 1)], 2, 2)
+    assert mix.linear_node(LinearNode((1,), 1, (), frozenset((1,)))).takes == {1, 3}
+    question = random_bench(Random("guests"), 2).question
+    (unit, *_) = question.units
+    made = mix.question(replace(question, units=(unit,)))
+    assert [(one.index, one.measured, one.most) for one in made.units] == [(0, True, unit.most), (2, False, 1)]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_linear_nodes_leave_as_much_room_as_any_plan(seed):
+    scene = random_scene(seed)
+    devices = [unit.devices or bool(unit.share) for unit in scene.units]
+    mixed = [Mixed(unit.index, unit.demand, devices[unit.index]) for unit in scene.instance.units]
+    mix = target_mix(mixed, len(mixed), Random(seed).randint(0, 9))
+    nodes = tuple(map(mix.linear_node, scene.nodes))
+    scene = Scene(mix.instance(scene.instance), LinearPricer(mix.linear_units(scene.units), nodes))
+    stages = [scene.instance.admitted(), mix.stage]
+    found = solve(scene.instance, stages, scene.pricer, limits=EXACT)
+    assert [result.value for result in found.stages] == optimum(scene, stages)
+    assert all(result.proven for result in found.stages)
+
+
+def bundles_with_guests(seed):
+    """Nodes with entries and lists, which take two unit classes; guests are like them."""
+    rng = Random(f"guests/{seed}")
+    nodes = [(random_bench(rng, 1, 4).question, rng.choice((1, 1, 2))) for _ in range(rng.choice((1, 2)))]
+    demand = [rng.randint(0, 2) for _ in range(2)]
+    mix = target_mix([Mixed(index, rng.randint(1, 2), rng.randint(1, 2)) for index in range(2)], 2, 0)
+    units = tuple(UnitClass(index, asked, rng.choice((1, 3))) for index, asked in enumerate(demand))
+    classes = tuple(NodeClass(index, number) for index, (_, number) in enumerate(nodes))
+    instance = mix.instance(Instance(units, classes))
+    return mix, instance, [(mix.question(question), number) for question, number in nodes]
+
+
+def weighed(terms, placed):
+    return sum(weight * placed[unit] for unit, weight in terms.units.items())
+
+
+def test_nodes_with_every_rule_leave_as_much_room_as_any_plan():
+    fitting = 0
+    for seed in range(25):
+        mix, instance, nodes = bundles_with_guests(seed)
+        stages = [instance.admitted(), mix.stage]
+        found = solve(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
+        demand = [unit.demand for unit in instance.units]
+        best = max([weighed(stage.terms, placed) for stage in stages] for placed in totals(nodes, demand, None))
+        assert [result.value for result in found.stages] == best
+        assert all(result.bound >= result.value for result in found.stages)
+        fitting += best[1] > 0
+    assert fitting > 9
+
+
+def test_nodes_with_guests_only_are_not_in_use():
+    """What is in use is counted by a measure: guests have all nodes that are left."""
+    shared = 0
+    for seed in range(20):
+        mix, instance, nodes = bundles_with_guests(f"in use/{seed}")
+        nodes = [(replace(question, measures=(Occupied(),)), number) for question, number in nodes]
+        instance = replace(instance, meters=1)
+        few = Stage("fewest-nodes", Terms(usage={0: 1}), maximise=False)
+        stages = [instance.admitted(), few, mix.stage]
+        found = solve(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
+        plans = totals(nodes, [unit.demand for unit in instance.units], occupied)
+        admitted, cost, guests = max(
+            (weighed(stages[0].terms, placed), -cost, weighed(mix.stage.terms, placed))
+            for placed, cost in plans.items()
+        )
+        assert [result.value for result in found.stages] == [admitted, -cost, guests]
+        shared += sum(number for _, number in found.plan.columns) > -cost
+    assert shared > 5
+
+
+def occupied(question, bundle):
+    return int(any(own for unit, own in zip(question.units, bundle.copies, strict=True) if unit.measured))

@@ -1,0 +1,86 @@
+"""Reasons for all units that a plan leaves out."""
+
+from plan_build import claim
+from plan_scene import GATES, Plan, entry, obj, pod, scene, template, user
+from refusing_scene import Left, of
+
+from drasat.models.planned_units import expanded
+from drasat.models.queue import planned
+from drasat.solver.planning.refusing import left_out as module
+from drasat.solver.planning.refusing.left_out import left_out
+from drasat.solver.planning.refusing.refusals import Refusals
+
+SMALL = {"n1": "a", "n2": "b"}
+
+
+def asked(plan):
+    """The queue, where its units went by place, and the reasons of the others by name."""
+    assert Left(plan)
+    queue = list(expanded(plan.cluster, planned(plan.cluster, gates=GATES), GATES))
+    pairs = enumerate(plan.units)
+    where = {place: (plan.cluster.node(one.node), one.allocations) for place, one in pairs if one.node}
+    found = left_out(plan.cluster, queue, where, GATES)
+    assert sorted([*found, *where]) == list(range(len(queue)))
+    return {plan.units[place].unit.name: reasons for place, reasons in found.items()}
+
+
+def test_reasons_are_those_of_each_unit_alone():
+    cluster = scene(user("a", cpu="3"), user("b", cpu="2"), user("c", cpu="3"), claim("d", of(5)), nodes=SMALL)
+    plan = Plan(cluster, a=("n1", "gpu-0"), b=("n2", "gpu-0"))
+    found = asked(plan)
+    assert list(found) == ["c", "d"]
+    assert found["c"] == Left(plan).reasons("c")
+    assert found["d"] == Left(plan).reasons("d")
+
+
+def test_equal_units_are_looked_into_once(monkeypatch):
+    calls = []
+    original = Refusals.reasons
+    monkeypatch.setattr(
+        Refusals, "reasons", lambda self, *args, **named: calls.append(1) or original(self, *args, **named)
+    )
+    there = [pod(f"p{number}", entry("g", template="u"), cpu="1") for number in range(5)]
+    found = asked(Plan(scene(template("u", of(9)), *there, nodes=SMALL)))
+    assert len(calls) == 1
+    assert [reasons[0].claim for reasons in found.values()] == [f"default/p{number}-g" for number in range(5)]
+    assert len({reasons[0].message for reasons in found.values()}) == 1
+
+
+def test_a_plan_that_places_everything_needs_no_reasons():
+    assert asked(Plan(scene(user("a"), nodes=SMALL), a=("n1", "gpu-0"))) == {}
+
+
+def test_of_very_many_kinds_of_units_the_largest_are_looked_into(monkeypatch):
+    monkeypatch.setattr(module, "MOST_CLASSES", 1)
+    there = [user("a", cpu="8"), *(user(name, cpu="9") for name in "bc")]
+    found = asked(Plan(scene(*there, nodes=SMALL)))
+    assert [found[name][0].id for name in "abc"] == ["unexplained", "room", "room"]
+
+
+def test_members_that_are_placed_say_where_the_others_may_go():
+    """The two that are placed are enough, in zone a; there is no room for a third but elsewhere."""
+    made = obj(
+        "PodGroup",
+        "pg",
+        {"schedulingPolicy": {"gang": {"minCount": 2}}, "schedulingConstraints": {"topology": [{"key": "zone"}]}},
+    )
+    there = [pod(name, cpu="2", spec={"schedulingGroup": {"podGroupName": "pg"}}) for name in "abc"]
+    found = asked(Plan(scene(made, *there, nodes=SMALL), a=("n1",), b=("n1",)))
+    assert [(one.id, one.message) for one in found["c"]] == [
+        ("room", "1 of 1 nodes have no room: 2 of cpu missing on node n1"),
+        ("outbid", "it fits 1 of 1 nodes before the plan: the queue took them"),
+        ("relaxation", "it fits node n1 with 2 of cpu less"),
+    ]
+
+
+def test_all_members_of_a_gang_are_told_how_many_fit():
+    there = [user(name, cpu="3", GANG="g") for name in "abc"]
+    found = asked(Plan(scene(*there, nodes=SMALL)))
+    told = "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan"
+    assert [reasons[0].message for reasons in found.values()] == [told] * 3
+
+
+def test_pods_that_share_a_claim_which_is_given_away_follow_it():
+    cluster = scene(claim("s"), *(pod(name, entry("g", claim="s"), cpu="3") for name in "ab"), nodes=SMALL)
+    found = asked(Plan(cluster, a=("n1", "gpu-0")))
+    assert [one.id for one in found["b"]] == ["room", "allocatedClaim", "outbid", "relaxation"]
