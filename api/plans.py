@@ -106,6 +106,7 @@ def plan(
     buy: bool = False,
     only_new: bool = False,
     budget: Decimal | float | str | None = None,
+    mix: Cluster | None = None,
     executor: Executor | None = None,
     timings: bool = False,
     watch: Watch | None = None,
@@ -144,6 +145,8 @@ def plan(
         With ``buy``: the nodes that there are do not count.
     budget
         With ``buy``: the most that may be spent, in the unit of the templates' prices; then the best for that.
+    mix
+        The queue for which ``fragmentation`` leaves room; default that of the cluster.
     executor
         Where parts of the work run side by side; they share memory, so threads serve. Any number of workers has the
         same plan.
@@ -177,6 +180,7 @@ def plan(
             buy=buy,
             only_new=only_new,
             budget=None if budget is None else _amount(budget),
+            mix=mix,
             executor=executor,
             watch=watch,
         )

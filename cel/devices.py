@@ -7,7 +7,7 @@ expressions read are made from both when an expression is really evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -35,21 +35,15 @@ class Field:
     kind: str
 
 
-Fallible: TypeAlias = tuple[int, str, str]
-"""A value that may turn out to be unreadable: its position, name and kind."""
-
-
 class Shape:
     """What devices of a kind have in common; equal to itself only."""
 
-    __slots__ = ("__weakref__", "driver", "fallible", "fields", "layout", "oversized", "shareable")
+    __slots__ = ("__weakref__", "driver", "fields", "oversized", "shareable")
 
-    def __init__(self, driver: str, shareable: bool, fields: tuple[Field, ...], fallible: tuple[Fallible, ...]) -> None:
+    def __init__(self, driver: str, shareable: bool, fields: tuple[Field, ...]) -> None:
         self.driver = driver
         self.shareable = shareable
         self.fields = fields
-        self.fallible = fallible
-        self.layout = _layout(fields)
         self.oversized = len(driver) > _MOST_DOMAIN or len(fields) > _MOST_FIELDS or any(map(_long_name, fields))
 
     def positions(self, path: tuple[str, ...]) -> list[int]:
@@ -121,13 +115,13 @@ class DeviceShapes:
         shape = self._shapes.get(key)
         if shape is None:
             shape = self._shapes[key] = _shape(*key)
-        return PreparedDevice(shape, tuple(values), _error(shape.fallible, values))
+        return PreparedDevice(shape, tuple(values), _error([*attributes, *capacity], kinds, values))
 
 
 def is_readable(attribute: DeviceAttribute) -> bool:
     """Whether expressions can run on a device with this attribute (CEL-3)."""
     kind, value = _plain(attribute)
-    return _error(_fallible([(ATTRIBUTES, "")], [kind]), [value]) is None
+    return _error([""], [kind], [value]) is None
 
 
 def prepare_device(device: Device, driver: str) -> PreparedDevice:
@@ -163,24 +157,7 @@ def _shape(
             fields.append(Field("", "", "", _HIDDEN))
         else:
             fields.append(Field(section, driver, name, kind))
-    return Shape(driver, shareable, tuple(fields), _fallible(named, kinds))
-
-
-def _fallible(named: Sequence[tuple[str, str]], kinds: Sequence[str]) -> tuple[Fallible, ...]:
-    pairs = enumerate(zip(named, kinds, strict=True))
-    return tuple((position, name, kind) for position, ((_, name), kind) in pairs if kind in _FALLIBLE or kind == "none")
-
-
-_Layout: TypeAlias = list[tuple[str, list[tuple[str, list[tuple[str, int, "_Read"]]]]]]
-"""Sections, their domains, and in these where the value of each name is, and how it is read."""
-
-
-def _layout(fields: Sequence[Field]) -> _Layout:
-    sections: dict[str, dict[str, list[tuple[str, int, _Read]]]] = {ATTRIBUTES: {}, CAPACITY: {}}
-    for position, field in enumerate(fields):
-        if field.kind not in (_HIDDEN, "none"):
-            sections[field.section].setdefault(field.domain, []).append((field.id, position, _READ[field.kind]))
-    return [(section, list(domains.items())) for section, domains in sections.items()]
+    return Shape(driver, shareable, tuple(fields))
 
 
 def _plain(attribute: DeviceAttribute) -> tuple[str, Any]:
@@ -229,15 +206,16 @@ _FALLIBLE = {
 }
 
 
-def _error(fallible: Iterable[Fallible], values: Sequence[Any]) -> str | None:
+def _error(names: list[str], kinds: list[str], values: list[Any]) -> str | None:
     """The first value that cannot be read, as upstream words it."""
-    for position, name, kind in fallible:
+    for name, kind, value in zip(names, kinds, values, strict=True):
         if kind == "none":
             return f"attribute {name}: unsupported attribute value"
-        try:
-            _READ[kind](values[position])
-        except ValueError as error:
-            return _FALLIBLE[kind].format(name, error)
+        if kind in _FALLIBLE:
+            try:
+                _READ[kind](value)
+            except ValueError as error:
+                return _FALLIBLE[kind].format(name, error)
     return None
 
 
@@ -251,15 +229,12 @@ class _Domains(dict[Any, Value]):
 
 
 def _device_value(shape: Shape, values: tuple[Any, ...]) -> CelMap:
+    sections: dict[str, dict[str, dict[Any, Value]]] = {ATTRIBUTES: {}, CAPACITY: {}}
+    for field, value in zip(shape.fields, values, strict=True):
+        if field.kind != _HIDDEN:
+            sections[field.section].setdefault(field.domain, {})[field.id] = _READ[field.kind](value)
     maps = {
-        section: CelMap.of(
-            _Domains(
-                {
-                    domain: CelMap.of({id_: read(values[position]) for id_, position, read in own})
-                    for domain, own in domains
-                }
-            )
-        )
-        for section, domains in shape.layout
+        section: CelMap.of(_Domains({domain: CelMap.of(ids) for domain, ids in domains.items()}))
+        for section, domains in sections.items()
     }
     return CelMap.of({"driver": shape.driver, "allowMultipleAllocations": shape.shareable, **maps})

@@ -27,6 +27,7 @@ from .planning.core import PlanCore, PlanLimits, solve
 from .planning.posing.buying import open_shop
 from .planning.posing.goals import parse_objective, value_annotation
 from .planning.posing.groups import nothing_together, placed_together
+from .planning.posing.mix import NAME as FRAGMENTATION
 from .planning.posing.posed import Ask, Posed, pose
 from .planning.refusing.left_out import left_out
 from .planning.seating.outcome import outcome_of, seated
@@ -54,6 +55,7 @@ def plan(
     buy: bool = False,
     only_new: bool = False,
     budget: Decimal | None = None,
+    mix: Cluster | None = None,
     executor: Executor | None = None,
     watch: Watch | None = None,
 ) -> PlanOutcome:
@@ -79,6 +81,8 @@ def plan(
         Decides the share ids.
     buy, only_new, budget
         Whether nodes may be bought as NodeTemplates say; whether only those are used; and how much they may cost.
+    mix
+        The queue that ``fragmentation`` leaves room for; None: that of the cluster.
     executor
         Where node classes are priced at once; the plan is the same with any.
     watch
@@ -119,6 +123,7 @@ def plan(
         open_shop(cluster) if buy else None,
         only_new,
         None if budget is None else Fraction(budget),
+        None if mix is None else _mix(cluster, mix, gates, stages),
     )
     ask = replace(whole, open=[place for place in left if place not in ahead.places], ahead=ahead)
     posed = pose(ask)
@@ -148,6 +153,18 @@ def _check(gap: float, buy: bool, only_new: bool, budget: Decimal | None) -> Non
         raise ValueError("new nodes only, or a budget, make sense with buy alone")
     if budget is not None and budget < 0:
         raise ValueError(f"budget {budget} is below zero")
+
+
+def _mix(cluster: Cluster, mix: Cluster, gates: FeatureGates, stages: Sequence[str]) -> list[PlannedUnit]:
+    """The units of a target mix. Raises ``ValueError`` where no stage asks for it, or it has none."""
+    if FRAGMENTATION not in stages:
+        raise ValueError(f"a mix makes sense with the stage {FRAGMENTATION} alone")
+    units = list(expanded(mix, planned(mix, gates=gates), gates))
+    refused = _refused(cluster, units)
+    if len(refused) == len(units):
+        said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
+        raise ValueError(f"the mix has no unit that could be placed{': ' if said else ''}{said}")
+    return [one for place, one in enumerate(units) if place not in refused]
 
 
 def _refused(cluster: Cluster, queue: Sequence[PlannedUnit]) -> dict[int, tuple[Reason, ...]]:

@@ -36,6 +36,10 @@ OnlyNew = Annotated[bool, typer.Option("--only-new", help="With --buy: the nodes
 Budget = Annotated[
     str | None, typer.Option("--budget", metavar="N", help="With --buy: the best that may cost so much at most.")
 ]
+Mix = Annotated[
+    list[str],
+    typer.Option("--mix", metavar="PATH", help="Manifests of what fragmentation leaves room for. [default: the queue]"),
+]
 Workers = Annotated[
     int, typer.Option("--workers", metavar="N", min=1, help="So many threads; the plan is the same with any number.")
 ]
@@ -51,6 +55,7 @@ def command(
     buy: Buy = False,
     only_new: OnlyNew = False,
     budget: Budget = None,
+    mix: Mix = [],  # noqa: B006 - typer reads it, nobody changes it
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -73,6 +78,7 @@ def command(
     gates = options.gates(feature_gates, kubernetes_version)
     limit, part = options.seconds(time_limit), options.part(gap)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    target = load_cluster(mix, recursive=recursive, skip_validation=skip_validation, gates=gates) if mix else None
     interrupted = False
     try:
         with _pool(workers) as executor:
@@ -89,6 +95,7 @@ def command(
                 buy=buy,
                 only_new=only_new,
                 budget=budget,
+                mix=target,
                 executor=executor,
                 timings=timings,
                 watch=watching_plan(),

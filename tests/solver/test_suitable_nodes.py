@@ -63,3 +63,12 @@ def test_a_selector_that_cannot_be_parsed_is_an_error_at_once():
     """NODE-2, SCHED-2"""
     with pytest.raises(SelectorError):
         SuitableNodes([], None, [allocated_in("a"), allocated_in("b", operator="Near")])
+
+
+def test_misfits_are_told_by_position():
+    suitable = SuitableNodes(nodes("a", "b", "c", "b"), PodSpec(node_selector={"zone": "b"}), [])
+    assert list(suitable) == [1, 3]
+    assert [(position, misfit.id) for position, misfit in suitable.misfits] == [
+        (0, "nodeSelector"),
+        (2, "nodeSelector"),
+    ]

@@ -75,9 +75,9 @@ class Goal:
 class Goals:
     """Makes the stages that ``names`` ask for, and what they need of instance and questions.
 
-    ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``most`` how many of each role are asked for;
-    ``prices`` those of nodes that could be bought. ``asked`` are all units of the queue, ``ahead`` those that were
-    placed before, on ``opened`` nodes that were not in use.
+    ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``mixed`` the roles of which ``fragmentation`` leaves
+    room for more; ``prices`` those of nodes that could be bought. ``asked`` are all units of the queue, ``ahead`` those
+    that were placed before, on ``opened`` nodes that were not in use.
     """
 
     names: Sequence[str]
@@ -89,14 +89,14 @@ class Goals:
     asked: Sequence[UnitShape]
     ahead: Sequence[UnitShape]
     opened: int
-    most: Sequence[int]
+    mixed: Sequence[Role]
 
     @cached_property
     def mix(self) -> Mix | None:
         """The guests of ``fragmentation``, where that is asked for."""
         if FRAGMENTATION not in self.names:
             return None
-        playing = {role.kind.index: role for role in reversed(self.roles)}
+        playing = {role.kind.index: role for role in reversed(self.mixed)}
         mixed = [
             Mixed(role.index, len(role.kind.entries), sum(map(devices_of, role.kind.shapes)))
             for _, role in sorted(playing.items())

@@ -56,13 +56,13 @@ class Resources:
     most: tuple[int, ...]
 
     @classmethod
-    def of(cls, kinds: Sequence[UnitKind]) -> Resources:
-        """Look at what all units together ask for."""
+    def of(cls, kinds: Sequence[UnitKind], times: int = 1) -> Resources:
+        """Look at what all units together ask for, so many times; a node's room beyond that is of no use."""
         names = sorted({name for kind in kinds for name in kind.requests})
         asked = [[(kind.requests.get(name, 0), len(kind.entries)) for kind in kinds] for name in names]
         steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in asked)
         sums = (sum(need * count for need, count in needs) for needs in asked)
-        return cls(tuple(names), steps, tuple(total // step for total, step in zip(sums, steps, strict=True)))
+        return cls(tuple(names), steps, tuple(times * total // step for total, step in zip(sums, steps, strict=True)))
 
     def needs(self, requests: Requests) -> tuple[int, ...]:
         """What is asked for, in steps."""

@@ -26,19 +26,24 @@ from .enrolling import Enrolled
 from .gangs import Choice, GangChoice, GangPosing
 from .goals import COMPACT, Goal, Goals
 from .groups import Together
+from .mix import NAME as FRAGMENTATION
 from .node_kinds import NodeKind, Resources, Survey
 from .questions import Questions
 from .roles import Role, Roles
 from .shared_claims import entries_of, is_narrowed
 from .shared_devices import SharedDevices, shared_devices
-from .unit_kinds import UnitKind, unit_kinds
+from .unit_kinds import Entry, UnitKind, unit_kinds
+
+# How often what all units take may be on one node, where a plan is to leave room for more of them.
+_GUESTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What is asked of a plan: stages by name, the places in the queue that are open, what may be bought.
 
-    ``ahead`` is what was placed before, and what it leaves.
+    ``ahead`` is what was placed before, and what it leaves; ``mix`` are the units that ``fragmentation`` leaves room
+    for, None for those of the queue.
     """
 
     session: Session
@@ -49,6 +54,7 @@ class Ask:
     shop: Shop | None = None
     only_new: bool = False
     budget: Fraction | None = None
+    mix: Sequence[PlannedUnit] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,22 +100,25 @@ class _Posing:
 
     def posed(self) -> Posed:
         """Units and gangs first, then nodes and what they share, then goals."""
-        kinds, members = self._units()
+        queued, members = self._units()
+        guests = unit_kinds([Entry((), (planned,)) for planned in self._ask.mix or ()], len(queued))
+        kinds = [*queued, *guests]
         nodes = self._nodes()
         gangs = GangPosing(self._roles, nodes, self._cluster.nodes)
         gangs.pose(members)
+        hosts = [self._roles.of(kind) for kind in guests]
         roles = self._roles.all
-        resources = Resources.of(kinds)
+        resources = Resources.of(kinds, _GUESTS if FRAGMENTATION in self._ask.objective else 1)
         surveyed = self._surveyed(kinds, nodes, resources, sorted({gang.domain for gang in members if gang.domain}))
         instance = Instance(
             tuple(UnitClass(role.index, len(role.singles), role.kind.size) for role in roles),
             tuple(NodeClass(node.index, node.count) for node in surveyed),
             tuple(gangs.gangs),
         )
-        questions = Questions(self._engine, self._ledger, resources, self._surveyor())
+        questions = Questions(self._engine, self._ledger, resources, self._surveyor(), hosts)
         made = {node.index: questions.question(node, roles, instance.most()) for node in surveyed}
         shared = shared_devices([questions.reach(node, kinds, made[node.index]) for node in surveyed])
-        goals = self._goals(gangs, roles, surveyed, instance)
+        goals = self._goals(gangs, roles, hosts or roles, surveyed)
         made = {node.index: self._measured(made[node.index], node, shared, goals) for node in surveyed}
         first = len(shared.limits)
         instance = replace(
@@ -137,7 +146,9 @@ class _Posing:
     def _surveyor(self) -> Surveyor | None:
         return Surveyor(self._cluster) if COMPACT in self._ask.objective else None
 
-    def _goals(self, gangs: GangPosing, roles: Sequence[Role], nodes: Sequence[NodeKind], instance: Instance) -> Goals:
+    def _goals(
+        self, gangs: GangPosing, roles: Sequence[Role], mixed: Sequence[Role], nodes: Sequence[NodeKind]
+    ) -> Goals:
         ask = self._ask
         prices = {node.index: ask.shop.price(node.template) for node in nodes if ask.shop and node.template}
         return Goals(
@@ -150,7 +161,7 @@ class _Posing:
             [planned.set.shape for planned in ask.queue],
             [ask.queue[place].set.shape for place in ask.ahead.where],
             len({name for name, _ in ask.ahead.where.values()} - self._busy),
-            instance.most(),
+            mixed,
         )
 
     def _measured(
@@ -188,7 +199,12 @@ class _Posing:
         nodes = self._cluster.nodes.values()
         if shop is None:
             return list(nodes)
-        return [node for node in nodes if node.metadata.name in shop.offers or not self._ask.only_new]
+        # Without any node that is known, one without a name stands for all that there could be.
+        return [
+            node
+            for node in nodes
+            if node.metadata.name in shop.offers or (node.metadata.name and not self._ask.only_new)
+        ]
 
     def _surveyed(
         self, kinds: Sequence[UnitKind], nodes: Sequence[Node], resources: Resources, domains: Sequence[str]

@@ -22,15 +22,17 @@ from .unit_kinds import UnitKind
 
 @dataclass
 class Questions:
-    """Compiles questions. ``surveyor`` describes nodes where goals look at them.
+    """Compiles questions.
 
-    ``refused`` says by unit kind and node kind why a question could not be compiled.
+    ``surveyor`` describes nodes where goals look at them; ``hosts`` are roles that nobody plays, and that guests are
+    like. ``refused`` says by unit kind and node kind why a question could not be compiled.
     """
 
     engine: NodeEngine
     ledger: Ledger
     resources: Resources
     surveyor: Surveyor | None = None
+    hosts: Sequence[Role] = ()
     refused: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def view(self, kind: UnitKind, node: NodeKind) -> NodeView:
@@ -47,7 +49,7 @@ class Questions:
         problems: dict[int, Problem | None] = {}
         units: list[BundleUnit] = []
         for role in roles:
-            if not role.suits(node) or not most[role.index]:
+            if not role.suits(node) or not (most[role.index] or role in self.hosts):
                 continue
             if role.kind.index not in problems:
                 problems[role.kind.index] = self._problem(role.kind, node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -75,22 +75,17 @@ class UnitKind:
         return len(self.shapes)
 
 
-def unit_kinds(entries: Iterable[Entry]) -> list[UnitKind]:
-    """Put equal parties together, in the order of the first of each."""
+def unit_kinds(entries: Iterable[Entry], first: int = 0) -> list[UnitKind]:
+    """Put equal parties together, in the order of the first of each, and number them from ``first``."""
     found: dict[tuple[bytes, ...], list[Entry]] = defaultdict(list)
     for entry in entries:
         found[signature(entry)].append(entry)
     return [
         UnitKind(index, own, tuple(planned.set.shape for planned in own[0].party))
-        for index, own in enumerate(found.values())
+        for index, own in enumerate(found.values(), first)
     ]
 
 
 def signature(entry: Entry) -> tuple[bytes, ...]:
     """Equal for equal parties."""
     return tuple(planned.set.shape.signature for planned in entry.party)
-
-
-def by_signature(kinds: Iterable[UnitKind]) -> Mapping[tuple[bytes, ...], UnitKind]:
-    """Find kinds by the signature of their parties."""
-    return {signature(kind.entries[0]): kind for kind in kinds}

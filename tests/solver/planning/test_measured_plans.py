@@ -18,7 +18,7 @@ EXACT = PlanLimits(gap=0.0)
 def scene(seed, measures):
     """One or two kinds of nodes, each with claims of its own for two unit classes."""
     rng = Random(f"measured plans/{seed}")
-    asked = [(random_bench(rng, 2).question, rng.randint(1, 2)) for _ in range(rng.choice((1, 2)))]
+    asked = [(random_bench(rng, 2, 4).question, rng.randint(1, 2)) for _ in range(rng.choice((1, 2)))]
     nodes = [(replace(question, measures=measures), number) for question, number in asked]
     demand = [rng.randint(1, 4) for _ in range(2)]
     units = tuple(UnitClass(index, asked, rng.choice((1, 1, 2, 5))) for index, asked in enumerate(demand))

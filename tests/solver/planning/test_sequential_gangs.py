@@ -139,7 +139,7 @@ def test_when_time_is_up_what_is_placed_of_a_gang_goes():
     gang = [taker(f"g{number}", number + 1, GANG="all") for number in range(3)]
     what = given(*supply(n1=4, n2=4), taker("before", 1), *gang, taker("after", 1))
     setting = Setting(what, None)
-    scheduler = Sequential(setting, FirstFit(), Trials(Slow(setting.trials.engine, 3), None))
+    scheduler = Sequential(setting, FirstFit(), Trials(Slow(setting.trials.engine, 4), None))
     scheduler.run(what.units)
     units = tuple(scheduler.outcomes(what.units))
     assert not scheduler.in_time
