@@ -11,6 +11,7 @@ from time import monotonic
 
 from ..models.cluster import Cluster
 from ..models.collector import young_only
+from ..models.core import HOSTNAME_LABEL
 from ..models.gates import FeatureGates
 from ..models.plan_annotations import VALUE
 from ..models.planned_units import PlannedUnit, expanded
@@ -120,7 +121,7 @@ def plan(
         left,
         stages,
         nothing_together(session),
-        open_shop(cluster) if buy else None,
+        open_shop(cluster, _alone(queue)) if buy else None,
         only_new,
         None if budget is None else Fraction(budget),
         None if mix is None else _mix(cluster, mix, gates, stages),
@@ -146,13 +147,18 @@ def plan(
     return answer
 
 
+def _alone(queue: Sequence[PlannedUnit]) -> int:
+    """How many gangs must have a node to themselves or share one: no label tells new nodes apart but the host name."""
+    return len({one.set.gang for one in queue if one.set.gang is not None and one.set.gang.domain == HOSTNAME_LABEL})
+
+
 def _check(gap: float, buy: bool, only_new: bool, budget: Decimal | None) -> None:
     if not 0 <= gap < 1:
         raise ValueError(f"gap {gap} is not at least 0 and below 1")
     if not buy and (only_new or budget is not None):
         raise ValueError("new nodes only, or a budget, make sense with buy alone")
-    if budget is not None and budget < 0:
-        raise ValueError(f"budget {budget} is below zero")
+    if budget is not None and not (budget.is_finite() and budget >= 0):
+        raise ValueError(f"budget {budget} is not a number that is at least 0")
 
 
 def _mix(cluster: Cluster, mix: Cluster, gates: FeatureGates, stages: Sequence[str]) -> list[PlannedUnit]:
@@ -176,6 +182,12 @@ def _refused(cluster: Cluster, queue: Sequence[PlannedUnit]) -> dict[int, tuple[
             reasons.append(Reason("gang", "", one.set.gang.problem))
         if reasons:
             found[place] = tuple(reasons)
+    torn = {queue[place].set.gang for place in found}
+    for place, one in enumerate(queue):
+        gang = one.set.gang
+        if gang is not None and gang.minimum is None and gang in torn and place not in found:
+            said = f"{gang.kind} {gang.namespace}/{gang.name} is placed whole or not at all: it has members that have to wait"
+            found[place] = (Reason("gang", "", said),)
     return found
 
 

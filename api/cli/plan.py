@@ -72,13 +72,15 @@ def command(
     not, and that is not proven; 130 interrupted.
     """
     from ..plans import PlanInterrupted, plan
+    from ..solver.load import load_all
 
     if not buy and (only_new or budget is not None):
         raise UsageError("--only-new and --budget need --buy")
     gates = options.gates(feature_gates, kubernetes_version)
     limit, part = options.seconds(time_limit), options.part(gap)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    target = load_cluster(mix, recursive=recursive, skip_validation=skip_validation, gates=gates) if mix else None
+    # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
+    target = load_all(mix, recursive=recursive, skip_validation=skip_validation, gates=gates).cluster if mix else None
     interrupted = False
     try:
         with _pool(workers) as executor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,32 +10,52 @@ from ....models.cluster import Cluster
 from ....models.core import Node
 from ....models.node_templates import NodeTemplate, node_of, slices_of
 from ....models.slices import ResourceSlice
+from .new_names import new_names
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A node that could be bought as a template says, after ``before`` others; the last stands for all that follow."""
+
+    template: NodeTemplate
+    before: int
+    is_last: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """A cluster with a node of each template in it: templates by the name of that node."""
+    """A cluster with nodes of each template in it: offers by the names of these nodes."""
 
     cluster: Cluster
-    offers: Mapping[str, NodeTemplate]
+    offers: Mapping[str, Offer]
 
     def limit(self, node: str, most: int) -> int:
-        """How many could be bought; more than ``most`` are never of use."""
-        limit = self.offers[node].spec.limit
-        return most if limit is None else max(0, min(limit, most))
+        """How many could be bought in its place; more than ``most`` of a template are never of use."""
+        offer = self.offers[node]
+        limit = offer.template.spec.limit
+        left = max(0, (most if limit is None else min(limit, most)) - offer.before)
+        return left if offer.is_last else min(1, left)
 
     def price(self, node: str) -> Fraction:
         """The price of one; nothing where none is given."""
-        return Fraction(str(self.offers[node].spec.price or 0))
+        return Fraction(str(self.offers[node].template.spec.price or 0))
 
 
-def open_shop(cluster: Cluster) -> Shop:
-    """Add a node of each template. Raises ``ValueError`` if there is none."""
+def open_shop(cluster: Cluster, apart: int = 0) -> Shop:
+    """Add a node of each template, beside ``apart`` that stand for themselves alone, so that a domain may be one node.
+
+    Raises ``ValueError`` if there is no template.
+    """
     if not cluster.node_templates:
         raise ValueError("there is no NodeTemplate to buy nodes from")
-    offers = {_names(cluster, name, 1)[0]: template for name, template in cluster.node_templates.items()}
-    nodes = [node_of(template, name) for name, template in offers.items()]
-    slices = [made for name, template in offers.items() for made in slices_of(template, name)]
+    offers: dict[str, Offer] = {}
+    for name, template in cluster.node_templates.items():
+        limit = template.spec.limit
+        alone = apart if limit is None else min(apart, limit)
+        names = new_names(cluster, name, alone + 1)
+        offers.update((one, Offer(template, place, place == alone)) for place, one in enumerate(names))
+    nodes = [node_of(offer.template, name) for name, offer in offers.items()]
+    slices = [made for name, offer in offers.items() for made in slices_of(offer.template, name)]
     return Shop(_with(cluster, nodes, slices), offers)
 
 
@@ -45,7 +65,7 @@ def with_bought(cluster: Cluster, counts: Mapping[str, int]) -> tuple[Cluster, d
     slices: list[ResourceSlice] = []
     for name, count in counts.items():
         template = cluster.node_templates[name]
-        names = _names(cluster, name, count)
+        names = new_names(cluster, name, count)
         bought[name] = tuple(node_of(template, one) for one in names)
         slices += [made for one in names for made in slices_of(template, one)]
     return _with(cluster, [node for own in bought.values() for node in own], slices), bought
@@ -53,18 +73,3 @@ def with_bought(cluster: Cluster, counts: Mapping[str, int]) -> tuple[Cluster, d
 
 def _with(cluster: Cluster, nodes: list[Node], slices: list[ResourceSlice]) -> Cluster:
     return cluster.with_nodes(nodes, slices) if nodes else cluster
-
-
-def _names(cluster: Cluster, stem: str, count: int) -> list[str]:
-    """Names for new nodes, and those of nodes that are there are left out."""
-
-    def free() -> Iterator[str]:
-        number = 0
-        while True:
-            number += 1
-            name = f"{stem}-{number}"
-            if name not in cluster.nodes:
-                yield name
-
-    found = free()
-    return [next(found) for _ in range(count)]

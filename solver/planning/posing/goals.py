@@ -57,13 +57,14 @@ class Goal:
     """A stage of the core, whose values are in 1 / ``scale`` of what the user thinks in.
 
     ``ahead`` is what was placed before the core came to it, ``limit`` what no plan at all exceeds (or falls below), in
-    the same unit.
+    the same unit. ``is_of_units``: it counts what is placed of the queue, of which ``limit`` is all.
     """
 
     stage: Stage
     scale: int = 1
     ahead: int = 0
     limit: int = 0
+    is_of_units: bool = False
 
     def told(self, value: int) -> int | float:
         """A value as the user knows it."""
@@ -98,7 +99,7 @@ class Goals:
             return None
         playing = {role.kind.index: role for role in reversed(self.mixed)}
         mixed = [
-            Mixed(role.index, len(role.kind.entries), sum(map(devices_of, role.kind.shapes)))
+            Mixed(role.index, len(role.kind.entries), devices_of(role.kind.shapes))
             for _, role in sorted(playing.items())
         ]
         devices = sum(node.count * len(node.view.devices) for node in self.nodes if not node.template)
@@ -140,7 +141,7 @@ class Goals:
         elif head == "admitted":
             yield self._weighted(name, weigher(rest or "count")[0])
         elif head == FRAGMENTATION:
-            yield from () if self.mix is None else (Goal(self.mix.stage),)
+            yield from () if self.mix is None else (Goal(self.mix.stage, limit=self.mix.most),)
         else:
             stage = Stage(name, self._counted(name, first), maximise=False)
             scale = self._price_scale if name == COST else 1
@@ -173,7 +174,7 @@ class Goals:
         worth = {kind: int(value * scale) for kind, value in values.items()}
         units = {role.index: worth[role.kind.index] for role in self.roles if worth[role.kind.index]}
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _of_gang(*pair, worth))}
-        return Goal(Stage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), int(everything * scale))
+        return Goal(Stage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), int(everything * scale), True)
 
 
 def _is_of(priority: int, shape: UnitShape) -> Fraction:

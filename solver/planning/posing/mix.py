@@ -44,6 +44,11 @@ class Mix:
     guests: tuple[Guest, ...]
     stage: Stage
 
+    @property
+    def most(self) -> int:
+        """What the stage is worth if all guests are placed."""
+        return sum(self.stage.terms.units[guest.unit.index] * guest.unit.demand for guest in self.guests)
+
     def instance(self, instance: Instance) -> Instance:
         """Add the guests, whose numbers follow those of the units that are there."""
         return replace(instance, units=(*instance.units, *(guest.unit for guest in self.guests)))

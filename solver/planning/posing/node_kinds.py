@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import gcd
 
-from ....models.core import Node
+from ....models.core import HOSTNAME_LABEL, Node
 from ....models.identity import PoolId
 from ....models.pod_requests import PODS, Requests
 from ....models.pools import Pool, PoolIndex
@@ -117,16 +117,20 @@ class Survey:
     def node_kinds(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[NodeKind]:
         """Find the kinds; ``bought`` holds for each node that stands for a template how many there could be."""
         listed = [node for node in nodes if self._rules.suited(node)]
-        shared = self._shared([node for node in listed if node.metadata.name not in bought])
+        shared = self._shared(listed, bought)
         found: dict[Hashable, list[_Seen]] = {}
         for node in listed:
             seen = self._seen(node, shared)
             found.setdefault(self._key(seen, node.metadata.name in bought), []).append(seen)
         return [self._kind(index, own, bought) for index, own in enumerate(found.values())]
 
-    def _shared(self, nodes: Iterable[Node]) -> frozenset[PoolId]:
-        """Pools that several nodes reach."""
-        reached = Counter(pool.id for node in nodes for pool in self.pools.pools_for(node))
+    def _shared(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> frozenset[PoolId]:
+        """Pools that several nodes reach; a pool of a new node's own is named as it is."""
+        reached = Counter[PoolId]()
+        for node in nodes:
+            name = node.metadata.name
+            for pool in self.pools.pools_for(node):
+                reached[pool.id] += 1 if pool.name == name else bought.get(name, 1)
         return frozenset(pool for pool, number in reached.items() if number > 1)
 
     def _seen(self, node: Node, shared: frozenset[PoolId]) -> _Seen:
@@ -156,12 +160,14 @@ class Survey:
     def _kind(self, index: int, seen: Sequence[_Seen], bought: Mapping[str, int]) -> NodeKind:
         first = seen[0].node
         name, labels = first.metadata.name, first.metadata.labels or {}
+        # Several new nodes have a host name each.
+        domains = [label for label in self.domains if label != HOSTNAME_LABEL or bought.get(name, 1) == 1]
         return NodeKind(
             index,
             sorted((one.node for one in seen), key=lambda node: node.metadata.name),
             self._rules.suited(first),
             self.resources.left(self.rooms.get(name)),
-            {label: labels[label] for label in self.domains if label in labels},
+            {label: labels[label] for label in domains if label in labels},
             seen[0].view,
             seen[0].visible,
             seen[0].shared,

@@ -17,10 +17,8 @@ from ....problem.visible import Visible
 from ...attempts import Session
 from ...cp_sat import CpSat
 from ...node_engine import NodeEngine
-from ..bundles.pricer import BundlePricer
 from ..bundles.question import BundleQuestion
 from ..instance import Instance, NodeClass, Row, Terms, UnitClass
-from ..pricing import Pricer
 from .buying import Shop
 from .enrolling import Enrolled
 from .gangs import Choice, GangChoice, GangPosing
@@ -28,6 +26,7 @@ from .goals import COMPACT, Goal, Goals
 from .groups import Together
 from .mix import NAME as FRAGMENTATION
 from .node_kinds import NodeKind, Resources, Survey
+from .pricers import Pricers
 from .questions import Questions
 from .roles import Role, Roles
 from .shared_claims import entries_of, is_narrowed
@@ -67,7 +66,7 @@ class Posed:
 
     instance: Instance
     goals: tuple[Goal, ...]
-    pricer: Pricer
+    pricer: Pricers
     kinds: tuple[UnitKind, ...]
     roles: tuple[Role, ...]
     choices: tuple[GangChoice, ...]
@@ -129,7 +128,7 @@ class _Posing:
         return Posed(
             instance,
             goals.stages(first),
-            BundlePricer(made),
+            Pricers.of(made, len(instance.units)),
             tuple(kinds),
             tuple(roles),
             tuple(gangs.choices),
@@ -160,9 +159,21 @@ class _Posing:
             ask.budget,
             [planned.set.shape for planned in ask.queue],
             [ask.queue[place].set.shape for place in ask.ahead.where],
-            len({name for name, _ in ask.ahead.where.values()} - self._busy),
+            self._opened(),
             mixed,
         )
+
+    def _opened(self) -> int:
+        """How many nodes get what was placed before, and were not in use: neither by pods, nor a device of their own."""
+        cluster, gates = self._cluster, self._ask.session.gates
+        usage, pools = cluster.usage(gates), cluster.pools(gates)
+        nodes = {name: cluster.node(name) for name, _ in self._ask.ahead.where.values() if name not in self._busy}
+        held = (
+            any(device.slice.spec.node_name and usage.holds(device.id) for device in pool.devices)
+            for node in nodes.values()
+            for pool in pools.pools_for(node)
+        )
+        return len(nodes) - sum(held)
 
     def _measured(
         self, question: BundleQuestion, node: NodeKind, shared: SharedDevices, goals: Goals
@@ -182,7 +193,7 @@ class _Posing:
         for entry in single:
             found.enrol([(kind_of[id(entry)], entry)])
         for variants in sets:
-            self._narrowed |= is_narrowed(len(variants[0].places), variants)
+            self._narrowed |= is_narrowed(variants)
             found.enrol([(kind_of[id(entry)], entry) for entry in variants])
         for choice in found.free:
             roles = [self._roles.of(kind) for kind, _ in choice]

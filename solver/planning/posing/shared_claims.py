@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, product
+from math import prod
 
 from ....models.identity import ObjectKey
 from ....models.planned_units import PlannedUnit
@@ -29,9 +30,10 @@ def entries_of(queue: Sequence[PlannedUnit], left: Iterable[int]) -> tuple[list[
     return single, [list(_variants(own)) for own in sharing]
 
 
-def is_narrowed(units: int, variants: Sequence[Entry]) -> bool:
-    """Whether not all ways to choose some of the units are among the variants."""
-    return len(variants) >= _MOST_VARIANTS or units > _MOST_VARIANTS
+def is_narrowed(variants: Sequence[Entry]) -> bool:
+    """Whether not all ways to choose some of the units are among the variants, of which the first has all units."""
+    whole = variants[0]
+    return _ways(_alike(zip(whole.places, whole.party, strict=True))) > len(variants)
 
 
 def _sets(units: Sequence[Place]) -> list[list[Place]]:
@@ -53,20 +55,28 @@ def _sets(units: Sequence[Place]) -> list[list[Place]]:
 
 def _variants(units: Sequence[Place]) -> Iterator[Entry]:
     """All choices of some of the units, the whole first; units of one shape come in their order."""
-    shapes: dict[bytes, list[Place]] = defaultdict(list)
-    for place, planned in units:
-        shapes[planned.set.shape.signature].append((place, planned))
-    number = 1
-    for own in shapes.values():
-        number *= len(own) + 1
-    if number - 1 > _MOST_VARIANTS:
+    shapes = _alike(units)
+    if _ways(shapes) > _MOST_VARIANTS:
         for count in range(len(units), max(0, len(units) - _MOST_VARIANTS), -1):
             yield _entry(units[:count])
         return
-    for counts in product(*(range(len(own), -1, -1) for own in shapes.values())):
-        chosen = [unit for own, count in zip(shapes.values(), counts, strict=True) for unit in own[:count]]
+    for counts in product(*(range(len(own), -1, -1) for own in shapes)):
+        chosen = [unit for own, count in zip(shapes, counts, strict=True) for unit in own[:count]]
         if chosen:
             yield _entry(sorted(chosen, key=lambda unit: unit[0]))
+
+
+def _alike(units: Iterable[Place]) -> list[list[Place]]:
+    """Units of one shape together, in their order."""
+    shapes: dict[bytes, list[Place]] = defaultdict(list)
+    for place, planned in units:
+        shapes[planned.set.shape.signature].append((place, planned))
+    return list(shapes.values())
+
+
+def _ways(shapes: Sequence[Sequence[Place]]) -> int:
+    """How many ways there are to choose some."""
+    return prod(len(own) + 1 for own in shapes) - 1
 
 
 def _entry(units: Sequence[Place]) -> Entry:

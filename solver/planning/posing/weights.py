@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from ....models.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest
 from ....models.plan_annotations import VALUE
-from ....models.planned_sets import UnitShape
+from ....models.planned_sets import ClaimShape, UnitShape
 from ....models.quantity import Quantity
 
 Weigh = Callable[[UnitShape], Fraction]
@@ -27,21 +27,25 @@ def weigher(kind: str) -> tuple[Weigh, str]:
     if kind == "count":
         return (lambda _: Fraction(1)), VALUE
     if kind == "devices":
-        return (lambda shape: Fraction(sum(_least(shape, _devices)))), VALUE
+        return (lambda shape: Fraction(sum(_least(shape.claims, _devices)))), VALUE
     if name == "capacity" and rest:
-        return (lambda shape: Fraction(sum(_least(shape, lambda asked: _capacity(asked, rest))), _NANO)), VALUE
+        return (lambda shape: Fraction(sum(_least(shape.claims, lambda asked: _capacity(asked, rest))), _NANO)), VALUE
     if name == "annotation" and rest:
         return (lambda shape: Fraction(shape.value)), rest
     raise ValueError(f"unknown weight {kind!r} of admitted: count, devices, capacity:NAME or annotation:KEY")
 
 
-def devices_of(shape: UnitShape) -> int:
-    """How many devices a unit asks for."""
-    return sum(_least(shape, _devices))
+def devices_of(shapes: Sequence[UnitShape]) -> int:
+    """How many devices units ask for that are placed together; a claim that they share counts once."""
+    claims = [claim for shape in shapes for claim in shape.claims]
+    shared = {claim.key: claim for claim in claims if claim.key is not None}
+    return sum(_least([claim for claim in claims if claim.key is None], _devices)) + sum(
+        _least(shared.values(), _devices)
+    )
 
 
-def _least(shape: UnitShape, amount: Callable[[_Asked], int]) -> Iterator[int]:
-    for claim in shape.claims:
+def _least(claims: Iterable[ClaimShape], amount: Callable[[_Asked], int]) -> Iterator[int]:
+    for claim in claims:
         for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
             yield min(map(amount, _alternatives(request)), default=0)
 

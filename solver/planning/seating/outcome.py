@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, islice, repeat, takewhile
 
 from ....models.claims import AllocationResult
 from ....models.cluster import Cluster
 from ....models.core import Node
 from ....models.gates import FeatureGates
+from ....models.identity import PoolId
 from ....models.planned_units import PlannedUnit
 from ....models.pod_claims import ClaimRef
 from ....problem.shapes import Views
@@ -29,6 +30,7 @@ from ...plan_outcome import (
 from ..core import PlanCore, StageResult
 from ..posing.buying import with_bought
 from ..posing.goals import Goal
+from ..posing.node_kinds import NodeKind
 from ..posing.posed import Ask, Posed
 from .devices import Dealing, Placed
 from .seats import Seat, seats
@@ -66,15 +68,16 @@ def _with_nodes(
 ) -> tuple[Cluster, Mapping[str, tuple[Node, ...]], Mapping[int, Sequence[Node]]]:
     """The cluster with what is bought, and the nodes of each kind."""
     nodes: dict[int, Sequence[Node]] = {node.index: node.nodes for node in posed.nodes}
-    counts = Counter[str]()
-    templates: dict[int, str] = {}
-    for seat in placed:
-        if ask.shop and seat.node_kind.template:
-            name = ask.shop.offers[seat.node_kind.template].metadata.name
-            templates[seat.node_kind.index] = name
-            counts[name] = max(counts[name], seat.number + 1)
-    cluster, bought = with_bought(ask.session.cluster, dict(sorted(counts.items())))
-    nodes.update((kind, bought[name]) for kind, name in templates.items())
+    numbers = {seat.node_kind: seat.number + 1 for seat in sorted(placed, key=lambda seat: seat.number)}
+    kinds: dict[str, list[NodeKind]] = defaultdict(list)
+    for kind in sorted(numbers, key=lambda kind: kind.index):
+        if ask.shop and kind.template:
+            kinds[ask.shop.offers[kind.template].template.metadata.name].append(kind)
+    counts = {name: sum(numbers[kind] for kind in own) for name, own in sorted(kinds.items())}
+    cluster, bought = with_bought(ask.session.cluster, counts)
+    for name, own in kinds.items():
+        free = iter(bought[name])
+        nodes.update((kind.index, list(islice(free, numbers[kind]))) for kind in own)
     return cluster, bought, nodes
 
 
@@ -145,10 +148,16 @@ def _unit(
 def _verdict(ask: Ask, posed: Posed, found: PlanCore, stages: Sequence[StageOutcome], placed: int) -> str:
     complete = len(stages) == len(posed.goals) and not found.interrupted
     if complete and all(stage.proven for stage in stages):
-        lacking = placed < len(ask.queue) and ask.shop is not None and ask.budget is None
-        return INFEASIBLE if lacking else OPTIMAL
+        is_free = ask.shop is not None and ask.budget is None
+        return INFEASIBLE if is_free and _is_short(posed.goals, stages) else OPTIMAL
     nothing = not placed and all(stage.bound is None for stage in found.stages)
     return UNKNOWN if nothing else FEASIBLE
+
+
+def _is_short(goals: Sequence[Goal], stages: Sequence[StageOutcome]) -> bool:
+    """Whether no plan places all units: one that did would be as good in all stages before those about other things."""
+    of_units = takewhile(lambda pair: pair[0].is_of_units, zip(goals, stages, strict=True))
+    return any(stage.bound is not None and stage.bound < goal.told(goal.limit - goal.ahead) for goal, stage in of_units)
 
 
 def _nodes(seated: Seated, gates: FeatureGates) -> list[NodeOutcome]:
@@ -157,18 +166,22 @@ def _nodes(seated: Seated, gates: FeatureGates) -> list[NodeOutcome]:
     templates = {node.metadata.name: name for name, nodes in seated.bought.items() for node in nodes}
     units = Counter(node.metadata.name for node, _ in seated.where.values())
     own: Counter[str] = Counter()
-    home: dict[tuple[str, str], str] = {}
+    home: dict[PoolId, str] = {}
+    newest: dict[PoolId, int] = defaultdict(int)
     for slice_ in cluster.slices:
-        name = slice_.spec.node_name
-        if name:
+        pool = slice_.spec.driver, slice_.spec.pool.name
+        newest[pool] = max(newest[pool], slice_.spec.pool.generation)
+    for slice_ in cluster.slices:
+        name, pool = slice_.spec.node_name, (slice_.spec.driver, slice_.spec.pool.name)
+        if name and slice_.spec.pool.generation == newest[pool]:
             own[name] += len(slice_.spec.devices or ())
-            home[slice_.spec.driver, slice_.spec.pool.name] = name
+            home[pool] = name
     used = _used(seated, home, gates)
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return [NodeOutcome(name, own[name], len(used[name]), units[name], templates.get(name, "")) for name in listed]
 
 
-def _used(seated: Seated, home: Mapping[tuple[str, str], str], gates: FeatureGates) -> Mapping[str, set[str]]:
+def _used(seated: Seated, home: Mapping[PoolId, str], gates: FeatureGates) -> Mapping[str, set[str]]:
     """Devices of nodes that are held, by node."""
     found: dict[str, set[str]] = defaultdict(set)
     made = [allocation for _, pairs in seated.where.values() for _, allocation in pairs]

@@ -31,8 +31,9 @@ def seats(posed: Posed, plan: Plan) -> list[Seat]:
     numbers: Counter[int] = Counter()
     for column, times in plan.columns:
         node = posed.nodes[column.node_class]
+        bundle = posed.pricer.bundle(column)
         for _ in range(times):
-            seated = list(_seated(posed, node, numbers[node.index], column.payload, waiting))
+            seated = list(_seated(posed, node, numbers[node.index], bundle, waiting))
             if seated:
                 numbers[node.index] += 1
                 found += seated

@@ -1,0 +1,170 @@
+"""Node kinds whose devices are all alike, so that a plan needs no more of them than sums: they are priced far quicker.
+
+On such a node every unit takes some whole devices, or a share of one, or none; no constraint ties them, no counter is
+drawn, and no other node reaches them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+
+from ....problem.records import Demand, InUse, Problem
+from ...search import Pick
+from ..bundles.question import Bundle, BundleQuestion, Picks
+from ..linear.pricer import LinearPricer
+from ..linear.resources import LinearNode, LinearUnit
+
+
+@dataclass(frozen=True, slots=True)
+class _Devices:
+    """The devices of a node by number with what is free of each, and what one has when all of it is free."""
+
+    free: Mapping[int, int]
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinearPart:
+    """The linear node kinds of an instance: their pricer, and how what it finds becomes a bundle."""
+
+    pricer: LinearPricer
+    devices: Mapping[int, _Devices]
+    questions: Mapping[int, BundleQuestion]
+
+    def bundle(self, node_class: int, groups: Sequence[Sequence[int]]) -> Bundle:
+        """Give devices to the groups of units that the pricer put on one device each, or on several as a whole."""
+        question = self.questions[node_class]
+        copies: dict[int, list[Picks]] = {unit.index: [] for unit in question.units}
+        for group, devices in self._matched(node_class, groups):
+            for index in group:
+                copies[index].append(tuple(Pick(0, device) for device in devices))
+        return Bundle(tuple(tuple(copies[unit.index]) for unit in question.units))
+
+    def _matched(self, node_class: int, groups: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], list[int]]]:
+        """The fullest groups get the devices with most left: if there is any way, this is one."""
+        there = self.devices[node_class]
+        left = sorted(there.free, key=lambda device: (there.free[device], -device))
+        for group in sorted(groups, key=lambda group: -self._size(there, group)):
+            number = max((self._number(index) for index in group), default=0)
+            yield group, sorted(left.pop() for _ in range(number))
+
+    def _size(self, there: _Devices, group: Sequence[int]) -> int:
+        units = [self.pricer.units[index] for index in group]
+        return there.capacity if any(unit.devices for unit in units) else sum(unit.share for unit in units)
+
+    def _number(self, index: int) -> int:
+        unit = self.pricer.units[index]
+        return unit.devices or int(unit.share > 0)
+
+
+def linear_part(questions: Mapping[int, BundleQuestion], roles: int) -> LinearPart:
+    """Find the node kinds that are linear; ``roles`` is how many unit classes there are."""
+    units: dict[int, LinearUnit] = {}
+    nodes: dict[int, tuple[LinearNode, _Devices]] = {}
+    resources = max((len(question.left) for question in questions.values()), default=0)
+    for index, question in questions.items():
+        found = None if any(question.meters) or question.measures else _linear(question)
+        if found is not None and all(units.get(number, own) == own for number, own in found[2].items()):
+            nodes[index] = found[:2]
+            units.update(found[2])
+    step = gcd(*(amount for node, _ in nodes.values() for amount in (node.capacity, *node.free)), *_shares(units)) or 1
+    nothing = LinearUnit(needs=(0,) * resources)
+    nowhere = LinearNode((), 1, (0,) * resources, frozenset())
+    listed = [_scaled(nodes[index][0], step) if index in nodes else nowhere for index in sorted(questions)]
+    scaled = {number: replace(unit, share=unit.share // step) for number, unit in units.items()}
+    return LinearPart(
+        LinearPricer(tuple(scaled.get(number, nothing) for number in range(roles)), tuple(listed)),
+        {
+            index: _Devices({number: free // step for number, free in there.free.items()}, there.capacity // step)
+            for index, (_, there) in nodes.items()
+        },
+        {index: questions[index] for index in nodes},
+    )
+
+
+def _shares(units: Mapping[int, LinearUnit]) -> Iterator[int]:
+    return (unit.share for unit in units.values())
+
+
+def _scaled(node: LinearNode, step: int) -> LinearNode:
+    return replace(node, free=tuple(free // step for free in node.free), capacity=node.capacity // step)
+
+
+def _linear(question: BundleQuestion) -> tuple[LinearNode, _Devices, dict[int, LinearUnit]] | None:
+    """Say a question in sums, None where these do not say it all."""
+    problems = {unit.index: unit.problem for unit in question.units}
+    asking = {index: problem for index, problem in problems.items() if problem.demands}
+    if not all(map(_is_simple, asking.values())):
+        return None
+    sets = {frozenset(p.demands[0].candidates) - question.in_use.dedicated: p for p in asking.values()}
+    sets.pop(frozenset(), None)
+    if len(sets) > 1:
+        return None
+    there = next((_devices(p, devices, question.in_use) for devices, p in sets.items()), _Devices({}, 1))
+    if there is None:
+        return None
+    units: dict[int, LinearUnit] = {}
+    for unit in question.units:
+        if unit.problem.demands and not _candidates(unit.problem, question.in_use):
+            continue
+        taken = _taken(unit.problem, there) if unit.problem.demands else (0, 0)
+        if taken is None:
+            return None
+        if taken != _TOO_MUCH:
+            units[unit.index] = LinearUnit(*taken, unit.needs)
+    free = tuple(there.free[device] for device in sorted(there.free))
+    return LinearNode(free, there.capacity, question.left, frozenset(units)), there, units
+
+
+def _is_simple(problem: Problem) -> bool:
+    """Whether one exact request is all that is asked for."""
+    if len(problem.demands) != 1 or problem.constraints or problem.relations:
+        return False
+    demand = problem.demands[0]
+    return not demand.all_devices and not demand.admin and demand.count > 0
+
+
+def _candidates(problem: Problem, in_use: InUse) -> frozenset[int]:
+    return frozenset(problem.demands[0].candidates) - in_use.dedicated
+
+
+def _devices(problem: Problem, devices: frozenset[int], in_use: InUse) -> _Devices | None:
+    """What is free of the devices; None where they are not alike, or draw on what others draw on."""
+    drawing = problem.counters.consumption.keys() | problem.groups.membership.keys()
+    if not devices.isdisjoint(drawing):
+        return None
+    if devices.isdisjoint(problem.shared):
+        return _Devices(dict.fromkeys(devices, 1), 1)
+    if not devices <= problem.shared:
+        return None
+    rows = {device: problem.capacities.rows.get(device, ()) for device in devices}
+    if any(len(own) != 1 for own in rows.values()):
+        return None
+    totals = {problem.capacities.totals[own[0]] for own in rows.values()}
+    left = {device: problem.capacities.totals[own[0]] - in_use.consumed.get(own[0], 0) for device, own in rows.items()}
+    return _Devices({d: max(0, free) for d, free in left.items()}, totals.pop()) if len(totals) == 1 else None
+
+
+_TOO_MUCH = (-1, 0)
+
+
+def _taken(problem: Problem, there: _Devices) -> tuple[int, int] | None:
+    """Whole devices and the share of one that a unit takes; None where it is neither."""
+    demand = problem.demands[0]
+    if not problem.shared.intersection(there.free):
+        return demand.count, 0
+    amounts = {_amount(demand, device) for device in there.free}
+    if len(amounts) != 1:
+        return None
+    amount = amounts.pop()
+    if amount > there.capacity:
+        return _TOO_MUCH
+    if amount == there.capacity and demand.count > 1:
+        return demand.count, 0
+    return (0, amount) if amount > 0 and demand.count == 1 else None
+
+
+def _amount(demand: Demand, device: int) -> int:
+    return sum(amount for _, amount in demand.amounts.get(device, ()))
