@@ -139,7 +139,9 @@ def _long_name(field: Field) -> bool:
 
 def _long_value(value: Any) -> bool:
     if type(value) is tuple:
-        return len(value) > _MOST_VALUES or any(map(_long_value, value))
+        # All of one type.
+        texts = value and type(value[0]) is str
+        return len(value) > _MOST_VALUES or bool(texts and max(map(len, value)) > _MOST_TEXT)
     return type(value) is str and len(value) > _MOST_TEXT
 
 

@@ -136,7 +136,11 @@ def plan(
     placed = seated(ask, posed, found)
     clock.lap("seat")
     refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
-    reasons = {**left_out(placed.cluster, queue, placed.where, gates, policy, seed), **refused}
+    usable = {name for nodes in placed.bought.values() for node in nodes if (name := node.metadata.name)}
+    found_out = left_out(
+        placed.cluster, queue, placed.where, gates, policy, seed, usable if only_new else None, placed.alike
+    )
+    reasons = {**found_out, **refused}
     clock.lap("explain")
     answer = outcome_of(ask, posed, found, placed, reasons, gap, looser)
     check_plan(placed.cluster, answer.units, gates, policy, order=placed.order, namespace=namespace, selector=selector)
@@ -186,7 +190,8 @@ def _refused(cluster: Cluster, queue: Sequence[PlannedUnit]) -> dict[int, tuple[
     for place, one in enumerate(queue):
         gang = one.set.gang
         if gang is not None and gang.minimum is None and gang in torn and place not in found:
-            said = f"{gang.kind} {gang.namespace}/{gang.name} is placed whole or not at all: it has members that have to wait"
+            name = f"{gang.kind} {gang.namespace}/{gang.name}"
+            said = f"{name} is placed whole or not at all: it has members that have to wait"
             found[place] = (Reason("gang", "", said),)
     return found
 

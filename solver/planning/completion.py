@@ -56,7 +56,8 @@ def _listed(
     instance, most = generator.instance, generator.instance.most()
     # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
     pricing = Pricing(instance, stage, generator.master.rows, duals, floor=1)
-    if any(not pricing.prices.meters[meter] for one in (stage, *generator.master.rows) for meter in one.terms.usage):
+    forms = [stage.terms, *(row.terms for row in generator.master.rows)]
+    if not all(pricing.prices.meters[meter] for terms in forms for meter in terms.usage):
         return None
     limits = PricingLimits(Effort.THOROUGH, deadline=deadline)
     classes = [node.index for node in instance.nodes]

@@ -15,7 +15,7 @@ from ..cp_sat_run import Limits
 from .completion import complete
 from .dive import Dive
 from .duals import Pricing, duals_of
-from .filling import fill
+from .filling import fill, filling_ends
 from .generation import Budget, Generated, Generator
 from .implied import implied_bound
 from .instance import Column, Instance, Row, Stage
@@ -175,11 +175,11 @@ class _Core:
             size = sum(number for _, number in gang.members) or 1
             for unit, _ in gang.members:
                 worth[unit] = max(worth[unit], stage.terms.gangs.get(index, 0) // size)
-        filled = fill(self._generator, Prices(tuple(worth), (0,) * self._instance.meters))
-        self._take(stage, filled)
-        self._fill_at_duals(stage)
+        deadline = filling_ends(self._limits.deadline)
+        self._take(stage, fill(self._generator, Prices(tuple(worth), (0,) * self._instance.meters), deadline))
+        self._fill_at_duals(stage, deadline)
 
-    def _fill_at_duals(self, stage: Stage) -> None:
+    def _fill_at_duals(self, stage: Stage, deadline: float | None) -> None:
         before = -inf
         for _ in range(_FILLS):
             relaxation = self.master.solve()
@@ -187,7 +187,7 @@ class _Core:
                 break
             before = relaxation.value
             pricing = Pricing(self._instance, stage, self.master.rows, duals_of(relaxation))
-            for column, _ in fill(self._generator, pricing.prices):
+            for column, _ in fill(self._generator, pricing.prices, deadline):
                 self.master.add(column)
 
     def _take(self, stage: Stage, columns: Sequence[tuple[Column, int]]) -> None:
@@ -225,7 +225,7 @@ class _Core:
             improvement = Improvement(self._generator, stage, relaxation, part)
             self._plan = improvement.run(self._plan, lambda plan: self._is_close(stage, bound, plan))
             self._note(stage, bound, generated.rounds)
-        if not self._is_close(stage, bound):
+        if not self._is_close(stage, bound) and not part.is_over():
             completed = complete(self._generator, stage, duals_of(relaxation), self._plan, self._limits.deadline)
             self._keep_better(stage, completed.plan)
             bound = self._plan.value(stage.terms) if completed.proven else bound

@@ -30,6 +30,7 @@ class ClaimRules:
         self._devices = scene.devices
         self._taking = TakingRules(scene)
         self._entries = EntryRules(scene)
+        self._views: dict[tuple[str, str, str], PoolView | None] = {}
 
     def broken(
         self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat, costs: Sequence[int] | None = None
@@ -59,14 +60,20 @@ class ClaimRules:
         self, result: DeviceRequestAllocationResult, asked: Asked, seat: Seat, found: list[Taking]
     ) -> Iterator[Finding]:
         """One result, with its device added to ``found``."""
-        name = f"request {result.request}, device {'/'.join(device_id(result))}"
-        there = self._scene.inventory.find(device_id(result), seat.node)
+        there = self._scene.inventory.among(device_id(result), self._view(result, seat.node))
         if isinstance(there, Finding):
-            yield Finding(there.rule, f"{name}: {there.message}")
+            yield Finding(there.rule, f"{_name(result)}: {there.message}")
             return
         found.append(Taking(result, *there, asked))
         for rule, message, _ in self._taking.broken(found[-1], seat):
-            yield Finding(rule, f"{name}: {message}")
+            yield Finding(rule, f"{_name(result)}: {message}")
+
+    def _view(self, result: DeviceRequestAllocationResult, node: Node) -> PoolView | None:
+        """The result's pool as the node sees it, found once."""
+        key = result.driver, result.pool, node.metadata.name
+        if key not in self._views:
+            self._views[key] = self._scene.inventory.view(key[:2], node)
+        return self._views[key]
 
     def _all_requests(
         self,
@@ -106,3 +113,7 @@ class ClaimRules:
     def _own(self, claim: ResourceClaim) -> Sequence[Given]:
         """Entries beside those of the API: of the annotation, then those given for all claims."""
         return (*annotated_entries(claim.metadata), *self._given)
+
+
+def _name(result: DeviceRequestAllocationResult) -> str:
+    return f"request {result.request}, device {'/'.join(device_id(result))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 from ...models.claims import DeviceConstraint
 from ...models.gates import FeatureGates
@@ -75,7 +76,7 @@ class ConstraintRules:
 
 def _elements(value: Typed) -> frozenset[tuple[str, bool | int | str]]:
     kind, elements, _ = value
-    return frozenset((kind, element) for element in elements)
+    return frozenset(zip(repeat(kind), elements, strict=False))
 
 
 def _match_sets(values: Sequence[Typed]) -> Iterator[Breach]:

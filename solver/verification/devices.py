@@ -60,6 +60,8 @@ class DeviceRules:
         if not self._gates.consumable_capacity:
             return {}
         wanted = (asked.capacity.requests if asked.capacity else None) or {}
+        if not wanted and not entry.device.capacity:
+            return {}
         try:
             return amounts(entry.device, wanted, fractional=self._gates.fractional_capacity_range)
         except CapacityRefusedError as refused:

@@ -147,7 +147,10 @@ class Inventory:
 
     def find(self, device: DeviceId, node: Node) -> tuple[Published, PoolView] | Finding:
         """Find the device as the node sees it, with its pool, or why the node cannot have it."""
-        view = self.view(device[:2], node)
+        return self.among(device, self.view(device[:2], node))
+
+    def among(self, device: DeviceId, view: PoolView | None) -> tuple[Published, PoolView] | Finding:
+        """Find the device in its pool as a node sees it, or why the node cannot have it."""
         if view is not None and view.trouble is not None:
             return view.trouble
         entry = view.devices.get(device[2]) if view else None

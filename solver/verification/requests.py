@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -55,12 +56,15 @@ def shape(claim: ResourceClaim, results: Results, chosen: Mapping[str, Asked]) -
     places = [order[result.request] for result in results if result.request in order]
     if places != sorted(places):
         yield Finding("RES-1", "the results are not in the order of the requests")
+    answers = Counter(name.partition("/")[0] for name in chosen)
     for request in claim.spec.devices.requests or ():
-        answers = [name for name in chosen if name.partition("/")[0] == request.name]
-        if len(answers) != 1:
-            yield Finding("SRCH-4", f"request {request.name} is answered by {len(answers)} alternatives")
+        if answers[request.name] != 1:
+            yield Finding("SRCH-4", f"request {request.name} is answered by {answers[request.name]} alternatives")
+    answered: dict[str, list[DeviceRequestAllocationResult]] = defaultdict(list)
+    for result in results:
+        answered[result.request].append(result)
     for name, asked in chosen.items():
-        yield from _number(name, asked, [result for result in results if result.request == name])
+        yield from _number(name, asked, answered.get(name, ()))
 
 
 def _number(name: str, asked: Asked, results: Results) -> Iterator[Finding]:

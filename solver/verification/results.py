@@ -24,6 +24,20 @@ def copies(
     """RES-2: what a result repeats of its request and its device."""
     device, binds, skips = entry.device, gates.binding_conditions, gates.optional_node_operations
     skipped = entry.slice.spec.skip_node_operations if skips else None
+    if not (
+        is_admin(asked)
+        or result.admin_access is not None
+        or result.tolerations
+        or asked.tolerations
+        or result.binding_conditions
+        or device.binding_conditions
+        or result.binding_failure_conditions
+        or device.binding_failure_conditions
+        or result.skip_node_operations
+        or skipped
+    ):
+        # Nearly always there is nothing to repeat.
+        return
     expected: dict[str, tuple[Any, Any]] = {
         "adminAccess": (result.admin_access, is_admin(asked) or None),
         "tolerations": (result.tolerations or (), asked.tolerations or ()),

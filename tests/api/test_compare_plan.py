@@ -284,6 +284,26 @@ def test_groups_are_beyond_what_schedulers_know(drasat, written, planned):
     assert "planner fgd cannot honour ConstraintGroup default/near" in done.err
 
 
+@pytest.mark.parametrize(
+    ("pods", "asks", "refused"),
+    [
+        ("[{name: p0}, {name: p1}]", "sameNodeLabel: zone", True),
+        ("[{name: p0}, {name: p1}]", "constraints: [{matchAttribute: gpu.example.com/a}]", True),
+        ("[{name: p0}, {name: p1}]", "constraints: [{matchAttribute: gpu.example.com/a, weight: 2}]", False),
+        ("[{name: done}]", "sameNodeLabel: zone", False),
+    ],
+)
+def test_only_groups_that_demand_something_of_the_queue_are_refused(written, pods, asks, refused):
+    done = POD.format(name="done", count=1, marks="{}") + "status: {phase: Succeeded}\n"
+    group = GROUP.replace("[{name: p0}, {name: p1}]", pods).replace("sameNodeLabel: kubernetes.io/hostname", asks)
+    cluster = load(written([2], [1, 1], more=done + group))
+    if refused:
+        with pytest.raises(ValueError, match="planner fgd cannot honour"):
+            solve(cluster, ["fgd"])
+    else:
+        assert solve(cluster, ["fgd"], orders=["given"]).runs[0].figures.admitted == 2
+
+
 def test_by_default_the_real_scheduler_is_asked_where_it_can_be(written, planned, monkeypatch):
     planned()
     monkeypatch.setattr("drasat.solver.planners.locate", lambda: None)

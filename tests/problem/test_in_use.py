@@ -90,6 +90,19 @@ def test_only_nodes_that_see_a_changed_pool_change():
     assert ledger.changed_since(ledger.changes) == set()
 
 
+def test_what_is_given_back_is_free_again_and_its_pools_change():
+    cluster = Cluster.of([pool(device("a")), pool(device("b"), name="q"), node("n1")])
+    view = Views(cluster.pools(GATES), GATES).of(cluster.node("n1"))
+    ledger = Ledger(cluster.usage(GATES))
+    (made,) = after(pool(device("a")), claim(want(), name="one"))
+    ledger.commit([(("ns", "one"), made.status.allocation)])
+    assert ledger.in_use(view).dedicated == {0}
+    committed = ledger.changes
+    ledger.release([("ns", "one"), ("ns", "nobody")])
+    assert ledger.changed_since(committed) == {("d.x", "p")}
+    assert ledger.in_use(view) == InUse()
+
+
 def test_equal_states_have_equal_keys():
     ledger, views, cluster, _ = ledger_and_views()
     keys = {ledger.in_use(views.of(cluster.node(name))).key for name in ("n1", "n2")}

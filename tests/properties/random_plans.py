@@ -28,6 +28,8 @@ FAMILIES = {
     "alternatives": ("alternatives", "all", "ties", "mig"),
     "wishes": ("wishes", "ties"),
     "gangs": ("gangs", "groups", "running"),
+    "groups": ("groups", "running"),
+    "group-domains": ("groups", "domains", "running"),
     "domains": ("gangs", "groups", "domains", "running"),
     "shared-claims": ("shared-claims", "nic", "earlier"),
     "network": ("network", "used"),
@@ -242,7 +244,7 @@ class _Maker:
             self._queue.append(made(kind, f"c{number}", self._request(), marks))
             return
         marks, spec = self._marks(), self._pod(number)
-        if self.has("groups") and self.chance(0.5):
+        if self.has("groups") and self.chance(0.5 if self.has("gangs") else 0.9):
             spec["schedulingGroup"] = {"podGroupName": self._group()}
         if kind == "Pod":
             self._queue.append(made("Pod", f"u{number}", spec, {**marks, **self._copies(copies)}))
@@ -279,16 +281,15 @@ class _Maker:
         found = []
         for _ in range(self.pick(1, 1, 2)):
             kind = self.pick("matchAttribute", "matchAttribute", "distinctAttribute")
-            wish = {kind: self.pick(f"{GPU}/numa", f"{GPU}/model"), "weight": self.pick(1, 3, 10)}
+            wish = {kind: self.pick(f"{GPU}/numa", f"{GPU}/model"), "weight": self.pick(1, 3, 10, 400)}
             found.append({**wish, **({"per": "Pair"} if kind == "matchAttribute" and self.chance(0.4) else {})})
         return {"drasat.dev/constraints": json.dumps(found)}
 
     def _group(self):
         name = self.pick("red", "blue")
         if not any(one["metadata"]["name"] == name for one in self._groups):
-            policy = self.pick(
-                {"gang": {"minCount": 2}}, {"gang": {"minCount": 3}}, {"gang": {"minCount": 1}}, {"basic": {}}
-            )
+            least = self.pick(None, 1, 2, 3, 4, 5)
+            policy = {"gang": {"minCount": least}} if least else {"basic": {}}
             spec = {"schedulingPolicy": policy}
             if self.has("domains") and self.chance(0.7):
                 spec["schedulingConstraints"] = {"topology": [{"key": ZONE}]}

@@ -47,17 +47,13 @@ def _penalties(problem: Problem, picks: Picks) -> int:
 
 
 def _soft_terms(measured: Measured) -> list[Term]:
-    """Only relations of units without configurations are in the model."""
+    """Only relations of units without configurations are in the model; claims that have some are never merged."""
     (terms,) = SOFT_STAGE.parts(measured.model)
     return list(terms)
 
 
 def _is_soft(relation: Relation) -> bool:
     return not relation.hard
-
-
-def _has_soft(problem: Problem) -> bool:
-    return bool(soft_relations(problem))
 
 
 def _spreading(relation: Relation) -> bool:
@@ -125,7 +121,7 @@ def _takes(measured: Measured) -> Iterator[tuple[tuple[int, int], int, int]]:
 PREFERENCE = CopyMeasure("preference", _ranks, _rank_terms)
 """Sum of the ranks of alternatives."""
 
-SOFT = CopyMeasure("soft", _penalties, _soft_terms, minding=_is_soft, parting=_has_soft)
+SOFT = CopyMeasure("soft", _penalties, _soft_terms, minding=_is_soft)
 """Sum of the weights of violated soft entries (SOFT-1, SOFT-2)."""
 
 COMPACT = CopyMeasure("compact", _closeness, _close_terms, COMPACT_STAGE.sign, minding=_spreading, parting=_is_spread)

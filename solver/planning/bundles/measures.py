@@ -160,9 +160,9 @@ class CopyMeasure:
 class _CountMeasure:
     """Depends on the number of copies on the node alone."""
 
-    def sign(self, merged: Merged) -> Signature | None:
+    def sign(self, _merged: Merged) -> Signature | None:
         """Devices count nothing."""
-        return sees_nothing(merged)
+        return None
 
     def minds(self, _relation: Relation) -> bool:
         """Relations count nothing."""

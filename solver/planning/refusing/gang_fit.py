@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from ....models.claims import AllocationResult
+from ....models.identity import ObjectKey
 from ....models.planned_sets import Gang
+from ....models.pod_requests import Requests
 from ....problem.in_use import Ledger
 from ...attempts import Ending
 from .state import State
@@ -62,9 +65,10 @@ def _domains(surveyor: Surveyor, gang: Gang) -> Iterator[tuple[str, Sequence[int
         return
     values: dict[str, list[int]] = defaultdict(list)
     running: set[str | None] = set()
+    there = frozenset(gang.placed)
     for position, node in enumerate(surveyor.nodes):
         value = (node.metadata.labels or {}).get(gang.domain)
-        if node.metadata.name in gang.placed:
+        if node.metadata.name in there:
             running.add(value)
         if value is not None:
             values[value].append(position)
@@ -73,37 +77,56 @@ def _domains(surveyor: Surveyor, gang: Gang) -> Iterator[tuple[str, Sequence[int
 
 
 def _fit(surveyor: Surveyor, members: Sequence[Wish], state: State, nodes: Sequence[int], domain: str) -> Fit:
-    rooms = dict(state.rooms)
-    now = State(Ledger(state.ledger.usage), rooms)
-    among = frozenset(nodes)
-    # What failed for equal members fails for the next: room and devices only become fewer.
-    open_: dict[object, list[int]] = {}
-    placed, left = 0, None
+    seating = _Seating(surveyor, state, frozenset(nodes))
+    left: Wish | None = None
     for wish in members[:MOST_MEMBERS]:
-        if wish.key not in open_:
-            open_[wish.key] = [node for node in reversed(surveyor.suited(wish)[1]) if node in among]
-        if _seat(surveyor, wish, now, rooms, open_[wish.key]):
-            placed += 1
-        elif left is None:
+        if not seating.seat(wish) and left is None:
             left = wish
-    return Fit(placed, left, now, nodes, domain, len(members) > MOST_MEMBERS)
+    is_cut = len(members) > MOST_MEMBERS
+    return Fit(seating.placed, left and left.after(seating.made), seating.state, nodes, domain, is_cut)
 
 
-def _seat(
-    surveyor: Surveyor, wish: Wish, state: State, rooms: dict[str, dict[str, int] | None], waiting: list[int]
-) -> bool:
-    """Put a member on the last node that waits and takes it; those before are out for its like."""
-    while waiting:
-        position = waiting[-1]
-        name = surveyor.name(position)
-        attempt = None if state.lacks(name, wish.requests) else surveyor.attempt(wish, state, position)
-        if attempt is not None and attempt.ending is Ending.ALLOCATED:
-            state.ledger.commit(zip((ref.key for ref in wish.unit.asked), attempt.allocations, strict=False))
-            rooms[name] = _less(rooms.get(name), wish.requests)
-            return True
-        waiting.pop()
-    return False
+class _Seating:
+    """Puts units on nodes, each on the first that takes it; ``state`` is what they leave."""
+
+    def __init__(self, surveyor: Surveyor, state: State, among: Container[int]) -> None:
+        self._surveyor = surveyor
+        self._before = state
+        self._among = among
+        self._rooms = dict(state.rooms)
+        # What failed for equal units fails for the next: room and devices only become fewer.
+        self._waiting: dict[Hashable, list[int]] = {}
+        self.state = State(Ledger(state.ledger.usage), self._rooms)
+        self.made: dict[ObjectKey, AllocationResult] = {}
+        self.placed = 0
+
+    def seat(self, asked: Wish) -> bool:
+        """Find a place for a unit; False: there is none."""
+        wish = asked.after(self.made)
+        if wish.key not in self._waiting:
+            may = self._surveyor.open_nodes(wish, self._before)
+            self._waiting[wish.key] = [node for node in reversed(may) if node in self._among]
+        waiting = self._waiting[wish.key]
+        while waiting:
+            if self._take(wish, waiting[-1]):
+                return True
+            waiting.pop()
+        return False
+
+    def _take(self, wish: Wish, position: int) -> bool:
+        name = self._surveyor.name(position)
+        if self.state.lacks(name, wish.requests):
+            return False
+        attempt = self._surveyor.attempt(wish, self.state, position)
+        if attempt.ending is not Ending.ALLOCATED:
+            return False
+        made = dict(zip((ref.key for ref in wish.unit.asked), attempt.allocations, strict=True))
+        self.made.update(made)
+        self.state.ledger.commit(made.items())
+        self._rooms[name] = _less(self._rooms[name], wish.requests)
+        self.placed += 1
+        return True
 
 
-def _less(room: Mapping[str, int] | None, requests: Mapping[str, int]) -> dict[str, int] | None:
+def _less(room: Requests | None, requests: Requests) -> Requests | None:
     return None if room is None else {name: amount - requests.get(name, 0) for name, amount in room.items()}

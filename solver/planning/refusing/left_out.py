@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -38,8 +38,14 @@ def left_out(
     gates: FeatureGates,
     cel_errors: str = "strict",
     seed: int = 0,
+    usable: Container[str] | None = None,
+    alike: Mapping[str, Hashable] | None = None,
 ) -> dict[int, tuple[Reason, ...]]:
-    """Say of each place in the queue that has no node why; ``cluster`` has the nodes that are to be bought."""
+    """Say of each place in the queue that has no node why.
+
+    ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
+    ``alike`` is as for ``Refusals``.
+    """
     classes: dict[bytes, list[int]] = defaultdict(list)
     for place, one in enumerate(queue):
         if place not in where:
@@ -47,7 +53,7 @@ def left_out(
     listed = sorted(classes.values(), key=lambda places: (-len(places), places[0]))
     found: dict[int, tuple[Reason, ...]] = {}
     if listed:
-        asking = _Asking(cluster, queue, where, Refusals(cluster, gates, cel_errors, seed), gates)
+        asking = _Asking(cluster, queue, where, Refusals(cluster, gates, cel_errors, seed, usable, alike), gates)
         for places in listed[:MOST_CLASSES]:
             found.update(asking.reasons(places))
     unknown = Reason("unexplained", "", f"{len(listed)} kinds of units are left out, the largest are looked into")

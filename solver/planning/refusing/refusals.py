@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ....models.claims import AllocationResult
@@ -37,14 +37,25 @@ class Refusals:
     """Says of units of one cluster why they are not placed, and what would place one more of them.
 
     ``cluster`` has the nodes that are to be bought, and what it allocates and runs is what was there before the plan.
+    ``usable`` names the nodes that the plan may use; None: all. Nodes that ``alike`` says the same of are equal for all
+    that is asked about, before the plan and after it.
     """
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates, cel_errors: str = "strict", seed: int = 0) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        gates: FeatureGates,
+        cel_errors: str = "strict",
+        seed: int = 0,
+        usable: Container[str] | None = None,
+        alike: Mapping[str, Hashable] | None = None,
+    ) -> None:
         self._cluster = cluster
         self._gates = gates
-        self._surveyor = Surveyor(cluster, gates, cel_errors, seed)
+        self._surveyor = Surveyor(cluster, gates, cel_errors, seed, usable)
         self._backing = backed_resources(cluster, gates)
-        self._before = State(Ledger(cluster.usage(gates)), running(cluster, gates))
+        self._alike = alike or {}
+        self._before = State(Ledger(cluster.usage(gates)), running(cluster, gates), self._alike)
         self._after = self._before
         self._changes = 0
 
@@ -92,7 +103,7 @@ class Refusals:
         """The state that a plan leaves; what is known of it is kept for the next unit."""
         known = self._after
         if known.ledger is not ledger or known.rooms is not rooms or self._changes != ledger.changes:
-            self._after, self._changes = State(ledger, rooms), ledger.changes
+            self._after, self._changes = State(ledger, rooms, self._alike), ledger.changes
         return self._after
 
     def _reasons(

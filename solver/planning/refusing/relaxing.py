@@ -47,7 +47,7 @@ class Relaxer:
 
     def relaxations(self, found: Surveyed) -> Iterator[Reason]:
         """Say what would help: less room, fewer devices, devices of others, another kind of pod."""
-        lacking = sorted((kind for kind in found.roomy if not kind.has_devices), key=_shortfall)[:_MOST_NODES]
+        lacking = sorted((kind for kind in found.roomy if kind.lacks_devices), key=_shortfall)[:_MOST_NODES]
         tried = (
             self._less_room([node for kind in found.cramped if kind.has_devices for node in kind.nodes]),
             next((text for kind in lacking for text in self._fewer_devices(kind)), None),
@@ -63,24 +63,29 @@ class Relaxer:
         return f"it fits node {self._surveyor.name(node)} with {amounts(missing)} less"
 
     def _fewer_devices(self, kind: Kind) -> Iterator[str]:
-        """Ask for so many as there are, in one request that finds too few, or else in all of them."""
-        short = [table for table in kind.attempt.tables if table.is_short and table.fitting]
-        for tables in [*([table] for table in short), *([short] if len(short) > 1 else [])]:
-            scene = self._scene
-            for table in tables:
-                scene = scene.with_request(table.claim, table.label, partial(_asking, count=table.fitting))
-            if self._fits(replace(self._wish, unit=scene.unit), self._state, kind):
+        """Ask for so many as there are in one request, or in all that find too few; else for one less."""
+        short = [table for table in kind.attempt.tables if table.is_short]
+        together = [short] if len(short) > 1 else []
+        for tables in [*([table] for table in short or kind.attempt.tables), *together]:
+            if all(map(_less, tables)) and self._fits(self._asking_less(tables), self._state, kind):
                 yield f"it fits node {self._first(kind)} with count {' and '.join(map(self._fewer, tables))}"
+
+    def _asking_less(self, tables: Sequence[DemandTable]) -> Wish:
+        scene = self._scene
+        for table in tables:
+            scene = scene.with_request(table.claim, table.label, partial(_asking, count=_less(table)))
+        return replace(self._wish, unit=scene.unit)
 
     def _fewer(self, table: DemandTable) -> str:
         names = self._wish.names
         claim = f" of claim {names[table.claim]}" if len(names) > 1 else ""
-        return f"{table.fitting} instead of {table.needed} in request {table.label}{claim}"
+        return f"{_less(table)} instead of {table.needed} in request {table.label}{claim}"
 
     def _freed(self, kind: Kind) -> Iterator[str]:
         """Free a claim, or else some together, of those that have devices of the node."""
         holders = self._surveyor.holders(kind.nodes[0], self._wish, self._state)
-        listed = sorted(holders, key=lambda claim: (holders[claim], claim))[:_MOST_CLAIMS]
+        own = {ref.key for ref in self._wish.unit.claims}
+        listed = sorted(holders.keys() - own, key=lambda claim: (holders[claim], claim))[:_MOST_CLAIMS]
         for claim in listed:
             if self._fits(self._wish, self._state.without([claim]), kind):
                 yield self._without([claim], holders, kind)
@@ -135,6 +140,11 @@ _CURABLE = frozenset({"nodeSelector", "nodeAffinity", "nodeUnschedulable", "node
 def _asking(spec: ExactDeviceRequest | DeviceSubRequest, count: int) -> ExactDeviceRequest | DeviceSubRequest:
     """A request for all devices stays one."""
     return spec if spec.allocation_mode == "All" else changed(spec, count=count)
+
+
+def _less(table: DemandTable) -> int:
+    """How many devices a request may ask for instead; 0: that would be none."""
+    return min(table.fitting, table.needed - 1)
 
 
 def _shortfall(kind: Kind) -> tuple[bool, int, int]:

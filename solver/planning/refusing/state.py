@@ -18,13 +18,16 @@ Rooms = Mapping[str, Requests | None]
 class State:
     """Usage of devices, and what is left of each node; None: it takes anything.
 
-    ``keys`` are what is known of nodes by position, for all questions that look at the same: equal keys are equal
-    devices with equal usage.
+    ``alike`` says of nodes by name what they are like: those that say the same have equal devices with equal usage.
+    ``keys`` are such sayings found out node by node, by position, for all questions that look at the same; ``open`` are
+    the nodes that may take a wish.
     """
 
     ledger: Ledger
     rooms: Rooms
-    keys: dict[Visible, dict[int, Hashable]] = field(default_factory=dict)
+    alike: Mapping[str, Hashable] = field(default_factory=dict)
+    keys: dict[Visible, dict[Hashable, Hashable]] = field(default_factory=dict)
+    open: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def lacks(self, node: str, requests: Requests) -> dict[str, int]:
         """What is missing on a node for these requests."""

@@ -7,7 +7,7 @@ large cluster stays cheap only the largest kinds are asked.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ....models.cluster import Cluster
@@ -25,10 +25,12 @@ from .wish import Wish
 
 # Kinds of nodes that are asked about one unit in one state, the largest first.
 MOST_KINDS = 16
-# Deterministic units of work of the solver for one question.
-_WORK = 0.5
+# Deterministic units of work of the solver for one question, and for all of them.
+WORK = 0.5
+WORK_IN_ALL = 30.0
 
 _DEVICELESS = Attempt(Ending.ALLOCATED)
+_UNDECIDED = Attempt(Ending.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +44,11 @@ class Kind:
     def has_devices(self) -> bool:
         """Whether the unit finds its devices there."""
         return self.attempt.ending is Ending.ALLOCATED
+
+    @property
+    def lacks_devices(self) -> bool:
+        """Whether it finds too few of them, and nothing else went wrong."""
+        return self.attempt.ending is Ending.NONE
 
     @property
     def is_undecided(self) -> bool:
@@ -67,11 +74,14 @@ class Surveyed:
 
 
 class Surveyor:
-    """Looks at all nodes of a cluster with the eyes of one unit at a time."""
+    """Looks at nodes of a cluster with the eyes of one unit at a time; None: all are ``usable``."""
 
-    def __init__(self, cluster: Cluster, gates: FeatureGates, cel_errors: str, seed: int) -> None:
-        self.nodes: Sequence[Node] = list(cluster.nodes.values())
-        self._engine = Auto(Session(cluster, gates, effective_policy("auto", cel_errors), seed, work=_WORK))
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, cel_errors: str, seed: int, usable: Container[str] | None
+    ) -> None:
+        nodes = cluster.nodes.items()
+        self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
+        self._engine = Auto(Session(cluster, gates, effective_policy("auto", cel_errors), seed, work=WORK))
         self._suited: dict[Hashable, tuple[SuitableNodes, list[int]]] = {}
 
     def name(self, position: int) -> str:
@@ -98,6 +108,17 @@ class Surveyor:
             found.is_cut |= len(kinds) > MOST_KINDS or any(kind.is_undecided for kind in kept)
         return found
 
+    def open_nodes(self, wish: Wish, state: State) -> list[int]:
+        """Find the nodes that suit a wish, but for those that surely do not have it. Raises ``SelectorError``."""
+        found = state.open.get(wish.key)
+        if found is None:
+            roomy = [node for node in self.suited(wish)[1] if not state.lacks(self.name(node), wish.requests)]
+            kinds = self.kinds(wish, state, roomy)
+            asked, others = kinds[:MOST_KINDS], kinds[MOST_KINDS:]
+            kept = [nodes for nodes in asked if not Kind(nodes, self.attempt(wish, state, nodes[0])).lacks_devices]
+            found = state.open[wish.key] = sorted(node for nodes in (*kept, *others) for node in nodes)
+        return found
+
     def kinds(self, wish: Wish, state: State, among: Iterable[int]) -> list[list[int]]:
         """Put nodes with equal devices together, the largest kinds first. Raises ``SelectorError``."""
         if not wish.claims:
@@ -107,9 +128,10 @@ class Surveyor:
         visible = self._engine.compiler.question(wish.claims).visible
         known = state.keys.setdefault(visible, {})
         for position in among:
-            key = known.get(position)
+            said = state.alike.get(self.name(position), position)
+            key = known.get(said)
             if key is None:
-                key = known[position] = self._key(position, visible, state)
+                key = known[said] = self._key(position, visible, state)
             found[key].append(position)
         return sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0]))
 
@@ -118,9 +140,11 @@ class Surveyor:
         return view.shape.index, state.ledger.in_use(view).key
 
     def attempt(self, wish: Wish, state: State, position: int) -> Attempt:
-        """Look for devices on one node."""
+        """Look for devices on one node; it is not decided any more once the solver has worked enough."""
         if not wish.claims:
             return _DEVICELESS
+        if self._engine.decider.counts.work > WORK_IN_ALL:
+            return _UNDECIDED
         return self._engine.attempt(self.nodes[position], wish.claims, state.ledger, None)
 
     def holders(self, position: int, wish: Wish, state: State) -> dict[ObjectKey, int]:

@@ -63,12 +63,17 @@ class Wish:
         asked = [(claim.spec, annotated_entries(claim.metadata)) for claim in self.claims]
         return self.place, tuple(self.requests.items()), _encode(asked)
 
+    def after(self, made: Mapping[ObjectKey, AllocationResult]) -> Wish:
+        """The same once more was allocated, which matters to claims that others share."""
+        if not any(ref.key in made for ref in self.unit.asked):
+            return self
+        refs = tuple(_current(ref, made.get(ref.key)) for ref in self.unit.claims)
+        return dataclasses.replace(self, unit=dataclasses.replace(self.unit, claims=refs))
+
 
 def wish_of(unit: Unit, made: Mapping[ObjectKey, AllocationResult], backing: Mapping[str, str]) -> Wish:
     """The wish of a unit; ``made`` is what the plan allocates, ``backing`` are resources that classes back."""
-    refs = tuple(_current(ref, made.get(ref.key)) for ref in unit.claims)
-    requests = effective_requests(unit.pod.spec, backing) if unit.pod else {}
-    return Wish(dataclasses.replace(unit, claims=refs), requests)
+    return Wish(unit, effective_requests(unit.pod.spec, backing) if unit.pod else {}).after(made)
 
 
 def _current(ref: ClaimRef, made: AllocationResult | None) -> ClaimRef:

@@ -12,6 +12,7 @@ This is the measure of fragmentation gradient descent (Weng and others, USENIX A
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from ....models.running_pods import lacking
 from ....problem.compile import Compiler
@@ -28,7 +29,11 @@ from .trials import Trials
 WHOLE = 1_000_000
 
 # By the number of a device, how many parts of it are free; those of which none are free are not there.
-Free = Mapping[int, int]
+Free: TypeAlias = Mapping[int, int]
+
+# Numbers of devices, and how many parts of them are free.
+_OfUse: TypeAlias = tuple[frozenset[int], int]
+_NOTHING: _OfUse = (frozenset(), 0)
 
 
 class Mix:
@@ -40,7 +45,7 @@ class Mix:
         self._trials = trials
         self._compiler = compiler
         self._free: dict[DeviceState, Free] = {}
-        self._of_use: dict[tuple[int, DeviceState], frozenset[int]] = {}
+        self._known: dict[tuple[int, DeviceState], _OfUse] = {}
         self._wasted: dict[NodeState, int] = {}
 
     def free(self, devices: DeviceState) -> Free:
@@ -51,15 +56,7 @@ class Mix:
 
     def usable(self, case: Case, state: NodeState) -> frozenset[int]:
         """Find the free devices that a class can use on a node in this state. Raises ``TimeOverError``."""
-        if case.refused or not case.claims or not state.takes[case.place.number]:
-            return frozenset()
-        if lacking(case.requests, state.room):
-            return frozenset()
-        key = case.question.index, state.devices
-        if key not in self._of_use:
-            fits = self._trials.of(case, state.devices).fits
-            self._of_use[key] = self._takeable(case, state.devices) if fits else frozenset()
-        return self._of_use[key]
+        return self._of_use(case, state)[0]
 
     def wasted(self, state: NodeState) -> int:
         """Count the free parts on a node in this state that a class cannot use, for each unit of the queue.
@@ -67,10 +64,26 @@ class Mix:
         Raises ``TimeOverError``.
         """
         if state not in self._wasted:
-            free = self.free(state.devices)
-            used = sum(units * sum(free[one] for one in self.usable(case, state)) for case, units in self.classes)
-            self._wasted[state] = self.units * sum(free.values()) - used
+            free = sum(self.free(state.devices).values())
+            used = sum(units * self._of_use(case, state)[1] for case, units in self.classes) if free else 0
+            self._wasted[state] = self.units * free - used
         return self._wasted[state]
+
+    def _of_use(self, case: Case, state: NodeState) -> _OfUse:
+        if case.refused or not case.claims or not state.takes[case.place.number]:
+            return _NOTHING
+        key = case.question.index, state.devices
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._on(case, state.devices)
+        # Rooms are many and devices few, so that room is asked for last.
+        return found if found[1] and not lacking(case.requests, state.room) else _NOTHING
+
+    def _on(self, case: Case, devices: DeviceState) -> _OfUse:
+        if not self.free(devices) or not self._trials.of(case, devices).fits:
+            return _NOTHING
+        numbers = self._takeable(case, devices)
+        return numbers, sum(self.free(devices)[number] for number in numbers)
 
     def _takeable(self, case: Case, devices: DeviceState) -> frozenset[int]:
         try:

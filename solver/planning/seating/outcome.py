@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat, takewhile
 
@@ -42,13 +42,15 @@ Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
 class Seated:
     """Where everything goes: by place in the queue a node and allocations, and the order in which they are made.
 
-    ``cluster`` has the nodes that are bought, which ``bought`` lists by the name of their template.
+    ``cluster`` has the nodes that are bought, which ``bought`` lists by the name of their template. Nodes of which
+    ``alike`` says the same are equal for all that is planned, and get equal units with equal devices.
     """
 
     cluster: Cluster
     bought: Mapping[str, tuple[Node, ...]]
     where: Mapping[int, tuple[Node, Allocations]]
     order: tuple[int, ...]
+    alike: Mapping[str, Hashable]
 
 
 def seated(ask: Ask, posed: Posed, found: PlanCore) -> Seated:
@@ -60,7 +62,17 @@ def seated(ask: Ask, posed: Posed, found: PlanCore) -> Seated:
     where = {place: (cluster.node(name), made) for place, (name, made) in ask.ahead.where.items()}
     for one in Dealing(posed, views, nodes).placed(placed):
         where.update(_of_party(one))
-    return Seated(cluster, bought, where, tuple(where))
+    return Seated(cluster, bought, where, tuple(where), _alike(ask, nodes, placed))
+
+
+def _alike(ask: Ask, nodes: Mapping[int, Sequence[Node]], placed: Sequence[Seat]) -> Mapping[str, Hashable]:
+    """Say of nodes what they are and get; not of those where something was placed ahead."""
+    own: dict[tuple[int, int], list[Hashable]] = defaultdict(list)
+    for seat in placed:
+        own[seat.node_kind.index, seat.number].append((seat.kind.index, seat.picks))
+    taken = {name for name, _ in ask.ahead.where.values()}
+    listed = ((kind, number, node.metadata.name) for kind, found in nodes.items() for number, node in enumerate(found))
+    return {name: (kind, tuple(own.get((kind, number), ()))) for kind, number, name in listed if name not in taken}
 
 
 def _with_nodes(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from msgspec.structs import replace
+from plan_random import of
 from plan_scene import GATES, Plan
 
 from drasat.models.claims import ResourceClaimStatus
@@ -17,6 +18,8 @@ from drasat.problem.in_use import Ledger
 from drasat.solver.allocate import allocate
 from drasat.solver.outcome import ALLOCATED
 from drasat.solver.planning.refusing.refusals import Refusals
+
+__all__ = ["Left", "of", "tolerating", "with_counts", "with_cpu"]
 
 
 @dataclass
@@ -92,23 +95,19 @@ class Left:
         return not lacking(self._requests(pod), self.rooms[node])
 
 
-def of(count):
-    """A claim's spec with one request for so many devices."""
-    return {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": count}}]}}
-
-
 def with_cpu(unit, cpu):
     """The unit with a container that asks for so much."""
     container = Container(name="main", resources=ResourceRequirements(requests={"cpu": cpu}))
     return dataclasses.replace(unit, pod=replace(unit.pod, spec=replace(unit.pod.spec, containers=(container,))))
 
 
-def with_count(unit, count):
-    """The unit with so many devices in its only request."""
+def with_counts(unit, *counts):
+    """The unit with so many devices in the requests of its only claim."""
     (ref,) = unit.claims
     devices = ref.claim.spec.devices
-    request = replace(devices.requests[0], exactly=replace(devices.requests[0].exactly, count=count))
-    spec = replace(ref.claim.spec, devices=replace(devices, requests=(request,)))
+    pairs = zip(devices.requests, counts, strict=True)
+    requests = tuple(replace(one, exactly=replace(one.exactly, count=count)) for one, count in pairs)
+    spec = replace(ref.claim.spec, devices=replace(devices, requests=requests))
     return dataclasses.replace(unit, claims=(dataclasses.replace(ref, claim=replace(ref.claim, spec=spec)),))
 
 

@@ -1,5 +1,6 @@
 """What bundles cost by measures: against all bundles of small questions, and on nodes whose answer is known."""
 
+import pickle
 from collections import Counter
 from dataclasses import replace
 from math import comb
@@ -7,7 +8,7 @@ from random import Random
 
 import pytest
 from bundle_build import Bench, random_question
-from dra_build import claim, device, device_class, either, node, option, pool, want
+from dra_build import claim, device, device_class, draws, either, node, option, partitions, pool, want
 from measure_build import COSTS, bundles, random_bench
 from soft_build import near, wishing
 from topology_build import line_of, shape, together, topology
@@ -17,12 +18,14 @@ from drasat.problem.order import giving_pools
 from drasat.solver.allocate import allocate
 from drasat.solver.outcome import ALLOCATED
 from drasat.solver.planning.bundles import configurations
+from drasat.solver.planning.bundles.admin import without_admin_access
 from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
-from drasat.solver.planning.bundles.measures import SPREAD, Occupied
+from drasat.solver.planning.bundles.measures import SPREAD, Occupied, light
 from drasat.solver.planning.bundles.model import BundleModel
 from drasat.solver.planning.bundles.pricer import BundlePricer
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
 
+KIND = "device.attributes['d.x'].kind == '{}'"
 THOROUGH = PricingLimits(Effort.THOROUGH)
 
 
@@ -96,12 +99,12 @@ def test_the_most_valuable_bundle_is_that_of_enumeration(measure, listed, monkey
 
 def test_several_measures_and_units_that_none_of_them_sees():
     seen = Counter()
-    for seed in range(30):
+    for seed in range(40):
         rng = Random(f"all measures/{seed}")
-        question = random_bench(rng, 2).question
+        question = random_bench(rng, 2, 4).question
         units = question.units
         if len(units) == 1:
-            units = (*units, replace(units[0], index=1, most=1, measured=False))
+            units = (*units, replace(units[0], index=1, measured=False))
         measures = tuple(rng.sample((PREFERENCE, SOFT, COMPACT, SPREAD), 3))
         question = replace(question, units=units, measures=measures)
         check_best(question, all_with_costs(question), rng, seen)
@@ -204,20 +207,23 @@ def with_pod(cluster, claims):
 
 
 @pytest.mark.parametrize("weight", [None, 3])
-def test_distances_count_where_an_entry_asks_for_what_is_compact(weight):
-    """TOPO-2: of a line, pairs side by side; the places are the pool of each copy."""
-    line = [topology("Line", "at"), line_of(6, 2)]
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("listed", [600, 0], ids=["listed", "side by side"])
+def test_distances_count_where_an_entry_asks_for_what_is_compact(weight, copies, listed, monkeypatch):
+    """TOPO-2: pairs of a line with gaps. With two copies these are d0 and d3 beside d7 and d8, whatever is first."""
+    monkeypatch.setattr(configurations, "_MOST", listed)
+    line = [topology("Line", "at"), line_of(9, 1, 2, 4, 5, 6)]
     asked = [wishing(claim(want(count=2)), shape("Compact", weight=weight))]
-    made = Bench(Cluster.of([*line, device_class(), node()]), [asked], [3])
-    question = replace(made.question, measures=(COMPACT,))
-    pricer = BundlePricer({0: question})
-    (column,) = pricer.price(0, Prices((100,), (-1,)), [3], THOROUGH).columns
-    # d0 and d1, d3 and d4; with d5 left alone there is no third pair.
-    alone = pricer.reduced(column, {0: 1})
-    assert (dict(column.counts), dict(alone.counts)) == ({0: 2}, {0: 1})
-    assert dict(column.usage)[0] == 2 * dict(alone.usage)[0]
-    (dear,) = pricer.price(0, Prices((100,), (-1,)), [1], THOROUGH).columns
-    assert dear.usage == alone.usage
+    made = Bench(Cluster.of([*line, device_class(), node()]), [asked], [2])
+    pricer = BundlePricer({0: replace(made.question, measures=(COMPACT,))})
+    (column,) = pricer.price(0, Prices((100,), (-1,)), [copies], THOROUGH).columns
+    names = {number: name for name, number in made.numbers().items()}
+    pairs = {tuple(names[pick.device] for pick in picks) for picks in column.payload.copies[0]}
+    assert pairs == {("d7", "d8"), ("d0", "d3")} if copies == 2 else pairs == {("d7", "d8")}
+    # Each copy is at one pool, and at one value of each attribute that says what lies close together.
+    places = copies * (1 + len(made.question.units[0].problem.landscape.groupings))
+    # No steps lead over a gap: that is as far as there are devices.
+    assert column.usage == ((0, places + (1 if copies == 1 else 1 + 4)),)
 
 
 def test_prices_beyond_what_the_solver_takes_give_bounds_that_hold():
@@ -236,3 +242,47 @@ def test_what_pays_for_itself_is_taken_for_it():
     answer = pricer.price(0, Prices((0,), (0, 0, 0, 0, 2)), [1], THOROUGH)
     assert [column.counts for column in answer.columns] == [((0, 1),)]
     assert answer.bound == 10
+
+
+def test_the_same_answer_whatever_was_asked_before():
+    """Models are made by what has a price, and none knows what was asked of another."""
+    question = replace(random_bench(Random("asked before/3")).question, measures=(PREFERENCE, SOFT, COMPACT, SPREAD))
+    asked = [(0, Prices((20, 31), prices), [3, 3], THOROUGH) for prices in ((-1, 0, -2, 0), (0, -3, 0, -1), (0,) * 4)]
+    used = BundlePricer({0: question})
+    for one in asked:
+        used.price(*one)
+    for one in asked:
+        fresh, again = BundlePricer({0: question}).price(*one), used.price(*one)
+        assert fresh == again
+        assert [column.payload for column in fresh.columns] == [column.payload for column in again.columns]
+    assert pickle.loads(pickle.dumps(used)).price(*asked[0]) == used.price(*asked[0])
+
+
+def test_measures_that_ask_for_more_than_counts_are_heavy():
+    question = torn()
+    assert light(question) == {0, 3, 4}
+    single = replace(question.units[0], problem=replace(question.units[0].problem, claims=(), demands=(), relations=()))
+    assert light(replace(question, units=(single,))) == {0, 1, 2, 3, 4}
+
+
+def test_bounds_without_admin_access_hold_where_costs_pay():
+    """What has admin access is left out of bounds where it draws counters; here it is what makes a copy worth more."""
+    members = [device("a", draws("g", slices=1), kind="a"), device("b", draws("g", slices=1), kind="b")]
+    looking = claim(want("own", select=KIND.format("a")), want("looks", select=KIND.format("b"), admin=True))
+    supply = partitions(*members, sets={"g": {"slices": 9}})
+    made = Bench(Cluster.of([*supply, device_class(), node()]), [[looking]], [1])
+    assert without_admin_access(made.question) is not None
+    costs = replace(COMPACT, cost=lambda _problem, picks: len(picks), rest=two_for_each_copy)
+    pricer = BundlePricer({0: replace(made.question, measures=(costs,))})
+    dear = pricer.price(0, Prices((9,), (-1,)), [1], THOROUGH)
+    assert [column.usage for column in dear.columns] == [((0, 2),)]
+    assert dear.bound >= 7
+    paid = pricer.price(0, Prices((1,), (5,)), [1], THOROUGH)
+    assert [column.usage for column in paid.columns] == [((0, 2),)]
+    assert paid.bound is None or paid.bound >= 11
+
+
+def two_for_each_copy(measured):
+    """What is left of a copy without admin access counts once."""
+    size = len(measured.units[0].problem.demands)
+    return [(variable, size) for variable, _ in measured.placed()]

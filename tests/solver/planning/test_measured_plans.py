@@ -46,4 +46,4 @@ def test_plans_cost_as_little_as_any_that_place_as_much(measure):
         assert [result.value for result in found.stages] == [best, -cost]
         assert [result.bound for result in found.stages] == [best, -cost]
         paid += cost < 0
-    assert paid > 5
+    assert paid > 2

@@ -2,14 +2,19 @@ from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
+from time import monotonic
 
 import pytest
 
 from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.filling import fill, filling_ends
+from drasat.solver.planning.generation import Generator
 from drasat.solver.planning.implied import implied_bound
 from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+from drasat.solver.planning.master import Master
+from drasat.solver.planning.pricing import Prices
 
 from .planning_build import Scene, fewest_nodes, fits_column, optimum, random_scene
 
@@ -191,3 +196,34 @@ def test_a_stage_of_which_a_part_has_no_bound_is_not_implied():
     assert implied_bound(both, [(one, 7), (other, None)]) is None
     assert implied_bound(both, [(one, 7), (other, 2)]) == 9
     assert implied_bound(one, [(one, 7), (one, 7)]) == 7
+
+
+def many_kinds(units: int, nodes: int) -> Instance:
+    """One unit of each kind, on equal nodes."""
+    return Instance(tuple(UnitClass(index, 1) for index in range(units)), (NodeClass(0, nodes),))
+
+
+def one_device_each(units: int, devices: int) -> LinearPricer:
+    node = LinearNode((1,) * devices, 1, (10 * units,))
+    return LinearPricer(tuple(LinearUnit(1, needs=(index,)) for index in range(units)), (node,))
+
+
+def test_nodes_are_filled_though_no_two_units_are_alike():
+    """More nodes than are priced with all that is left: the rest is priced with a part of it."""
+    instance, pricer = many_kinds(120, 30), one_device_each(120, 4)
+    filled = fill(Generator(instance, Master(instance), pricer), Prices((1,) * 120))
+    taken = [unit for column, times in filled for unit, amount in column.counts for _ in range(amount * times)]
+    assert sorted(taken) == list(range(120))
+    assert sum(times for _, times in filled) == 30
+    found = solve(instance, [instance.admitted()], pricer, limits=EXACT)
+    assert found.stages[0].value == found.stages[0].bound == 120
+
+
+def test_filling_ends_when_time_is_over():
+    instance, pricer = many_kinds(12, 3), one_device_each(12, 4)
+    generator = Generator(instance, Master(instance), pricer)
+    assert fill(generator, Prices((1,) * 12), deadline=monotonic() - 1) == []
+    assert filling_ends(None) is None
+    now = monotonic()
+    assert now < filling_ends(now + 30) < now + 15
+    assert filling_ends(now - 30) >= now

@@ -2,11 +2,15 @@
 
 import pytest
 from plan_build import allocated, claim, device_class
-from plan_scene import Plan, entry, gpus, node, obj, pod, scene, template, user
-from refusing_scene import Left, of, tolerating, with_count, with_cpu
+from plan_scene import GATES, Plan, entry, gpus, node, obj, pod, scene, template, user
+from refusing_scene import Left, of, tolerating, with_counts, with_cpu
+
+from drasat.problem.in_use import Ledger
+from drasat.solver.planning.refusing import survey
+from drasat.solver.planning.refusing.refusals import Refusals
 
 SMALL = {"n1": "a", "n2": "a"}
-
+ONE = {"n1": "a"}
 
 # Room
 
@@ -92,13 +96,13 @@ def test_fewer_devices_or_freed_ones_are_enough():
     left = devices_are_short()
     unit = left.plan["a"].unit
     assert not left.fits(unit, "n1")
-    assert left.fits(with_count(unit, 1), "n1")
+    assert left.fits(with_counts(unit, 1), "n1")
     assert left.fits(unit, "n1", without=["h1"])
 
 
 def test_several_claims_are_freed_where_one_is_not_enough():
     held = [claim(f"h{number}") for number in range(3)]
-    cluster = scene(*held, template("u", of(3)), pod("a", entry("g", template="u")), nodes={"n1": "a"})
+    cluster = scene(*held, template("u", of(3)), pod("a", entry("g", template="u")), nodes=ONE)
     left = Left(Plan(cluster, **{f"h{number}": ("n1", f"gpu-{number}") for number in range(3)}))
     told = left.relaxations("a")
     assert told == [
@@ -110,6 +114,38 @@ def test_several_claims_are_freed_where_one_is_not_enough():
     assert left.fits(unit, "n1", without=["h0", "h1"])
 
 
+def test_where_devices_do_not_go_together_one_less_may_do():
+    """A claim for two of one model, where one of each is left."""
+    alike = of(2)
+    alike["devices"]["constraints"] = [{"requests": ["r"], "matchAttribute": "gpu.example.com/index"}]
+    left = Left(Plan(scene(template("u", alike), pod("a", entry("g", template="u")), nodes=ONE)))
+    assert left.ids("a") == ["matchAttribute", "outbid", "relaxation"]
+    assert left.relaxations("a") == ["it fits node n1 with count 1 instead of 2 in request r"]
+    assert left.fits(with_counts(left.plan["a"].unit, 1), "n1")
+
+
+def test_of_several_requests_those_that_find_too_few_ask_for_less():
+    """Two devices have an index below 2, and two others have not."""
+    halves = [_selecting("r", "<"), _selecting("s", ">=")]
+    left = Left(Plan(scene(template("u", _spec(halves)), pod("a", entry("g", template="u")), nodes=ONE)))
+    assert left.ids("a") == ["requestSelector", "requestSelector", "outbid", "relaxation"]
+    assert left.relaxations("a") == [
+        "it fits node n1 with count 2 instead of 3 in request r and 2 instead of 3 in request s"
+    ]
+    for counts, fits in (((2, 2), True), ((3, 2), False), ((2, 3), False)):
+        assert left.fits(with_counts(left.plan["a"].unit, *counts), "n1") == fits
+
+
+def _selecting(name, comparison):
+    expression = f'device.attributes["gpu.example.com"].index {comparison} 2'
+    exactly = {"deviceClassName": "gpu", "count": 3, "selectors": [{"cel": {"expression": expression}}]}
+    return {"name": name, "exactly": exactly}
+
+
+def _spec(requests):
+    return {"devices": {"requests": requests}}
+
+
 def test_what_was_never_there_is_not_the_fault_of_the_queue():
     cluster = scene(template("u", of(5)), pod("a", entry("g", template="u")), user("b"), nodes=SMALL)
     left = Left(Plan(cluster, b=("n1", "gpu-0")))
@@ -118,7 +154,7 @@ def test_what_was_never_there_is_not_the_fault_of_the_queue():
         ("outbid", "it fits none of 2 nodes before the plan, either"),
         ("relaxation", "it fits node n2 with count 4 instead of 5 in request r"),
     ]
-    assert left.fits(with_count(left.plan["a"].unit, 4), "n2")
+    assert left.fits(with_counts(left.plan["a"].unit, 4), "n2")
 
 
 def test_claims_that_were_allocated_before_are_named_too():
@@ -126,7 +162,7 @@ def test_claims_that_were_allocated_before_are_named_too():
     given["status"]["allocation"]["devices"]["results"] = [
         {"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": f"gpu-{number}"} for number in range(4)
     ]
-    left = Left(Plan(scene(given, user("a"), nodes={"n1": "a"})))
+    left = Left(Plan(scene(given, user("a"), nodes=ONE)))
     assert left.ids("a") == ["inUse", "outbid", "relaxation"]
     assert left.relaxations("a") == ["it fits node n1 with 4 devices more free, such as those of claim default/old"]
     assert left.fits(left.plan["a"].unit, "n1", without=["old"])
@@ -234,6 +270,23 @@ def test_an_expression_that_goes_wrong_is_told():
     assert "requestSelector" in [one.id for one in left.reasons("a", cel_errors="skip")]
 
 
+def test_what_was_not_decided_is_not_claimed(monkeypatch):
+    monkeypatch.setattr(survey, "WORK_IN_ALL", -1.0)
+    left = devices_are_short()
+    told = "2 nodes: it was not decided in time whether devices are left"
+    assert left.told("a") == [("undecided", told)]
+
+
+def test_of_very_many_kinds_of_nodes_the_largest_are_asked(monkeypatch):
+    """Without the nodes that are not asked it cannot be said that the unit fitted nowhere."""
+    monkeypatch.setattr(survey, "MOST_KINDS", 1)
+    cluster = scene(template("u", of(9)), pod("a", entry("g", template="u")), node("n3"), gpus("n3", 2), nodes=SMALL)
+    assert Left(Plan(cluster)).told("a") == [
+        ("devices", "2 of 2 nodes: request r needs 9, 4 fit of 4 devices"),
+        ("relaxation", "it fits node n1 with count 4 instead of 9 in request r"),
+    ]
+
+
 # Gangs
 
 
@@ -324,6 +377,111 @@ def test_a_gang_that_is_there_leaves_the_others_their_domain():
     ]
 
 
+def test_members_that_share_a_claim_go_where_it_is():
+    members = [pod(name, entry("g", claim="s"), cpu="2", GANG="g") for name in "abc"]
+    left = Left(Plan(scene(claim("s"), *members, nodes=SMALL)))
+    head = "Gang default/g is placed whole or not at all: 2 of 3 find a place beside the plan"
+    assert left.told("c") == [
+        ("gang", head),
+        ("room", "1 of 1 nodes have no room: 2 of cpu missing on node n1"),
+        ("allocatedClaim", "1 of 2 nodes: a claim of the pod is allocated for other nodes"),
+        ("outbid", "2 of 3 find a place before the plan, no more"),
+        ("relaxation", "it fits node n1 with 2 of cpu less"),
+    ]
+
+
 def test_a_group_that_is_not_there():
     left = Left(Plan(scene(pod("a", spec={"schedulingGroup": {"podGroupName": "gone"}}), nodes=SMALL)))
     assert left.told("a") == [("gang", "PodGroup default/gone not found")]
+
+
+# Cases in which the nearest answer would be wrong
+
+
+def test_nodes_with_neither_room_nor_devices_lack_both():
+    left = Left(Plan(scene(user("a"), user("x", cpu="4"), node("n1"), gpus("n1", 1), nodes={}), x=("n1", "gpu-0")))
+    assert left.told("a") == [
+        ("inUse", "1 of 1 nodes: request r needs 1, 0 fit of 1 device: 1 in use"),
+        ("room", "1 of 1 nodes have no room: 1 of cpu missing on node n1"),
+        ("outbid", "it fits 1 of 1 nodes before the plan: the queue took them"),
+    ]
+
+
+def test_of_equal_nodes_one_with_room_is_offered():
+    tainted = [
+        obj("Node", name, {"taints": [{"key": "k", "effect": "NoSchedule"}]}, status=_cpu("4")) for name in SMALL
+    ]
+    full = pod("old", cpu="4", spec={"nodeName": "n1"})
+    left = Left(Plan(scene(*tainted, *map(gpus, SMALL), full, user("a"), nodes={})))
+    assert [text.partition(":")[0] for text in left.relaxations("a")] == ["it fits node n2"]
+
+
+def test_a_unit_does_not_give_up_its_own_devices():
+    given = allocated("own")
+    given["status"]["allocation"]["devices"]["results"] = [
+        {"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": f"gpu-{number}"} for number in range(4)
+    ]
+    left = Left(Plan(scene(given, user("a", entry("o", claim="own")), nodes=ONE)))
+    assert left.ids("a") == ["inUse", "outbid"]
+
+
+def test_nodes_outside_the_domain_of_a_gang_are_not_offered():
+    runs = pod("old", cpu="4", spec={"nodeName": "n2"}, GANG="g", GANG_DOMAIN="zone")
+    other = node("n1", "a")
+    other["spec"] = {"taints": [{"key": "k", "effect": "NoSchedule"}]}
+    left = Left(Plan(scene(other, gpus("n1"), runs, user("a", GANG="g", GANG_DOMAIN="zone"), nodes={"n2": "b"})))
+    assert left.relaxations("a") == ["it fits node n2 with 1 of cpu less"]
+
+
+def test_members_of_a_gang_do_not_have_devices_twice():
+    members = [pod(name, entry("g", template="u"), GANG="g") for name in "abc"]
+    left = Left(Plan(scene(template("u", of(2)), *members, nodes=ONE)))
+    assert left.told("a")[0][1].endswith("2 of 3 find a place beside the plan")
+    assert left.told("a")[1] == ("inUse", "1 of 1 nodes: request r needs 2, 0 fit of 4 devices: 4 in use")
+
+
+def test_only_devices_that_the_unit_may_have_are_counted():
+    """Claim h has the device that is asked for, and another one."""
+    exactly = _selecting("r", "<")
+    exactly["exactly"]["count"] = 2
+    cluster = scene(claim("h", of(2)), template("u", _spec([exactly])), pod("a", entry("g", template="u")), nodes=ONE)
+    left = Left(Plan(cluster, h=("n1", ("gpu-0", "gpu-3"))))
+    assert left.relaxations("a") == [
+        "it fits node n1 with count 1 instead of 2 in request r",
+        "it fits node n1 with 1 device more free, such as those of claim default/h",
+    ]
+
+
+def test_what_is_taken_meanwhile_is_seen():
+    cluster = scene(user("a"), claim("h", of(4)), nodes=SMALL)
+    left = Left(Plan(cluster, h=("n1", tuple(f"gpu-{number}" for number in range(4)))))
+    refusals, unit, rooms = Refusals(cluster, GATES), left.plan["a"].unit, left.rooms
+    ledger = Ledger(cluster.usage(GATES))
+    assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 2 of 2 nodes, such as n1:")
+    ledger.commit(left.made.items())
+    assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 1 of 2 nodes, such as n2:")
+
+
+def test_nodes_that_may_not_be_used_do_not_count():
+    left = Left(Plan(scene(pod("a", cpu="9"), nodes=SMALL)))
+    assert left.reasons("a", usable=["n2"])[0].message == "1 of 1 nodes have no room: 5 of cpu missing on node n2"
+    assert left.reasons("a", usable=[])[0].message == "there are no nodes"
+
+
+def test_equal_nodes_are_asked_once(monkeypatch):
+    """However many there are, beside those that are tried for relaxations."""
+    asked, original = [], survey.Surveyor.attempt
+
+    def counted(self, wish, state, position):
+        asked.append(position)
+        return original(self, wish, state, position)
+
+    monkeypatch.setattr(survey.Surveyor, "attempt", counted)
+    numbers = []
+    for count in (3, 60):
+        asked.clear()
+        nodes = {f"n{number}": "a" for number in range(count)}
+        cluster = scene(pod("a", entry("g", template="u")), template("u", of(9)), nodes=nodes)
+        assert Left(Plan(cluster)).told("a")[0][1].startswith(f"{count} of {count} nodes: request r needs 9")
+        numbers.append(len(asked))
+    assert numbers[0] == numbers[1] <= 4

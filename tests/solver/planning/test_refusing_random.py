@@ -6,56 +6,11 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
-from plan_build import claim
-from plan_scene import Plan, entry, gpus, node, pod, scene, template
-from refusing_scene import Left, of, tolerating, with_count, with_cpu
+from plan_random import first_fit, random_cluster
+from plan_scene import Plan
+from refusing_scene import Left, tolerating, with_counts, with_cpu
 
 from drasat.models.pod_requests import effective_requests, in_units, written
-
-TAINTS = [{"key": "team", "value": "x", "effect": "NoSchedule"}]
-
-
-def random_cluster(rng):
-    """A few nodes with few devices, and more pods and loose claims than they can take."""
-    there = []
-    for number in range(rng.randint(2, 4)):
-        made = node(f"n{number}", rng.choice("ab"), cpu=str(rng.randint(2, 6)))
-        if rng.random() < 0.3:
-            made["spec"] = {"taints": TAINTS}
-        there += [made, gpus(f"n{number}", rng.randint(1, 4))]
-    there += [template(f"t{count}", of(count)) for count in (1, 2, 3)]
-    there += [_pod(rng, f"p{number}") for number in range(rng.randint(4, 8))]
-    there += [claim(f"c{number}", of(rng.randint(1, 3))) for number in range(rng.randint(0, 2))]
-    return scene(*there, nodes={})
-
-
-def _pod(rng, name):
-    entries = [entry("g", template=f"t{rng.randint(1, 3)}")] if rng.random() < 0.8 else []
-    spec = {"nodeSelector": {"zone": rng.choice("ab")}} if rng.random() < 0.3 else {}
-    return pod(name, *entries, cpu=str(rng.randint(1, 4)), spec=spec)
-
-
-def first_fit(rng, cluster):
-    """Put units on the first node that takes them, but for some that are passed over."""
-    free = {name: [f"gpu-{number}" for number in range(_devices(cluster, name))] for name in cluster.nodes}
-    plan = Plan(cluster)
-    places = {}
-    for one in plan.units:
-        count = sum(ref.claim.spec.devices.requests[0].exactly.count for ref in one.unit.asked)
-        for name in cluster.nodes:
-            found = places | {one.unit.name: (name, tuple(free[name][:count]))}
-            if rng.random() < 0.8 and len(free[name]) >= count and not _plan(cluster, found).violations():
-                places, free[name] = found, free[name][count:]
-                break
-    return Left(_plan(cluster, places))
-
-
-def _plan(cluster, places):
-    return Plan(cluster, **places)
-
-
-def _devices(cluster, name):
-    return sum(len(one.spec.devices) for one in cluster.slices if one.spec.node_name == name)
 
 
 def with_less(unit, told):
@@ -80,7 +35,7 @@ def helps(left, unit, told):
         return left.fits(with_less(unit, told), node_name)
     if "with count" in told:
         (count,) = re.search(r"with count (\d+) instead", told).groups()
-        return left.fits(with_count(unit, int(count)), node_name)
+        return left.fits(with_counts(unit, int(count)), node_name)
     if "more free" in told:
         freed = [name.removeprefix("default/") for name in re.findall(r"default/[\w-]+", told)]
         return left.fits(unit, node_name, without=freed)
@@ -91,7 +46,7 @@ def helps(left, unit, told):
 def test_what_is_said_is_so(seed):
     rng = Random(seed)
     cluster = random_cluster(rng)
-    left, before = first_fit(rng, cluster), Left(Plan(cluster))
+    left, before = Left(first_fit(rng, cluster)), Left(Plan(cluster))
     for one in left.plan.units:
         if one.node is not None:
             continue
@@ -116,7 +71,7 @@ def test_all_sorts_of_reasons_and_changes_come_up():
     ids, changes = set(), set()
     for seed in range(40):
         rng = Random(seed)
-        left = first_fit(rng, random_cluster(rng))
+        left = Left(first_fit(rng, random_cluster(rng)))
         for one in left.plan.units:
             if one.node is None:
                 told = left.told(one.unit.name)

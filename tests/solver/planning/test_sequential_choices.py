@@ -12,6 +12,8 @@ from drasat.peers.build import locate
 from drasat.scenarios import objects
 from drasat.scenarios.objects import allocated
 from drasat.solver.planners import schedule
+from drasat.solver.planning.rivals.figures import figures
+from drasat.solver.planning.rivals.setting import Setting
 
 LIMITS = {"operator": "Exists"}
 
@@ -33,12 +35,11 @@ def test_best_fit_leaves_the_large_node_whole():
 
 
 def test_best_fit_weighs_room_too():
-    # Both have as many devices; what is asked for of the first is more.
-    asked = [pod("busy", cpu="6"), taker("one", 1, cpu="1")]
-    what = given(*supply(n1=2, n2=2), *asked)
-    assert places(what, "best-fit") == {"busy": "n1", "one": "n1"}
-    roomy = given(*supply(n1=2, n2=2), *asked, taker("wide", 1, cpu="2"))
-    assert places(roomy, "best-fit")["wide"] == "n2"
+    # Both nodes have as many devices, and the second less room.
+    busy = pod("busy", cpu="6", spec={"nodeName": "n2"})
+    what = given(*supply(n1=2, n2=2), busy, taker("one", 1, cpu="1"), taker("wide", 1, cpu="2"))
+    assert places(what, "first-fit") == {"one": "n1", "wide": "n1"}
+    assert places(what, "best-fit") == {"one": "n2", "wide": "n1"}
 
 
 def test_fragmentation_descends_where_the_others_spoil_pairs():
@@ -159,3 +160,25 @@ def test_containers_that_ask_for_a_resource_get_devices():
     backed = obj("DeviceClass", "gpu", {"extendedResourceName": "example.com/gpu"})
     what = given(node("n1", cpu="2"), gpus("n1", 3), backed, *(pod(name, spec={"containers": asking}) for name in "ab"))
     assert places(what, "best-fit") == {"a": "n1", "b": None}
+
+
+def test_a_slice_that_cannot_be_read_ends_all_attempts_for_claims():
+    """NODE-2."""
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]}]}
+    bad = objects.resource_slice("bad", DRIVER, "bad", {"nodeSelector": terms}, [objects.device("x", {})])
+    what = given_of(read([*supply(n1=2), bad, taker("claims", 1), pod("plain", cpu="1")]))
+    for planner in OURS:
+        found = schedule(what, planner, "given", None).units
+        assert [one.node for one in found] == [None, "n1"]
+        assert found[0].reasons[0].id == "error"
+    counted = figures(Setting(what, None), what.units, found)
+    assert (counted.admitted, counted.devices, counted.fragmentation.of_all) == (1, 0, 0)
+
+
+@pytest.mark.parametrize("planner", OURS)
+def test_devices_that_several_nodes_reach_are_gone_for_all_of_them(planner):
+    anywhere = objects.resource_slice("fabric", DRIVER, "fabric", {"allNodes": True}, [objects.device("f-0", {})])
+    what = given(*supply(n1=0, n2=0, n3=0), anywhere, *(taker(f"p{number}", 1) for number in range(3)))
+    found = schedule(what, planner, "given", None).units
+    assert [one.node for one in found] == ["n1", None, None]
+    assert [reason.id for one in found for reason in one.reasons] == ["nodes"] * 2

@@ -64,6 +64,20 @@ def test_devices_that_a_request_would_not_take_are_of_no_use():
     assert before(what).fragmentation.wasted == 2
 
 
+def test_who_only_looks_uses_no_device():
+    watch = template("watch", asking(adminAccess=True))
+    space = objects.namespace("default", admin=True)
+    what = given(*supply(n1=3), space, watch, pod("a", entry("g", template="watch")), taker("b", 1))
+    assert before(what).fragmentation.wasted == 3 / 2
+
+
+def test_devices_that_no_node_reaches_do_not_count():
+    here, away = ({**objects.device(f"x-{name}", {}), "nodeName": name} for name in ("n1", "n9"))
+    slice_ = objects.resource_slice("mixed", DRIVER, "mixed", {"perDeviceNodeSelection": True}, [here, away])
+    found = before(given(*supply(n1=1), slice_, taker("a", 1)))
+    assert (found.devices, found.fragmentation.free, found.fragmentation.all) == (2, 2, 2)
+
+
 def test_of_a_shared_device_the_part_counts_that_is_left():
     wide = {"width": {"value": "10", "requestPolicy": {"default": "4"}}}
     slice_ = objects.resource_slice(

@@ -55,6 +55,14 @@ def test_nodes_that_need_not_be_used_become_empty_first():
     assert counts_of(trimmed(linear([4, 0, 0], 3), plan, SHARES)) == [({0: 4}, 1)]
 
 
+def test_a_node_that_can_be_emptied_goes_before_one_that_loses_more_units():
+    pricer = replace(SHARES, nodes=SHARES.nodes * 2)
+    full, little = column(pricer, Prices((1, 1, 0)), [3, 1, 0]), column(pricer, Prices((1, 0, 0)), [1, 0, 0], 1)
+    instance = replace(linear([3, 1, 0], 1), nodes=(NodeClass(0, 1), NodeClass(1, 1)))
+    plan = Plan(((full, 1), (little, 1)), (3, 0, 0), ())
+    assert counts_of(trimmed(instance, plan, pricer)) == [({0: 3}, 1)]
+
+
 def test_members_of_gangs_are_placed_too():
     full = column(SHARES, Prices((1, 0, 0)), [4, 0, 0])
     instance = linear([9, 0, 0], 2, gangs=(Gang(((0, 2),), 3),))

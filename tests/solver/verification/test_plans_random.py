@@ -1,0 +1,126 @@
+"""Random plans: valid ones pass, and whatever is broken in them is found."""
+
+from random import Random
+
+import pytest
+from msgspec.structs import replace as changed
+from plan_random import first_fit, random_cluster
+from plan_scene import allocation
+
+from drasat.models.pod_requests import effective_requests
+from drasat.models.running_pods import lacking, running
+
+SEEDS = range(30)
+
+
+def placed(plan, having=lambda _: True):
+    return [one.unit.name for one in plan.units if one.node is not None and having(one)]
+
+
+def with_devices(plan):
+    return placed(plan, lambda one: one.allocations)
+
+
+def other_node(rng, plan, name):
+    return rng.choice([node for node in plan.cluster.nodes if node != plan[name].node])
+
+
+def moved(rng, plan):
+    """The devices stay where they are."""
+    for name in with_devices(plan)[:1]:
+        yield plan.change(name, node=other_node(rng, plan, name))
+
+
+def on_a_node_that_is_not_there(_rng, plan):
+    for name in placed(plan)[:1]:
+        yield plan.change(name, node="gone")
+
+
+def without_devices(_rng, plan):
+    for name in with_devices(plan)[:1]:
+        yield plan.change(name, allocations=())
+
+
+def with_one_device_less(_rng, plan):
+    for name in with_devices(plan)[:1]:
+        ref, made = plan[name].allocations[0]
+        less = changed(made, devices=changed(made.devices, results=made.devices.results[:-1]))
+        yield plan.change(name, allocations=((ref, less),))
+
+
+def with_devices_of_another(_rng, plan):
+    names = with_devices(plan)
+    if len(names) > 1:
+        (first, made), (second, _) = (plan[name].allocations[0] for name in names[:2])
+        assert first.key != second.key
+        yield plan.change(names[1], node=plan[names[0]].node, allocations=((second, made),))
+
+
+def taken_back_but_for_its_devices(_rng, plan):
+    for name in with_devices(plan)[:1]:
+        yield plan.change(name, node=None)
+
+
+def left_away(rng, plan):
+    del plan.units[rng.randrange(len(plan.units))]
+    yield plan
+
+
+def told_twice(rng, plan):
+    plan.units.append(rng.choice(plan.units))
+    yield plan
+
+
+def crowded(rng, plan):
+    """All pods without devices on one node that has no room for them."""
+    node = rng.choice([*plan.cluster.nodes])
+    pods = [one.unit for one in plan.units if one.unit.pod and not one.unit.claims]
+    total = sum(effective_requests(unit.pod.spec)["cpu"] for unit in pods)
+    if lacking({"cpu": total}, running(plan.cluster)[node]):
+        for unit in pods:
+            plan.change(unit.name, node=node)
+        yield plan
+
+
+def with_a_device_for_nobody(_rng, plan):
+    for name in placed(plan, lambda one: not one.unit.claims)[:1]:
+        other = next((one.unit.claims[0] for one in plan.units if one.unit.claims), None)
+        if other is not None:
+            yield plan.change(name, allocations=((other, allocation(plan[name].node, "gpu-0")),))
+
+
+BROKEN = (
+    moved,
+    on_a_node_that_is_not_there,
+    without_devices,
+    with_one_device_less,
+    with_devices_of_another,
+    taken_back_but_for_its_devices,
+    left_away,
+    told_twice,
+    crowded,
+    with_a_device_for_nobody,
+)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_plans_that_are_made_step_by_step_pass_in_any_order_of_the_units(seed):
+    rng = Random(seed)
+    plan = first_fit(rng, random_cluster(rng))
+    rng.shuffle(plan.units)
+    assert plan.violations() == []
+    order = [number for number, one in enumerate(plan.units) if one.node is not None]
+    rng.shuffle(order)
+    assert plan.violations(order=order) == []
+
+
+@pytest.mark.parametrize("breaking", BROKEN, ids=lambda breaking: breaking.__name__)
+def test_whatever_is_broken_is_found(breaking):
+    met = 0
+    for seed in SEEDS:
+        rng = Random(seed)
+        plan = first_fit(rng, random_cluster(rng))
+        for broken in breaking(rng, plan):
+            met += 1
+            assert broken.violations(), seed
+    assert met >= len(SEEDS) // 5
