@@ -200,7 +200,11 @@ def _solved(posed: Posed, limits: PlanLimits, executor: Executor | None, watch: 
     stages = [goal.stage for goal in posed.goals]
     told = watch and _told(posed, watch)
     found = solve(posed.instance, stages, posed.pricer, limits=limits, executor=executor, watch=told)
-    return replace(found, plan=trimmed(posed.instance, found.plan, posed.pricer))
+    plan = trimmed(posed.instance, found.plan, posed.pricer)
+    pairs = zip(found.stages, stages, strict=False)
+    # Later stages may have made earlier ones better, and less room than a column has costs less.
+    reached = tuple(replace(result, value=plan.value(stage.terms)) for result, stage in pairs)
+    return replace(found, plan=plan, stages=reached)
 
 
 def _looser_bounds(whole: Ask, posed: Posed, found: PlanCore, limits: PlanLimits) -> Sequence[float | None]:

@@ -9,7 +9,7 @@ from .instance import Instance, Row, Stage, Terms
 from .master import Relaxation
 from .pricing import Prices
 
-# The largest coefficient of a stage times its scale is about this.
+# What one more unit may add to a stage, times the stage's scale, is about this.
 _PRECISION = 1 << 26
 # Duals above so many times that are cut off: sums over a node must stay below what the solvers take.
 _LARGEST = 1 << 30
@@ -44,7 +44,7 @@ class Pricing:
     """
 
     def __init__(self, instance: Instance, stage: Stage, rows: Sequence[Row], duals: Duals, floor: int = 0) -> None:
-        self.scale = scale_of(stage)
+        self.scale = max(1, _PRECISION // max(1, instance.largest(stage.terms)))
         self._instance = instance
         self._rows = rows
         self._row_prices = [self._row_price(row, dual, floor) for row, dual in zip(rows, duals.rows, strict=True)]
@@ -101,11 +101,6 @@ class Pricing:
             limit = row.upper if price > 0 else row.lower
             total += price * (limit or 0)
         return total
-
-
-def scale_of(stage: Stage) -> int:
-    """How much finer prices are than the stage's own unit."""
-    return max(1, _PRECISION // max(1, stage.terms.largest()))
 
 
 def combined(pairs: Sequence[tuple[Terms, int]]) -> Terms:

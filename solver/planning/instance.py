@@ -63,11 +63,6 @@ class Terms:
         used = sum(self.usage.get(row, 0) * amount for row, amount in column.usage)
         return self.nodes.get(column.node_class, 0) + used
 
-    def largest(self) -> int:
-        """The largest coefficient, by its size."""
-        kinds = (self.units, self.gangs, self.nodes, self.usage)
-        return max((abs(value) for kind in kinds for value in kind.values()), default=0)
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -94,6 +89,8 @@ class Stage:
 class Instance:
     """A question of planning. ``meters`` is how many numbers of usage columns may carry.
 
+    ``sizes`` says by meter, roughly, by how much one more unit may raise the usage of a column; without it by 1.
+
     Rows must hold for a plan without any node: the empty plan is where planning starts.
     """
 
@@ -102,6 +99,7 @@ class Instance:
     gangs: tuple[Gang, ...] = ()
     rows: tuple[Row, ...] = ()
     meters: int = 0
+    sizes: tuple[int, ...] = ()
 
     def most(self) -> tuple[int, ...]:
         """How many units of each class are asked for, gangs included."""
@@ -110,6 +108,13 @@ class Instance:
             for unit, size in gang.members:
                 asked[unit] += size * gang.demand
         return tuple(asked)
+
+    def largest(self, terms: Terms) -> int:
+        """The most that one more unit, gang or node may add to a form, roughly."""
+        sizes = dict(enumerate(self.sizes))
+        usage = (abs(value) * sizes.get(meter, 1) for meter, value in terms.usage.items())
+        kinds = (terms.units, terms.gangs, terms.nodes)
+        return max((*usage, *(abs(value) for kind in kinds for value in kind.values())), default=0)
 
     def admitted(self, name: str = "admitted") -> Stage:
         """The stage that places as much weight as possible."""

@@ -190,7 +190,7 @@ def test_manifests_hold_no_nodes(drasat, manifests):
 
 
 def test_names_are_those_of_allocated_claims(drasat, manifests):
-    done = drasat("plan", "-f", manifests(claim("a"), claim("b", count=3)), "-o", "name", "--objective", "admitted")
+    done = drasat("plan", "-f", manifests(claim("a"), claim("b", count=30)), "-o", "name", "--objective", "admitted")
     assert done.out == "resourceclaim.resource.k8s.io/a\n"
 
 

@@ -244,6 +244,7 @@ def test_options_reach_the_solver(solver):
         "seed": 7,
         "buy": True,
         "only_new": True,
+        "mix": object(),
         "executor": object(),
         "watch": print,
     }

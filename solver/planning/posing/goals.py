@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from math import lcm
 
+from ....models.entries import annotated_entries
 from ....models.planned_sets import UnitShape
 from ..bundles.copy_costs import COMPACT as COMPACT_MEASURE
 from ..bundles.copy_costs import PREFERENCE, SOFT
@@ -25,6 +27,8 @@ DEFAULT = ("priority", "admitted")
 COST, FEWEST_NODES, COMPACT = "cost", "fewest-nodes", COMPACT_MEASURE.id
 MEASURES: Mapping[str, Measure] = {one.id: one for one in (SPREAD, PREFERENCE, SOFT, COMPACT_MEASURE)}
 """Stages about what a node's bundle is like; each is a meter."""
+# More units of a node than so many are few kinds of them, where exact prices hardly matter.
+_CROWD = 256
 NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURES, FRAGMENTATION)
 
 
@@ -111,6 +115,17 @@ class Goals:
         counted = [name for name in (COST, FEWEST_NODES) if name in self.names or self._limits(name)]
         return (*(name for name in MEASURES if name in self.names), *(counted if self.mix else ()))
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """By how much one more unit may raise each measure, roughly."""
+        known = {
+            SPREAD.id: min(_CROWD, 2 * len(self.asked)),
+            SOFT.id: max((_soft_weight(role) for role in self.roles), default=0),
+            COMPACT: _CROWD,
+            COST: max(self._amounts(COST).values(), default=0),
+        }
+        return tuple(max(1, known.get(name, 1)) for name in self.measures)
+
     def measures_of(self, node: NodeKind) -> list[Measure]:
         """The measures of a node kind's questions, in the order of their names."""
         return [MEASURES.get(name) or Occupied(self._amounts(name).get(node.index, 0)) for name in self.measures]
@@ -174,7 +189,14 @@ class Goals:
         worth = {kind: int(value * scale) for kind, value in values.items()}
         units = {role.index: worth[role.kind.index] for role in self.roles if worth[role.kind.index]}
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _of_gang(*pair, worth))}
-        return Goal(Stage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), int(everything * scale), True)
+        return Goal(
+            Stage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), int(everything * scale), True
+        )
+
+
+def _soft_weight(role: Role) -> int:
+    """The weight of all soft entries of a party."""
+    return sum(entry.weight or 0 for claim in role.kind.claims for entry in annotated_entries(claim.metadata))
 
 
 def _is_of(priority: int, shape: UnitShape) -> Fraction:
@@ -182,7 +204,7 @@ def _is_of(priority: int, shape: UnitShape) -> Fraction:
 
 
 def _worth(shapes: Sequence[UnitShape], weigh: Callable[[UnitShape], Fraction]) -> Fraction:
-    return sum(map(weigh, shapes), Fraction(0))
+    return sum((weigh(shape) * number for shape, number in Counter(shapes).items()), Fraction(0))
 
 
 def _of_gang(gang: Gang, choice: GangChoice, worth: Mapping[int, int]) -> int:

@@ -180,4 +180,5 @@ class Survey:
         """Whether a device of the node's own is held."""
         in_use, view = self.ledger.in_use(seen.view), seen.view
         shared = {pool.id for pool in seen.shared}
-        return any(view.devices[number].id[:2] not in shared for number in (*in_use.dedicated, *in_use.shares))
+        held = (view.devices[number] for number in (*in_use.dedicated, *in_use.shares))
+        return any(device.reachable and device.id[:2] not in shared for device in held)

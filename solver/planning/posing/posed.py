@@ -124,6 +124,7 @@ class _Posing:
             goals.instance(instance),
             rows=(*gangs.rows, *self._rows, *shared.rows, *goals.budget(first)),
             meters=first + len(goals.measures),
+            sizes=((1,) * first + goals.sizes),
         )
         return Posed(
             instance,
@@ -164,7 +165,7 @@ class _Posing:
         )
 
     def _opened(self) -> int:
-        """How many nodes get what was placed before, and were not in use: neither by pods, nor a device of their own."""
+        """How many nodes got units before that were not in use: by pods, or by a device of their own that is held."""
         cluster, gates = self._cluster, self._ask.session.gates
         usage, pools = cluster.usage(gates), cluster.pools(gates)
         nodes = {name: cluster.node(name) for name, _ in self._ask.ahead.where.values() if name not in self._busy}

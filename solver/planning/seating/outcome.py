@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat, takewhile
 
 from ....models.claims import AllocationResult
@@ -27,6 +27,7 @@ from ...plan_outcome import (
     PlanStatistics,
     StageOutcome,
 )
+from ..bundles.measures import SPREAD
 from ..core import PlanCore, StageResult
 from ..posing.buying import with_bought
 from ..posing.goals import Goal
@@ -113,7 +114,8 @@ def outcome_of(
     looser: Sequence[float | None] = (),
 ) -> PlanOutcome:
     """Write the answer down; it is not verified yet. ``looser`` are bounds of all plans where posed ones are not."""
-    told = zip(posed.goals, found.stages, chain(looser, repeat(None)), strict=False)
+    results = [_whole(ask, seated, result) for result in found.stages]
+    told = zip(posed.goals, results, chain(looser, repeat(None)), strict=False)
     stages = tuple(_stage(posed, goal, result, bound, gap) for goal, result, bound in told)
     units = tuple(_unit(one, seated.where.get(place), reasons.get(place, ())) for place, one in enumerate(ask.queue))
     return PlanOutcome(
@@ -128,6 +130,14 @@ def outcome_of(
         statistics=_statistics(ask, posed, found, seated.cluster),
         notices=tuple(ask.ahead.notices),
     )
+
+
+def _whole(ask: Ask, seated: Seated, result: StageResult) -> StageResult:
+    """What a stage came to with what was placed ahead, where that is no sum of both."""
+    if result.name != SPREAD.id or not ask.ahead.where:
+        return result
+    units = Counter(node.metadata.name for node, _ in seated.where.values())
+    return replace(result, value=sum(number**2 for number in units.values()))
 
 
 def _stage(posed: Posed, goal: Goal, result: StageResult, looser: float | None, gap: float) -> StageOutcome:

@@ -1,5 +1,6 @@
 """The question plan: stages, bounds, what it is told, and what ends it."""
 
+import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
@@ -105,9 +106,8 @@ def test_a_gap_that_is_allowed_counts_as_proven():
     ids=lambda one: "" if isinstance(one, str) else "-".join(map(str, one)),
 )
 def test_what_cannot_be_asked_is_said_in_one_line(options, said):
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
         planning(*nodes("n1"), user("a"), **options)
-    assert str(error.value) == said
 
 
 def test_an_unknown_gate_is_said():
@@ -158,7 +158,10 @@ def test_an_interrupted_plan_tells_the_stages_that_were_begun(after):
 def test_watching_tells_values_as_they_are_known():
     told = []
     found = planning(
-        *nodes("n1"), user("a", VALUE="2.5"), objective="admitted=annotation:drasat.dev/value", watch=lambda *one: told.append(one)
+        *nodes("n1"),
+        user("a", VALUE="2.5"),
+        objective="admitted=annotation:drasat.dev/value",
+        watch=lambda *one: told.append(one),
     )
     assert told[-1] == ("admitted=annotation:drasat.dev/value", 2.5, 2.5)
     assert list(values(found).values()) == [2.5]
@@ -177,19 +180,21 @@ def test_a_selector_narrows_the_queue():
 
 
 def test_gates_decide_what_backs_extended_resources():
-    backed = obj("DeviceClass", "gpu", {"extendedResourceName": "example.com/gpu"})
+    backed = obj("DeviceClass", "backed", {"extendedResourceName": "example.com/gpu"})
     limits = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
     asks = obj("Pod", "a", {"containers": [{"name": "m", "resources": limits}]})
     assert placed(planning(*nodes("n1"), backed, asks)) == ["a"]
     assert placed(planning(*nodes("n1"), backed, asks, feature_gates={"DRAExtendedResource": False})) == []
 
 
-@pytest.mark.parametrize(("policy", "count"), [("skip", 1), ("strict", 0), ("kube", 0)])
-def test_errors_of_expressions_count_as_the_policy_says(policy, count):
+@pytest.mark.parametrize("policy", ["skip", "strict", "kube"])
+def test_a_device_on_which_an_expression_fails_is_not_used(policy):
+    """Devices are visited in no order, so that no error stops the others from being used."""
     listed = [device("odd"), device("good", model="a")]
     picky = template("picky", of(1, "gpu", 'device.attributes["gpu.example.com"].model == "a"'))
-    found = planning(node("n1"), published("n1", *listed), picky, user("a", spec="picky"), cel_errors=policy)
-    assert found.placed == count
+    given = [node("n1"), published("n1", *listed), picky, *(user(name, spec="picky") for name in "ab")]
+    found = planning(*given, cel_errors=policy)
+    assert found.placed == 1
     assert found.cel_errors == ("skip" if policy == "skip" else "strict")
 
 
@@ -261,7 +266,7 @@ def test_the_mix_of_a_plan_is_that_of_another_queue():
     given = [*nodes("n1", "n2"), *(user(name) for name in "ab")]
     found = planning(*given, objective="admitted,fragmentation", mix=mix)
     assert values(found) == {"admitted": 2, "fragmentation": 6}
-    assert len({node for node in where(found).values()}) == 1
+    assert len(set(where(found).values())) == 1
 
 
 def test_a_mix_needs_its_stage():

@@ -209,7 +209,9 @@ def test_stock_is_cut_at_the_least_cost(large, small, cost):
     assert found.outcome == "Optimal"
 
 
-@pytest.mark.parametrize(("budget", "count"), [(0, 0), (4, 0), (7, 1), (8, 2), (15, 3), (16, 4), (24, 6), (29, 7), (99, 7)])
+@pytest.mark.parametrize(
+    ("budget", "count"), [(0, 0), (4, 0), (7, 1), (8, 2), (15, 3), (16, 4), (24, 6), (29, 7), (99, 7)]
+)
 def test_a_budget_buys_as_many_units_as_it_can(budget, count):
     """A large one for 8 holds a five and a three, or two threes; there is one small one, for 5, which holds a three."""
     given = to_buy("large", 8, "8"), to_buy("small", 4, "5", limit=1)

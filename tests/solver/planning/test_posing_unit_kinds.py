@@ -34,7 +34,7 @@ def test_replicas_and_pods_with_equal_specs_are_one_kind():
         user("b", cpu="2"),
         user("b", spec="t2"),
         user("b", spec="t", VALUE="2"),
-        user("b", **{"spec": "t"}, GANG="g"),
+        user("b", GANG="g"),
         pod("b", cpu="1"),
     ],
     ids=["cpu", "devices", "value", "gang", "none"],
