@@ -9,6 +9,7 @@ smaller one.
 - Taints and taint rules on any of them: ``with_taints``.
 - Pods and claims: ``requests``.
 - Random small clusters for tests that compare engines: ``families.member``.
+- Clusters with a queue to plan: ``fleet.fleet``, ``gang_queue.gang_queue``, ``scheduler_perf.WORKLOADS``.
 - Questions about one node that are hard for a search: ``hard.QUESTIONS``, about expressions over devices
   ``related.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
 """

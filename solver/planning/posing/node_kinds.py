@@ -109,6 +109,7 @@ class Survey:
     busy: frozenset[str] = frozenset()
     _rules: NodeRules = field(init=False)
     _numbers: dict[Pool, int] = field(init=False, default_factory=dict)
+    _homes: Counter[PoolId] = field(init=False, default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._rules = NodeRules(self.kinds)
@@ -116,7 +117,9 @@ class Survey:
 
     def node_kinds(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[NodeKind]:
         """Find the kinds; ``bought`` holds for each node that stands for a template how many there could be."""
-        listed = [node for node in nodes if self._rules.suited(node)]
+        there = list(nodes)
+        self._homes = self._reached(node for node in there if node.metadata.name not in bought)
+        listed = [node for node in there if self._rules.suited(node)]
         shared = self._shared(listed, bought)
         found: dict[Hashable, list[_Seen]] = {}
         for node in listed:
@@ -124,14 +127,17 @@ class Survey:
             found.setdefault(self._key(seen, node.metadata.name in bought), []).append(seen)
         return [self._kind(index, own, bought) for index, own in enumerate(found.values())]
 
-    def _shared(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> frozenset[PoolId]:
+    def _shared(self, nodes: Sequence[Node], bought: Mapping[str, int]) -> frozenset[PoolId]:
         """Pools that several nodes reach; a pool of a new node's own is named as it is."""
-        reached = Counter[PoolId]()
+        reached = self._reached(nodes)
         for node in nodes:
             name = node.metadata.name
-            for pool in self.pools.pools_for(node):
-                reached[pool.id] += 1 if pool.name == name else bought.get(name, 1)
+            if bought.get(name, 1) > 1:
+                reached.update(pool.id for pool in self.pools.pools_for(node) if pool.name != name)
         return frozenset(pool for pool, number in reached.items() if number > 1)
+
+    def _reached(self, nodes: Iterable[Node]) -> Counter[PoolId]:
+        return Counter(pool.id for node in nodes for pool in self.pools.pools_for(node))
 
     def _seen(self, node: Node, shared: frozenset[PoolId]) -> _Seen:
         suited = self._rules.suited(node)
@@ -171,14 +177,14 @@ class Survey:
             seen[0].view,
             seen[0].visible,
             seen[0].shared,
-            name in self.busy or self._holds(seen[0]),
+            name in self.busy or (name not in bought and self._holds(seen[0])),
             name if name in bought else "",
             bought.get(name, 0),
         )
 
     def _holds(self, seen: _Seen) -> bool:
-        """Whether a device of the node's own is held."""
+        """Whether a device is held that no other node has of those that are there."""
         in_use, view = self.ledger.in_use(seen.view), seen.view
-        shared = {pool.id for pool in seen.shared}
-        held = (view.devices[number] for number in (*in_use.dedicated, *in_use.shares))
-        return any(device.reachable and device.id[:2] not in shared for device in held)
+        held = [view.devices[number] for number in (*in_use.dedicated, *in_use.shares)]
+        own = (one.device.node_name or self._homes[one.id[:2]] == 1 for one in held if one.reachable)
+        return any(own)

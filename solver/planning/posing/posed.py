@@ -140,8 +140,19 @@ class _Posing:
             self._ledger,
             gangs.hopeless,
             questions.refused,
-            self._narrowed or shared.is_narrowed,
+            self._narrowed or shared.is_narrowed or self._scattered(roles, surveyed, made),
         )
+
+    def _scattered(self, roles: Sequence[Role], nodes: Sequence[NodeKind], made: Mapping[int, BundleQuestion]) -> bool:
+        """Whether units that share a claim might use its devices from several nodes: they are planned on one."""
+        sharing = {role.index for role in roles if role.kind.size > 1}
+        for node in nodes if sharing else ():
+            pools = {pool.id for pool in node.shared}
+            for unit in made[node.index].units if pools else ():
+                devices = {device for demand in unit.problem.demands for device in demand.candidates}
+                if unit.index in sharing and any(node.view.devices[number].id[:2] in pools for number in devices):
+                    return True
+        return False
 
     def _surveyor(self) -> Surveyor | None:
         return Surveyor(self._cluster) if COMPACT in self._ask.objective else None

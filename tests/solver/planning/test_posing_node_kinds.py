@@ -199,3 +199,10 @@ def test_a_cluster_of_nothing_has_no_kinds():
     assert kinds() == []
     assert kinds(*nodes("n1")) == []
     assert planning().outcome == "Optimal"
+
+
+def test_what_is_held_is_on_the_only_node_that_there_is():
+    """New nodes would reach it, too, but what is in use is in use by now."""
+    given = [*nodes("n1"), fabric(2), holding("h", "fabric", "f0", driver="fabric.example.com"), to_buy("big")]
+    found = posed(*given, user("a", spec="f"), buy=True)
+    assert {kind.template: kind.is_in_use for kind in found.nodes} == {"": True, "big-1": False}
