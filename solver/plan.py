@@ -25,11 +25,12 @@ from .outcome import Reason
 from .plan_outcome import PlanInterrupted, PlanOutcome
 from .planning.bounding import bounds
 from .planning.core import PlanCore, PlanLimits, solve
+from .planning.posing.ask import Ask, Posed
 from .planning.posing.buying import open_shop
 from .planning.posing.goals import parse_objective, value_annotation
 from .planning.posing.groups import nothing_together, placed_together
 from .planning.posing.mix import NAME as FRAGMENTATION
-from .planning.posing.posed import Ask, Posed, pose
+from .planning.posing.posed import pose
 from .planning.refusing.left_out import left_out
 from .planning.seating.outcome import outcome_of, seated
 from .planning.trimming import trimmed

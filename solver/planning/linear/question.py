@@ -71,8 +71,14 @@ def question(
     single = tuple(offer for offer in kept if offer.unit.devices == 1 or offer.unit.share)
     without = tuple(offer for offer in kept if not (offer.unit.devices or offer.unit.share))
     sizes = [offer.size(node.capacity) for offer in single]
-    step = min(max(common_step(node, sizes), -(-node.capacity // _STEPS)), *sizes, node.capacity) if sizes else 1
-    return Question(node, single, several, without, step)
+    return Question(node, single, several, without, _step(node, sizes))
+
+
+def _step(node: LinearNode, sizes: list[int]) -> int:
+    """The step of tables: with nothing to fill a device with, the whole of it."""
+    if not sizes:
+        return node.capacity
+    return min(max(common_step(node, sizes), -(-node.capacity // _STEPS)), *sizes, node.capacity)
 
 
 def _undominated(offers: list[Offer]) -> list[Offer]:

@@ -7,11 +7,13 @@ whole. Bounds are then about everything else.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from ....models.claims import AllocationResult
 from ....models.cluster import Cluster
 from ....models.core import Node
+from ....models.gates import FeatureGates
 from ....models.planned_sets import Gang
 from ....models.planned_units import PlannedUnit
 from ....models.pod_claims import ClaimRef
@@ -84,7 +86,9 @@ class Together:
         reasons = {id(one.unit): one.reasons for one in answers}
         for place in places:
             said = reasons.get(id(queue[place].unit))
-            self.reasons[place] = said or (Reason("room", "", "no nodes have room for all that belongs together"),)
+            self.reasons[place] = said or (
+                Reason("room", "", "no nodes with room for all that belongs together were found"),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +192,15 @@ def _parts(nodes: Mapping[str, Node], label: str, running_on: Sequence[str]) -> 
         if value is not None:
             values.setdefault(value, {})[name] = node
     yield from (part for _, part in sorted(values.items()) if all(name in part for name in running_on))
+
+
+def opened(cluster: Cluster, gates: FeatureGates, ahead: Together, busy: AbstractSet[str]) -> int:
+    """How many nodes got units ahead that were not in use: by pods, or by a device of their own that is held."""
+    usage, pools = cluster.usage(gates), cluster.pools(gates)
+    nodes = {name: cluster.node(name) for name, _ in ahead.where.values() if name not in busy}
+    held = (
+        any((one.slice.spec.node_name or one.device.node_name) and usage.holds(one.id) for one in pool.devices)
+        for node in nodes.values()
+        for pool in pools.pools_for(node)
+    )
+    return len(nodes) - sum(held)

@@ -16,6 +16,9 @@ from ..bundles.question import Bundle, BundleQuestion, Picks
 from ..linear.pricer import LinearPricer
 from ..linear.resources import LinearNode, LinearUnit
 
+# With smaller shares of a device than this part of it, tables of its fillings become too large.
+_SHARES = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class _Devices:
@@ -114,6 +117,8 @@ def _linear(question: BundleQuestion) -> tuple[LinearNode, _Devices, dict[int, L
             return None
         if taken != _TOO_MUCH:
             units[unit.index] = LinearUnit(*taken, unit.needs)
+    if there.capacity > _SHARES * min((unit.share for unit in units.values() if unit.share), default=there.capacity):
+        return None
     free = tuple(there.free[device] for device in sorted(there.free))
     return LinearNode(free, there.capacity, question.left, frozenset(units)), there, units
 
@@ -144,7 +149,8 @@ def _devices(problem: Problem, devices: frozenset[int], in_use: InUse) -> _Devic
         return None
     totals = {problem.capacities.totals[own[0]] for own in rows.values()}
     left = {device: problem.capacities.totals[own[0]] - in_use.consumed.get(own[0], 0) for device, own in rows.items()}
-    return _Devices({d: max(0, free) for d, free in left.items()}, totals.pop()) if len(totals) == 1 else None
+    total = totals.pop()
+    return None if totals or total <= 0 else _Devices({d: max(0, free) for d, free in left.items()}, total)
 
 
 _TOO_MUCH = (-1, 0)

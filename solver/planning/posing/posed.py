@@ -3,81 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 
 from ....models.core import Node
 from ....models.planned_sets import Gang as QueueGang
-from ....models.planned_units import PlannedUnit
 from ....models.pod_requests import Requests
 from ....models.running_pods import running, running_pods
-from ....problem.in_use import Ledger
 from ....problem.landscape import STANDARD_GROUPINGS, Surveyor
 from ....problem.visible import Visible
-from ...attempts import Session
 from ...cp_sat import CpSat
-from ...node_engine import NodeEngine
 from ..bundles.question import BundleQuestion
 from ..instance import Instance, NodeClass, Row, Terms, UnitClass
-from .buying import Shop
+from .ask import Ask, Posed
 from .enrolling import Enrolled
-from .gangs import Choice, GangChoice, GangPosing
-from .goals import COMPACT, Goal, Goals
-from .groups import Together
+from .gangs import Choice, GangPosing
+from .goals import COMPACT, Goals
+from .groups import opened
 from .mix import NAME as FRAGMENTATION
 from .node_kinds import NodeKind, Resources, Survey
 from .pricers import Pricers
 from .questions import Questions
 from .roles import Role, Roles
-from .shared_claims import entries_of, is_narrowed
+from .shared_claims import entries_of, is_narrowed, is_scattered
 from .shared_devices import SharedDevices, shared_devices
 from .unit_kinds import Entry, UnitKind, unit_kinds
 
 # How often what all units take may be on one node, where a plan is to leave room for more of them.
 _GUESTS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """What is asked of a plan: stages by name, the places in the queue that are open, what may be bought.
-
-    ``ahead`` is what was placed before, and what it leaves; ``mix`` are the units that ``fragmentation`` leaves room
-    for, None for those of the queue.
-    """
-
-    session: Session
-    queue: Sequence[PlannedUnit]
-    open: Sequence[int]
-    objective: tuple[str, ...]
-    ahead: Together
-    shop: Shop | None = None
-    only_new: bool = False
-    budget: Fraction | None = None
-    mix: Sequence[PlannedUnit] | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Posed:
-    """A question of planning: what the core solves, and what its numbers mean.
-
-    ``hopeless`` says of places in the queue why nothing can be placed there; ``is_narrowed``: bounds are about the
-    instance and not about all plans, of which some were left out.
-    """
-
-    instance: Instance
-    goals: tuple[Goal, ...]
-    pricer: Pricers
-    kinds: tuple[UnitKind, ...]
-    roles: tuple[Role, ...]
-    choices: tuple[GangChoice, ...]
-    nodes: tuple[NodeKind, ...]
-    questions: Mapping[int, BundleQuestion]
-    shared: SharedDevices
-    engine: NodeEngine
-    ledger: Ledger
-    hopeless: Mapping[int, str]
-    refused: Mapping[tuple[int, int], str]
-    is_narrowed: bool
 
 
 def pose(ask: Ask) -> Posed:
@@ -139,20 +91,8 @@ class _Posing:
             self._engine,
             self._ledger,
             gangs.hopeless,
-            questions.refused,
-            self._narrowed or shared.is_narrowed or self._scattered(roles, surveyed, made),
+            self._narrowed or shared.is_narrowed or is_scattered(surveyed, made),
         )
-
-    def _scattered(self, roles: Sequence[Role], nodes: Sequence[NodeKind], made: Mapping[int, BundleQuestion]) -> bool:
-        """Whether units that share a claim might use its devices from several nodes: they are planned on one."""
-        sharing = {role.index for role in roles if role.kind.size > 1}
-        for node in nodes if sharing else ():
-            pools = {pool.id for pool in node.shared}
-            for unit in made[node.index].units if pools else ():
-                devices = {device for demand in unit.problem.demands for device in demand.candidates}
-                if unit.index in sharing and any(node.view.devices[number].id[:2] in pools for number in devices):
-                    return True
-        return False
 
     def _surveyor(self) -> Surveyor | None:
         return Surveyor(self._cluster) if COMPACT in self._ask.objective else None
@@ -171,21 +111,9 @@ class _Posing:
             ask.budget,
             [planned.set.shape for planned in ask.queue],
             [ask.queue[place].set.shape for place in ask.ahead.where],
-            self._opened(),
+            opened(self._cluster, ask.session.gates, ask.ahead, self._busy),
             mixed,
         )
-
-    def _opened(self) -> int:
-        """How many nodes got units before that were not in use: by pods, or by a device of their own that is held."""
-        cluster, gates = self._cluster, self._ask.session.gates
-        usage, pools = cluster.usage(gates), cluster.pools(gates)
-        nodes = {name: cluster.node(name) for name, _ in self._ask.ahead.where.values() if name not in self._busy}
-        held = (
-            any(device.slice.spec.node_name and usage.holds(device.id) for device in pool.devices)
-            for node in nodes.values()
-            for pool in pools.pools_for(node)
-        )
-        return len(nodes) - sum(held)
 
     def _measured(
         self, question: BundleQuestion, node: NodeKind, shared: SharedDevices, goals: Goals

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from ....problem.in_use import Ledger
 from ....problem.landscape import Surveyor
@@ -11,7 +11,7 @@ from ....problem.lenient import lenient, without
 from ....problem.outcomes import FatalError
 from ....problem.records import Problem
 from ....problem.shapes import NodeView
-from ...node_engine import NodeEngine, names_of
+from ...node_engine import NodeEngine
 from ...result_nodes import cannot_be_combined
 from ..bundles.question import BundleQuestion, BundleUnit
 from .node_kinds import NodeKind, Resources
@@ -25,7 +25,7 @@ class Questions:
     """Compiles questions.
 
     ``surveyor`` describes nodes where goals look at them; ``hosts`` are roles that nobody plays, and that guests are
-    like. ``refused`` says by unit kind and node kind why a question could not be compiled.
+    like.
     """
 
     engine: NodeEngine
@@ -33,7 +33,6 @@ class Questions:
     resources: Resources
     surveyor: Surveyor | None = None
     hosts: Sequence[Role] = ()
-    refused: dict[tuple[int, int], str] = field(default_factory=dict)
 
     def view(self, kind: UnitKind, node: NodeKind) -> NodeView:
         """See a node with the eyes of a kind of unit."""
@@ -60,15 +59,12 @@ class Questions:
         return BundleQuestion(tuple(units), self.ledger.in_use(node.view), node.left)
 
     def _problem(self, kind: UnitKind, node: NodeKind) -> Problem | None:
-        """Compile the claims of a kind on a node; None where that goes wrong, which is noted."""
+        """Compile the claims of a kind on a node; None where that goes wrong, so that none of it can be there."""
         view = self.view(kind, node)
         question = self.engine.compiler.question(kind.claims)
         try:
             problem = lenient(self.engine.compiler.problem(question, view.shape))
-        except FatalError as error:
-            names = names_of(kind.claims, view)
-            text = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
-            self.refused[kind.index, node.index] = text
+        except FatalError:
             return None
         awkward = {number for number, device in enumerate(view.devices) if cannot_be_combined(device)}
         problem = without(problem, awkward) if awkward else problem

@@ -7,12 +7,14 @@ and at most one variant of a set is placed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from math import prod
 
 from ....models.identity import ObjectKey
 from ....models.planned_units import PlannedUnit
+from ..bundles.question import BundleQuestion
+from .node_kinds import NodeKind
 from .unit_kinds import Entry
 
 # With more ways to choose some of the units, only those are looked at that leave out the last ones.
@@ -81,3 +83,14 @@ def _ways(shapes: Sequence[Sequence[Place]]) -> int:
 
 def _entry(units: Sequence[Place]) -> Entry:
     return Entry(tuple(place for place, _ in units), tuple(planned for _, planned in units))
+
+
+def is_scattered(nodes: Sequence[NodeKind], questions: Mapping[int, BundleQuestion]) -> bool:
+    """Whether units that share a claim might use its devices from several nodes: they are planned on one."""
+    for node in nodes:
+        pools = {pool.id for pool in node.shared}
+        for unit in questions[node.index].units if pools else ():
+            devices = {device for demand in unit.problem.demands for device in demand.candidates}
+            if unit.size > 1 and any(node.view.devices[number].id[:2] in pools for number in devices):
+                return True
+    return False

@@ -11,7 +11,7 @@ from ....models.identity import DeviceId
 from ....models.pod_claims import ClaimRef
 from ....problem.shapes import NodeView, Views
 from ...search import Pick
-from ..posing.posed import Posed
+from ..posing.ask import Posed
 from .seats import Seat
 
 

@@ -29,10 +29,10 @@ from ...plan_outcome import (
 )
 from ..bundles.measures import SPREAD
 from ..core import PlanCore, StageResult
+from ..posing.ask import Ask, Posed
 from ..posing.buying import with_bought
 from ..posing.goals import Goal
 from ..posing.node_kinds import NodeKind
-from ..posing.posed import Ask, Posed
 from .devices import Dealing, Placed
 from .seats import Seat, seats
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ..bundles.question import Bundle, Picks
 from ..plan import Plan
+from ..posing.ask import Posed
 from ..posing.node_kinds import NodeKind
-from ..posing.posed import Posed
 from ..posing.unit_kinds import Entry, UnitKind
 
 

@@ -18,6 +18,7 @@ from .posing_build import (
     reasons,
     running,
     sharing,
+    to_buy,
     user,
     values,
     where,
@@ -258,3 +259,10 @@ def test_a_gang_is_worth_what_its_members_are():
     found = planning(*nodes("n1", devices=2), *given, objective="admitted=annotation:drasat.dev/value")
     assert placed(found) == ["c", "d"]
     assert list(values(found).values()) == [6]
+
+
+def test_members_that_run_say_which_domain_also_where_only_new_nodes_are_used():
+    gang = {"GANG": "g", "GANG_DOMAIN": "zone"}
+    given = *zoned(n1="a"), running("r", "n1", **gang), user("a", **gang)
+    assert placed(planning(*given, to_buy("big", labels={"zone": "b"}), buy=True, only_new=True)) == []
+    assert placed(planning(*given, to_buy("big", labels={"zone": "a"}), buy=True, only_new=True)) == ["a"]

@@ -206,3 +206,20 @@ def test_what_is_held_is_on_the_only_node_that_there_is():
     given = [*nodes("n1"), fabric(2), holding("h", "fabric", "f0", driver="fabric.example.com"), to_buy("big")]
     found = posed(*given, user("a", spec="f"), buy=True)
     assert {kind.template: kind.is_in_use for kind in found.nodes} == {"": True, "big-1": False}
+
+
+def test_a_device_of_a_common_pool_may_be_of_one_node_alone():
+    """Devices choose their nodes themselves: one that is held puts only its own node to use."""
+    parts = [{"name": "own", "nodeName": "n1"}, {"name": "any", "allNodes": True}]
+    pool = published("n1", *parts, driver="fabric.example.com", pool="fabric", allNodes=True)
+    del pool["spec"]["allNodes"]
+    pool["spec"]["perDeviceNodeSelection"] = True
+    held = holding("h", "fabric", "own", driver="fabric.example.com")
+    found = posed(*nodes("n1", "n2"), pool, held, user("a", spec="f"))
+    assert {kind.nodes[0].metadata.name: kind.is_in_use for kind in found.nodes} == {"n1": True, "n2": False}
+
+
+def test_nodes_that_suit_nobody_still_share_what_they_reach():
+    chosen = obj("Pod", "c", {"containers": [{"name": "m"}], "nodeSelector": {"zone": "a"}})
+    given = [node("n1", "a"), node("n2", "b"), fabric(1), holding("h", "fabric", "f0", driver="fabric.example.com")]
+    assert [kind.is_in_use for kind in posed(*given, chosen).nodes] == [False]
