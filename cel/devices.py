@@ -7,13 +7,14 @@ expressions read are made from both when an expression is really evaluated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..models.quantity import Quantity
 from ..models.slices import Device, DeviceAttribute
 from ..models.versions import Version
+from .device_fields import AMOUNTS, HIDDEN, READ, complaint, is_fallible, is_long, may_be_long, plain
 from .errors import CelRuntimeError
 from .types import QUANTITY, SEMVER
 from .values import CelMap, Value, register
@@ -35,16 +36,34 @@ class Field:
     kind: str
 
 
+_Places: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, int]]]]
+
+
 class Shape:
-    """What devices of a kind have in common; equal to itself only."""
+    """What devices of a kind have in common; equal to itself only.
 
-    __slots__ = ("__weakref__", "driver", "fields", "oversized", "shareable")
+    ``published`` are names, as they are written, and kinds of all fields, hidden ones included.
+    """
 
-    def __init__(self, driver: str, shareable: bool, fields: tuple[Field, ...]) -> None:
+    __slots__ = (
+        "__weakref__", "_attributes", "_capacity", "_fallible", "_read", "_sized", "driver", "fields", "oversized",
+        "shareable",
+    )  # fmt: skip
+
+    def __init__(
+        self, driver: str, shareable: bool, fields: tuple[Field, ...], published: Sequence[tuple[str, str]]
+    ) -> None:
         self.driver = driver
         self.shareable = shareable
         self.fields = fields
         self.oversized = len(driver) > _MOST_DOMAIN or len(fields) > _MOST_FIELDS or any(map(_long_name, fields))
+        # Worked out once, as devices are very many: what can be unreadable or long, what is to be read, and where
+        # expressions find it.
+        kinds = [(position, name, kind) for position, (name, kind) in enumerate(published)]
+        self._fallible = [one for one in kinds if is_fallible(one[2])]
+        self._sized = [position for position, _, kind in kinds if may_be_long(kind)]
+        self._read = [(position, READ[field.kind]) for position, field in enumerate(fields) if field.kind in READ]
+        self._attributes, self._capacity = _places(fields, ATTRIBUTES), _places(fields, CAPACITY)
 
     def positions(self, path: tuple[str, ...]) -> list[int]:
         """Which values a path reads: ``()`` all, ``("attributes", domain)`` a domain's, ..."""
@@ -54,6 +73,32 @@ class Shape:
             for position, field in enumerate(self.fields)
             if (field.section, field.domain, field.id)[: len(wanted)] == wanted
         ]
+
+    def complaint(self, values: Sequence[Any]) -> str | None:
+        """Why a device with these plain values cannot be read, if so: the first of them (CEL-3)."""
+        for position, name, kind in self._fallible:
+            found = complaint(kind, name, values[position])
+            if found is not None:
+                return found
+        return None
+
+    def has_long(self, values: Sequence[Any]) -> bool:
+        """Whether some of the plain values are longer than the API allows."""
+        return any(is_long(values[position]) for position in self._sized)
+
+    def cel_value(self, values: Sequence[Any]) -> CelMap:
+        """A device with these plain values, which can all be read, as expressions see it."""
+        seen = list(values)
+        for position, read in self._read:
+            seen[position] = read(seen[position])
+        return CelMap.of(
+            {
+                "driver": self.driver,
+                "allowMultipleAllocations": self.shareable,
+                ATTRIBUTES: _section(self._attributes, seen),
+                CAPACITY: _section(self._capacity, seen),
+            }
+        )
 
 
 class PreparedDevice:
@@ -76,7 +121,7 @@ class PreparedDevice:
     def oversized(self) -> bool:
         """Whether it exceeds limits of the API (ATTR-3), on which estimates of cost rely."""
         if self._oversized is None:
-            self._oversized = self.shape.oversized or any(map(_long_value, self.values))
+            self._oversized = self.shape.oversized or self.shape.has_long(self.values)
         return self._oversized
 
     @property
@@ -90,7 +135,7 @@ class PreparedDevice:
         """The device as a value, not kept."""
         if self.error is not None:
             raise CelRuntimeError(self.error)
-        return _device_value(self.shape, self.values)
+        return self.shape.cel_value(self.values)
 
 
 class DeviceShapes:
@@ -102,26 +147,20 @@ class DeviceShapes:
     def prepare(self, device: Device, driver: str) -> PreparedDevice:
         """A device that a driver publishes."""
         attributes, capacity = device.attributes or {}, device.capacity or {}
-        kinds: list[str] = []
-        values: list[Any] = []
-        for attribute in attributes.values():
-            kind, value = _plain(attribute)
-            kinds.append(kind)
-            values.append(value)
-        for amount in capacity.values():
-            kinds.append(_AMOUNTS[type(amount.value)])
-            values.append(amount.value)
-        key = (driver, device.allow_multiple_allocations is True, tuple(attributes), tuple(capacity), tuple(kinds))
+        told = [plain(attribute) for attribute in attributes.values()]
+        told += [(AMOUNTS[type(amount.value)], amount.value) for amount in capacity.values()]
+        kinds, values = zip(*told, strict=True) if told else ((), ())
+        key = driver, device.allow_multiple_allocations is True, tuple(attributes), tuple(capacity), kinds
         shape = self._shapes.get(key)
         if shape is None:
             shape = self._shapes[key] = _shape(*key)
-        return PreparedDevice(shape, tuple(values), _error([*attributes, *capacity], kinds, values))
+        return PreparedDevice(shape, values, shape.complaint(values))
 
 
 def is_readable(attribute: DeviceAttribute) -> bool:
     """Whether expressions can run on a device with this attribute (CEL-3)."""
-    kind, value = _plain(attribute)
-    return _error([""], [kind], [value]) is None
+    kind, value = plain(attribute)
+    return complaint(kind, "", value) is None
 
 
 def prepare_device(device: Device, driver: str) -> PreparedDevice:
@@ -129,20 +168,12 @@ def prepare_device(device: Device, driver: str) -> PreparedDevice:
     return DeviceShapes().prepare(device, driver)
 
 
-# Limits of the API: characters of domains, names and texts, fields of a device, values of a list.
-_MOST_DOMAIN, _MOST_ID, _MOST_TEXT, _MOST_FIELDS, _MOST_VALUES = 63, 32, 64, 32, 48
+# Limits of the API: characters of domains and names, fields of a device.
+_MOST_DOMAIN, _MOST_ID, _MOST_FIELDS = 63, 32, 32
 
 
 def _long_name(field: Field) -> bool:
     return len(field.domain) > _MOST_DOMAIN or len(field.id) > _MOST_ID
-
-
-def _long_value(value: Any) -> bool:
-    if type(value) is tuple:
-        # All of one type.
-        texts = value and type(value[0]) is str
-        return len(value) > _MOST_VALUES or bool(texts and max(map(len, value)) > _MOST_TEXT)
-    return type(value) is str and len(value) > _MOST_TEXT
 
 
 def _shape(
@@ -156,69 +187,11 @@ def _shape(
             fields.append(Field(section, domain, rest, kind))
         elif (section, f"{driver}/{name}") in named:
             # Published twice: the qualified one is seen (CEL-10, CON-2).
-            fields.append(Field("", "", "", _HIDDEN))
+            fields.append(Field("", "", "", HIDDEN))
         else:
             fields.append(Field(section, driver, name, kind))
-    return Shape(driver, shareable, tuple(fields))
-
-
-def _plain(attribute: DeviceAttribute) -> tuple[str, Any]:
-    """The kind and the value of an attribute; the first field that is set counts."""
-    if attribute.string is not None and attribute.int_value is None and attribute.bool_value is None:
-        return "string", attribute.string
-    for kind, field in _ATTRIBUTE_FIELDS:
-        value = getattr(attribute, field)
-        if value is not None:
-            return kind, value
-    return "none", None
-
-
-_ATTRIBUTE_FIELDS = (
-    ("int", "int_value"), ("bool", "bool_value"), ("string", "string"), ("version", "version"),
-    ("ints", "ints"), ("bools", "bools"), ("strings", "strings"), ("versions", "versions"),
-)  # fmt: skip
-
-# Amounts written differently are different values, though Python may call them equal.
-_HIDDEN = "hidden"
-_AMOUNTS = {str: "amount", int: "whole amount", float: "number amount"}
-
-_Read: TypeAlias = Callable[[Any], Value]
-
-
-def _same(value: Any) -> Value:
-    return value
-
-
-def _versions(texts: tuple[str, ...]) -> Value:
-    return [Version.parse(text) for text in texts]
-
-
-_READ: Mapping[str, _Read] = {
-    **dict.fromkeys(("int", "bool", "string"), _same),
-    **dict.fromkeys(("ints", "bools", "strings"), list),
-    "version": Version.parse,
-    "versions": _versions,
-    **dict.fromkeys(_AMOUNTS.values(), Quantity.parse),
-}
-# What may turn out to be unreadable, and how the error begins.
-_FALLIBLE = {
-    "version": "attribute {}: parse semantic version: {}",
-    "versions": "attribute {}: parse semantic version: {}",
-    **dict.fromkeys(_AMOUNTS.values(), "capacity {}: {}"),
-}
-
-
-def _error(names: list[str], kinds: list[str], values: list[Any]) -> str | None:
-    """The first value that cannot be read, as upstream words it."""
-    for name, kind, value in zip(names, kinds, values, strict=True):
-        if kind == "none":
-            return f"attribute {name}: unsupported attribute value"
-        if kind in _FALLIBLE:
-            try:
-                _READ[kind](value)
-            except ValueError as error:
-                return _FALLIBLE[kind].format(name, error)
-    return None
+    published = zip((*attributes, *capacity), kinds, strict=True)
+    return Shape(driver, shareable, tuple(fields), tuple(published))
 
 
 class _Domains(dict[Any, Value]):
@@ -230,13 +203,16 @@ class _Domains(dict[Any, Value]):
         return _EMPTY
 
 
-def _device_value(shape: Shape, values: tuple[Any, ...]) -> CelMap:
-    sections: dict[str, dict[str, dict[Any, Value]]] = {ATTRIBUTES: {}, CAPACITY: {}}
-    for field, value in zip(shape.fields, values, strict=True):
-        if field.kind != _HIDDEN:
-            sections[field.section].setdefault(field.domain, {})[field.id] = _READ[field.kind](value)
-    maps = {
-        section: CelMap.of(_Domains({domain: CelMap.of(ids) for domain, ids in domains.items()}))
-        for section, domains in sections.items()
-    }
-    return CelMap.of({"driver": shape.driver, "allowMultipleAllocations": shape.shareable, **maps})
+def _places(fields: Sequence[Field], section: str) -> _Places:
+    """The identifiers of each domain of a section, with the positions of their values."""
+    domains: dict[str, list[tuple[str, int]]] = {}
+    for position, field in enumerate(fields):
+        if field.section == section:
+            domains.setdefault(field.domain, []).append((field.id, position))
+    return tuple(domains.items())
+
+
+def _section(places: _Places, seen: Sequence[Value]) -> CelMap:
+    return CelMap.of(
+        _Domains({domain: CelMap.of({id_: seen[position] for id_, position in ids}) for domain, ids in places})
+    )

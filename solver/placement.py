@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -45,8 +45,9 @@ class _Candidates:
 class Placer:
     """Places units on ``nodes``, which are by name, in their order; ``deadline`` is a reading of ``time.monotonic``.
 
-    ``walk`` is how a node is found, by default the first that fits. ``interrupted``: Ctrl-C came while the last unit
-    was placed, which has an answer nevertheless. ``notices`` say what of the question was left aside.
+    ``walk`` is how a node is found, by default the first that fits; ``barred`` are units, by namespace and name, with
+    nodes that are not for them when they are placed together with others. ``interrupted``: Ctrl-C came while the last
+    unit was placed, which has an answer nevertheless. ``notices`` say what of the question was left aside.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Placer:
         nodes: Mapping[str, Node],
         deadline: float | None,
         walk: NodeWalk | None = None,
+        barred: Container[tuple[ObjectKey, str]] = (),
     ) -> None:
         self._session = session
         self._engine = engine
@@ -65,6 +67,7 @@ class Placer:
         self._names = list(nodes)
         self._deadline = deadline
         self._walk = walk or FirstFit(engine, self._nodes, ledger, deadline)
+        self._barred = barred
         self.interrupted = False
         self.notices: list[str] = []
         self._timed_out = False
@@ -131,7 +134,13 @@ class Placer:
         suitable = [self._candidates_for(unit, unit.asked).suitable for unit in seat.units]
         common = set.intersection(*map(set, suitable))
         reasons = dict.fromkeys(reason for one in suitable for reason in one.reasons)
-        return Suited(tuple(self._nodes[position] for position in sorted(common)), tuple(reasons))
+        keys = [(unit.namespace, unit.name) for unit in seat.units]
+        nodes = (
+            position
+            for position in sorted(common)
+            if not any((key, self._names[position]) in self._barred for key in keys)
+        )
+        return Suited(tuple(self._nodes[position] for position in nodes), tuple(reasons))
 
     def _placed(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _Candidates) -> UnitOutcome:
         walked = self._walk.walk(_claims(asked), candidates.open)

@@ -28,9 +28,10 @@ from .planning.core import PlanCore, PlanLimits, solve
 from .planning.posing.ask import Ask, Posed
 from .planning.posing.buying import open_shop
 from .planning.posing.goals import parse_objective, value_annotation
-from .planning.posing.groups import nothing_together, placed_together
+from .planning.posing.groups import placed_together
 from .planning.posing.mix import NAME as FRAGMENTATION
 from .planning.posing.posed import pose
+from .planning.posing.together import nothing_together
 from .planning.refusing.left_out import left_out
 from .planning.seating.outcome import outcome_of, seated
 from .planning.trimming import trimmed

@@ -15,11 +15,11 @@ from ..instance import Instance
 from .buying import Shop
 from .gangs import GangChoice
 from .goals import Goal
-from .groups import Together
 from .node_kinds import NodeKind
 from .pricers import Pricers
 from .roles import Role
 from .shared_devices import SharedDevices
+from .together import Together
 from .unit_kinds import UnitKind
 
 

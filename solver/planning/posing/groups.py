@@ -7,88 +7,25 @@ whole. Bounds are then about everything else.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from ....models.claims import AllocationResult
 from ....models.cluster import Cluster
 from ....models.core import Node
-from ....models.gates import FeatureGates
 from ....models.planned_sets import Gang
 from ....models.planned_units import PlannedUnit
-from ....models.pod_claims import ClaimRef
-from ....models.pod_requests import PODS, Requests
-from ....models.running_pods import lacking, running
+from ....models.running_pods import lacking
 from ....models.units import Unit, all_units
 from ....problem.in_use import Ledger
 from ...attempts import Session
 from ...capacity_parts import linked
 from ...engines import ENGINES
 from ...joint.coupling import Coupled, Seat, coupled
-from ...outcome import ALLOCATED, Reason, UnitOutcome
+from ...outcome import UnitOutcome
 from ...placement import Placer
+from .together import Barred, Rooms, Together, nothing_together, summed, unit_key
 
-Rooms = dict[str, Requests | None]
-
-
-@dataclass
-class Together:
-    """What is placed ahead: by place in the queue a node and allocations, or reasons; what is left after it."""
-
-    ledger: Ledger
-    rooms: Rooms
-    where: dict[int, tuple[str, tuple[tuple[ClaimRef, AllocationResult], ...]]] = field(default_factory=dict)
-    reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)
-    notices: list[str] = field(default_factory=list)
-
-    @property
-    def places(self) -> set[int]:
-        """Places in the queue that are settled."""
-        return {*self.where, *self.reasons}
-
-    def taken(
-        self, queue: Sequence[PlannedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
-    ) -> Mapping[str, Requests] | None:
-        """What the answers take of the room of nodes; None if some unit is not placed, or there is not so much."""
-        found: dict[str, Requests] = {}
-        shapes = {id(queue[place].unit): queue[place].set.shape for place in places}
-        for answer in answers:
-            if answer.outcome != ALLOCATED or answer.node is None:
-                return None
-            own = found.setdefault(answer.node, {})
-            for resource, amount in shapes[id(answer.unit)].requests.items():
-                own[resource] = own.get(resource, 0) + amount
-        return found if not any(lacking(own, self.rooms.get(node)) for node, own in found.items()) else None
-
-    def settle(
-        self,
-        ledger: Ledger,
-        taken: Mapping[str, Requests],
-        queue: Sequence[PlannedUnit],
-        places: Sequence[int],
-        answers: Sequence[UnitOutcome],
-        notices: Sequence[str],
-    ) -> None:
-        """Place a set for good."""
-        self.ledger = ledger
-        self.notices += notices
-        by_unit = {id(queue[place].unit): place for place in places}
-        self.where.update((by_unit[id(one.unit)], (one.node or "", one.allocations)) for one in answers)
-        for name, own in taken.items():
-            room = self.rooms.get(name)
-            if room is not None:
-                for resource, amount in own.items():
-                    if resource in room or resource != PODS:
-                        room[resource] = room.get(resource, 0) - amount
-
-    def refuse(self, queue: Sequence[PlannedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]) -> None:
-        """Note why a set is not placed."""
-        reasons = {id(one.unit): one.reasons for one in answers}
-        for place in places:
-            said = reasons.get(id(queue[place].unit))
-            self.reasons[place] = said or (
-                Reason("room", "", "no nodes with room for all that belongs together were found"),
-            )
+# So often units are moved from nodes that turn out to have too little room for all of them.
+_TRIES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +35,6 @@ class _Set:
     places: tuple[int, ...]
     coupled: Coupled
     gangs: tuple[Gang, ...]
-
-
-def nothing_together(session: Session) -> Together:
-    """What there is while nothing is placed."""
-    return Together(Ledger(session.cluster.usage(session.gates)), dict(running(session.cluster, session.gates)))
 
 
 def placed_together(
@@ -117,17 +49,37 @@ def placed_together(
     engine = ENGINES["auto"](session)
     for one in _sets(cluster, queue, left):
         answers: Sequence[UnitOutcome] = ()
-        for ground in _grounds(one, queue, nodes, found.rooms):
+        for ground, barred in _tries(found, one, queue, nodes):
             trial = Ledger(found.ledger.usage)
-            placer = Placer(session, engine, trial, ground, deadline)
+            placer = Placer(session, engine, trial, ground, deadline, barred=barred)
             answers = placer.place_together(one.coupled)
             taken = found.taken(queue, one.places, answers)
             if taken is not None:
                 found.settle(trial, taken, queue, one.places, answers, placer.notices)
                 break
+            barred |= found.crowding(queue, one.places, answers)
         else:
             found.refuse(queue, one.places, answers)
     return found
+
+
+def _tries(
+    found: Together, one: _Set, queue: Sequence[PlannedUnit], nodes: Mapping[str, Node]
+) -> Iterator[tuple[Mapping[str, Node], set[Barred]]]:
+    """Yield nodes, and who is barred from which of them; where that grows, the same nodes are tried again."""
+    for ground in _grounds(one, queue, nodes, found.rooms):
+        units = [queue[place] for place in one.places]
+        barred = {
+            (unit_key(planned), name)
+            for name in ground
+            for planned in units
+            if found.lacks(planned.set.shape.requests, name)
+        }
+        for _ in range(_TRIES):
+            known = len(barred)
+            yield ground, barred
+            if len(barred) == known:
+                break
 
 
 def _sets(cluster: Cluster, queue: Sequence[PlannedUnit], left: Iterable[int]) -> Iterator[_Set]:
@@ -164,10 +116,7 @@ def _grounds(
 ) -> Iterator[Mapping[str, Node]]:
     """Yield the nodes to try: those of one domain, and with room for the whole set before those with less."""
     requests = [queue[place].set.shape.requests for place in one.places]
-    whole: dict[str, int] = {}
-    for own in requests:
-        for resource, amount in own.items():
-            whole[resource] = whole.get(resource, 0) + amount
+    whole = summed(requests)
     for ground in _domains(one, nodes):
         roomy = {name: node for name, node in ground.items() if not lacking(whole, rooms.get(name))}
         yield roomy
@@ -192,15 +141,3 @@ def _parts(nodes: Mapping[str, Node], label: str, running_on: Sequence[str]) -> 
         if value is not None:
             values.setdefault(value, {})[name] = node
     yield from (part for _, part in sorted(values.items()) if all(name in part for name in running_on))
-
-
-def opened(cluster: Cluster, gates: FeatureGates, ahead: Together, busy: AbstractSet[str]) -> int:
-    """How many nodes got units ahead that were not in use: by pods, or by a device of their own that is held."""
-    usage, pools = cluster.usage(gates), cluster.pools(gates)
-    nodes = {name: cluster.node(name) for name, _ in ahead.where.values() if name not in busy}
-    held = (
-        any((one.slice.spec.node_name or one.device.node_name) and usage.holds(one.id) for one in pool.devices)
-        for node in nodes.values()
-        for pool in pools.pools_for(node)
-    )
-    return len(nodes) - sum(held)

@@ -18,7 +18,6 @@ from .ask import Ask, Posed
 from .enrolling import Enrolled
 from .gangs import Choice, GangPosing
 from .goals import COMPACT, Goals
-from .groups import opened
 from .mix import NAME as FRAGMENTATION
 from .node_kinds import NodeKind, Resources, Survey
 from .pricers import Pricers
@@ -26,6 +25,7 @@ from .questions import Questions
 from .roles import Role, Roles
 from .shared_claims import entries_of, is_narrowed, is_scattered
 from .shared_devices import SharedDevices, shared_devices
+from .together import opened
 from .unit_kinds import Entry, UnitKind, unit_kinds
 
 # How often what all units take may be on one node, where a plan is to leave room for more of them.

@@ -12,8 +12,8 @@ from drasat.solver.plan import plan
 from drasat.solver.planning.posing.ask import Ask
 from drasat.solver.planning.posing.buying import open_shop
 from drasat.solver.planning.posing.goals import parse_objective
-from drasat.solver.planning.posing.groups import nothing_together
 from drasat.solver.planning.posing.posed import pose
+from drasat.solver.planning.posing.together import nothing_together
 
 __all__ = ["DRIVER", "GATES", "allocated", "claim", "cluster", "container", "entry", "maker", "node", "obj", "pod"]
 __all__ += ["template"]

@@ -1,7 +1,8 @@
 """Units that ConstraintGroups couple are placed before all others, each set whole or not at all."""
 
 from drasat.solver.attempts import Session
-from drasat.solver.planning.posing.groups import nothing_together, placed_together
+from drasat.solver.planning.posing.groups import placed_together
+from drasat.solver.planning.posing.together import nothing_together
 
 from .posing_build import (
     DRIVER,
@@ -87,11 +88,20 @@ def test_what_a_group_says_holds_over_nodes():
     assert placed(planning(*(node(f"n{number}") for number in range(2)), *devices_[:2], *given)) == []
 
 
-def test_bounds_are_about_all_plans_where_no_room_was_found_for_a_set():
-    """One node has no room for both, and which node each goes to is decided by devices."""
+def test_who_finds_no_room_beside_others_of_a_set_goes_to_another_node():
+    """One node has devices for both, and no room for both."""
     given = [claim("x"), claim("y"), group("x", "y"), sharing("a", "x", cpu="3"), sharing("b", "y", cpu="3")]
     found = planning(*indexed("n1", "n2"), *given)
-    assert all(stage.bound >= 2 for stage in found.objective)
+    assert placed(found) == ["a", "b"]
+    assert len(set(where(found).values())) == 2
+    assert all(stage.proven for stage in found.objective)
+
+
+def test_bounds_are_about_all_plans_where_no_room_was_found_for_a_set():
+    given = [claim("x"), claim("y"), group("x", "y"), sharing("a", "x", cpu="3"), sharing("b", "y", cpu="3")]
+    found = planning(*indexed("n1"), *given, user("c", cpu="1"))
+    assert placed(found) == ["c"]
+    assert found.objective[0].bound >= 2
 
 
 def test_one_label_may_be_asked_for():
