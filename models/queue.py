@@ -38,6 +38,9 @@ from .workloads import PodMaker, PodTemplateSpec
 if TYPE_CHECKING:
     from .cluster import Cluster
 
+MOST_UNITS = 1_000_000
+"""More units than so many are not planned: each of them is an object, and a manifest may ask for any number."""
+
 _ONE = range(1)
 
 
@@ -55,18 +58,25 @@ def planned(
     template or the loose claim) narrow it. ``gates`` decides whether classes back extended resources. ``value`` names
     the annotation that holds the weight of a unit; without it a unit weighs 1.
     Raises ``ValueError``, one line, for a bad selector, an annotation that cannot be read (objects made in Python, or
-    one of the caller's own), and members of a gang that contradict each other.
+    one of the caller's own), members of a gang that contradict each other, and more units than ``MOST_UNITS``.
     """
     with young_only():
         found = _Queue(cluster, gates, value).sets()
-        if cluster.constraint_groups:
-            found = split_by_groups(cluster, found)
-        if namespace is None and not selector:
-            return tuple(found)
-        requirements = parse_label_selector(selector)
-        return tuple(
-            one for one in found if namespace in (None, one.namespace) and matches_labels(requirements, _labels(one))
-        )
+        if namespace is not None or selector:
+            requirements = parse_label_selector(selector)
+            found = [
+                one
+                for one in found
+                if namespace in (None, one.namespace) and matches_labels(requirements, _labels(one))
+            ]
+        _check_size(found)
+        return tuple(split_by_groups(cluster, found) if cluster.constraint_groups else found)
+
+
+def _check_size(sets: Iterable[PlannedSet]) -> None:
+    total = sum(one.replicas for one in sets)
+    if total > MOST_UNITS:
+        raise ValueError(f"the queue has {total:,} units, and no more than {MOST_UNITS:,} are planned")
 
 
 def by_signature(sets: Sequence[PlannedSet]) -> dict[bytes, list[PlannedSet]]:

@@ -99,7 +99,7 @@ def plan(
     VerificationError
         If the plan does not pass the independent check; that is a defect of drasat.
     PlanInterrupted
-        For a KeyboardInterrupt, with the best plan by then.
+        For a KeyboardInterrupt during the search, with the best plan by then.
 
     """
     check_policy(cel_errors)

@@ -273,3 +273,11 @@ def test_interchangeable_sets_are_found_together():
     sets = planned(cluster(*objects))
     assert [[one.name for one in same] for same in by_signature(sets).values()] == [["a", "b"], ["p", "j"]]
     assert sets[0].shape is sets[2].shape
+
+
+def test_more_units_than_can_be_planned_are_refused_in_one_line():
+    """A manifest may ask for any number."""
+    many = [maker("Deployment", f"d{number}", spec={"replicas": 500_000}) for number in range(3)]
+    with pytest.raises(ValueError, match=r"^the queue has 1,500,000 units, and no more than 1,000,000 are planned$"):
+        planned(cluster(*many))
+    assert [one.replicas for one in planned(cluster(*many[:2]))] == [500_000] * 2
