@@ -148,8 +148,8 @@ def plan(
     mix
         The queue for which ``fragmentation`` leaves room; default that of the cluster.
     executor
-        Where parts of the work run side by side; they share memory, so threads serve. Any number of workers has the
-        same plan.
+        Where parts of the work run side by side; threads serve best, for they share models. Any number of workers has
+        the same plan.
     timings
         Put wall times into the document.
     watch

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .claim_numbers import extended_refs
-from .claims import ResourceClaim
-from .core import Pod
+from .claims import ResourceClaim, ResourceClaimSpec
+from .core import Pod, PodSpec
 from .extended_resources import EXTENDED_ENTRY, extended_claim, extended_spec
 from .gates import FeatureGates
 from .identity import key_of
@@ -45,6 +45,8 @@ class PlannedUnits:
         self._cluster = cluster
         self._claims = PodClaims(cluster)
         self._backing = backed_resources(cluster, gates)
+        # Copies have one spec, which is kept with what it backs, so that its id is no other's.
+        self._backed: dict[int, tuple[PodSpec, ResourceClaimSpec | None]] = {}
 
     def unit(self, planned: PlannedSet, number: int) -> Unit:
         """The unit of one replica; ask for each once."""
@@ -59,11 +61,17 @@ class PlannedUnits:
         """The claim for extended resources that classes back; it comes last (SCHED-2)."""
         key = key_of(pod.metadata)
         there = extended_refs(self._claims, key, pod)
-        spec = None if there else extended_spec(pod.spec, self._backing)
+        spec = None if there else self._extended_spec(pod.spec)
         if spec is None:
             return there
         name = self._claims.new_name(pod, EXTENDED_ENTRY)
         return (ClaimRef(key[0], name, extended_claim(key[0], name, spec), EXTENDED_ENTRY, generated=True),)
+
+    def _extended_spec(self, spec: PodSpec) -> ResourceClaimSpec | None:
+        known = self._backed.get(id(spec))
+        if known is None:
+            known = self._backed[id(spec)] = spec, extended_spec(spec, self._backing)
+        return known[1]
 
 
 def _renamed(pod: Pod, name: str) -> Pod:

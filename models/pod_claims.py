@@ -83,6 +83,8 @@ class PodClaims:
                 found.append(self._by_spec(pod, entry))
             elif status.resource_claim_name:
                 found.append(self._owned(pod, entry, status.resource_claim_name))
+        if len(found) < 2:
+            return tuple(found)
         once: dict[ObjectKey, ClaimRef] = {}
         for ref in found:
             once.setdefault(ref.key, ref)

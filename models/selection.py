@@ -94,8 +94,10 @@ def _other_node(spec: PodSpec, node: Node) -> str | None:
 
 
 def _label_missing(spec: PodSpec, node: Node) -> str | None:
+    if not spec.node_selector:
+        return None
     labels = node.metadata.labels or {}
-    missing = [f"{key}={value}" for key, value in (spec.node_selector or {}).items() if labels.get(key) != value]
+    missing = [f"{key}={value}" for key, value in spec.node_selector.items() if labels.get(key) != value]
     return f"the node has no label {', '.join(missing)}" if missing else None
 
 
@@ -123,9 +125,11 @@ def _unschedulable(spec: PodSpec, node: Node) -> str | None:
 
 
 def _taint_untolerated(spec: PodSpec, node: Node) -> str | None:
+    if not node.spec or not node.spec.taints:
+        return None
     # NoSchedule, like an unschedulable node, stops the scheduler; it does not drive away a pod that is there.
     effects = ("NoExecute",) if spec.node_name else ("NoSchedule", "NoExecute")
-    taints = (taint for taint in (node.spec.taints if node.spec else None) or () if taint.effect in effects)
+    taints = (taint for taint in node.spec.taints if taint.effect in effects)
     kept = [_taint_text(taint) for taint in taints if not _tolerated(taint, spec.tolerations or ())]
     return f"the pod does not tolerate taint {', '.join(kept)}" if kept else None
 

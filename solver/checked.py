@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ..models.claims import ResourceClaim, ResourceClaimStatus
 from ..models.cluster import Cluster
+from ..models.collector import paused
 from ..models.gates import FeatureGates
 from ..models.given import Given
 from ..models.identity import ObjectKey
@@ -56,9 +57,10 @@ def check_plan(
     selector: str = "",
 ) -> None:
     """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``."""
-    violations = plan_violations(
-        cluster, units, gates, cel_errors=cel_errors, order=order, namespace=namespace, selector=selector
-    )
+    with paused():
+        violations = plan_violations(
+            cluster, units, gates, cel_errors=cel_errors, order=order, namespace=namespace, selector=selector
+        )
     if violations:
         raise VerificationError(violations)
 

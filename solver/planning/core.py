@@ -13,10 +13,11 @@ from math import inf
 
 from ..cp_sat_run import Limits
 from .completion import complete
+from .counting import counted
 from .dive import Dive
 from .duals import Pricing, duals_of
 from .filling import fill, filling_ends
-from .generation import Budget, Generated, Generator
+from .generation import Budget, Generated, GenerationInterrupted, Generator
 from .implied import implied_bound
 from .instance import Column, Instance, Row, Stage
 from .integer_master import Choice, choose
@@ -148,15 +149,24 @@ class _Core:
         self._note(stage, None, 0)
         deadline, tolerance = self._limits.deadline, self._limits.gap * _PART_OF_GAP
         budget = Budget(self._limits.rounds, tolerance, deadline)
-        generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage))
+        generated = self._generated(stage, budget)
         bound = generated.rounded(stage)
-        self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
         value = self._plan.value(stage.terms)
         reached = Row(stage.terms, lower=value) if stage.maximise else Row(stage.terms, upper=value)
         self.master.add_row(reached)
+
+    def _generated(self, stage: Stage, budget: Budget) -> Generated:
+        """Generate columns; the bound is noted in any case."""
+        try:
+            generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage))
+        except GenerationInterrupted as interrupted:
+            self._note(stage, interrupted.generated.rounded(stage), interrupted.generated.rounds)
+            raise
+        self._note(stage, generated.rounded(stage), generated.rounds)
+        return generated
 
     def _most(self) -> tuple[int, ...]:
         """What a column may take. With many unit classes the node alone limits it: then one replaces another.
@@ -182,22 +192,34 @@ class _Core:
     def _fill_at_duals(self, stage: Stage, deadline: float | None) -> None:
         before = -inf
         for _ in range(_FILLS):
-            relaxation = self.master.solve()
+            relaxation = self.master.solve(deadline)
             if relaxation is None or relaxation.value - before <= _RAISED * abs(relaxation.value):
                 break
             before = relaxation.value
             pricing = Pricing(self._instance, stage, self.master.rows, duals_of(relaxation))
-            for column, _ in fill(self._generator, pricing.prices, deadline):
+            for column, _ in list(fill(self._generator, pricing.prices, deadline)):
                 self.master.add(column)
 
-    def _take(self, stage: Stage, columns: Sequence[tuple[Column, int]]) -> None:
+    def _take(self, stage: Stage, columns: Iterable[tuple[Column, int]]) -> None:
         """Take the best plan that these columns allow, with those of the plan at hand, if it is better."""
+        found: list[tuple[Column, int]] = []
+        try:
+            for one in columns:
+                found.append(one)
+        finally:
+            self._count(stage, (*found, *self._plan.columns))
         counts: dict[Column, int] = {}
-        for column, number in (*columns, *self._plan.columns):
+        for column, number in (*found, *self._plan.columns):
             self.master.add(column)
             counts[column] = counts.get(column, 0) + number
         choices = [Choice(column, 0, most) for column, most in counts.items()]
         self._choose(stage, choices, _SETTLING_WORK)
+
+    def _count(self, stage: Stage, columns: Sequence[tuple[Column, int]]) -> None:
+        """Take what these columns have room for, if it is better: at once, even where time is over."""
+        plan = counted(self._instance, [*(reached for reached, _ in self._reached), stage], columns)
+        if plan.is_feasible(self._instance, self.master.rows):
+            self._keep_better(stage, plan)
 
     def _choose(self, stage: Stage, choices: Sequence[Choice], work: float) -> None:
         limits = Limits(deadline=self._limits.deadline, work=work)
@@ -222,8 +244,10 @@ class _Core:
             self._take(stage, Dive(self._generator, stage, part).run(relaxation))
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
-            improvement = Improvement(self._generator, stage, relaxation, part)
-            self._plan = improvement.run(self._plan, lambda plan: self._is_close(stage, bound, plan))
+            for plan in Improvement(self._generator, stage, relaxation, part).plans(self._plan):
+                self._plan = plan
+                if self._is_close(stage, bound):
+                    break
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound) and not part.is_over():
             completed = complete(self._generator, stage, duals_of(relaxation), self._plan, self._limits.deadline)
@@ -231,8 +255,8 @@ class _Core:
             bound = self._plan.value(stage.terms) if completed.proven else bound
         return bound
 
-    def _is_close(self, stage: Stage, bound: int | None, plan: Plan | None = None) -> bool:
-        value = (plan or self._plan).value(stage.terms)
+    def _is_close(self, stage: Stage, bound: int | None) -> bool:
+        value = self._plan.value(stage.terms)
         return bound is not None and abs(bound - value) <= self._limits.gap * abs(bound)
 
     def _note(self, stage: Stage, bound: int | None, rounds: int) -> None:

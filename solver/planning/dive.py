@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import floor
 
 from .generation import Budget, Generator
@@ -26,10 +26,17 @@ class Dive:
         self._stage = stage
         self._budget = budget
         self._fixed: Counter[int] = Counter()
-        self._closed: set[int] = set()
 
-    def run(self, relaxation: Relaxation) -> list[tuple[Column, int]]:
+    def run(self, relaxation: Relaxation) -> Iterator[tuple[Column, int]]:
         """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for."""
+        try:
+            self._dive(relaxation)
+        finally:
+            self._master.release()
+            columns = self._master.columns
+            yield from [(columns[index], number) for index, number in sorted(self._fixed.items()) if number]
+
+    def _dive(self, relaxation: Relaxation) -> None:
         found: Relaxation | None = relaxation
         while found is not None and not self._budget.is_over():
             if not self._fix(found):
@@ -40,10 +47,6 @@ class Dive:
                 break
             generated = self._generator.run(self._stage, self._budget, left, classes)
             found = generated.relaxation
-        columns = self._master.columns
-        self._master.release()
-        return [(columns[index], number) for index, number in sorted(self._fixed.items()) if number]
-
     def _fix(self, found: Relaxation) -> bool:
         """Fix more nodes; False where the relaxation uses no more of them."""
         new = False

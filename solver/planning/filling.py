@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import monotonic
 
 from .generation import Generator
@@ -16,12 +17,11 @@ _WINDOW = 32
 _PART_OF_TIME = 1 / 3
 
 
-def fill(generator: Generator, prices: Prices, deadline: float | None = None) -> list[tuple[Column, int]]:
+def fill(generator: Generator, prices: Prices, deadline: float | None = None) -> Iterator[tuple[Column, int]]:
     """Fill the nodes of each class with what earlier ones left; a column is repeated while it can be."""
     filling = _Filling(generator, prices, deadline)
     for node in generator.instance.nodes:
-        filling.fill(node)
-    return filling.found
+        yield from filling.fill(node)
 
 
 def filling_ends(deadline: float | None) -> float | None:
@@ -32,7 +32,6 @@ def filling_ends(deadline: float | None) -> float | None:
 
 class _Filling:
     def __init__(self, generator: Generator, prices: Prices, deadline: float | None) -> None:
-        self.found: list[tuple[Column, int]] = []
         self._pricer = generator.pricer
         self._prices = prices
         self._limits = PricingLimits(deadline=deadline)
@@ -40,9 +39,9 @@ class _Filling:
         self._pricings = _PRICINGS * len(generator.instance.nodes)
         self._order = sorted(range(len(self._left)), key=lambda unit: (-prices.units[unit], unit))
 
-    def fill(self, node: NodeClass) -> None:
+    def fill(self, node: NodeClass) -> Iterator[tuple[Column, int]]:
         number = node.count
-        while number and not self._is_over():
+        while number and not self._limits.is_over():
             column = self._best(node.index)
             if column is None:
                 break
@@ -50,10 +49,7 @@ class _Filling:
             for unit, amount in column.counts:
                 self._left[unit] -= amount * times
             number -= times
-            self.found.append((column, times))
-
-    def _is_over(self) -> bool:
-        return self._limits.deadline is not None and monotonic() > self._limits.deadline
+            yield column, times
 
     def _best(self, node_class: int) -> Column | None:
         """The most valuable column, or nearly so once pricing has taken long enough."""

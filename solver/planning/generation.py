@@ -57,6 +57,14 @@ class Generated:
         return sign * (self.bound // (self.scale * step)) * step
 
 
+class GenerationInterrupted(KeyboardInterrupt):
+    """Ctrl-C while columns are generated; ``generated`` is what was known by then."""
+
+    def __init__(self, generated: Generated) -> None:
+        super().__init__()
+        self.generated = generated
+
+
 Watch = Callable[[float, float | None], None]
 """Called after each round with the value of the relaxation and its bound."""
 
@@ -80,11 +88,16 @@ class Generator:
     ) -> Generated:
         """Generate columns of these node classes (None for all) that take at most so many units.
 
-        Bounds hold if all classes are asked for, and nothing in the master is restricted.
+        Bounds hold if all classes are asked for, and nothing in the master is restricted. Raises
+        ``GenerationInterrupted``.
         """
         asked = range(len(self._instance.nodes)) if classes is None else classes
         run = _Run(self, stage, budget, most, asked)
-        return run.to_the_end(watch)
+        try:
+            run.to_the_end(watch)
+        except KeyboardInterrupt:
+            raise GenerationInterrupted(run.known()) from None
+        return run.known()
 
     def price(
         self, prices: Pricing, classes: Sequence[int], most: Sequence[int], limits: PricingLimits
@@ -126,23 +139,34 @@ class _Run:
         self._bound: int | None = None
         self._effort = Effort.QUICK
         self._smooth = True
+        self._relaxation: Relaxation | None = None
+        self._scale = 1
+        self._rounds = 0
 
-    def to_the_end(self, watch: Watch | None) -> Generated:
-        relaxation = self._master.solve()
-        rounds, scale = 0, 1
-        while relaxation is not None and rounds < self._budget.rounds and not self._budget.is_over():
-            rounds += 1
+    def known(self) -> Generated:
+        """What is known by now."""
+        return Generated(self._relaxation, self._bound, self._scale, self._rounds)
+
+    def to_the_end(self, watch: Watch | None) -> None:
+        relaxation = self._relaxed()
+        while relaxation is not None and self._rounds < self._budget.rounds and not self._budget.is_over():
+            self._rounds += 1
             pricing, is_smoothed = self._pricing(relaxation)
-            scale = pricing.scale
+            self._scale = pricing.scale
             is_new = self._round(pricing, relaxation)
             if watch:
-                watch(relaxation.value, self._bound and self._bound / scale)
+                watch(relaxation.value, self._bound and self._bound / self._scale)
             if is_new:
                 self._smooth = True
-                relaxation = self._master.solve()
-            if self._is_closed(relaxation, scale) or not (is_new or self._tries_harder(is_smoothed)):
+                relaxation = self._relaxed()
+            if self._is_closed(relaxation) or not (is_new or self._tries_harder(is_smoothed)):
                 break
-        return Generated(relaxation, self._bound, scale, rounds)
+
+    def _relaxed(self) -> Relaxation | None:
+        """Solve; the last relaxation that could be solved is kept."""
+        found = self._master.solve(self._budget.deadline)
+        self._relaxation = found or self._relaxation
+        return found
 
     def _pricing(self, relaxation: Relaxation) -> tuple[Pricing, bool]:
         current = duals_of(relaxation)
@@ -181,8 +205,8 @@ class _Run:
             return True
         return False
 
-    def _is_closed(self, relaxation: Relaxation | None, scale: int) -> bool:
+    def _is_closed(self, relaxation: Relaxation | None) -> bool:
         if self._bound is None or relaxation is None:
             return False
         sign = 1 if self._stage.maximise else -1
-        return self._bound / scale - sign * relaxation.value <= self._budget.tolerance * max(1.0, abs(relaxation.value))
+        return self._bound / self._scale - sign * relaxation.value <= self._budget.tolerance * max(1.0, abs(relaxation.value))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from math import inf
+from time import monotonic
 
 from .instance import Column, Instance, Row, Stage, Terms
 from .mathopt import mathopt
@@ -102,11 +104,11 @@ class Master:
         for column in range(len(self._amounts)):
             self.restrict(column, 0)
 
-    def solve(self) -> Relaxation | None:
-        """Solve; None where nothing is feasible, or the solver fails."""
+    def solve(self, deadline: float | None = None) -> Relaxation | None:
+        """Solve; None where nothing is feasible, time is over, or the solver fails."""
         if self._solver is None:
             self._solver = mathopt.IncrementalSolver(self._model, mathopt.SolverType.GLOP)
-        found = self._solver.solve()
+        found = self._solver.solve(params=_until(deadline))
         if found.termination.reason != mathopt.TerminationReason.OPTIMAL:
             return None
         sign = 1 if self._model.objective.is_maximize else -1
@@ -117,6 +119,12 @@ class Master:
             tuple(-sign * dual for dual in found.dual_values(self._cover)),
             _duals(found, self._row_limits, sign),
         )
+
+
+def _until(deadline: float | None) -> mathopt.SolveParameters:
+    if deadline is None:
+        return mathopt.SolveParameters()
+    return mathopt.SolveParameters(time_limit=timedelta(seconds=max(0.0, deadline - monotonic())))
 
 
 def _duals(found: mathopt.SolveResult, limits: Sequence[mathopt.LinearConstraint], sign: int) -> tuple[float, ...]:

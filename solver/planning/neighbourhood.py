@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -46,18 +46,18 @@ class Improvement:
         self._pricing = Pricing(self._instance, stage, self._master.rows, duals_of(relaxation))
         self._node_values = [worth * self._pricing.scale for worth in relaxation.nodes]
 
-    def run(self, plan: Plan, is_enough: Callable[[Plan], bool]) -> Plan:
-        """Improve until a plan is good enough, or nothing more is found."""
+    def plans(self, plan: Plan) -> Iterator[Plan]:
+        """Yield ever better plans, or others that are as good, until nothing more is found."""
         sign = 1 if self._stage.maximise else -1
         vain = number = 0
-        while vain < _PATIENCE and not self._budget.is_over() and not is_enough(plan):
+        while vain < _PATIENCE and not self._budget.is_over():
             number += 1
             better = self._round(plan, Random(number))
             gain = sign * (better.value(self._stage.terms) - plan.value(self._stage.terms)) if better else 0
             vain = 0 if gain > 0 else vain + 1
             if better and gain >= 0:
                 plan = better
-        return plan
+                yield plan
 
     def _round(self, plan: Plan, random: Random) -> Plan | None:
         emptied = self._empty(plan, random)

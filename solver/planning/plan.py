@@ -38,21 +38,17 @@ class Plan:
         )
 
 
-def _gangs_of(instance: Instance, unit: int) -> list[tuple[int, int]]:
-    members = enumerate(gang.members for gang in instance.gangs)
-    return [(index, size) for index, pairs in members for member, size in pairs if member == unit]
-
-
 def _holds(row: Row, value: int) -> bool:
     return (row.lower is None or value >= row.lower) and (row.upper is None or value <= row.upper)
 
 
 def asked(instance: Instance, plan: Plan) -> list[int]:
     """How many units of each class a plan places, those of gangs included."""
-    return [
-        placed + sum(plan.gangs[gang] * size for gang, size in _gangs_of(instance, unit))
-        for unit, placed in enumerate(plan.units)
-    ]
+    needed = list(plan.units)
+    for gang, placed in zip(instance.gangs, plan.gangs, strict=True):
+        for unit, size in gang.members:
+            needed[unit] += size * placed
+    return needed
 
 
 def covered(instance: Instance, columns: Sequence[tuple[Column, int]]) -> list[int]:

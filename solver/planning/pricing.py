@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from time import monotonic
 from typing import Protocol
 
 from .instance import Column
@@ -24,6 +25,10 @@ class PricingLimits:
     effort: Effort = Effort.QUICK
     work: int | None = None
     deadline: float | None = None
+
+    def is_over(self) -> bool:
+        """Whether the clock ends it."""
+        return self.deadline is not None and monotonic() > self.deadline
 
 
 @dataclass(frozen=True, slots=True)

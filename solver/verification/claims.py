@@ -9,12 +9,13 @@ from ...models.core import Node
 from ...models.entries import annotated_entries
 from ...models.given import Given
 from ...models.identity import DeviceId
+from .asking import Asking, Askings
 from .constraints import covers
 from .entries import EntryRules
 from .findings import Finding
 from .inventory import PoolView
 from .ledger import device_id
-from .requests import ALL, Asked, everything_asked, selected, shape, unsupported
+from .requests import Asked, repeated
 from .result_nodes import node_selector
 from .results import configs
 from .scene import Scene, Seat
@@ -27,6 +28,7 @@ class ClaimRules:
     def __init__(self, scene: Scene, given: Sequence[Given] = ()) -> None:
         self._given = given
         self._scene = scene
+        self._askings = Askings(scene.classes, scene.gates)
         self._devices = scene.devices
         self._taking = TakingRules(scene)
         self._entries = EntryRules(scene)
@@ -40,18 +42,20 @@ class ClaimRules:
         ``costs`` is what is said of the claim's soft entries, in order; None: nothing is said.
         """
         results = allocation.devices.results or ()
-        chosen = selected(claim, results)
-        yield from unsupported(claim, self._scene.classes, self._scene.gates)
-        yield from shape(claim, results, chosen)
+        asking = self._askings.of(claim)
+        answer = asking.answer(tuple([result.request for result in results]))
+        yield from asking.unsupported
+        yield from answer.misshapen
+        yield from repeated(results)
         found: list[Taking] = []
         for result in results:
-            if result.request in chosen:
-                yield from self._result(result, chosen[result.request], seat, found)
-        yield from self._all_requests(claim, chosen, results, seat.node)
+            if result.request in answer.chosen:
+                yield from self._result(result, answer.chosen[result.request], seat, found)
+        yield from self._all_requests(asking, answer.chosen, results, seat.node)
         yield from self._constrained(claim, found, seat.node)
         if costs is not None:
             yield from self._entries.misjudged(self._own(claim), found, seat.node, costs)
-        yield from configs(claim, chosen, self._scene.classes, allocation)
+        yield from configs(answer.configs, allocation)
         if len(found) == len(results):
             entries = [taking.entry for taking in found]
             yield from node_selector(entries, seat.node, allocation.node_selector, self._scene.gates)
@@ -77,15 +81,13 @@ class ClaimRules:
 
     def _all_requests(
         self,
-        claim: ResourceClaim,
+        asking: Asking,
         chosen: Mapping[str, Asked],
         results: Sequence[DeviceRequestAllocationResult],
         node: Node,
     ) -> Iterator[Finding]:
         """PRE-8: whoever asks for all devices, if only as an alternative, sees no pool in trouble."""
-        for name, asked in everything_asked(claim):
-            if asked.allocation_mode != ALL:
-                continue
+        for name, asked in asking.for_all:
             held = {device_id(result) for result in results if result.request == name}
             for view in self._scene.inventory.views(node):
                 if view.stops_all and view.trouble is not None:

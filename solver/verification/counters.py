@@ -28,12 +28,12 @@ class Stock:
     def overdrawn(self, entry: Published, attempt: Attempt) -> Iterator[Finding]:
         """CTR-2: the counters of the pool that are exceeded once the attempt takes this device too."""
         self._catch_up()
-        taken: Tally[CounterKey] = Tally()
+        taken: dict[CounterKey, int] = {}
         for other in (*attempt.drawing[self._pool], entry):
             for key, amount in other.consumption:
-                taken[key] += amount
+                taken[key] = taken.get(key, 0) + amount
         declared = self._generation.counters
-        exceeded = {key for key, amount in taken.items() if self._drawn[key] + amount > declared[key]}
+        exceeded = {key for key, amount in taken.items() if self._drawn.get(key, 0) + amount > declared[key]}
         for name, counter in sorted(exceeded | self._overdrawn):
             yield Finding("CTR-2", f"counter {counter} of set {name} is overdrawn")
 

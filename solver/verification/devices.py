@@ -28,9 +28,13 @@ class DeviceRules:
 
     def unselected(self, entry: Published, asked: Asked, node: Node) -> Finding | None:
         """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
+        return self.unmatched(entry, asked, node) or self._too_small(entry, asked)
+
+    def unmatched(self, entry: Published, asked: Asked, node: Node) -> Finding | None:
+        """DEV-2 to DEV-5: as ``unselected``, but for the size."""
         if entry.device.binding_conditions and not self._gates.binding_conditions:
             return Finding("DEV-2", "the device has binding conditions, and that feature is off")
-        return self._deselected(entry, asked) or self._unreachable(entry, node) or self._too_small(entry, asked)
+        return self._deselected(entry, asked) or self._unreachable(entry, node)
 
     def _deselected(self, entry: Published, asked: Asked) -> Finding | None:
         """DEV-3: the first selector that does not hold, those of the class before the others."""

@@ -25,6 +25,9 @@ Typed: TypeAlias = tuple[str, tuple[Scalar, ...], bool]
 
 _Compiled = TypeVar("_Compiled")
 
+# Devices are asked about claim by claim, so those from before are hardly asked for again; they are large.
+_MOST_PREPARED = 256
+
 _SCALARS = {"int_value": "int", "bool_value": "bool", "string": "string", "version": "version"}
 _LISTS = {"ints": "int", "bools": "bool", "strings": "string", "versions": "version"}
 _KINDS = {int: "int", bool: "bool", str: "string", Version: "version"}
@@ -95,6 +98,8 @@ class Expressions:
     def _device(self, entry: Published) -> PreparedDevice:
         key = id(entry.device)
         if key not in self._devices:
+            if len(self._devices) >= _MOST_PREPARED:
+                self._devices.clear()
             device = entry.device
             if self._hides_sharing:
                 device = msgspec.structs.replace(device, allow_multiple_allocations=None)

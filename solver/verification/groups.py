@@ -76,7 +76,7 @@ class GroupRules:
         if entry.requests and not own:
             return
         results = final.allocation.devices.results or ()
-        asked = selected(final.claim, results)
+        asked = selected(final.claim, {result.request for result in results})
         for result in results:
             device = self._device(device_id(result), final.node)
             if device is not None and covers(Entry(requests=own), result.request):

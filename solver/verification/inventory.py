@@ -174,4 +174,5 @@ class Inventory:
 
 
 def _duplicate(names: Iterable[str]) -> str:
-    return next((name for name, times in Tally(names).items() if times > 1), "")
+    tally = Tally(names)
+    return next((name for name, times in tally.items() if times > 1), "") if tally.total() > len(tally) else ""

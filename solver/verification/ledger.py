@@ -55,7 +55,9 @@ class Ledger:
 
     def holds(self, device: DeviceId) -> bool:
         """IN-4: whether the device counts as allocated."""
-        return self.dedicates(device) or self.shares(device)
+        if device in self._dedicated or device in self._shared:
+            return True
+        return self._before is not None and self._before.holds(device)
 
     def dedicates(self, device: DeviceId) -> bool:
         """Whether somebody has the device alone."""

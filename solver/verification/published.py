@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...models.gates import FeatureGates
 from ...models.identity import DeviceId, PoolId
@@ -18,8 +17,7 @@ CounterKey: TypeAlias = tuple[str, str]
 """A counter set and a counter in it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Published:
+class Published(NamedTuple):
     """A device with the slice that publishes it."""
 
     device: Device
@@ -104,14 +102,15 @@ class Generation:
     @cached_property
     def unknown_counter(self) -> str:
         """POOL-9: a device that takes from a counter which nobody declares; empty: none."""
-        sets = {found.name for found in self.counter_sets}
+        sets, counters = {found.name for found in self.counter_sets}, self.counters
         for entry in self.consumers:
             for taken in entry.device.consumes_counters or ():
-                if taken.counter_set not in sets:
-                    return f"device {entry.device.name} consumes from unknown counter set {taken.counter_set}"
-            for key, _ in entry.consumption:
-                if key not in self.counters:
-                    return f"device {entry.device.name} consumes unknown counter {key[1]} of set {key[0]}"
+                name = taken.counter_set
+                if name not in sets:
+                    return f"device {entry.device.name} consumes from unknown counter set {name}"
+                for counter in taken.counters or ():
+                    if (name, counter) not in counters:
+                        return f"device {entry.device.name} consumes unknown counter {counter} of set {name}"
         return ""
 
 

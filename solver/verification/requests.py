@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from ...models.claims import (
@@ -38,42 +38,51 @@ def everything_asked(claim: ResourceClaim) -> Iterator[tuple[str, Asked]]:
             yield f"{request.name}/{alternative.name}", alternative
 
 
-def selected(claim: ResourceClaim, results: Results) -> dict[str, Asked]:
-    """Pick the exact requests, and the alternatives that have results, by name in the order of the claim."""
-    used = {result.request for result in results}
+def selected(claim: ResourceClaim, used: Collection[str]) -> dict[str, Asked]:
+    """Pick the exact requests, and the alternatives that have results, by name in the order of the claim.
+
+    ``used`` are the names in results.
+    """
     return {
         name: asked for name, asked in everything_asked(claim) if isinstance(asked, ExactDeviceRequest) or name in used
     }
 
 
-def shape(claim: ResourceClaim, results: Results, chosen: Mapping[str, Asked]) -> Iterator[Finding]:
-    """Whether the results answer the requests one for one, in order, and are not too many."""
-    if len(results) > MAX_RESULTS:
-        yield Finding("PRE-11", f"{len(results)} results exceed the limit of {MAX_RESULTS}")
-    for name in sorted({result.request for result in results} - chosen.keys()):
+def shape(claim: ResourceClaim, used: Sequence[str], chosen: Mapping[str, Asked]) -> Iterator[Finding]:
+    """Whether results answer the requests one for one, in order, and are not too many.
+
+    ``used`` are the names in the results, one for each.
+    """
+    if len(used) > MAX_RESULTS:
+        yield Finding("PRE-11", f"{len(used)} results exceed the limit of {MAX_RESULTS}")
+    for name in sorted(set(used) - chosen.keys()):
         yield Finding("RES-1", f"results for request {name}, which the claim does not have")
     order = {name: place for place, name in enumerate(chosen)}
-    places = [order[result.request] for result in results if result.request in order]
+    places = [order[name] for name in used if name in order]
     if places != sorted(places):
         yield Finding("RES-1", "the results are not in the order of the requests")
     answers = Counter(name.partition("/")[0] for name in chosen)
     for request in claim.spec.devices.requests or ():
         if answers[request.name] != 1:
             yield Finding("SRCH-4", f"request {request.name} is answered by {answers[request.name]} alternatives")
-    answered: dict[str, list[DeviceRequestAllocationResult]] = defaultdict(list)
-    for result in results:
-        answered[result.request].append(result)
+    numbers = Counter(used)
     for name, asked in chosen.items():
-        yield from _number(name, asked, answered.get(name, ()))
+        yield from _number(name, asked, numbers[name])
 
 
-def _number(name: str, asked: Asked, results: Results) -> Iterator[Finding]:
-    if len(set(map(device_id, results))) != len(results):
-        yield Finding("DEV-13", f"request {name} has a device twice")
-    if asked.allocation_mode == EXACT_COUNT and len(results) != (asked.count or 0):
-        yield Finding("PRE-7", f"request {name} has {len(results)} devices, not {asked.count or 0}")
-    if asked.allocation_mode == ALL and not results:
+def _number(name: str, asked: Asked, number: int) -> Iterator[Finding]:
+    if asked.allocation_mode == EXACT_COUNT and number != (asked.count or 0):
+        yield Finding("PRE-7", f"request {name} has {number} devices, not {asked.count or 0}")
+    if asked.allocation_mode == ALL and not number:
         yield Finding("SRCH-6", f"request {name} asks for all devices and has none")
+
+
+def repeated(results: Results) -> Iterator[Finding]:
+    """DEV-13: requests that have a device twice."""
+    taken = [(result.request, device_id(result)) for result in results]
+    if len(set(taken)) < len(taken):
+        for name in dict.fromkeys(name for (name, _), times in Counter(taken).items() if times > 1):
+            yield Finding("DEV-13", f"request {name} has a device twice")
 
 
 def unsupported(claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> Iterator[Finding]:

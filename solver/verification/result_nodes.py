@@ -22,21 +22,25 @@ def node_selector(
 
     The stable variant has never heard of devices that bind to a node (FEAT-3).
     """
-    binding = gates.variant != "stable"
     wanted: list[Requirement] = []
     for entry in entries:
-        if entry.place.node_name or (binding and entry.device.binds_to_node):
+        place = entry.place
+        if place.node_name or (entry.device.binds_to_node and gates.variant != "stable"):
             wanted = [("field", NAME_FIELD, "In", frozenset({node.metadata.name}))]
             break
-        selector = None if entry.place.all_nodes else entry.place.node_selector
+        selector = None if place.all_nodes else place.node_selector
         terms = (selector.node_selector_terms if selector else None) or ()
         if len(terms) > 1:
             yield Finding("RES-7", f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms")
         wanted += [requirement for term in terms for requirement in _requirements(term) if requirement not in wanted]
     terms = (found.node_selector_terms if found else None) or ()
     there = [_requirements(term) for term in terms]
-    if sorted(map(_sorted, there)) != ([_sorted(wanted)] if wanted else []) or (found is not None) != bool(wanted):
+    if (found is not None) != bool(wanted) or not _alike(there, [wanted] if wanted else []):
         yield Finding("RES-7", f"the node selector demands {there}, not {wanted}")
+
+
+def _alike(there: Sequence[Sequence[Requirement]], wanted: Sequence[Sequence[Requirement]]) -> bool:
+    return there == wanted or sorted(map(_sorted, there)) == sorted(map(_sorted, wanted))
 
 
 def _sorted(requirements: Sequence[Requirement]) -> list[tuple[str, str, str, list[str]]]:

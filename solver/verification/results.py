@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from ...models.claims import (
     AllocationResult,
@@ -17,13 +18,15 @@ from .findings import Finding
 from .published import Published
 from .requests import Asked, is_admin
 
+_Config: TypeAlias = tuple[str, tuple[str, ...], Any]
+"""Source, requests and parameters of an entry."""
+
 
 def copies(
     result: DeviceRequestAllocationResult, asked: Asked, entry: Published, gates: FeatureGates
 ) -> Iterator[Finding]:
     """RES-2: what a result repeats of its request and its device."""
-    device, binds, skips = entry.device, gates.binding_conditions, gates.optional_node_operations
-    skipped = entry.slice.spec.skip_node_operations if skips else None
+    device, operations = entry.device, entry.slice.spec.skip_node_operations
     if not (
         is_admin(asked)
         or result.admin_access is not None
@@ -34,10 +37,11 @@ def copies(
         or result.binding_failure_conditions
         or device.binding_failure_conditions
         or result.skip_node_operations
-        or skipped
+        or operations
     ):
         # Nearly always there is nothing to repeat.
         return
+    binds, skipped = gates.binding_conditions, operations if gates.optional_node_operations else None
     expected: dict[str, tuple[Any, Any]] = {
         "adminAccess": (result.admin_access, is_admin(asked) or None),
         "tolerations": (result.tolerations or (), asked.tolerations or ()),
@@ -53,26 +57,38 @@ def copies(
             yield Finding("RES-2", f"{field} is {found!r}, not {wanted!r}")
 
 
-def configs(
-    claim: ResourceClaim,
-    chosen: Mapping[str, Asked],
-    classes: Mapping[str, DeviceClass],
-    allocation: AllocationResult,
-) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True)
+class WantedConfigs:
+    """The config entries that an allocation must have: those of classes, then those of the claim."""
+
+    of_classes: Sequence[_Config]
+    of_claim: Sequence[_Config]
+
+
+def wanted_configs(
+    claim: ResourceClaim, chosen: Mapping[str, Asked], classes: Mapping[str, DeviceClass]
+) -> WantedConfigs:
     """RES-3 to RES-5; ``chosen`` is what was asked by the names in use, in order."""
-    found = [_key(entry) for entry in allocation.devices.config or ()]
     of_classes = [_key(_widened(entry, chosen)) for entry in _from_classes(chosen, classes)]
-    of_claim = [_key(_widened(entry, chosen)) for entry in _from_claim(claim, chosen)]
+    return WantedConfigs(of_classes, [_key(_widened(entry, chosen)) for entry in _from_claim(claim, chosen)])
+
+
+def configs(wanted_entries: WantedConfigs, allocation: AllocationResult) -> Iterator[Finding]:
+    """RES-3 to RES-5: whether an allocation has the config entries that it must have."""
+    found = [_key(entry) for entry in allocation.devices.config or ()]
+    of_classes, of_claim = wanted_entries.of_classes, wanted_entries.of_claim
     number = sum(source != "FromClaim" for source, _, _ in found)
     for rule, there, wanted in (("RES-3", found[:number], of_classes), ("RES-4", found[number:], of_claim)):
+        if there == wanted:
+            continue
         unnamed, unnamed_wanted = ([(source, opaque) for source, _, opaque in part] for part in (there, wanted))
         if unnamed != unnamed_wanted:
             yield Finding(rule, f"the config entries are {there!r}, not {wanted!r}")
-        elif there != wanted:
+        else:
             yield Finding("RES-5", f"config entries are for {there!r}, not {wanted!r}")
 
 
-def _key(entry: DeviceAllocationConfiguration) -> tuple[str, tuple[str, ...], Any]:
+def _key(entry: DeviceAllocationConfiguration) -> _Config:
     return entry.source, entry.requests or (), entry.opaque
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...models.claims import DeviceClass
 from ...models.core import Node
@@ -37,8 +38,7 @@ class Scene:
         return DeviceRules(self.classes, self.gates, self.expressions)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Seat:
+class Seat(NamedTuple):
     """Where a claim is: on a node, as one of a unit's claims, after what the unit has taken."""
 
     node: Node

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...models.claims import DeviceRequestAllocationResult
 from .capacity import nano, overfull
@@ -20,8 +20,7 @@ from .scene import Scene, Seat
 _SHARE_ID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taking:
+class Taking(NamedTuple):
     """A result with the device it names, the pool as the node sees it, and what asked for it."""
 
     result: DeviceRequestAllocationResult
@@ -42,13 +41,15 @@ class TakingRules:
     def broken(self, taking: Taking, seat: Seat) -> Iterator[Finding]:
         """Say what DEV-1 to DEV-10 and DEV-12 have against the device, which then counts as taken by the attempt."""
         entry, asked = taking.entry, taking.asked
+        taken = self._devices.amounts(entry, asked)
         yield from self._in_use(taking, seat)
-        unselected = self._devices.unselected(entry, asked, seat.node)
+        unselected = self._devices.unmatched(entry, asked, seat.node) or (taken if isinstance(taken, Finding) else None)
         if unselected is not None:
             yield unselected
         yield from self._devices.unusable(entry, asked, seat.node)
         yield from self._counters(taking, seat.attempt)
-        yield from self._capacity(taking, seat.attempt)
+        if not isinstance(taken, Finding):
+            yield from self._capacity(taking, taken, seat.attempt)
         yield from copies(taking.result, asked, entry, self._scene.gates)
         seat.attempt.take(entry, seat.number, self._is_shared(entry))
 
@@ -57,7 +58,7 @@ class TakingRules:
 
     def _in_use(self, taking: Taking, seat: Seat) -> Iterator[Finding]:
         """DEV-1, CAP-10."""
-        takers = seat.attempt.picked.get(taking.entry.id, set())
+        takers = seat.attempt.picked.get(taking.entry.id, ())
         if is_admin(taking.asked):
             if seat.number in takers:
                 yield Finding("DEV-1", "admin access to a device that the claim has already")
@@ -80,14 +81,13 @@ class TakingRules:
         yield from stock.overdrawn(entry, attempt)
         yield from stock.incompatible(entry, attempt)
 
-    def _capacity(self, taking: Taking, attempt: Attempt) -> Iterator[Finding]:
+    def _capacity(self, taking: Taking, taken: Mapping[str, int], attempt: Attempt) -> Iterator[Finding]:
         """CAP-6 to CAP-8: whether the amounts fit beside all others, and are recorded with a share id."""
         entry, result = taking.entry, taking.result
-        taken = self._devices.amounts(entry, taking.asked)
-        if isinstance(taken, Finding):
-            return  # reported with the selection
-        used = {name: attempt.used(entry.id, name) for name in taken}
-        yield from overfull(entry.device, taken, used)
+        if attempt.shared_already(entry.id):
+            # Alone it takes no more than there is: that is what amounts are.
+            used = {name: attempt.used(entry.id, name) for name in taken}
+            yield from overfull(entry.device, taken, used)
         if self._is_shared(entry):
             yield from self._share(result, taken)
             attempt.consumed[entry.id].update(taken)

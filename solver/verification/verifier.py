@@ -142,13 +142,13 @@ class _Replay:
         for finding in self._place(placement):
             yield Violation(finding.rule, "", finding.message)
         for number, (claim, allocation) in enumerate(placement.claims):
-            name = "/".join(key_of(claim.metadata))
-            costs = placement.costs.get(key_of(claim.metadata))
-            for finding in self._claim(claim, allocation, Seat(placement.node, attempt, number), costs):
-                yield Violation(finding.rule, name, finding.message)
+            key, seat = key_of(claim.metadata), Seat(placement.node, attempt, number)
+            for finding in self._claim(key, claim, allocation, seat, placement.costs.get(key)):
+                yield Violation(finding.rule, "/".join(key), finding.message)
         for claim, allocation in placement.claims:
-            self._made[key_of(claim.metadata)] = allocation
-            self._finals[key_of(claim.metadata)] = Final(claim, allocation, placement.node)
+            key = key_of(claim.metadata)
+            self._made[key] = allocation
+            self._finals[key] = Final(claim, allocation, placement.node)
             self._ledger.enter(allocation)
 
     def groups(self, cluster: Cluster, asked: Sequence[Unit] | None) -> Iterator[Violation]:
@@ -161,9 +161,14 @@ class _Replay:
                 yield Violation(finding.rule, "", finding.message)
 
     def _claim(
-        self, claim: ResourceClaim, allocation: AllocationResult, seat: Seat, costs: Sequence[int] | None
+        self,
+        key: ObjectKey,
+        claim: ResourceClaim,
+        allocation: AllocationResult,
+        seat: Seat,
+        costs: Sequence[int] | None,
     ) -> Iterator[Finding]:
-        if self._allocation(key_of(claim.metadata)) is not None:
+        if self._allocation(key) is not None:
             yield Finding("SCHED-2", "the claim is allocated already")
         yield from self._rules.broken(claim, allocation, seat, costs)
 

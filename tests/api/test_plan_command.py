@@ -371,6 +371,88 @@ def test_a_budget_is_not_exceeded(drasat, manifests):
 
 
 @pytest.fixture
+def mix(tmp_path):
+    """Writes what fragmentation leaves room for, into a file of its own."""
+
+    def write(*parts, name="mix.yaml"):
+        path = tmp_path / name
+        path.write_text("".join(parts))
+        return path
+
+    return write
+
+
+def room_for(drasat, path, *options, code=0):
+    """The value of the last stage, fragmentation."""
+    document = asked(drasat, "-f", path, "--objective", "admitted,fragmentation", *options, code=code)
+    assert document["objective"][-1]["stage"] == "fragmentation"
+    return document["objective"][-1]["value"]
+
+
+def test_fragmentation_leaves_room_for_the_queue_or_for_another_mix(drasat, manifests, mix):
+    path = manifests(claim("c"))
+    assert room_for(drasat, path) == 2
+    assert room_for(drasat, path, "--mix", mix(claim("pair", count=2))) == 2
+    assert room_for(drasat, path, "--mix", mix(claim("three", count=3))) == 0
+    # A mix may be any manifests; classes are those of the input.
+    assert room_for(drasat, path, "--mix", mix(job("pairs", 4, count=2))) == 2
+
+
+def test_a_mix_is_not_placed(drasat, manifests, mix):
+    document = asked(
+        drasat, "-f", manifests(claim("c")), "--objective", "admitted,fragmentation", "--mix", mix(job("pairs", 4))
+    )
+    assert [unit["name"] for unit in document["units"]] == ["c"]
+    assert (document["asked"], document["placed"]) == (1, 1)
+
+
+def test_several_mixes_are_one(drasat, manifests, mix):
+    """Processors are enough for one pair, for two single ones, or for one of each."""
+    path = manifests(job("train", 0, cpu=1))
+    pair, single = mix(job("pair", 1, count=2, cpu=5)), mix(job("single", 1, cpu=3), name="single.yaml")
+    assert room_for(drasat, path, "--mix", pair) == 2
+    assert room_for(drasat, path, "--mix", single) == 2
+    assert room_for(drasat, path, "--mix", pair, "--mix", single) == 3
+
+
+def test_a_mix_needs_its_stage(drasat, manifests, mix):
+    done = drasat("plan", "-f", manifests(claim("c")), "--mix", mix(claim("pair", count=2)))
+    assert (done.code, done.out) == (2, "")
+    assert done.err.splitlines() == ["drasat: a mix makes sense with the stage fragmentation alone"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (CLUSTER, "the mix has no unit that could be placed"),
+        ("", "mix.yaml: is empty"),
+        (claim("c").replace("gpu,", "missing,"), "missing"),
+        ("kind: [", "mix.yaml"),
+        (claim("c").replace("ResourceClaim", "ResourceClaim\nkind: x"), "mix.yaml"),
+        (claim("Not a name"), "mix.yaml"),
+    ],
+    ids=["no units", "empty", "class", "no yaml", "twice", "invalid"],
+)
+def test_a_mix_of_nothing_placeable_is_bad_input(drasat, manifests, mix, given, said):
+    done = drasat("plan", "-f", manifests(claim("c")), "--objective", "fragmentation", "--mix", mix(given))
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_a_mix_that_is_not_there_is_bad_input(drasat, manifests, tmp_path):
+    done = drasat("plan", "-f", manifests(), "--objective", "fragmentation", "--mix", tmp_path / "missing.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert "missing.yaml" in done.err
+
+
+def test_without_a_mix_the_solver_is_given_none(drasat, manifests, solver, mix):
+    drasat("plan", "-f", manifests())
+    assert solver.asked["mix"] is None
+    drasat("plan", "-f", manifests(), "--mix", mix(claim("pair")))
+    assert [one.metadata.name for one in solver.asked["mix"].claims.values()] == ["pair"]
+
+
+@pytest.fixture
 def queue(drasat, examples):
     return asked(drasat, "-f", examples / "plan-queue", code=1)
 

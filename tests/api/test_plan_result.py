@@ -299,6 +299,50 @@ def test_bad_arguments_are_refused_in_one_line(options, problem):
     assert len(str(raised.value).splitlines()) == 1
 
 
+def gpus(count):
+    """A node with so many GPUs, and their class."""
+    driver = "gpu.example.com"
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": f"gpu-{number}"} for number in range(count)]
+    spec = {"driver": driver, "nodeName": "n1", "pool": pool, "devices": devices}
+    yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+    yield {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "n1"}, "spec": spec}
+    yield {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+
+
+def asking(name, count, cls="gpu"):
+    """A claim for so many of them."""
+    requests = [{"name": "r", "exactly": {"deviceClassName": cls, "count": count}}]
+    metadata = {"name": name, "namespace": "default"}
+    spec = {"devices": {"requests": requests}}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize(("size", "room"), [(None, 6), (2, 6), (3, 6), (4, 4), (5, 5), (7, 0)])
+def test_a_mix_is_a_cluster_whose_queue_is_not_placed(size, room):
+    cluster = package.load([*gpus(7), asking("one", 1)])
+    mix = None if size is None else package.load(asking("mixed", size))
+    found = package.plan(cluster, objective="admitted,fragmentation", mix=mix)
+    assert (found.outcome, found.placed) == ("Optimal", 1)
+    assert [(one.stage, one.value) for one in found.document.objective] == [("admitted", 1), ("fragmentation", room)]
+    assert [unit["name"] for unit in found.to_dict()["units"]] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("objective", "mix", "problem"),
+    [
+        ("admitted", [asking("mixed", 1)], "a mix makes sense with the stage fragmentation alone"),
+        ((), [asking("mixed", 1)], "a mix makes sense with the stage fragmentation alone"),
+        ("fragmentation", [], "the mix has no unit that could be placed"),
+        ("fragmentation", [asking("mixed", 1, "none")], "the mix has no unit that could be placed: .*none"),
+    ],
+)
+def test_a_mix_that_makes_no_sense_is_refused_in_one_line(objective, mix, problem):
+    with pytest.raises(ValueError, match=f"^{problem}") as raised:
+        package.plan(package.load([*gpus(2)]), objective=objective, mix=package.load(mix))
+    assert len(str(raised.value).splitlines()) == 1
+
+
 def test_arguments_are_named():
     with pytest.raises(TypeError):
         package.plan(priced(), "admitted")

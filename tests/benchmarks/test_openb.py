@@ -171,10 +171,16 @@ def test_each_queue_has_a_gap_of_its_own_unless_one_is_given(small, monkeypatch)
     assert asked == [(small.OBJECTIVE, gap) for gap in (0.002, 0.005, 0.1)]
 
 
-def test_what_has_no_bound_has_no_gap(program, few):
-    stage = importlib.import_module("drasat.solver.plan_outcome").StageOutcome("admitted", 500, None, False, True)
-    trace = few([(1, "T4", 2, 1, 1)], [])
-    assert [*program._reached(trace, stage)] == ["25.00 %", "none", "none"]
+def test_what_has_no_bound_has_no_gap(small, monkeypatch):
+    def unbounded(cluster, **options):
+        found = plan(cluster, **options)
+        return replace(found, objective=tuple(replace(stage, bound=None) for stage in found.objective))
+
+    monkeypatch.setattr(small, "plan", unbounded)
+    head, row = small.plans(["plain"], [1.0], 0.5)
+    told = dict(zip(head, row, strict=True))
+    assert (told["bound"], told["gap"]) == ("none", "none")
+    assert told["plan"].endswith(" %")
 
 
 def test_rivals_place_no_more_than_the_bound(small):

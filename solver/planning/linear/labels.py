@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....problem.outcomes import check_deadline
 from .patterns import patterns
 from .question import Offer, Question
 from .relaxation import FINE, Relaxed
@@ -82,11 +83,21 @@ class Labels:
     ``counted``: fillings with different units are different, though one may be worth more and use less.
     """
 
-    def __init__(self, question: Question, relaxed: Relaxed, width: Width, least: int, counted: bool = False) -> None:
+    def __init__(
+        self,
+        question: Question,
+        relaxed: Relaxed,
+        width: Width,
+        least: int,
+        *,
+        counted: bool = False,
+        deadline: float | None = None,
+    ) -> None:
         self._question = question
         self._relaxed = relaxed
         self._width = width
         self._least = least * FINE
+        self._deadline = deadline
         # Where nothing but the node limits counts, they need not be counted.
         scarce = [offer for offer in question.offers if offer.is_scarce or counted]
         self._place = {offer.index: place for place, offer in enumerate(scarce)}
@@ -98,7 +109,10 @@ class Labels:
         self._work = 0
 
     def run(self, fillings: int) -> Filled:
-        """Fill the devices that are free as a whole, then the others, then the node without devices."""
+        """Fill the devices that are free as a whole, then the others, then the node without devices.
+
+        Raises ``DeadlineExceededError``.
+        """
         node, relaxed = self._question.node, self._relaxed
         start = np.zeros((1,), dtype=np.int64)
         zeros = np.zeros((1, len(self._left)), dtype=np.int64)
@@ -141,6 +155,7 @@ class Labels:
 
     def _extend(self, sources: list[tuple[int, list[_Option]]]) -> None:
         """Make the next layer: every label of a source with every option."""
+        check_deadline(self._deadline)
         made = [self._product(number, options) for number, options in sources]
         joined = _Layer(*(np.concatenate([getattr(one, name) for one in made]) for name in _Layer.__slots__))
         self._work += len(joined.value)

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ....problem.outcomes import DeadlineExceededError
 from ..instance import Column
 from ..pricing import Effort, Priced, Prices, PricingLimits
 from .labels import Filled, Filling, Labels, Width
 from .question import Question, question
-from .relaxation import Relaxed, relax_best
+from .relaxation import FINE, Relaxed, relax_best
 from .resources import LinearNode, LinearUnit
 
 _WIDTHS = {
@@ -35,12 +36,14 @@ class LinearPricer:
     nodes: tuple[LinearNode, ...]
 
     def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> Priced:
-        """Find columns; the bound is always known, and what a quick look cannot exclude raises it."""
+        """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
         asked = question(self.nodes[node_class], self.units, prices.units, most)
         if not asked.offers:
             return Priced((), 0)
-        relaxed = relax_best(asked)
-        filled = _fill(asked, relaxed, limits.effort)
+        if limits.is_over():
+            return Priced((), None)
+        relaxed = relax_best(asked, limits.deadline)
+        filled = _fill(asked, relaxed, limits)
         return Priced(tuple(_column(node_class, filling.devices) for filling in filled.fillings), filled.bound)
 
     def enumerate(
@@ -52,7 +55,12 @@ class LinearPricer:
             return ()
         if len(asked.offers) > _ALL_OFFERS:
             return None
-        filled = Labels(asked, relax_best(asked), _ALL, max(0, least - 1), counted=True).run(_ALL.labels)
+        relaxed = relax_best(asked, limits.deadline)
+        labels = Labels(asked, relaxed, _ALL, max(0, least - 1), counted=True, deadline=limits.deadline)
+        try:
+            filled = labels.run(_ALL.labels)
+        except DeadlineExceededError:
+            return None
         if not filled.is_complete:
             return None
         return tuple(_column(node_class, filling.devices) for filling in filled.fillings)
@@ -68,18 +76,21 @@ class LinearPricer:
         return _column(column.node_class, tuple(reversed(devices)))
 
 
-def _fill(asked: Question, relaxed: Relaxed, effort: Effort) -> Filled:
+def _fill(asked: Question, relaxed: Relaxed, limits: PricingLimits) -> Filled:
     """Look ever wider, for what is better than what is known."""
     fillings: tuple[Filling, ...] = ()
-    bound = None
-    for width in _WIDTHS[effort]:
+    bound = max(0, relaxed.bound // FINE)
+    for width in _WIDTHS[limits.effort]:
         least = fillings[0].value if fillings else 0
-        filled = Labels(asked, relaxed, width, least).run(_COLUMNS)
-        bound = filled.bound if bound is None else min(bound, filled.bound)
+        try:
+            filled = Labels(asked, relaxed, width, least, deadline=limits.deadline).run(_COLUMNS)
+        except DeadlineExceededError:
+            break
+        bound = min(bound, filled.bound)
         fillings = (*filled.fillings, *fillings)[:_COLUMNS]
         if fillings and fillings[0].value >= bound:
             break
-    return Filled(fillings, bound or 0, 0, is_complete=False)
+    return Filled(fillings, bound, 0, is_complete=False)
 
 
 def _column(node_class: int, devices: tuple[tuple[int, ...], ...]) -> Column:

@@ -7,6 +7,7 @@ exact. They are found by minimising the bound, a convex and piecewise linear fun
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic
 
 from .question import Offer, Question
 
@@ -142,8 +143,8 @@ def _count_device(question: Question, tally: _Tally, filled: int, last: list[Off
             filled -= 1
 
 
-def relax_best(question: Question) -> Relaxed:
-    """Find prices of resources that make the bound low, if not the lowest."""
+def relax_best(question: Question, deadline: float | None = None) -> Relaxed:
+    """Find prices of resources that make the bound low, if not the lowest. The clock may end that, for safety."""
     free = relax(question, (0,) * len(question.node.left))
     # Among packings of equal value, those that use less are better: a price that is next to nothing says so.
     least = tuple((free.bound // _TIE) // left if left else 0 for left in question.node.left)
@@ -151,6 +152,8 @@ def relax_best(question: Question) -> Relaxed:
     for _ in range(_CYCLES):
         before = best.bound
         for resource, left in enumerate(question.node.left):
+            if deadline is not None and monotonic() > deadline:
+                return best
             if left and (best.resource_prices[resource] > least[resource] or best.use[resource] > left):
                 best = _along(question, best, resource, least[resource])
         if best.bound == before:

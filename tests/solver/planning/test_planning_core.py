@@ -211,7 +211,7 @@ def one_device_each(units: int, devices: int) -> LinearPricer:
 def test_nodes_are_filled_though_no_two_units_are_alike():
     """More nodes than are priced with all that is left: the rest is priced with a part of it."""
     instance, pricer = many_kinds(120, 30), one_device_each(120, 4)
-    filled = fill(Generator(instance, Master(instance), pricer), Prices((1,) * 120))
+    filled = list(fill(Generator(instance, Master(instance), pricer), Prices((1,) * 120)))
     taken = [unit for column, times in filled for unit, amount in column.counts for _ in range(amount * times)]
     assert sorted(taken) == list(range(120))
     assert sum(times for _, times in filled) == 30
@@ -222,7 +222,7 @@ def test_nodes_are_filled_though_no_two_units_are_alike():
 def test_filling_ends_when_time_is_over():
     instance, pricer = many_kinds(12, 3), one_device_each(12, 4)
     generator = Generator(instance, Master(instance), pricer)
-    assert fill(generator, Prices((1,) * 12), deadline=monotonic() - 1) == []
+    assert not list(fill(generator, Prices((1,) * 12), deadline=monotonic() - 1))
     assert filling_ends(None) is None
     now = monotonic()
     assert now < filling_ends(now + 30) < now + 15

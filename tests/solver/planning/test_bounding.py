@@ -1,0 +1,128 @@
+"""Bounds of an instance that demands less hold for every plan of the one that demands more."""
+
+from dataclasses import replace
+
+import pytest
+
+from drasat.solver.planning.bounding import bounds
+from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
+from drasat.solver.planning.linear.pricer import LinearPricer
+from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+
+from .planning_build import fewest_nodes, optimum, random_scene
+
+EXACT = PlanLimits(gap=0.0)
+
+
+def bound_of(scene, stages, values, limits=EXACT):
+    return list(bounds(scene.instance, list(zip(stages, values, strict=True)), scene.pricer, limits))
+
+
+def is_bound(stage, bound, value):
+    return bound is not None and (bound >= value if stage.maximise else bound <= value)
+
+
+def goals(instance):
+    """Two goals of units against each other, then nodes."""
+    odd = Stage("odd", Terms(units={unit.index: 1 + unit.index % 2 for unit in instance.units}))
+    return [odd, instance.admitted(), fewest_nodes(instance)]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_no_plan_exceeds_bounds(seed):
+    scene = random_scene(seed)
+    stages = goals(scene.instance)
+    best = optimum(scene, stages)
+    found = bound_of(scene, stages, best)
+    assert all(is_bound(*one) for one in zip(stages, found, best, strict=True))
+    # Rounds of pricing come close; it is no bound that says nothing.
+    assert found[0] <= max(2 * best[0], best[0] + 2)
+
+
+@pytest.mark.parametrize("seed", range(30, 50))
+def test_bounds_hold_for_plans_that_are_worse_in_the_stages_before(seed):
+    """Some plan reaches less at first, so that a later stage may be better."""
+    scene = random_scene(seed)
+    stages = goals(scene.instance)
+    first = max(0, optimum(scene, stages[:1])[0] - 2)
+    kept = replace(scene, instance=replace(scene.instance, rows=(Row(stages[0].terms, lower=first),)))
+    reached = optimum(kept, stages[1:])
+    found = bound_of(scene, stages, [first, *reached])
+    assert all(is_bound(*one) for one in zip(stages[1:], found[1:], reached, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(60, 80))
+def test_what_is_asked_without_gangs_and_rows_bounds_what_is_asked_with_them(seed):
+    """Members that need not come together are what is left of a question that demands less."""
+    scene = random_scene(seed, gangs=True)
+    instance = scene.instance
+    row = Row(Terms(units={0: 1}), upper=1)
+    demanding = replace(scene, instance=replace(instance, rows=(row,)))
+    stage = instance.admitted()
+    (value,) = optimum(demanding, [stage])
+    asked = tuple(replace(unit, demand=most) for unit, most in zip(instance.units, instance.most(), strict=True))
+    worth = {unit.index: unit.weight for unit in instance.units}
+    for gang in instance.gangs:
+        # A member is worth no less than the whole gang is.
+        for unit, _ in gang.members:
+            worth[unit] = max(worth[unit], gang.weight)
+    loose = replace(scene, instance=Instance(asked, instance.nodes))
+    (bound,) = bound_of(loose, [Stage("admitted", Terms(units=worth))], [value])
+    assert bound >= value
+
+
+@pytest.mark.parametrize("seed", range(80, 90))
+def test_bounds_are_no_worse_than_the_relaxation_of_the_core(seed):
+    scene = random_scene(seed)
+    stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
+    solved = solve(scene.instance, stages, scene.pricer, limits=EXACT)
+    found = bound_of(scene, stages, [one.value for one in solved.stages])
+    for stage, bound, known in zip(stages, found, solved.stages, strict=True):
+        assert is_bound(stage, bound, known.value)
+
+
+def small(demand=3, devices=2):
+    instance = Instance((UnitClass(0, demand),), (NodeClass(0, 1),))
+    pricer = LinearPricer((LinearUnit(devices=1, needs=(1,)),), (LinearNode((1,) * devices, 1, (9,)),))
+    return instance, pricer
+
+
+def test_stages_come_one_by_one():
+    instance, pricer = small()
+    asked = [(instance.admitted(), 2), (fewest_nodes(instance), 1)]
+    found = bounds(instance, asked, pricer, EXACT)
+    assert next(found) == 2
+    assert next(found) == 1
+    assert list(found) == []
+
+
+def test_a_value_that_was_given_up_is_not_demanded_of_later_stages():
+    instance, pricer = small()
+    assert list(bounds(instance, [(instance.admitted(), 0), (fewest_nodes(instance), 0)], pricer, EXACT)) == [2, 0]
+
+
+def test_bounds_are_values_that_a_plan_can_have():
+    """One and a half devices are no number of units: a stage in steps of three is told in these."""
+    instance, pricer = small()
+    stage = Stage("thrice", Terms(units={0: 3}))
+    assert list(bounds(instance, [(stage, 6)], pricer, EXACT)) == [6]
+
+
+def test_without_stages_there_are_no_bounds():
+    instance, pricer = small()
+    assert list(bounds(instance, [], pricer, EXACT)) == []
+
+
+def test_without_units_nothing_is_reached():
+    instance, pricer = small(demand=0)
+    assert list(bounds(instance, [(instance.admitted(), 0)], pricer, EXACT)) == [0]
+
+
+@pytest.mark.parametrize(
+    "limits", [PlanLimits(0.0, rounds=0), PlanLimits(0.0, rounds=1), PlanLimits(0.0, deadline=0.0)]
+)
+def test_what_ends_early_is_unknown_or_holds(limits):
+    instance, pricer = small()
+    (found,) = bounds(instance, [(instance.admitted(), 2)], pricer, limits)
+    assert found is None or found >= 2
