@@ -33,3 +33,19 @@ def test_a_claim_that_nobody_asks_for_any_more(finished, monkeypatch, capsys, op
         main()
     assert end.value.code == 0
     assert (TEXT in capsys.readouterr().err) is said
+
+
+def test_pods_that_are_still_to_be_made_are_not_asked_about(finished, monkeypatch, capsys):
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "ns"}}
+    made["spec"] = {"replicas": 2, "selector": {"matchLabels": {"a": "d"}}}
+    made["spec"]["template"] = {
+        "metadata": {"labels": {"a": "d"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    documents = json.loads(finished.read_text())
+    finished.write_text(json.dumps({**documents, "items": [*documents["items"], made]}))
+    monkeypatch.setattr("sys.argv", ["drasat", "allocate", "-f", str(finished)])
+    with pytest.raises(SystemExit):
+        main()
+    said = "pods that are still to be made are not asked about (1 Deployment): drasat plan takes them\n"
+    assert f"drasat: warning: {said}" in capsys.readouterr().err
