@@ -4,11 +4,15 @@ import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from drasat.solver.load import load as read
 from drasat.solver.plan import plan
+from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.instance import Instance
+from drasat.solver.planning.linear.pricer import LinearPricer
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 GPUS = 6212
@@ -90,6 +94,44 @@ def test_manifests_are_a_cluster_with_the_whole_queue(program, queue):
     assert replicas == [pods.count for pods in trace.pods if pods.count]
 
 
+def test_a_node_offers_its_gpus_to_several_claims_each(program, few):
+    made = program.manifests(few([(2, "T4", 2, 9500, 64), (1, "", 0, 100, 6)], []))
+    nodes = {item["metadata"]["name"]: item["status"]["allocatable"] for item in made if item["kind"] == "Node"}
+    assert [*nodes] == ["node-0000", "node-0001", "node-0002"]
+    assert nodes["node-0001"].items() >= {"cpu": "9500m", "memory": "64Mi"}.items()
+    slices = [item["spec"] for item in made if item["kind"] == "ResourceSlice"]
+    assert [spec["nodeName"] for spec in slices] == ["node-0000", "node-0001"]
+    for spec in slices:
+        assert [one["allowMultipleAllocations"] for one in spec["devices"]] == [True, True]
+        assert {one["capacity"]["share"]["value"] for one in spec["devices"]} == {"1000"}
+        assert {one["attributes"]["model"]["string"] for one in spec["devices"]} == {"T4"}
+
+
+@pytest.mark.parametrize(
+    ("pods", "count", "share", "selectors"),
+    [
+        ((3, 4, 1000, 1, 1), 4, "1000", 0),
+        ((3, 1, 250, 1, 1), 1, "250", 0),
+        ((3, 1, 250, 1, 1, ("T4", "G2")), 1, "250", 1),
+    ],
+)
+def test_a_claim_asks_for_wholes_or_for_a_share_of_one(program, few, pods, count, share, selectors):
+    made = program.manifests(few([], [pods]))
+    (template,) = [item for item in made if item["kind"] == "ResourceClaimTemplate"]
+    (request,) = template["spec"]["spec"]["devices"]["requests"]
+    asked = request["exactly"]
+    assert (asked["count"], asked["capacity"]) == (count, {"requests": {"share": share}})
+    assert len(asked.get("selectors", ())) == selectors
+    (deployment,) = [item for item in made if item["kind"] == "Deployment"]
+    (entry,) = deployment["spec"]["template"]["spec"]["resourceClaims"]
+    assert entry["resourceClaimTemplateName"] == template["metadata"]["name"]
+
+
+def test_kinds_without_pods_have_no_manifests(program, few):
+    made = program.manifests(few([], [(0, 1, 1000, 1, 1), (1, 1, 1000, 1, 1)]))
+    assert [item["metadata"]["name"] for item in made if item["kind"] == "Deployment"] == ["pods-001"]
+
+
 def test_pods_without_gpus_have_no_claims(program, few):
     made = program.manifests(few([(1, "", 0, 4000, 8)], [(2, 0, 0, 1000, 1)]))
     assert {item["kind"] for item in made} == {"DeviceClass", "Node", "Deployment"}
@@ -142,6 +184,26 @@ def test_sums_say_the_same_as_the_trace(program, few):
 
 def test_where_no_pod_names_a_model_nodes_take_any(program):
     assert {node.takes for node in program.Sums.of(program.openb("plain", 1.0)).nodes} == {None}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_manifests_and_sums_come_to_the_same(program, few, seed):
+    rng = Random(seed)
+    nodes = [(rng.randint(1, 2), model, rng.randint(1, 3), rng.randint(4, 9), 9) for model in ("T4", "G2")]
+    kinds = [(1, 1000), (2, 1000), (1, 300), (1, 500), (1, 700), (0, 0)]
+    models = [(), ("T4",), ("G2", "T4"), ("other",)]
+    pods = [
+        (rng.randint(1, 4), *kind, rng.randint(1, 4), rng.randint(1, 4), rng.choice(models) if kind[0] else ())
+        for kind in rng.sample(kinds, 4)
+    ]
+    trace = few(nodes, pods)
+    found = plan(read(program.manifests(trace)), objective=program.OBJECTIVE, gap=0.0)
+    sums = program.Sums.of(trace)
+    instance = Instance(sums.demand, sums.classes)
+    limits = PlanLimits(gap=0.0)
+    (stage,) = solve(instance, [instance.admitted()], LinearPricer(sums.units, sums.nodes), limits=limits).stages
+    assert stage.proven
+    assert [(one.value, one.proven) for one in found.objective] == [(stage.value, True)]
 
 
 @EVERY

@@ -115,8 +115,7 @@ def _linear(question: BundleQuestion) -> tuple[LinearNode, _Devices, dict[int, L
         taken = _taken(unit.problem, there) if unit.problem.demands else (0, 0)
         if taken is None:
             return None
-        if taken != _TOO_MUCH:
-            units[unit.index] = LinearUnit(*taken, unit.needs)
+        units[unit.index] = LinearUnit(*taken, unit.needs)
     if there.capacity > _SHARES * min((unit.share for unit in units.values() if unit.share), default=there.capacity):
         return None
     free = tuple(there.free[device] for device in sorted(there.free))
@@ -153,9 +152,6 @@ def _devices(problem: Problem, devices: frozenset[int], in_use: InUse) -> _Devic
     return None if totals or total <= 0 else _Devices({d: max(0, free) for d, free in left.items()}, total)
 
 
-_TOO_MUCH = (-1, 0)
-
-
 def _taken(problem: Problem, there: _Devices) -> tuple[int, int] | None:
     """Whole devices and the share of one that a unit takes; None where it is neither."""
     demand = problem.demands[0]
@@ -165,8 +161,6 @@ def _taken(problem: Problem, there: _Devices) -> tuple[int, int] | None:
     if len(amounts) != 1:
         return None
     amount = amounts.pop()
-    if amount > there.capacity:
-        return _TOO_MUCH
     if amount == there.capacity and demand.count > 1:
         return demand.count, 0
     return (0, amount) if amount > 0 and demand.count == 1 else None

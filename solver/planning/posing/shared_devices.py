@@ -37,9 +37,11 @@ class Reach:
     problems: Sequence[Problem]
 
     def shared(self) -> Iterator[int]:
-        """Numbers of the devices of shared pools that are free and within reach."""
+        """Numbers of the devices of shared pools that are free, within reach, and may be of use."""
         pools = {pool.id for pool in self.node.shared}
-        for number, device in enumerate(self.views[0].devices if pools else ()):
+        demands = [demand for problem in self.problems for demand in problem.demands] if pools else []
+        for number in sorted({device for demand in demands for device in demand.candidates}):
+            device = self.views[0].devices[number]
             if device.id[:2] in pools and device.reachable and number not in self.in_use.dedicated:
                 yield number
 

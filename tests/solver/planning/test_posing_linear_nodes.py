@@ -136,18 +136,26 @@ def test_claims_that_suit_no_device_of_a_node_do_not_count():
     assert [len(node.takes) for node in found.pricer.linear.pricer.nodes] == [1]
 
 
+@pytest.mark.parametrize("spec", [of(1), part(5)], ids=["whole", "share"])
 @pytest.mark.parametrize(
     "members",
     [
         [shareable("a"), shareable("b", capacity=20)],
-        [shareable("a"), "b"],
-        [device("a", allowMultipleAllocations=True)],
+        [shareable("a"), device("b", capacity={"mem": {"value": "10"}})],
         [device("a", allowMultipleAllocations=True, capacity={name: {"value": "10"} for name in ("mem", "bw")})],
     ],
-    ids=["sizes", "kinds", "no capacity", "two capacities"],
+    ids=["sizes", "kinds", "two capacities"],
 )
-def test_devices_that_do_not_have_one_equal_capacity_are_not_linear(members):
-    assert linear(*room("n1", *members), *wanting("a", 2, of(1))) == []
+def test_devices_that_do_not_have_one_equal_capacity_are_not_linear(members, spec):
+    assert linear(*room("n1", *members), *wanting("a", 2, spec)) == []
+
+
+@pytest.mark.parametrize("fields", [{}, {"capacity": {"mem": {"value": "0"}}}], ids=["none", "nothing"])
+def test_shared_devices_without_a_capacity_are_not_linear(fields):
+    """Any number of claims may have them."""
+    given = [*room("n1", device("a", allowMultipleAllocations=True, **fields)), *wanting("a", 4, of(1))]
+    assert linear(*given) == []
+    assert planning(*given).placed == 4
 
 
 def test_a_share_of_each_of_two_devices_is_not_linear():
@@ -168,6 +176,8 @@ def test_shared_pools_are_not_linear():
     given = [*wholes("n1", 2), *wholes("n2", 2), *wanting("a", 1, of(1))]
     assert linear(*given) == ["n1", "n2"]
     assert linear(*given, fabric(2), *wanting("b", 1, of(1, "fab"))) == []
+    # Though nothing else is asked for.
+    assert linear(*room("n1"), *room("n2"), fabric(2), *wanting("b", 1, of(1, "fab"))) == []
 
 
 @pytest.mark.parametrize(

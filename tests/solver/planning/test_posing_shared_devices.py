@@ -52,8 +52,17 @@ def test_attributes_that_a_claim_reads_make_classes():
     pool = published("fabric", *parts, driver=FABRIC, allNodes=True)
     picky = template("picky", of(1, "fab", f'device.attributes["{FABRIC}"].rail == "r"'))
     given = [*nodes("n1", "n2"), pool, picky]
-    assert sorted(posed(*given, linked("a", "picky"), linked("b", "picky")).shared.limits) == [2, 3]
+    assert sorted(posed(*given, linked("a", "picky"), linked("b")).shared.limits) == [2, 3]
     assert posed(*given, linked("a"), linked("b")).shared.limits == (5,)
+
+
+def test_devices_that_nobody_may_take_are_not_counted():
+    parts = [device(f"f{number}", rail="r" if number < 2 else "s") for number in range(5)]
+    pool = published("fabric", *parts, driver=FABRIC, allNodes=True)
+    picky = template("picky", of(1, "fab", f'device.attributes["{FABRIC}"].rail == "r"'))
+    given = [*nodes("n1", "n2"), pool, picky]
+    assert posed(*given, linked("a", "picky"), linked("b", "picky")).shared.limits == (2,)
+    assert posed(*given, user("c")).shared.limits == ()
 
 
 def test_no_device_is_given_out_twice():
