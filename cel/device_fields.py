@@ -28,14 +28,15 @@ def plain(attribute: DeviceAttribute) -> tuple[str, Any]:
         return "string", attribute.string
     if attribute.version is not None:
         return "version", attribute.version
-    for kind in _LISTS:
+    for kind in LISTS:
         value = getattr(attribute, kind)
         if value is not None:
             return kind, value
     return "none", None
 
 
-_LISTS = "ints", "bools", "strings", "versions"
+LISTS = "ints", "bools", "strings", "versions"
+"""Kinds whose values are lists, and the fields that hold them."""
 # Amounts written differently are different values, though Python may call them equal.
 AMOUNTS = {str: "amount", int: "whole amount", float: "number amount"}
 
@@ -81,22 +82,13 @@ def complaint(kind: str, name: str, value: Any) -> str | None:
     return None
 
 
-# Limits of the API: characters of texts, values of a list.
-_MOST_TEXT, _MOST_VALUES = 64, 48
+# Limits of the API (ATTR-3): characters of texts, values of a list.
+MOST_TEXT, _MOST_VALUES = 64, 48
+TEXTS = frozenset({"string", "version", AMOUNTS[str]})
+"""Kinds whose values are texts."""
 
 
-def may_be_long(kind: str) -> bool:
-    """Whether a value of the kind may exceed the limits."""
-    return kind in _SIZED
-
-
-_SIZED = frozenset({"string", "version", AMOUNTS[str], *_LISTS})
-
-
-def is_long(value: Any) -> bool:
-    """Whether a text or a list exceeds limits of the API (ATTR-3)."""
-    if type(value) is tuple:
-        # All of one type.
-        texts = value and type(value[0]) is str
-        return len(value) > _MOST_VALUES or bool(texts and max(map(len, value)) > _MOST_TEXT)
-    return len(value) > _MOST_TEXT
+def is_long_list(values: tuple[Any, ...]) -> bool:
+    """Whether a list, or a text in it, exceeds limits of the API; all its values are of one type."""
+    texts = values and type(values[0]) is str
+    return len(values) > _MOST_VALUES or bool(texts and max(map(len, values)) > MOST_TEXT)

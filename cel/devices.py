@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from ..models.quantity import Quantity
 from ..models.slices import Device, DeviceAttribute
 from ..models.versions import Version
-from .device_fields import AMOUNTS, HIDDEN, READ, complaint, is_fallible, is_long, may_be_long, plain
+from .device_fields import AMOUNTS, HIDDEN, LISTS, MOST_TEXT, READ, TEXTS, complaint, is_fallible, is_long_list, plain
 from .errors import CelRuntimeError
 from .types import QUANTITY, SEMVER
 from .values import CelMap, Value, register
@@ -46,8 +46,8 @@ class Shape:
     """
 
     __slots__ = (
-        "__weakref__", "_attributes", "_capacity", "_fallible", "_read", "_sized", "driver", "fields", "oversized",
-        "shareable",
+        "__weakref__", "_attributes", "_capacity", "_fallible", "_lists", "_read", "_texts", "driver", "fields",
+        "oversized", "shareable",
     )  # fmt: skip
 
     def __init__(
@@ -61,7 +61,8 @@ class Shape:
         # expressions find it.
         kinds = [(position, name, kind) for position, (name, kind) in enumerate(published)]
         self._fallible = [one for one in kinds if is_fallible(one[2])]
-        self._sized = [position for position, _, kind in kinds if may_be_long(kind)]
+        self._texts = [position for position, _, kind in kinds if kind in TEXTS]
+        self._lists = [position for position, _, kind in kinds if kind in LISTS]
         self._read = [(position, READ[field.kind]) for position, field in enumerate(fields) if field.kind in READ]
         self._attributes, self._capacity = _places(fields, ATTRIBUTES), _places(fields, CAPACITY)
 
@@ -84,7 +85,10 @@ class Shape:
 
     def has_long(self, values: Sequence[Any]) -> bool:
         """Whether some of the plain values are longer than the API allows."""
-        return any(is_long(values[position]) for position in self._sized)
+        for position in self._texts:
+            if len(values[position]) > MOST_TEXT:
+                return True
+        return any(is_long_list(values[position]) for position in self._lists)
 
     def cel_value(self, values: Sequence[Any]) -> CelMap:
         """A device with these plain values, which can all be read, as expressions see it."""
@@ -213,6 +217,7 @@ def _places(fields: Sequence[Field], section: str) -> _Places:
 
 
 def _section(places: _Places, seen: Sequence[Value]) -> CelMap:
-    return CelMap.of(
-        _Domains({domain: CelMap.of({id_: seen[position] for id_, position in ids}) for domain, ids in places})
-    )
+    domains = _Domains()
+    for domain, ids in places:
+        domains[domain] = CelMap.of({id_: seen[position] for id_, position in ids})
+    return CelMap.of(domains)

@@ -73,8 +73,10 @@ def with_entries(metadata: ObjectMeta, entries: Sequence[Entry]) -> ObjectMeta:
 
 def carried(*places: ObjectMeta | None) -> dict[str, str]:
     """Return the annotation alone, of the last of these that has it; empty if none has."""
-    texts = [(place.annotations or {}).get(ANNOTATION) for place in places if place is not None]
-    return next(({ANNOTATION: text} for text in reversed(texts) if text is not None), {})
+    for place in reversed(places):
+        if place is not None and place.annotations and ANNOTATION in place.annotations:
+            return {ANNOTATION: place.annotations[ANNOTATION]}
+    return {}
 
 
 def entry_problems(metadata: ObjectMeta, path: str) -> Iterator[FieldProblem]:

@@ -123,6 +123,8 @@ class PodClaims:
 
     def _made_before(self, pod: Pod, entry: PodResourceClaim) -> str | None:
         """The name of the claim that was made for this entry: the pod owns it, or name and annotation agree."""
+        if not self._cluster.claims:
+            return None
         key = key_of(pod.metadata)
         owned = self._by_owner.get((key, entry.name))
         if owned is not None and generated_claims.is_owner(owned, pod):

@@ -83,8 +83,7 @@ def _field_test(written: NodeSelectorRequirement) -> NodeTest:
 
 def pod_fits(spec: PodSpec, node: Node) -> list[Misfit]:
     """Every reason why the pod cannot be on the node; none: it fits. All of NODE_FILTERS are asked, in order."""
-    answers = ((id_, test(spec, node)) for id_, test in NODE_FILTERS)
-    return [Misfit(id_, message) for id_, message in answers if message is not None]
+    return [Misfit(id_, message) for id_, test in NODE_FILTERS if (message := test(spec, node)) is not None]
 
 
 def _other_node(spec: PodSpec, node: Node) -> str | None:

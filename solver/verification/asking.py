@@ -1,11 +1,13 @@
-"""What claims ask for, worked out once for all that have the very same spec: those made from one template."""
+"""What claims ask for, worked out once for all that have the same spec, such as those made from one template."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...models.claims import DeviceClass, ResourceClaim
+import msgspec
+
+from ...models.claims import DeviceClass, ResourceClaim, ResourceClaimSpec
 from ...models.gates import FeatureGates
 from .findings import Finding
 from .requests import ALL, Asked, everything_asked, selected, shape, unsupported
@@ -45,17 +47,37 @@ class Asking:
 
 
 class Askings:
-    """The specs of claims by identity; each is kept, so that no other can be taken for it."""
+    """The specs of claims, each read once: by identity, and by all that they say."""
 
     def __init__(self, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> None:
         self._classes = classes
         self._gates = gates
-        self._known: dict[int, Asking] = {}
+        # With the spec itself, so that its id is no other's.
+        self._known: dict[int, tuple[ResourceClaimSpec, Asking]] = {}
+        self._by_content: dict[bytes, Asking] = {}
 
     def of(self, claim: ResourceClaim) -> Asking:
         """What the claim asks for."""
         known = self._known.get(id(claim.spec))
         if known is None:
-            # It holds a claim with that spec, whose id is therefore no other object's.
-            known = self._known[id(claim.spec)] = Asking(claim, self._classes, self._gates)
-        return known
+            known = self._known[id(claim.spec)] = claim.spec, self._read(claim)
+        return known[1]
+
+    def _read(self, claim: ResourceClaim) -> Asking:
+        content = _content(claim.spec)
+        found = None if content is None else self._by_content.get(content)
+        if found is None:
+            found = Asking(claim, self._classes, self._gates)
+            if content is not None:
+                self._by_content[content] = found
+        return found
+
+
+def _content(spec: ResourceClaimSpec) -> bytes | None:
+    """All that a spec says; None where that cannot be written, as with parameters of drivers, which may be anything."""
+    if spec.devices.config:
+        return None
+    try:
+        return msgspec.msgpack.encode(spec)
+    except (TypeError, ValueError, OverflowError):
+        return None

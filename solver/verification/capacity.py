@@ -42,16 +42,16 @@ def amounts(device: Device, requested: Mapping[str, QuantityText], *, fractional
 
 
 def _amount(name: str, capacity: DeviceCapacity, request: QuantityText | None, fractional: bool) -> int:
-    policy = capacity.request_policy or _NO_POLICY
+    policy, whole = capacity.request_policy or _NO_POLICY, nano(capacity.value)
     if request is None:
-        taken = nano(capacity.value if policy.default is None else policy.default)
+        taken = whole if policy.default is None else nano(policy.default)
     else:
         taken = _rounded(nano(request), policy, fractional)
     if taken < 0:
         raise CapacityRefusedError("CAP-6", f"the amount {_text(taken)} of {name} is negative", fatal=True)
-    if not _allowed(taken, policy, fractional):
+    if policy is not _NO_POLICY and not _allowed(taken, policy, fractional):
         raise CapacityRefusedError("CAP-5", f"the request policy of {name} does not allow {_text(taken)}")
-    if taken > nano(capacity.value):
+    if taken > whole:
         raise CapacityRefusedError("CAP-6", f"{_text(taken)} of {name} is more than the device has, {capacity.value}")
     return taken
 

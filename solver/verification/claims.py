@@ -51,7 +51,8 @@ class ClaimRules:
         for result in results:
             if result.request in answer.chosen:
                 yield from self._result(result, answer.chosen[result.request], seat, found)
-        yield from self._all_requests(asking, answer.chosen, results, seat.node)
+        if asking.for_all:
+            yield from self._all_requests(asking, answer.chosen, results, seat.node)
         yield from self._constrained(claim, found, seat.node)
         if costs is not None:
             yield from self._entries.misjudged(self._own(claim), found, seat.node, costs)

@@ -74,20 +74,22 @@ class ConstraintRules:
         return None
 
 
-def _elements(value: Typed) -> frozenset[tuple[str, bool | int | str]]:
-    kind, elements, _ = value
-    return frozenset(zip(repeat(kind), elements, strict=False))
+def _sets(values: Sequence[Typed]) -> list[frozenset[object]]:
+    """The elements of each value, with their types where those differ: true is no 1, and a version no string."""
+    if len({kind for kind, _, _ in values}) < 2:
+        return [frozenset(elements) for _, elements, _ in values]
+    return [frozenset(zip(repeat(kind), elements, strict=False)) for kind, elements, _ in values]
 
 
 def _match_sets(values: Sequence[Typed]) -> Iterator[Breach]:
     """CON-7, CON-8: all have a value in common."""
-    if values and not frozenset.intersection(*map(_elements, values)):
+    if values and not frozenset.intersection(*_sets(values)):
         yield "CON-7", "the devices have no value in common of"
 
 
 def _distinct_sets(values: Sequence[Typed]) -> Iterator[Breach]:
     """CON-7, CON-8: no two have a value in common, and all have one."""
-    sets = [_elements(value) for value in values]
+    sets = _sets(values)
     if not all(sets):
         yield "CON-8", "a device has no value of"
     if sum(map(len, sets)) > len(frozenset().union(*sets)):

@@ -25,6 +25,8 @@ class DeviceRules:
         self._classes = classes
         self._gates = gates
         self._expressions = expressions
+        self._sizing, self._fractional = gates.consumable_capacity, gates.fractional_capacity_range
+        self._tainting = gates.device_taints
 
     def unselected(self, entry: Published, asked: Asked, node: Node) -> Finding | None:
         """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
@@ -61,13 +63,13 @@ class DeviceRules:
 
     def amounts(self, entry: Published, asked: Asked) -> dict[str, int] | Finding:
         """Compute what is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
-        if not self._gates.consumable_capacity:
+        if not self._sizing:
             return {}
         wanted = (asked.capacity.requests if asked.capacity else None) or {}
         if not wanted and not entry.device.capacity:
             return {}
         try:
-            return amounts(entry.device, wanted, fractional=self._gates.fractional_capacity_range)
+            return amounts(entry.device, wanted, fractional=self._fractional)
         except CapacityRefusedError as refused:
             return refused.finding
 
@@ -77,7 +79,7 @@ class DeviceRules:
             yield Finding("DEV-7", "the device consumes counters, and that feature is off")
         if entry.slice.spec.skip_node_operations and not self._may_skip(node):
             yield Finding("DEV-9", "the slice skips node operations, and the node does not declare that it can")
-        if self._gates.device_taints:
+        if self._tainting and entry.device.taints:
             for taint in untolerated(entry.device.taints, asked.tolerations):
                 yield Finding("DEV-10", f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated")
 

@@ -26,7 +26,7 @@ Typed: TypeAlias = tuple[str, tuple[Scalar, ...], bool]
 _Compiled = TypeVar("_Compiled")
 
 # Devices are asked about claim by claim, so those from before are hardly asked for again; they are large.
-_MOST_PREPARED = 256
+_MOST_PREPARED = 32
 
 _SCALARS = {"int_value": "int", "bool_value": "bool", "string": "string", "version": "version"}
 _LISTS = {"ints": "int", "bools": "bool", "strings": "string", "versions": "version"}

@@ -174,5 +174,7 @@ class Inventory:
 
 
 def _duplicate(names: Iterable[str]) -> str:
-    tally = Tally(names)
-    return next((name for name, times in tally.items() if times > 1), "") if tally.total() > len(tally) else ""
+    given = list(names)
+    if len(set(given)) == len(given):
+        return ""
+    return next(name for name, times in Tally(given).items() if times > 1)

@@ -93,6 +93,6 @@ def _sequence(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[
 
 def _placement(cluster: Cluster, unit: PlacedUnit) -> Placement:
     new = {ref.key for ref, _ in unit.allocations}
-    pairs = tuple((ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None)
-    earlier = tuple(ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new)
-    return Placement(cluster.node(unit.node or ""), pairs, unit.unit.pod, earlier)
+    pairs = [(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None]
+    earlier = [ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new]
+    return Placement(cluster.node(unit.node or ""), tuple(pairs), unit.unit.pod, tuple(earlier))

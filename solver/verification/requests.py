@@ -79,6 +79,8 @@ def _number(name: str, asked: Asked, number: int) -> Iterator[Finding]:
 
 def repeated(results: Results) -> Iterator[Finding]:
     """DEV-13: requests that have a device twice."""
+    if len(results) < 2:
+        return
     taken = [(result.request, device_id(result)) for result in results]
     if len(set(taken)) < len(taken):
         for name in dict.fromkeys(name for (name, _), times in Counter(taken).items() if times > 1):

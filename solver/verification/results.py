@@ -22,12 +22,10 @@ _Config: TypeAlias = tuple[str, tuple[str, ...], Any]
 """Source, requests and parameters of an entry."""
 
 
-def copies(
-    result: DeviceRequestAllocationResult, asked: Asked, entry: Published, gates: FeatureGates
-) -> Iterator[Finding]:
-    """RES-2: what a result repeats of its request and its device."""
-    device, operations = entry.device, entry.slice.spec.skip_node_operations
-    if not (
+def has_copies(result: DeviceRequestAllocationResult, asked: Asked, entry: Published) -> bool:
+    """Whether there is anything that is repeated, or should be (RES-2); nearly always there is nothing."""
+    device = entry.device
+    return bool(
         is_admin(asked)
         or result.admin_access is not None
         or result.tolerations
@@ -37,11 +35,16 @@ def copies(
         or result.binding_failure_conditions
         or device.binding_failure_conditions
         or result.skip_node_operations
-        or operations
-    ):
-        # Nearly always there is nothing to repeat.
-        return
-    binds, skipped = gates.binding_conditions, operations if gates.optional_node_operations else None
+        or entry.slice.spec.skip_node_operations
+    )
+
+
+def copies(
+    result: DeviceRequestAllocationResult, asked: Asked, entry: Published, gates: FeatureGates
+) -> Iterator[Finding]:
+    """RES-2: what a result repeats of its request and its device."""
+    device, binds = entry.device, gates.binding_conditions
+    skipped = entry.slice.spec.skip_node_operations if gates.optional_node_operations else None
     expected: dict[str, tuple[Any, Any]] = {
         "adminAccess": (result.admin_access, is_admin(asked) or None),
         "tolerations": (result.tolerations or (), asked.tolerations or ()),
@@ -77,14 +80,14 @@ def configs(wanted_entries: WantedConfigs, allocation: AllocationResult) -> Iter
     """RES-3 to RES-5: whether an allocation has the config entries that it must have."""
     found = [_key(entry) for entry in allocation.devices.config or ()]
     of_classes, of_claim = wanted_entries.of_classes, wanted_entries.of_claim
+    if found == [*of_classes, *of_claim]:
+        return
     number = sum(source != "FromClaim" for source, _, _ in found)
     for rule, there, wanted in (("RES-3", found[:number], of_classes), ("RES-4", found[number:], of_claim)):
-        if there == wanted:
-            continue
         unnamed, unnamed_wanted = ([(source, opaque) for source, _, opaque in part] for part in (there, wanted))
         if unnamed != unnamed_wanted:
             yield Finding(rule, f"the config entries are {there!r}, not {wanted!r}")
-        else:
+        elif there != wanted:
             yield Finding("RES-5", f"config entries are for {there!r}, not {wanted!r}")
 
 

@@ -14,7 +14,7 @@ from .inventory import PoolView
 from .ledger import Attempt
 from .published import Generation, Published
 from .requests import Asked, is_admin
-from .results import copies
+from .results import copies, has_copies
 from .scene import Scene, Seat
 
 _SHARE_ID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -35,43 +35,41 @@ class TakingRules:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self._devices = scene.devices
+        self._sharing, self._partitioning = scene.gates.consumable_capacity, scene.gates.partitionable_devices
         self._stocks: dict[Generation, Stock] = {}
         self._share_ids: set[str] = set()
 
     def broken(self, taking: Taking, seat: Seat) -> Iterator[Finding]:
         """Say what DEV-1 to DEV-10 and DEV-12 have against the device, which then counts as taken by the attempt."""
-        entry, asked = taking.entry, taking.asked
+        result, entry, _, asked = taking
         taken = self._devices.amounts(entry, asked)
-        yield from self._in_use(taking, seat)
         unselected = self._devices.unmatched(entry, asked, seat.node) or (taken if isinstance(taken, Finding) else None)
-        if unselected is not None:
-            yield unselected
+        yield from filter(None, (self._in_use(taking, seat), unselected))
         yield from self._devices.unusable(entry, asked, seat.node)
-        yield from self._counters(taking, seat.attempt)
+        if self._partitioning and entry.device.consumes_counters:
+            yield from self._counters(taking, seat.attempt)
         if not isinstance(taken, Finding):
             yield from self._capacity(taking, taken, seat.attempt)
-        yield from copies(taking.result, asked, entry, self._scene.gates)
+        if has_copies(result, asked, entry):
+            yield from copies(result, asked, entry, self._scene.gates)
         seat.attempt.take(entry, seat.number, self._is_shared(entry))
 
     def _is_shared(self, entry: Published) -> bool:
-        return bool(entry.device.allow_multiple_allocations) and self._scene.gates.consumable_capacity
+        return self._sharing and bool(entry.device.allow_multiple_allocations)
 
-    def _in_use(self, taking: Taking, seat: Seat) -> Iterator[Finding]:
+    def _in_use(self, taking: Taking, seat: Seat) -> Finding | None:
         """DEV-1, CAP-10."""
         takers = seat.attempt.picked.get(taking.entry.id, ())
         if is_admin(taking.asked):
-            if seat.number in takers:
-                yield Finding("DEV-1", "admin access to a device that the claim has already")
-        elif self._scene.ledger.dedicates(taking.entry.id):
-            yield Finding("DEV-1", "the device is in use")
-        elif takers:
-            yield Finding("DEV-1", "the device is taken twice")
+            twice = seat.number in takers
+            return Finding("DEV-1", "admin access to a device that the claim has already") if twice else None
+        if self._scene.ledger.dedicates(taking.entry.id):
+            return Finding("DEV-1", "the device is in use")
+        return Finding("DEV-1", "the device is taken twice") if takers else None
 
     def _counters(self, taking: Taking, attempt: Attempt) -> Iterator[Finding]:
         """DEV-8; another share of a device is free (CTR-3, GRP-4)."""
         entry = taking.entry
-        if not entry.device.consumes_counters or not self._scene.gates.partitionable_devices:
-            return
         if self._is_shared(entry) and attempt.shared_already(entry.id):
             return
         generation = taking.view.generation

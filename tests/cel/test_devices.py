@@ -376,3 +376,55 @@ class TestSelector:
 
     def test_it_is_shown(self):
         assert repr(Selector.compile("true")) == "Selector('true')"
+
+
+def test_an_unreadable_version_is_no_matter_of_other_devices_of_the_kind():
+    """CEL-3: devices of one shape are read one by one."""
+    shapes = DeviceShapes()
+    texts = ["1.0.0", "one", "2.0.0"]
+    devices = [shapes.prepare(device_of({"v": {"version": text}}, {"memory": "1Gi"}), DRIVER) for text in texts]
+    assert len({device.shape for device in devices}) == 1
+    assert [device.error is None for device in devices] == [True, False, True]
+    assert devices[1].error.startswith("attribute v: parse semantic version: ")
+    assert Selector(f"{OWN}.v.major() == 2").matches_all(devices)[::2] == [False, True]
+    with pytest.raises(CelRuntimeError, match="attribute v: parse semantic version"):
+        Selector("true").matches(devices[1])
+
+
+def test_the_first_field_that_cannot_be_read_is_told():
+    """CEL-3: in the order published, attributes before capacities."""
+    attributes = {"a": {"string": "x"}, "b": {}, "c": {"version": "one"}}
+    assert prepared(attributes, {"m": "lots"}).error == "attribute b: unsupported attribute value"
+    assert prepared({"c": {"versions": ["1.0.0", "one"]}}, {"m": "lots"}).error.startswith("attribute c: parse")
+    assert prepared({"a": {"string": "x"}}, {"m": "lots"}).error.startswith("capacity m: ")
+
+
+def test_an_attribute_that_is_hidden_must_be_readable_nevertheless():
+    """CEL-10: of two spellings the qualified one is seen; both are read."""
+    both = {"v": {"version": "one"}, f"{DRIVER}/v": {"version": "1.0.0"}}
+    assert prepared(both).error.startswith("attribute v: parse semantic version")
+    seen = prepared({**both, "v": {"version": "2.0.0"}})
+    assert Selector(f"{OWN}.v.major() == 1 && size({OWN}) == 1").matches(seen)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "capacity", "oversized"),
+    [
+        pytest.param({"a": {"string": "x" * 64}}, {}, False, id="text"),
+        pytest.param({"a": {"string": "x" * 65}}, {}, True, id="long text"),
+        pytest.param({"a": {"version": "1.0.0-" + "x" * 64}}, {}, True, id="long version"),
+        pytest.param({}, {"m": "0" * 64 + "1"}, True, id="long amount"),
+        pytest.param({}, {"m": 10**70}, False, id="number"),
+        pytest.param({"a": {"ints": [1] * 48}}, {}, False, id="list"),
+        pytest.param({"a": {"ints": [1] * 49}}, {}, True, id="long list"),
+        pytest.param({"a": {"strings": ["x", "x" * 65]}}, {}, True, id="long text in a list"),
+        pytest.param({"a": {"int": 1}, "b": {"bool": True}}, {}, False, id="no texts"),
+    ],
+)
+def test_devices_beyond_the_limits_of_the_api_are_told(attributes, capacity, oversized):
+    """ATTR-3: short ones of the same kind do not make others short."""
+    shapes = DeviceShapes()
+    short = {name: {kind: "1.0.0" if kind == "version" else value for kind, value in fields.items()}
+             for name, fields in attributes.items()}  # fmt: skip
+    shapes.prepare(device_of(short, capacity), DRIVER)
+    assert shapes.prepare(device_of(attributes, capacity), DRIVER).oversized is oversized
