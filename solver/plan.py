@@ -39,6 +39,8 @@ from .refusals import refusals
 
 TIME_LIMIT = 300.0
 GAP = 0.001
+# What comes after the search takes about so many times as long as what comes before, where queues are large.
+_AFTER = 4
 
 Watch = Callable[[str, float, float | None], None]
 
@@ -131,7 +133,7 @@ def plan(
     ask = replace(whole, open=[place for place in left if place not in ahead.places], ahead=ahead)
     posed = pose(ask)
     clock.lap("pose")
-    limits = PlanLimits(gap, deadline=clock.deadline)
+    limits = PlanLimits(gap, deadline=clock.search_ends())
     found = _solved(posed, limits, executor, watch)
     looser = _looser_bounds(whole, posed, found, limits) if ahead.places else ()
     clock.lap("solve")
@@ -235,9 +237,16 @@ class _Clock:
     """Wall times of the phases, and when time is up."""
 
     def __init__(self, limit: float | None) -> None:
-        self._last = monotonic()
+        self._begun = self._last = monotonic()
         self.deadline = None if limit is None else self._last + limit
         self.laps: dict[str, float] = {}
+
+    def search_ends(self) -> float | None:
+        """When to stop searching, so that time remains for devices, reasons and verification."""
+        if self.deadline is None:
+            return None
+        now = monotonic()
+        return self.deadline - min(_AFTER * (now - self._begun), max(0.0, self.deadline - now) / 2)
 
     def lap(self, name: str) -> None:
         now = monotonic()

@@ -20,5 +20,5 @@ def bounds(
     for stage, value in stages:
         master.aim(stage)
         generated = generator.run(stage, Budget(limits.rounds, limits.gap, limits.deadline), instance.most())
-        yield generated.rounded(stage)
+        yield generated.rounded(instance, stage)
         master.add_row(Row(stage.terms, lower=value) if stage.maximise else Row(stage.terms, upper=value))

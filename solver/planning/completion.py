@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..cp_sat_run import Limits, Status
 from .duals import Duals, Pricing
-from .generation import Generator
+from .generation import Generator, step_of
 from .instance import Column, Stage
 from .integer_master import Choice, choose
 from .plan import Plan
@@ -66,7 +66,9 @@ def _listed(
     if total is None:
         return None
     sign = 1 if stage.maximise else -1
-    losable = total - sign * plan.value(stage.terms) * pricing.scale
+    # The next better value is a step away.
+    better = sign * plan.value(stage.terms) + step_of(instance, stage.terms)
+    losable = total - better * pricing.scale
     found: list[Column] = []
     for node_class, bound in zip(classes, bounds, strict=True):
         if not instance.nodes[node_class].count:

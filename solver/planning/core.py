@@ -17,6 +17,7 @@ from .counting import counted
 from .dive import Dive
 from .duals import Pricing, duals_of
 from .filling import fill, filling_ends
+from .gang_filling import fill_for_gangs
 from .generation import Budget, Generated, GenerationInterrupted, Generator
 from .implied import implied_bound
 from .instance import Column, Instance, Row, Stage
@@ -25,6 +26,7 @@ from .master import Master
 from .neighbourhood import Improvement
 from .plan import Plan, empty_plan
 from .pricing import Pricer, Prices
+from .variation import varied
 
 # CP-SAT closes the master itself while it has no more columns than this.
 _FEW_COLUMNS = 200
@@ -34,7 +36,8 @@ _FEW_UNITS = 40
 _MANY = 128
 # Rounds of pricing for what a dive has left, and for a few nodes that are emptied.
 _DIVE_ROUNDS = 6
-# What CP-SAT may spend on completing the end of a dive.
+# What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
+_STARTING_WORK = 0.5
 _SETTLING_WORK = 2.0
 # The relaxation is solved to this part of the gap that is asked for.
 _PART_OF_GAP = 0.2
@@ -150,7 +153,7 @@ class _Core:
         deadline, tolerance = self._limits.deadline, self._limits.gap * _PART_OF_GAP
         budget = Budget(self._limits.rounds, tolerance, deadline)
         generated = self._generated(stage, budget)
-        bound = generated.rounded(stage)
+        bound = generated.rounded(self._instance, stage)
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
@@ -163,9 +166,9 @@ class _Core:
         try:
             generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage))
         except GenerationInterrupted as interrupted:
-            self._note(stage, interrupted.generated.rounded(stage), interrupted.generated.rounds)
+            self._note(stage, interrupted.generated.rounded(self._instance, stage), interrupted.generated.rounds)
             raise
-        self._note(stage, generated.rounded(stage), generated.rounds)
+        self._note(stage, generated.rounded(self._instance, stage), generated.rounds)
         return generated
 
     def _most(self) -> tuple[int, ...]:
@@ -186,7 +189,8 @@ class _Core:
             for unit, _ in gang.members:
                 worth[unit] = max(worth[unit], stage.terms.gangs.get(index, 0) // size)
         deadline = filling_ends(self._limits.deadline)
-        self._take(stage, fill(self._generator, Prices(tuple(worth), (0,) * self._instance.meters), deadline))
+        prices = Prices(tuple(worth), (0,) * self._instance.meters)
+        self._take(stage, fill(self._generator, prices, deadline), work=_STARTING_WORK)
         self._fill_at_duals(stage, deadline)
 
     def _fill_at_duals(self, stage: Stage, deadline: float | None) -> None:
@@ -197,23 +201,28 @@ class _Core:
                 break
             before = relaxation.value
             pricing = Pricing(self._instance, stage, self.master.rows, duals_of(relaxation))
-            for column, _ in list(fill(self._generator, pricing.prices, deadline)):
+            for column, _ in fill(self._generator, pricing.prices, deadline):
                 self.master.add(column)
 
-    def _take(self, stage: Stage, columns: Iterable[tuple[Column, int]]) -> None:
+    def _take(
+        self,
+        stage: Stage,
+        columns: Iterable[tuple[Column, int]],
+        bound: int | None = None,
+        work: float = _SETTLING_WORK,
+    ) -> None:
         """Take the best plan that these columns allow, with those of the plan at hand, if it is better."""
         found: list[tuple[Column, int]] = []
         try:
-            for one in columns:
-                found.append(one)
+            found.extend(columns)
         finally:
             self._count(stage, (*found, *self._plan.columns))
         counts: dict[Column, int] = {}
         for column, number in (*found, *self._plan.columns):
             self.master.add(column)
             counts[column] = counts.get(column, 0) + number
-        choices = [Choice(column, 0, most) for column, most in counts.items()]
-        self._choose(stage, choices, _SETTLING_WORK)
+        if not self._is_close(stage, bound):
+            self._choose(stage, [Choice(column, 0, most) for column, most in counts.items()], work)
 
     def _count(self, stage: Stage, columns: Sequence[tuple[Column, int]]) -> None:
         """Take what these columns have room for, if it is better: at once, even where time is over."""
@@ -225,6 +234,11 @@ class _Core:
         limits = Limits(deadline=self._limits.deadline, work=work)
         self._keep_better(stage, choose(self._instance, self.master.rows, stage, choices, self._plan, limits).plan)
 
+    def _choose_from_all(self, stage: Stage) -> None:
+        counts = {node.index: node.count for node in self._instance.nodes}
+        choices = [Choice(column, 0, counts[column.node_class]) for column in self.master.columns]
+        self._choose(stage, choices, _FEW_WORK)
+
     def _keep_better(self, stage: Stage, plan: Plan | None) -> None:
         sign = 1 if stage.maximise else -1
         if plan and sign * plan.value(stage.terms) > sign * self._plan.value(stage.terms):
@@ -235,19 +249,25 @@ class _Core:
         relaxation = generated.relaxation
         if relaxation is None:
             return bound
-        counts = {node.index: node.count for node in self._instance.nodes}
         if len(self.master.columns) <= _FEW_COLUMNS:
-            everything = [Choice(column, 0, counts[column.node_class]) for column in self.master.columns]
-            self._choose(stage, everything, _FEW_WORK)
+            self._choose_from_all(stage)
         part = Budget(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
+        if self._instance.gangs and not self._is_close(stage, bound):
+            self._take(stage, fill_for_gangs(self._generator, stage, relaxation, part.deadline), bound)
+            self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
-            self._take(stage, Dive(self._generator, stage, part).run(relaxation))
+            self._take(stage, Dive(self._generator, stage, part).run(relaxation), bound)
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound):
             for plan in Improvement(self._generator, stage, relaxation, part).plans(self._plan):
                 self._plan = plan
                 if self._is_close(stage, bound):
                     break
+            self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
+            for column in varied(self._generator, stage, relaxation, part.deadline):
+                self.master.add(column)
+            self._choose_from_all(stage)
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound) and not part.is_over():
             completed = complete(self._generator, stage, duals_of(relaxation), self._plan, self._limits.deadline)

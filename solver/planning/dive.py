@@ -8,10 +8,8 @@ from math import floor
 
 from .generation import Budget, Generator
 from .instance import Column, Stage
-from .master import Relaxation
+from .master import WHOLE, Relaxation
 
-# Floating-point values this close to a whole number are it.
-_WHOLE = 1e-6
 # What part of the columns in question is rounded up at once where nothing is whole.
 _ROUNDED = 0.1
 
@@ -28,13 +26,20 @@ class Dive:
         self._fixed: Counter[int] = Counter()
 
     def run(self, relaxation: Relaxation) -> Iterator[tuple[Column, int]]:
-        """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for."""
+        """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for.
+
+        Ctrl-C ends it behind what it has found so far.
+        """
+        interrupted: KeyboardInterrupt | None = None
         try:
             self._dive(relaxation)
-        finally:
-            self._master.release()
-            columns = self._master.columns
-            yield from [(columns[index], number) for index, number in sorted(self._fixed.items()) if number]
+        except KeyboardInterrupt as stopped:
+            interrupted = stopped
+        self._master.release()
+        for index, number in sorted(self._fixed.items()):
+            yield self._master.columns[index], number
+        if interrupted:
+            raise interrupted
 
     def _dive(self, relaxation: Relaxation) -> None:
         found: Relaxation | None = relaxation
@@ -47,11 +52,12 @@ class Dive:
                 break
             generated = self._generator.run(self._stage, self._budget, left, classes)
             found = generated.relaxation
+
     def _fix(self, found: Relaxation) -> bool:
         """Fix more nodes; False where the relaxation uses no more of them."""
         new = False
         for index, amount in enumerate(found.columns):
-            whole = floor(amount + _WHOLE)
+            whole = floor(amount + WHOLE)
             if whole > self._fixed[index]:
                 self._set(index, whole)
                 new = True
@@ -67,7 +73,7 @@ class Dive:
         open_columns = []
         for index, amount in enumerate(found.columns):
             part = amount - self._fixed[index]
-            if part > _WHOLE:
+            if part > WHOLE:
                 wasted = self._wasted(self._master.columns[index], left)
                 open_columns.append((wasted > 0, -part, index))
         most = max(1, int(len(open_columns) * _ROUNDED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from time import monotonic
 
 from .generation import Generator
@@ -17,9 +17,14 @@ _WINDOW = 32
 _PART_OF_TIME = 1 / 3
 
 
-def fill(generator: Generator, prices: Prices, deadline: float | None = None) -> Iterator[tuple[Column, int]]:
-    """Fill the nodes of each class with what earlier ones left; a column is repeated while it can be."""
-    filling = _Filling(generator, prices, deadline)
+def fill(
+    generator: Generator, prices: Prices, deadline: float | None = None, most: Sequence[int] | None = None
+) -> Iterator[tuple[Column, int]]:
+    """Fill the nodes of each class with what earlier ones left; a column is repeated while it can be.
+
+    There are ``most`` units of each class, None for all that are asked for.
+    """
+    filling = _Filling(generator, prices, deadline, generator.instance.most() if most is None else most)
     for node in generator.instance.nodes:
         yield from filling.fill(node)
 
@@ -31,11 +36,11 @@ def filling_ends(deadline: float | None) -> float | None:
 
 
 class _Filling:
-    def __init__(self, generator: Generator, prices: Prices, deadline: float | None) -> None:
+    def __init__(self, generator: Generator, prices: Prices, deadline: float | None, most: Sequence[int]) -> None:
         self._pricer = generator.pricer
         self._prices = prices
         self._limits = PricingLimits(deadline=deadline)
-        self._left = list(generator.instance.most())
+        self._left = list(most)
         self._pricings = _PRICINGS * len(generator.instance.nodes)
         self._order = sorted(range(len(self._left)), key=lambda unit: (-prices.units[unit], unit))
 

@@ -6,14 +6,14 @@ tolerance and pricing work end it; the clock does so for safety only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import gcd
 from time import monotonic
 
 from .duals import Duals, Pricing, duals_of
-from .instance import Instance, Stage
+from .instance import Instance, Stage, Terms
 from .master import Master, Relaxation
 from .pricing import Effort, Priced, Pricer, PricingLimits
 
@@ -46,15 +46,26 @@ class Generated:
     scale: int
     rounds: int
 
-    def rounded(self, stage: Stage) -> int | None:
+    def rounded(self, instance: Instance, stage: Stage) -> int | None:
         """The bound as the next value that a plan can have."""
         if self.bound is None:
             return None
-        terms = stage.terms
-        kinds = (terms.units, terms.gangs, terms.nodes, terms.usage)
-        step = gcd(*(value for kind in kinds for value in kind.values())) or 1
+        step = step_of(instance, stage.terms)
         sign = 1 if stage.maximise else -1
         return sign * (self.bound // (self.scale * step)) * step
+
+
+def step_of(instance: Instance, terms: Terms) -> int:
+    """What the values of all plans are multiples of."""
+    return gcd(*_steps(instance, terms)) or 1
+
+
+def _steps(instance: Instance, terms: Terms) -> Iterator[int]:
+    # There are units that only gangs ask for.
+    yield from terms.usage.values()
+    yield from (terms.units.get(unit.index, 0) for unit in instance.units if unit.demand)
+    yield from (terms.gangs.get(index, 0) for index, gang in enumerate(instance.gangs) if gang.demand)
+    yield from (terms.nodes.get(node.index, 0) for node in instance.nodes if node.count)
 
 
 class GenerationInterrupted(KeyboardInterrupt):
@@ -208,5 +219,5 @@ class _Run:
     def _is_closed(self, relaxation: Relaxation | None) -> bool:
         if self._bound is None or relaxation is None:
             return False
-        sign = 1 if self._stage.maximise else -1
-        return self._bound / self._scale - sign * relaxation.value <= self._budget.tolerance * max(1.0, abs(relaxation.value))
+        value = relaxation.value if self._stage.maximise else -relaxation.value
+        return self._bound / self._scale - value <= self._budget.tolerance * max(1.0, abs(value))

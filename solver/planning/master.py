@@ -14,16 +14,20 @@ from time import monotonic
 from .instance import Column, Instance, Row, Stage, Terms
 from .mathopt import mathopt
 
+# Floating-point values this close to a whole number are it.
+WHOLE = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """An optimum of the linear program: nodes for each column, and duals, all in floating point.
+    """An optimum of the linear program: nodes for each column, gangs, and duals, all in floating point.
 
     ``units`` is what one more unit of each class is worth, ``rows`` what one more of each row's upper side is.
     """
 
     value: float
     columns: tuple[float, ...]
+    gangs: tuple[float, ...]
     nodes: tuple[float, ...]
     units: tuple[float, ...]
     rows: tuple[float, ...]
@@ -115,6 +119,7 @@ class Master:
         return Relaxation(
             found.objective_value(),
             tuple(found.variable_values(self._amounts)),
+            tuple(found.variable_values(self._gangs)),
             tuple(sign * dual for dual in found.dual_values(self._limits)),
             tuple(-sign * dual for dual in found.dual_values(self._cover)),
             _duals(found, self._row_limits, sign),

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ....problem.outcomes import check_deadline
 from .patterns import patterns
 from .question import Offer, Question
-from .relaxation import FINE, Relaxed
+from .relaxation import FINE
+from .relaxed import Relaxed
 
 _Numbers = NDArray[np.int64]
 

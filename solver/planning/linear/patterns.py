@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from .question import Offer, Question
-from .relaxation import Relaxed
+from .relaxed import Relaxed
 
 
 @dataclass(frozen=True, slots=True)

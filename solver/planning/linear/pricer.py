@@ -11,7 +11,8 @@ from ..instance import Column
 from ..pricing import Effort, Priced, Prices, PricingLimits
 from .labels import Filled, Filling, Labels, Width
 from .question import Question, question
-from .relaxation import FINE, Relaxed, relax_best
+from .relaxation import FINE, relax_best
+from .relaxed import Relaxed
 from .resources import LinearNode, LinearUnit
 
 _WIDTHS = {

@@ -6,10 +6,11 @@ exact. They are found by minimising the bound, a convex and piecewise linear fun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import monotonic
 
+from .cutting import lowest
 from .question import Offer, Question
+from .relaxed import Relaxed
 
 # Values are multiplied by it, so that prices of a single milli-CPU are precise enough.
 FINE = 1 << 14
@@ -18,24 +19,6 @@ _CYCLES = 3
 # A bound that is worse by one part in so many does not matter.
 _TIE = 1 << 22
 _CUTS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Relaxed:
-    """The best packing at these resource prices, its worth (in 1 / ``FINE``), and what it uses.
-
-    ``device[c]`` is the best worth of c steps of one device, ``whole[n]`` that of n free devices, ``rest`` that of
-    what takes no device or one that is in part in use.
-    """
-
-    resource_prices: tuple[int, ...]
-    bound: int
-    use: tuple[int, ...]
-    worth: dict[int, int]
-    device: list[int]
-    whole: list[int]
-    parts: list[int]
-    rest: int
 
 
 class _Tally:
@@ -145,50 +128,75 @@ def _count_device(question: Question, tally: _Tally, filled: int, last: list[Off
 
 def relax_best(question: Question, deadline: float | None = None) -> Relaxed:
     """Find prices of resources that make the bound low, if not the lowest. The clock may end that, for safety."""
-    free = relax(question, (0,) * len(question.node.left))
-    # Among packings of equal value, those that use less are better: a price that is next to nothing says so.
-    least = tuple((free.bound // _TIE) // left if left else 0 for left in question.node.left)
-    best = relax(question, least)
-    for _ in range(_CYCLES):
-        before = best.bound
-        for resource, left in enumerate(question.node.left):
-            if deadline is not None and monotonic() > deadline:
-                return best
-            if left and (best.resource_prices[resource] > least[resource] or best.use[resource] > left):
-                best = _along(question, best, resource, least[resource])
-        if best.bound == before:
-            break
-    return best
+    search = _Search(question, deadline)
+    best = search.one_by_one()
+    if len(search.short) < 2:
+        return best
+    return lowest(search.at, search.seen, question.node.left, search.least, deadline)
 
 
-def _along(question: Question, start: Relaxed, resource: int, least: int) -> Relaxed:
-    """Minimise over the price of one resource: two cuts meet where the next one is made."""
-    left = question.node.left[resource]
+class _Search:
+    """Tries prices, and keeps what was ``seen``; of the resources ``short`` some packing used more than there is."""
 
-    def at(price: int) -> Relaxed:
-        prices = start.resource_prices
-        return relax(question, (*prices[:resource], price, *prices[resource + 1 :]))
+    def __init__(self, question: Question, deadline: float | None) -> None:
+        self.seen: list[Relaxed] = []
+        self.short: set[int] = set()
+        self._question = question
+        self._left = question.node.left
+        self._deadline = deadline
+        free = self.at((0,) * len(self._left))
+        # Among packings of equal value, those that use less are better: a price that is next to nothing says so.
+        self.least = tuple((free.bound // _TIE) // left if left else 0 for left in self._left)
 
-    best = start
-    if start.use[resource] > left:
-        low, high = start, at(start.resource_prices[resource] + start.bound // left + 1)
-    else:
-        low, high = at(least), start
-    if low.use[resource] <= left:
-        return min(best, low, key=_bound)
-    for _ in range(_CUTS):
-        # The bound falls by ``over`` for each unit of price at the low end, and rises by ``spare`` at the high one.
-        over, spare = low.use[resource] - left, left - high.use[resource]
-        width = high.resource_prices[resource] - low.resource_prices[resource]
-        moved = (low.bound - high.bound + spare * width) // (over + spare)
-        if not 0 < moved < width:
-            break
-        new = at(low.resource_prices[resource] + moved)
-        best = min(best, new, key=_bound)
-        if low.bound - over * moved >= new.bound - over:
-            break
-        low, high = (new, high) if new.use[resource] > left else (low, new)
-    return min(best, low, high, key=_bound)
+    def at(self, prices: tuple[int, ...]) -> Relaxed:
+        """Relax at these prices."""
+        found = relax(self._question, prices)
+        self.seen.append(found)
+        self.short.update(number for number, left in enumerate(self._left) if found.use[number] > left)
+        return found
+
+    def one_by_one(self) -> Relaxed:
+        """Minimise over one price after the other, as long as that lowers the bound."""
+        best = self.at(self.least)
+        for _ in range(_CYCLES):
+            before = best.bound
+            for resource, left in enumerate(self._left):
+                if self._deadline is not None and monotonic() > self._deadline:
+                    return best
+                if left and (best.resource_prices[resource] > self.least[resource] or best.use[resource] > left):
+                    best = self._along(best, resource)
+            if best.bound == before:
+                break
+        return best
+
+    def _along(self, start: Relaxed, resource: int) -> Relaxed:
+        """Minimise over the price of one resource: two cuts meet where the next one is made."""
+        left = self._left[resource]
+
+        def at(price: int) -> Relaxed:
+            prices = start.resource_prices
+            return self.at((*prices[:resource], price, *prices[resource + 1 :]))
+
+        best = start
+        if start.use[resource] > left:
+            low, high = start, at(start.resource_prices[resource] + start.bound // left + 1)
+        else:
+            low, high = at(self.least[resource]), start
+        if low.use[resource] <= left:
+            return min(best, low, key=_bound)
+        for _ in range(_CUTS):
+            # The bound falls by ``over`` for each unit of price at the low end, and rises by ``spare`` at the high one.
+            over, spare = low.use[resource] - left, left - high.use[resource]
+            width = high.resource_prices[resource] - low.resource_prices[resource]
+            moved = (low.bound - high.bound + spare * width) // (over + spare)
+            if not 0 < moved < width:
+                break
+            new = at(low.resource_prices[resource] + moved)
+            best = min(best, new, key=_bound)
+            if low.bound - over * moved >= new.bound - over:
+                break
+            low, high = (new, high) if new.use[resource] > left else (low, new)
+        return min(best, low, high, key=_bound)
 
 
 def _bound(relaxed: Relaxed) -> int:

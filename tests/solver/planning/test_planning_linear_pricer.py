@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from itertools import product
 from random import Random
+from time import monotonic
 
 import pytest
 
 from drasat.solver.planning.linear.pricer import LinearPricer
+from drasat.solver.planning.linear.question import question
+from drasat.solver.planning.linear.relaxation import relax, relax_best
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
 
@@ -87,3 +91,31 @@ def test_what_is_worth_nothing_is_not_taken():
     pricer = LinearPricer((LinearUnit(share=1, needs=()),), (LinearNode((5,), 5, ()),))
     assert pricer.price(0, Prices((0,)), [3], PricingLimits()).columns == ()
     assert pricer.price(0, Prices((0,)), [3], PricingLimits()).bound == 0
+
+
+def bound_question(seed):
+    """Eight devices that all units together fill long after each of two resources is used up."""
+    random = Random(f"bound/{seed}")
+    units = [
+        LinearUnit(share=random.choice((2, 3, 5)), needs=(random.randint(1, 9), random.randint(1, 9)))
+        for _ in range(12)
+    ]
+    values = [random.randint(50, 900) for _ in units]
+    return question(LinearNode((10,) * 8, 10, (30, 30)), units, values, [99] * len(units))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_prices_of_resources_that_bind_together_make_the_bound_the_lowest(seed):
+    asked = bound_question(seed)
+    best = relax_best(asked)
+    highest = 2 * best.bound // 30
+    grid = [highest * step // 24 for step in range(25)]
+    assert best.bound <= min(relax(asked, prices).bound for prices in product(grid, grid)) * (1 + 1e-3)
+    assert best.bound == relax(asked, best.resource_prices).bound
+
+
+def test_a_relaxation_whose_time_is_over_is_still_a_bound():
+    for seed in range(12):
+        asked = bound_question(seed)
+        late = relax_best(asked, monotonic() - 1)
+        assert late.bound == relax(asked, late.resource_prices).bound >= relax_best(asked).bound

@@ -1,0 +1,198 @@
+"""What is known when Ctrl-C or the clock ends a plan is kept: the best plan, and the best bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from time import monotonic
+
+import pytest
+
+from drasat.solver.plan import _Clock
+from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.counting import counted
+from drasat.solver.planning.dive import Dive
+from drasat.solver.planning.filling import fill
+from drasat.solver.planning.generation import Budget, GenerationInterrupted, Generator
+from drasat.solver.planning.instance import Column, Gang, Instance, NodeClass, Row, Stage, Terms, UnitClass
+from drasat.solver.planning.linear.pricer import LinearPricer
+from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+from drasat.solver.planning.master import Master
+from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+
+from .planning_build import Scene, fewest_nodes, fits_column
+
+EXACT = PlanLimits(gap=0.0)
+
+
+class Interrupting:
+    """A pricer that ends with Ctrl-C at its n-th call."""
+
+    def __init__(self, pricer, calls=inf):
+        self.pricer = pricer
+        self.calls = 0
+        self._last = calls
+
+    def price(self, *asked):
+        self.calls += 1
+        if self.calls >= self._last:
+            raise KeyboardInterrupt
+        return self.pricer.price(*asked)
+
+    def enumerate(self, *asked):
+        return self.pricer.enumerate(*asked)
+
+    def reduced(self, *asked):
+        return self.pricer.reduced(*asked)
+
+
+def crowded(gangs=()):
+    units = tuple(LinearUnit(share=share, needs=(cpu,)) for share, cpu in ((7, 3), (5, 2), (4, 5), (3, 1), (2, 4)))
+    asked = tuple(UnitClass(index, 23 + 7 * index, unit.share) for index, unit in enumerate(units))
+    nodes = tuple(LinearNode((10,) * devices, 10, (devices * 6,)) for devices in (1, 2, 4))
+    classes = tuple(NodeClass(index, 9 - 2 * index) for index in range(3))
+    return Scene(Instance(asked, classes, tuple(gangs)), LinearPricer(units, nodes))
+
+
+GANGS = (Gang(((0, 2), (3, 1)), 2, 9), Gang(((1, 3),), 1, 40))
+
+
+def interrupted_at(scene, stages, calls):
+    seen = []
+    pricer = Interrupting(scene.pricer, calls)
+    found = solve(scene.instance, stages, pricer, limits=EXACT, watch=lambda *told: seen.append(told))
+    return found, seen
+
+
+@pytest.mark.parametrize("gangs", [(), GANGS], ids=["units", "gangs"])
+def test_wherever_ctrl_c_comes_the_best_plan_and_bound_that_were_seen_are_kept(gangs):
+    scene = crowded(gangs)
+    stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
+    counting = Interrupting(scene.pricer)
+    whole = solve(scene.instance, stages, counting, limits=EXACT)
+    assert not whole.interrupted
+    places = 0
+    for calls in range(1, counting.calls + 1, max(1, counting.calls // 40)):
+        found, seen = interrupted_at(scene, stages, calls)
+        assert found.interrupted
+        assert found.plan.is_feasible(scene.instance, ())
+        assert all(fits_column(scene, column) for column, _ in found.plan.columns)
+        for stage, result, full in zip(stages, found.stages, whole.stages, strict=False):
+            sign = 1 if stage.maximise else -1
+            told = [(value, bound) for name, value, bound in seen if name == stage.name]
+            bounds = [sign * bound for _, bound in told if bound is not None]
+            assert all(sign * found.plan.value(stage.terms) >= sign * value for value, _ in told)
+            if bounds:
+                assert sign * result.bound <= min(bounds)
+                assert sign * result.bound >= sign * full.value
+                places += 1
+    assert places > 5
+
+
+def test_an_interrupt_in_the_first_filling_keeps_what_was_filled():
+    scene = crowded()
+    found, _ = interrupted_at(scene, [scene.instance.admitted()], 3)
+    assert found.plan.value(scene.instance.admitted().terms) > 0
+
+
+def generator_of(scene, pricer=None):
+    stage, master = scene.instance.admitted(), Master(scene.instance)
+    master.aim(stage)
+    return Generator(scene.instance, master, pricer or scene.pricer), stage
+
+
+def test_an_interrupt_while_columns_are_generated_tells_the_bound():
+    scene = crowded(GANGS)
+    generator, stage = generator_of(scene, Interrupting(scene.pricer, 11))
+    bounds = []
+    with pytest.raises(GenerationInterrupted) as stopped:
+        generator.run(stage, Budget(400, 0.0), scene.instance.most(), watch=lambda _, bound: bounds.append(bound))
+    known = stopped.value.generated
+    assert known.relaxation is not None
+    assert known.rounds == len(bounds) + 1 > 2
+    assert known.bound / known.scale == bounds[-1] < bounds[0]
+    assert known.rounded(scene.instance, stage) == int(bounds[-1])
+
+
+def test_an_interrupted_dive_ends_behind_what_it_fixed():
+    scene = crowded(GANGS)
+    generator, stage = generator_of(scene)
+    generated = generator.run(stage, Budget(400, 0.0), scene.instance.most())
+    interrupting = Generator(scene.instance, generator.master, Interrupting(scene.pricer, 3))
+    dive = Dive(interrupting, stage, Budget(6, 0.0)).run(generated.relaxation)
+    found = [next(dive)]
+    with pytest.raises(KeyboardInterrupt):
+        found.extend(dive)
+    assert all(number > 0 for _, number in found)
+    # Nothing is fixed any longer.
+    assert generator.master.solve().value >= generated.relaxation.value - 1e-6
+
+
+@pytest.mark.parametrize("gangs", [(), GANGS], ids=["units", "gangs"])
+def test_a_plan_whose_time_is_over_is_empty_or_better_and_has_valid_bounds(gangs):
+    scene = crowded(gangs)
+    stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
+    found = solve(scene.instance, stages, scene.pricer, limits=PlanLimits(deadline=monotonic() - 1))
+    assert found.plan.is_feasible(scene.instance, ())
+    assert not found.interrupted
+    assert all(result.bound is None or result.value <= result.bound for result in found.stages[:1])
+
+
+def test_a_linear_pricer_whose_time_is_over_knows_nothing():
+    scene = crowded()
+    late, most = PricingLimits(Effort.THOROUGH, deadline=monotonic() - 1), scene.instance.most()
+    prices = Prices((7, 5, 4, 3, 2))
+    priced = scene.pricer.price(2, prices, most, late)
+    assert (priced.columns, priced.bound) == ((), None)
+    assert scene.pricer.enumerate(2, prices, most, 1, late) is None
+
+
+def test_a_master_whose_time_is_over_has_no_relaxation():
+    scene = crowded()
+    generator, stage = generator_of(scene)
+    for column, _ in fill(generator, Prices((7, 5, 4, 3, 2))):
+        generator.master.add(column)
+    assert generator.master.solve(monotonic() - 1) is None
+    assert generator.master.solve(monotonic() + 1000).value > 0
+    assert generator.run(stage, Budget(9, 0.0, deadline=monotonic() - 1), scene.instance.most()).bound is None
+
+
+def test_columns_are_counted_up_in_order_while_nodes_are_free():
+    instance = Instance((UnitClass(0, 5), UnitClass(1, 1)), (NodeClass(0, 2), NodeClass(1, 1)))
+    columns = [(Column(0, ((0, 2),)), 1), (Column(1, ((0, 2), (1, 3))), 1), (Column(0, ((0, 9),)), 4)]
+    plan = counted(instance, [instance.admitted()], columns)
+    assert plan.units == (5, 1)
+    assert sum(number for _, number in plan.columns) == 3
+    assert plan.is_feasible(instance, ())
+
+
+def test_gangs_are_counted_whole_and_the_more_important_ones_first():
+    gangs = (Gang(((0, 3),), 1, 5), Gang(((0, 2), (1, 1)), 2, 9), Gang(((1, 1),), 3, 0))
+    instance = Instance((UnitClass(0, 9), UnitClass(1, 0)), (NodeClass(0, 1),), gangs)
+    stage = Stage("weight", Terms(units={0: 1}, gangs={0: 5, 1: 9, 2: 0}))
+    columns = [(Column(0, ((0, 6), (1, 4))), 1)]
+    assert counted(instance, [stage], columns).gangs == (0, 2, 0)
+    assert counted(instance, [stage], columns).units == (2, 0)
+    first = Stage("first", Terms(gangs={0: 1}))
+    assert counted(instance, [first, stage], columns).gangs == (1, 1, 0)
+    fewest = Stage("least", Terms(gangs={0: 1, 1: 1}), maximise=False)
+    assert counted(instance, [fewest, stage], columns).gangs == (0, 0, 0)
+
+
+def test_a_plan_that_breaks_a_row_is_not_counted():
+    scene = crowded()
+    rows = (Row(Terms(units={0: 1, 1: 1}), upper=2),)
+    instance = replace(scene.instance, rows=rows)
+    found = solve(instance, [instance.admitted()], scene.pricer, limits=EXACT)
+    assert found.plan.is_feasible(instance, rows)
+
+
+def test_the_search_leaves_time_for_what_comes_after_it():
+    assert _Clock(None).search_ends() is None
+    clock = _Clock(100.0)
+    clock._begun -= 5
+    assert 20 <= clock.deadline - clock.search_ends() < 21
+    late = _Clock(1.0)
+    late._begun -= 50
+    assert 0.4 < late.deadline - late.search_ends() <= 0.5
+    assert _Clock(-1.0).search_ends() <= monotonic()
