@@ -24,7 +24,8 @@ from .engines import effective_policy
 from .outcome import Reason
 from .plan_outcome import PlanInterrupted, PlanOutcome
 from .planning.bounding import bounds
-from .planning.core import PlanCore, PlanLimits, solve
+from .planning.core import solve
+from .planning.limits import PlanCore, PlanLimits
 from .planning.posing.ask import Ask, Posed
 from .planning.posing.buying import open_shop
 from .planning.posing.goals import parse_objective, value_annotation

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .core import PlanLimits
 from .generation import Budget, Generator
 from .instance import Instance, Row, Stage
+from .limits import PlanLimits
 from .master import Master
 from .pricing import Pricer
 

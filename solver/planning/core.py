@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from math import inf
 
 from ..cp_sat_run import Limits
@@ -22,6 +21,7 @@ from .generation import Budget, Generated, GenerationInterrupted, Generator
 from .implied import implied_bound
 from .instance import Column, Instance, Row, Stage
 from .integer_master import Choice, choose
+from .limits import PlanCore, PlanLimits, StageResult
 from .master import Master
 from .neighbourhood import Improvement
 from .plan import Plan, empty_plan
@@ -45,46 +45,6 @@ _PART_OF_GAP = 0.2
 # together, which those of single pricings do not, and save most of the rounds.
 _FILLS = 8
 _RAISED = 0.0005
-
-
-@dataclass(frozen=True, slots=True)
-class PlanLimits:
-    """When to stop: ``gap`` is relative and counts as proven; ``rounds`` of pricing for each stage; the clock."""
-
-    gap: float = 0.001
-    rounds: int = 400
-    deadline: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class StageResult:
-    """What a stage reached, what no plan exceeds (None: unknown), and whether the gap between is small enough."""
-
-    name: str
-    value: int
-    bound: int | None
-    proven: bool
-    rounds: int
-
-    @property
-    def gap(self) -> float | None:
-        """The distance of value and bound, relative to the bound; None for unknown."""
-        if self.bound is None:
-            return None
-        return abs(self.bound - self.value) / max(1, abs(self.bound))
-
-
-@dataclass(frozen=True, slots=True)
-class PlanCore:
-    """A plan with the results of all stages that were begun; ``columns`` is how many were generated.
-
-    ``interrupted``: Ctrl-C ended it, and the plan is the best so far.
-    """
-
-    plan: Plan
-    stages: tuple[StageResult, ...]
-    columns: int
-    interrupted: bool = False
 
 
 Watch = Callable[[str, int, float | None], None]

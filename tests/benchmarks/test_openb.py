@@ -10,8 +10,9 @@ import pytest
 
 from drasat.solver.load import load as read
 from drasat.solver.plan import plan
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.instance import Instance
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"

@@ -28,7 +28,7 @@ from ...plan_outcome import (
     StageOutcome,
 )
 from ..bundles.measures import SPREAD
-from ..core import PlanCore, StageResult
+from ..limits import PlanCore, StageResult
 from ..posing.ask import Ask, Posed
 from ..posing.buying import with_bought
 from ..posing.goals import Goal

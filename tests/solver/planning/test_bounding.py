@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from drasat.solver.planning.bounding import bounds
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 

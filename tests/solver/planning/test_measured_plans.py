@@ -9,8 +9,9 @@ from measure_build import COSTS, random_bench, totals
 from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
 from drasat.solver.planning.bundles.measures import SPREAD
 from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.instance import Instance, NodeClass, Stage, Terms, UnitClass
+from drasat.solver.planning.limits import PlanLimits
 
 EXACT = PlanLimits(gap=0.0)
 

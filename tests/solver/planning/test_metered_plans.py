@@ -11,8 +11,9 @@ from measure_build import COSTS, bundles
 from drasat.models.cluster import Cluster
 from drasat.solver.planning.bundles.copy_costs import COMPACT
 from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
+from drasat.solver.planning.limits import PlanLimits
 
 EXACT = PlanLimits(gap=0.0)
 

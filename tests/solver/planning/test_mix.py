@@ -8,8 +8,9 @@ from measure_build import random_bench, totals
 
 from drasat.solver.planning.bundles.measures import Occupied
 from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.instance import Instance, NodeClass, Stage, Terms, UnitClass
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.posing.mix import Mixed, target_mix

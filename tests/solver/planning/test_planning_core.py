@@ -6,11 +6,12 @@ from time import monotonic
 
 import pytest
 
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.filling import fill, filling_ends
 from drasat.solver.planning.generation import Generator
 from drasat.solver.planning.implied import implied_bound
 from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.master import Master

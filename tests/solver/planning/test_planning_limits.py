@@ -9,12 +9,13 @@ from time import monotonic
 import pytest
 
 from drasat.solver.plan import _Clock
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.counting import counted
 from drasat.solver.planning.dive import Dive
 from drasat.solver.planning.filling import fill
 from drasat.solver.planning.generation import Budget, GenerationInterrupted, Generator
 from drasat.solver.planning.instance import Column, Gang, Instance, NodeClass, Row, Stage, Terms, UnitClass
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.master import Master

@@ -5,7 +5,8 @@ from random import Random
 import pytest
 from bundle_build import possible, replays, vectors
 
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.posing.linear_nodes import linear_part
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
 

@@ -7,7 +7,8 @@ import pytest
 from bundle_build import possible, replays, vectors
 
 from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.posing.pricers import Pricers
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
 

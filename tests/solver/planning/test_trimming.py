@@ -13,8 +13,9 @@ from drasat.problem.records import Counters
 from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
 from drasat.solver.planning.bundles.measures import SPREAD
 from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import PlanLimits, solve
+from drasat.solver.planning.core import solve
 from drasat.solver.planning.instance import Column, Gang, Instance, NodeClass, Row, Terms, UnitClass
+from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.plan import Plan, asked, covered

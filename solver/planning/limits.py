@@ -1,0 +1,47 @@
+"""What a search for a plan may spend, and what it comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """When to stop: ``gap`` is relative and counts as proven; ``rounds`` of pricing for each stage; the clock."""
+
+    gap: float = 0.001
+    rounds: int = 400
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """What a stage reached, what no plan exceeds (None: unknown), and whether the gap between is small enough."""
+
+    name: str
+    value: int
+    bound: int | None
+    proven: bool
+    rounds: int
+
+    @property
+    def gap(self) -> float | None:
+        """The distance of value and bound, relative to the bound; None for unknown."""
+        if self.bound is None:
+            return None
+        return abs(self.bound - self.value) / max(1, abs(self.bound))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCore:
+    """A plan with the results of all stages that were begun; ``columns`` is how many were generated.
+
+    ``interrupted``: Ctrl-C ended it, and the plan is the best so far.
+    """
+
+    plan: Plan
+    stages: tuple[StageResult, ...]
+    columns: int
+    interrupted: bool = False
