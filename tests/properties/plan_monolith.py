@@ -169,6 +169,8 @@ class Monolith(Force):
             form, scale = self._form(place, name)
             self._model.maximize(form) if self._signs[place] > 0 else self._model.minimize(form)
             solver = cp_model.CpSolver()
+            # Without this a later Ctrl-C would end the process at once.
+            solver.parameters.catch_sigint_signal = False
             solver.parameters.num_workers = 1
             solver.parameters.max_deterministic_time = 20
             if solver.solve(self._model) != cp_model.OPTIMAL:

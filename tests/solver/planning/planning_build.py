@@ -141,6 +141,8 @@ def optimum(scene: Scene, stages: list[Stage]) -> list[int]:
         form = linear(stage.terms)
         model.maximize(form) if stage.maximise else model.minimize(form)
         solver = cp_model.CpSolver()
+        # Without this a later Ctrl-C would end the process at once.
+        solver.parameters.catch_sigint_signal = False
         solver.parameters.num_workers = 1
         assert solver.solve(model) == cp_model.OPTIMAL
         values.append(round(solver.objective_value))
