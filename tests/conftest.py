@@ -2,8 +2,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from drasat.cli import main as entry
+
+# How fast inputs are made says how busy the machine is, and in a new checkout tables of characters come first.
+settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("patient")
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
