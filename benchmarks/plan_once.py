@@ -18,17 +18,15 @@ from time import perf_counter, process_time
 from typing import Any
 
 import orjson
-from phases import GATES, Clock
+from phases import GATES, Clock, loaded
 
 from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
 from drasat.scenarios.fleet import fleet
 from drasat.scenarios.gang_queue import gang_queue
 from drasat.scenarios.objects import Mapped
 from drasat.scenarios.scheduler_perf import WORKLOADS
 from drasat.solver.plan import plan
 from drasat.solver.plan_outcome import PlanOutcome, StageOutcome
-from drasat.solver.validate import problems_of
 
 INSTANCES: Mapping[str, Callable[[int], list[Mapped]]] = {
     "fleet": fleet,
@@ -40,20 +38,6 @@ INSTANCES: Mapping[str, Callable[[int], list[Mapped]]] = {
 def _write(instance: str, nodes: int, path: Path) -> None:
     items = INSTANCES[instance](nodes)
     path.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-
-
-def loaded(path: Path, clock: Clock) -> Cluster:
-    """Read, validate and index what ``kubectl get -o json`` would print."""
-    with clock.phase("read"):
-        manifests, problems, _ = read_manifests([str(path)])
-    with clock.phase("validate"):
-        problems += problems_of(manifests, GATES)
-    assert not problems, problems[0]
-    with clock.phase("index"):
-        cluster = Cluster.build(manifests)
-        cluster.pools(GATES)
-        cluster.usage(GATES)
-    return cluster
 
 
 def planned(cluster: Cluster, objective: Sequence[str], limit: float | None) -> dict[str, Any]:

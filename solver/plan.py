@@ -141,7 +141,7 @@ def plan(
     placed = seated(ask, posed, found)
     clock.lap("seat")
     refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
-    usable = {name for nodes in placed.bought.values() for node in nodes if (name := node.metadata.name)}
+    usable = {node.metadata.name for nodes in placed.bought.values() for node in nodes}
     found_out = left_out(
         placed.cluster, queue, placed.where, gates, policy, seed, usable if only_new else None, placed.alike
     )
@@ -228,8 +228,8 @@ def _told(posed: Posed, watch: Watch) -> Watch:
     goals = {goal.stage.name: goal for goal in posed.goals}
 
     def tell(stage: str, value: float, bound: float | None) -> None:
-        ahead, scale = goals[stage].ahead, goals[stage].scale
-        watch(stage, (value + ahead) / scale, None if bound is None else (bound + ahead) / scale)
+        told = goals[stage].told
+        watch(stage, told(value), None if bound is None else told(bound))
 
     return tell
 

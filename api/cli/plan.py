@@ -37,7 +37,7 @@ Budget = Annotated[
     str | None, typer.Option("--budget", metavar="N", help="With --buy: the best that may cost so much at most.")
 ]
 Mix = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option("--mix", metavar="PATH", help="Manifests of what fragmentation leaves room for. [default: the queue]"),
 ]
 Workers = Annotated[
@@ -55,7 +55,7 @@ def command(
     buy: Buy = False,
     only_new: OnlyNew = False,
     budget: Budget = None,
-    mix: Mix = [],  # noqa: B006 - typer reads it, nobody changes it
+    mix: Mix = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,

@@ -70,7 +70,7 @@ class Building:
         """List the configurations of all units that need them and have few enough."""
         merged = self._merged(())
         needy = in_need(self._question, merged)
-        wanted = [alone(self._question, number, self._units, self._most) for number in needy]
+        wanted = [alone(self._question, number, self._most) for number in needy]
         while True:
             collapsed = self._collapsed(self._merged(wanted) if wanted else merged)
             listed = {one.number: configurations(one, collapsed, self._deadline) for one in wanted}

@@ -41,7 +41,6 @@ class UnitAlone:
 
     number: int
     merged: Merged
-    first_claim: int
     first_demand: int
 
 
@@ -58,13 +57,13 @@ def in_need(question: BundleQuestion, merged: Merged) -> Iterator[int]:
             yield number
 
 
-def alone(question: BundleQuestion, number: int, units: Sequence[UnitCopies], most: Sequence[int]) -> UnitAlone:
+def alone(question: BundleQuestion, number: int, most: Sequence[int]) -> UnitAlone:
     """Merge what is equal in one copy."""
     problem = question.units[number].problem
     merged = merge(problem, question.in_use, usable(problem, question.in_use))
     before = zip(question.units[:number], most, strict=False)
     first_demand = sum(len(unit.problem.demands) * copies for unit, copies in before)
-    return UnitAlone(number, merged, units[number].claims[0][0], first_demand)
+    return UnitAlone(number, merged, first_demand)
 
 
 def same_claims(one: UnitAlone, copies: UnitCopies) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -70,7 +70,7 @@ class Goal:
     limit: int = 0
     is_of_units: bool = False
 
-    def told(self, value: int) -> int | float:
+    def told(self, value: float) -> float:
         """A value as the user knows it."""
         whole = value + self.ahead
         return whole // self.scale if whole % self.scale == 0 else whole / self.scale

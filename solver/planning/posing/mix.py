@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 from ..bundles.question import BundleQuestion
 from ..instance import Instance, Stage, Terms, UnitClass
-from ..linear.resources import LinearNode, LinearUnit
 
 NAME = "fragmentation"
 
@@ -62,16 +61,6 @@ class Mix:
             if guest.like in there
         ]
         return replace(question, units=(*question.units, *units))
-
-    def linear_units(self, units: Sequence[LinearUnit]) -> tuple[LinearUnit, ...]:
-        """Add the guests to units that are known by their place."""
-        return (*units, *(units[guest.like] for guest in self.guests))
-
-    def linear_node(self, node: LinearNode) -> LinearNode:
-        """Let a node have guests wherever it may take what they are like."""
-        if node.takes is None:
-            return node
-        return replace(node, takes=node.takes.union(one.unit.index for one in self.guests if one.like in node.takes))
 
 
 def target_mix(mix: Sequence[Mixed], first: int, devices: int) -> Mix:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from ....models.cluster import Cluster
 from ....models.core import Node
@@ -56,7 +57,7 @@ class Setting:
         classes = self._classes(given.units)
         self.trials = Trials(engine, deadline)
         self.mix = Mix(classes, self.trials, engine.compiler)
-        visible = _together(case.question.visible for case, _ in classes)
+        visible = reduce(Visible.joined, (case.question.visible for case, _ in classes), Visible())
         ledger = Ledger(cluster.usage(given.gates))
         self.floor = Floor(list(self._sites(given, nodes)), DeviceStates(engine.views, visible), ledger)
 
@@ -87,13 +88,3 @@ def _pools(given: Input, node: Node) -> tuple[PoolId, ...]:
         return tuple(pool.id for pool in given.cluster.pools(given.gates).pools_for(node))
     except SelectorError:
         return ()
-
-
-def _together(visibles: Iterable[Visible]) -> Visible:
-    """What any of these sees."""
-    found = list(visibles)
-    return Visible(
-        frozenset().union(*(one.paths for one in found)),
-        frozenset().union(*(one.names for one in found)),
-        frozenset().union(*(one.coordinates for one in found)),
-    )

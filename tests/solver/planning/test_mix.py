@@ -17,6 +17,19 @@ from drasat.solver.planning.posing.mix import Mixed, target_mix
 
 from .planning_build import Scene, optimum, random_scene
 
+
+def linear_units(mix, units):
+    """The guests behind units that are known by their place."""
+    return (*units, *(units[guest.like] for guest in mix.guests))
+
+
+def linear_node(mix, node):
+    """A node that has guests wherever it may take what they are like."""
+    if node.takes is None:
+        return node
+    return replace(node, takes=node.takes.union(one.unit.index for one in mix.guests if one.like in node.takes))
+
+
 EXACT = PlanLimits(gap=0.0)
 
 
@@ -42,7 +55,7 @@ def test_guests_are_placed_by_their_stage_only():
     mix = target_mix([Mixed(0, 1, 1)], 1, 6)
     instance = mix.instance(Instance((UnitClass(0, 4),), (NodeClass(0, 1),)))
     node, unit = LinearNode((1,) * 6, 1, ()), LinearUnit(devices=1)
-    pricer = LinearPricer(mix.linear_units((unit,)), (mix.linear_node(node),))
+    pricer = LinearPricer(linear_units(mix, (unit,)), (linear_node(mix, node),))
     found = solve(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
     assert [(result.value, result.bound) for result in found.stages] == [(4, 4), (2, 2)]
     assert found.plan.units == (4, 2)
@@ -53,14 +66,14 @@ def test_small_units_go_where_large_ones_do_not_fit_anyway():
     units = (LinearUnit(share=5), LinearUnit(devices=1))
     mix = target_mix([Mixed(1, 1, 1)], 2, 3)
     instance = mix.instance(Instance((UnitClass(0, 2), UnitClass(1, 0)), (NodeClass(0, 3),)))
-    pricer = LinearPricer(mix.linear_units(units), (LinearNode((10,), 10, ()),))
+    pricer = LinearPricer(linear_units(mix, units), (LinearNode((10,), 10, ()),))
     found = solve(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
     assert [result.value for result in found.stages] == [2, 2]
 
 
 def test_a_node_takes_guests_like_what_it_may_take():
     mix = target_mix([Mixed(0, 1, 1), Mixed(1, 1, 1)], 2, 2)
-    assert mix.linear_node(LinearNode((1,), 1, (), frozenset((1,)))).takes == {1, 3}
+    assert linear_node(mix, LinearNode((1,), 1, (), frozenset((1,)))).takes == {1, 3}
     question = random_bench(Random("guests"), 2).question
     (unit, *_) = question.units
     made = mix.question(replace(question, units=(unit,)))
@@ -73,8 +86,8 @@ def test_linear_nodes_leave_as_much_room_as_any_plan(seed):
     devices = [unit.devices or bool(unit.share) for unit in scene.units]
     mixed = [Mixed(unit.index, unit.demand, devices[unit.index]) for unit in scene.instance.units]
     mix = target_mix(mixed, len(mixed), Random(seed).randint(0, 9))
-    nodes = tuple(map(mix.linear_node, scene.nodes))
-    scene = Scene(mix.instance(scene.instance), LinearPricer(mix.linear_units(scene.units), nodes))
+    nodes = tuple(linear_node(mix, node) for node in scene.nodes)
+    scene = Scene(mix.instance(scene.instance), LinearPricer(linear_units(mix, scene.units), nodes))
     stages = [scene.instance.admitted(), mix.stage]
     found = solve(scene.instance, stages, scene.pricer, limits=EXACT)
     assert [result.value for result in found.stages] == optimum(scene, stages)
