@@ -71,6 +71,18 @@ class Gang:
     placed: tuple[str, ...] = ()
     problem: str = ""
 
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    def too_small(self, waiting: int) -> str:
+        """Say that so many members that wait, and those that run, are not enough; nothing if they are."""
+        there = waiting + len(self.placed)
+        if self.minimum is None or self.minimum <= there:
+            return ""
+        return f"{self.label} needs {self.minimum} members, and has {there}"
+
 
 class PlannedSet(NamedTuple):
     """Equal units of one owner, in order; a tuple, for a queue has many.

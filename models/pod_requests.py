@@ -33,7 +33,7 @@ def effective_requests(spec: PodSpec, apart: Collection[str] = ()) -> Requests:
     total = _containers_requests(spec)
     if spec.resources is not None:
         total |= _pod_level(spec.resources, total)
-    _add(total, in_units(spec.overhead))
+    add(total, in_units(spec.overhead))
     kept = {name: amount for name, amount in sorted(total.items()) if amount and name not in apart}
     return {**kept, PODS: 1}
 
@@ -47,6 +47,20 @@ def requests_of(container: Container) -> Amounts:
 def in_units(amounts: Amounts | None) -> Requests:
     """Amounts as integers, rounded up: cpu in thousandths, all else whole."""
     return {name: _amount(name, text) for name, text in (amounts or {}).items()}
+
+
+def add(total: Requests, more: Mapping[str, int]) -> None:
+    """Add requests to a total."""
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def summed(requests: Iterable[Mapping[str, int]]) -> Requests:
+    """What several take together."""
+    total: Requests = {}
+    for own in requests:
+        add(total, own)
+    return total
 
 
 def written(resource: str, amount: int) -> str:
@@ -69,11 +83,11 @@ def _containers_requests(spec: PodSpec) -> Requests:
     for container in spec.init_containers or ():
         own = in_units(requests_of(container))
         if container.restart_policy == _SIDECAR:
-            _add(total, own)
-            _add(sidecars, own)
+            add(total, own)
+            add(sidecars, own)
             own = sidecars
         else:
-            _add(own, sidecars)
+            add(own, sidecars)
         _raise(highest, own)
     _raise(total, highest)
     return total
@@ -91,15 +105,7 @@ def _supported(amounts: Requests) -> Requests:
 
 
 def _sum(containers: Iterable[Container]) -> Requests:
-    total: Requests = {}
-    for container in containers:
-        _add(total, in_units(requests_of(container)))
-    return total
-
-
-def _add(total: Requests, more: Requests) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
+    return summed(in_units(requests_of(container)) for container in containers)
 
 
 def _raise(highest: Requests, other: Requests) -> None:

@@ -37,13 +37,23 @@ def running(cluster: "Cluster", gates: FeatureGates | None = None) -> dict[str, 
     backing = backed_resources(cluster, gates)
     known: dict[bytes, Requests] = {}
     for pod in running_pods(cluster).values():
-        room = rooms.get(pod.spec.node_name or "")
-        if room is not None:
-            apart = backing if pod.status and pod.status.extended_resource_claim_status else {}
-            for resource, amount in _requests(pod.spec, apart, known).items():
-                if resource in room or resource != PODS:
-                    room[resource] = room.get(resource, 0) - amount
+        apart = backing if pod.status and pod.status.extended_resource_claim_status else {}
+        take(rooms.get(pod.spec.node_name or ""), _requests(pod.spec, apart, known))
     return rooms
+
+
+def take(room: Requests | None, requests: Mapping[str, int]) -> None:
+    """Take requests out of what a node has left; one of which nothing is known takes anything."""
+    if room is None:
+        return
+    for resource, amount in requests.items():
+        if resource in room or resource != PODS:
+            room[resource] = room.get(resource, 0) - amount
+
+
+def less(room: Requests | None, requests: Mapping[str, int], times: int = 1) -> Requests | None:
+    """What a node has left of what it has any of, once a pod that fits is there so many times."""
+    return None if room is None else {name: amount - times * requests.get(name, 0) for name, amount in room.items()}
 
 
 def backed_resources(cluster: "Cluster", gates: FeatureGates | None = None) -> dict[str, str]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from .claims import ResourceClaim
+from .claims import AllocationResult, ResourceClaim
 from .core import Pod
 from .identity import DEFAULT_NAMESPACE, ObjectKey
 from .labels import Requirement, matches_labels, parse_label_selector
@@ -34,6 +35,14 @@ class Unit:
     def asked(self) -> tuple[ClaimRef, ...]:
         """The claims without an allocation."""
         return tuple(ref for ref in self.claims if ref.claim is not None and not ref.allocated)
+
+    def held(self, made: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})) -> Iterator[AllocationResult]:
+        """What the claims hold already, which ties the unit to nodes (SCHED-2); ``made`` counts before their status."""
+        for ref in self.claims:
+            status = ref.claim.status if ref.claim else None
+            found = made.get(ref.key) or (status.allocation if status else None)
+            if found is not None:
+                yield found
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from .open_nodes import OpenNodes
 from .outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, UnitOutcome
 from .reasons import device_reasons
 from .refusals import refusals
-from .suitable_nodes import SuitableNodes
+from .suitable_nodes import SuitableNodes, place_key
 
 if TYPE_CHECKING:
     from .joint.placing import JointEngine
@@ -206,14 +206,9 @@ class Placer:
 
         Raises ``SelectorError``.
         """
-        earlier = [*self._earlier(unit)]
+        earlier = [*unit.held(self._made)]
         spec = unit.pod.spec if unit.pod else None
-        place = _encode(
-            (
-                spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations),
-                [allocation.node_selector for allocation in earlier],
-            )
-        )
+        place = place_key(spec, earlier)
         key = place, _encode([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims(asked)])
         if key not in self._candidates:
             if place not in self._suited:
@@ -221,13 +216,6 @@ class Placer:
             suitable = self._suited[place]
             self._candidates[key] = _Candidates(suitable, OpenNodes(suitable, FailedNodes(self._names), self._ledger))
         return self._candidates[key]
-
-    def _earlier(self, unit: Unit) -> Iterable[AllocationResult]:
-        for ref in unit.claims:
-            status = ref.claim.status if ref.claim else None
-            made = self._made.get(ref.key) or (status.allocation if status else None)
-            if made is not None:
-                yield made
 
 
 def _claims(refs: Sequence[ClaimRef]) -> list[ResourceClaim]:

@@ -195,8 +195,7 @@ def _refused(cluster: Cluster, queue: Sequence[PlannedUnit]) -> dict[int, tuple[
     for place, one in enumerate(queue):
         gang = one.set.gang
         if gang is not None and gang.minimum is None and gang in torn and place not in found:
-            name = f"{gang.kind} {gang.namespace}/{gang.name}"
-            said = f"{name} is placed whole or not at all: it has members that have to wait"
+            said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
             found[place] = (Reason("gang", "", said),)
     return found
 

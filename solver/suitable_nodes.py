@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+
+import msgspec
 
 from ..models.claims import AllocationResult
 from ..models.core import Node, PodSpec
 from ..models.selection import Misfit, pod_fits, selector_test
 from .outcome import Reason
 from .reasons import misfit_reasons
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def place_key(spec: PodSpec | None, earlier: Iterable[AllocationResult]) -> bytes:
+    """Equal for pods, and claims that are allocated ``earlier``, that the same nodes suit."""
+    rules = spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations)
+    return _encode((rules, [allocation.node_selector for allocation in earlier]))
 
 
 class SuitableNodes:

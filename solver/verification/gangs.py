@@ -26,12 +26,12 @@ def gang_findings(cluster: Cluster, members: Members) -> Iterator[Finding]:
 
 def _incomplete(gang: Gang, placed: int, asked: int) -> Iterator[Finding]:
     if gang.problem:
-        yield Finding("PLAN-GANG", f"{_name(gang)} has members placed, but {gang.problem}")
+        yield Finding("PLAN-GANG", f"{gang.label} has members placed, but {gang.problem}")
     elif gang.minimum is None and placed < asked:
-        yield Finding("PLAN-GANG", f"{_name(gang)}: {placed} of {asked} members are placed")
+        yield Finding("PLAN-GANG", f"{gang.label}: {placed} of {asked} members are placed")
     elif gang.minimum is not None and placed + len(gang.placed) < gang.minimum:
         there = f"{placed} are placed and {len(gang.placed)} run already"
-        yield Finding("PLAN-GANG", f"{_name(gang)} is of at least {gang.minimum} members, {there}")
+        yield Finding("PLAN-GANG", f"{gang.label} is of at least {gang.minimum} members, {there}")
 
 
 def _torn(cluster: Cluster, gang: Gang, placed: Sequence[str]) -> Iterator[Finding]:
@@ -45,13 +45,9 @@ def _torn(cluster: Cluster, gang: Gang, placed: Sequence[str]) -> Iterator[Findi
     for name in dict.fromkeys((*placed, *(name for name in gang.placed if name in cluster.nodes))):
         value = (cluster.node(name).metadata.labels or {}).get(gang.domain)
         if value is None:
-            yield Finding("PLAN-DOMAIN", f"{_name(gang)}: node {name} has no label {gang.domain}")
+            yield Finding("PLAN-DOMAIN", f"{gang.label}: node {name} has no label {gang.domain}")
         else:
             domains.add(value)
     if len(domains) > 1:
         values = ", ".join(sorted(domains))
-        yield Finding("PLAN-DOMAIN", f"{_name(gang)} is in several domains of {gang.domain}: {values}")
-
-
-def _name(gang: Gang) -> str:
-    return f"{gang.kind} {gang.namespace}/{gang.name}"
+        yield Finding("PLAN-DOMAIN", f"{gang.label} is in several domains of {gang.domain}: {values}")

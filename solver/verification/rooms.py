@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ...models.cluster import Cluster
 from ...models.gates import FeatureGates
-from ...models.pod_requests import written
+from ...models.pod_requests import add, written
 from ...models.running_pods import lacking, running
 from .findings import Finding
 
@@ -20,9 +20,7 @@ def room_findings(
     """
     sums: dict[str, dict[str, int]] = {}
     for node, requests in taken:
-        total = sums.setdefault(node, {})
-        for resource, amount in requests.items():
-            total[resource] = total.get(resource, 0) + amount
+        add(sums.setdefault(node, {}), requests)
     rooms = running(cluster, gates)
     for node, total in sums.items():
         for resource, amount in lacking(total, rooms.get(node)).items():

@@ -65,11 +65,7 @@ def _united(gangs: Sequence[Gang], members: Mapping[Gang, int]) -> Gang:
     """One gang in place of several: all members of all of them, on nodes that suit each."""
     domains = sorted({gang.domain for gang in gangs if gang.domain is not None})
     placed = tuple(sorted({name for gang in gangs for name in gang.placed}))
-    problem = ""
-    for gang in gangs:
-        there = members[gang] + len(gang.placed)
-        if gang.minimum is not None and gang.minimum > there:
-            problem = f"{gang.kind} {gang.namespace}/{gang.name} needs {gang.minimum} members, and has {there}"
+    problem = next((said for gang in reversed(gangs) if (said := gang.too_small(members[gang]))), "")
     if len(domains) > 1:
         problem = (
             f"members share claims with a gang of another domain: {' and '.join(domains)} together are not planned"

@@ -65,12 +65,9 @@ class GangPosing:
             domains = self._domains(gang)
             units = sum(kind.size for kind, _ in members)
             running = len(gang.placed)
-            if gang.problem:
-                self.hopeless.update((place, gang.problem) for _, entry in members for place in entry.places)
-            elif gang.minimum is not None and gang.minimum > units + running:
-                name = f"{gang.kind} {gang.namespace}/{gang.name}"
-                said = f"{name} needs {gang.minimum} members, and has {units + running}"
-                self.hopeless.update((place, said) for _, entry in members for place in entry.places)
+            problem = gang.problem or gang.too_small(units)
+            if problem:
+                self.hopeless.update((place, problem) for _, entry in members for place in entry.places)
             elif gang.minimum is None or gang.minimum == units + running:
                 counts = tuple(sorted(Counter(kind.index for kind, _ in members).items()))
                 whole[gang.domain, domains, counts].append(members)

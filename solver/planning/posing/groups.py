@@ -13,6 +13,7 @@ from ....models.cluster import Cluster
 from ....models.core import Node
 from ....models.planned_sets import Gang
 from ....models.planned_units import PlannedUnit
+from ....models.pod_requests import summed
 from ....models.running_pods import lacking
 from ....models.units import Unit, all_units
 from ....problem.in_use import Ledger
@@ -22,7 +23,7 @@ from ...engines import ENGINES
 from ...joint.coupling import Coupled, Seat, coupled
 from ...outcome import UnitOutcome
 from ...placement import Placer
-from .together import Barred, Rooms, Together, nothing_together, summed, unit_key
+from .together import Barred, Rooms, Together, nothing_together, unit_key
 
 # So often units are moved from nodes that turn out to have too little room for all of them.
 _TRIES = 16

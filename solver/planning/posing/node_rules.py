@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-
-import msgspec
+from collections.abc import Hashable, Iterator, Sequence
 
 from ....models.core import Node, NodeSelector, PodSpec
 from ....models.selection import pod_fits, selector_test
+from ...suitable_nodes import place_key
 from .unit_kinds import UnitKind
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class NodeRules:
@@ -73,8 +70,6 @@ def _affinity(spec: PodSpec) -> Iterator[NodeSelector]:
 
 def _rule_key(kind: UnitKind) -> bytes | None:
     """Equal for kinds with equal rules; None for loose claims, which may go anywhere."""
-    places: Iterable[object] = [(s.node_name, s.node_selector, s.affinity, s.tolerations) for s in kind.specs]
-    selectors = [made.node_selector for made in kind.earlier]
-    if not kind.specs and not selectors:
+    if not kind.specs and not kind.earlier:
         return None
-    return _encode((list(places), selectors))
+    return b"".join([place_key(None, kind.earlier), *(place_key(spec, ()) for spec in kind.specs)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -12,8 +12,8 @@ from ....models.gates import FeatureGates
 from ....models.identity import ObjectKey
 from ....models.planned_units import PlannedUnit
 from ....models.pod_claims import ClaimRef
-from ....models.pod_requests import PODS, Requests
-from ....models.running_pods import lacking, running
+from ....models.pod_requests import Requests, add, summed
+from ....models.running_pods import lacking, running, take
 from ....problem.in_use import Ledger
 from ...attempts import Session
 from ...outcome import ALLOCATED, Reason, UnitOutcome
@@ -47,12 +47,10 @@ class Together:
         for answer in answers:
             if answer.outcome != ALLOCATED or answer.node is None:
                 return None
-            own = found.setdefault(answer.node, {})
-            for resource, amount in shapes[id(answer.unit)].requests.items():
-                own[resource] = own.get(resource, 0) + amount
+            add(found.setdefault(answer.node, {}), shapes[id(answer.unit)].requests)
         return found if not any(self.lacks(own, node) for node, own in found.items()) else None
 
-    def lacks(self, requests: Requests | Mapping[str, int], node: str) -> bool:
+    def lacks(self, requests: Mapping[str, int], node: str) -> bool:
         """Whether a node has no room for so much."""
         return bool(lacking(requests, self.rooms.get(node)))
 
@@ -86,11 +84,7 @@ class Together:
         by_unit = {id(queue[place].unit): place for place in places}
         self.where.update((by_unit[id(one.unit)], (one.node or "", one.allocations)) for one in answers)
         for name, own in taken.items():
-            room = self.rooms.get(name)
-            if room is not None:
-                for resource, amount in own.items():
-                    if resource in room or resource != PODS:
-                        room[resource] = room.get(resource, 0) - amount
+            take(self.rooms.get(name), own)
 
     def refuse(self, queue: Sequence[PlannedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]) -> None:
         """Note why a set is not placed."""
@@ -100,15 +94,6 @@ class Together:
             self.reasons[place] = said or (
                 Reason("room", "", "no nodes with room for all that belongs together were found"),
             )
-
-
-def summed(requests: Iterable[Mapping[str, int]]) -> Requests:
-    """What several take together."""
-    total: Requests = {}
-    for own in requests:
-        for resource, amount in own.items():
-            total[resource] = total.get(resource, 0) + amount
-    return total
 
 
 def unit_key(planned: PlannedUnit) -> ObjectKey:

@@ -12,7 +12,7 @@ from ....models.core import PodSpec
 from ....models.planned_sets import UnitShape
 from ....models.planned_units import PlannedUnit
 from ....models.pod_claims import ClaimRef
-from ....models.pod_requests import Requests
+from ....models.pod_requests import Requests, summed
 
 Party = tuple[PlannedUnit, ...]
 """Units that go to one node together: one, or several that share a claim without devices."""
@@ -56,18 +56,12 @@ class UnitKind:
     @cached_property
     def earlier(self) -> list[AllocationResult]:
         """What its claims hold already, which ties it to nodes (SCHED-2)."""
-        claims = (ref.claim for planned in self.entries[0].party for ref in planned.unit.claims)
-        statuses = (claim.status for claim in claims if claim is not None)
-        return [status.allocation for status in statuses if status is not None and status.allocation is not None]
+        return [made for planned in self.entries[0].party for made in planned.unit.held()]
 
     @cached_property
     def requests(self) -> Requests:
         """What it takes of a node's allocatable."""
-        total: Requests = {}
-        for shape in self.shapes:
-            for resource, amount in shape.requests.items():
-                total[resource] = total.get(resource, 0) + amount
-        return total
+        return summed(shape.requests for shape in self.shapes)
 
     @property
     def size(self) -> int:

@@ -10,7 +10,7 @@ from itertools import islice
 from ....models.claims import AllocationResult
 from ....models.identity import ObjectKey
 from ....models.planned_sets import Gang
-from ....models.pod_requests import Requests
+from ....models.running_pods import less
 from ....problem.in_use import Ledger
 from ...attempts import Ending
 from .state import State
@@ -123,10 +123,6 @@ class _Seating:
         made = dict(zip((ref.key for ref in wish.unit.asked), attempt.allocations, strict=True))
         self.made.update(made)
         self.state.ledger.commit(made.items())
-        self._rooms[name] = _less(self._rooms[name], wish.requests)
+        self._rooms[name] = less(self._rooms[name], wish.requests)
         self.placed += 1
         return True
-
-
-def _less(room: Requests | None, requests: Requests) -> Requests | None:
-    return None if room is None else {name: amount - requests.get(name, 0) for name, amount in room.items()}

@@ -14,8 +14,7 @@ from ....models.gates import FeatureGates
 from ....models.planned_sets import Gang
 from ....models.planned_units import PlannedUnit
 from ....models.pod_claims import ClaimRef
-from ....models.pod_requests import Requests
-from ....models.running_pods import running
+from ....models.running_pods import running, take
 from ....models.units import Unit
 from ....problem.in_use import Ledger
 from ....problem.messages import claim_text
@@ -74,7 +73,7 @@ class _Asking:
         self._ledger.commit(self._made.items())
         self._rooms = running(cluster, gates)
         for place, (node, _) in where.items():
-            _take(self._rooms.get(node.metadata.name), queue[place].set.shape.requests)
+            take(self._rooms.get(node.metadata.name), queue[place].set.shape.requests)
         self._members: dict[_GangKey, list[Unit]] = defaultdict(list)
         self._nodes: dict[_GangKey, list[str]] = defaultdict(list)
         for place, one in enumerate(queue):
@@ -102,13 +101,6 @@ class _Asking:
             return None, ()
         placed = tuple(sorted((*one.set.gang.placed, *self._nodes[key])))
         return replace(one.set.gang, placed=placed), self._members[key]
-
-
-def _take(room: Requests | None, requests: Mapping[str, int]) -> None:
-    if room is not None:
-        for resource, amount in requests.items():
-            if resource in room:
-                room[resource] -= amount
 
 
 def _gang_key(one: PlannedUnit) -> _GangKey | None:

@@ -125,13 +125,12 @@ class Refusals:
 
     def _together(self, gang: Gang, wish: Wish, wishes: Sequence[Wish], after: State) -> Iterator[Reason]:
         """Say how many members find a place, and what the first that finds none is missing beside them."""
-        name, there = f"{gang.kind} {gang.namespace}/{gang.name}", len(gang.placed)
-        needed = len(wishes) if gang.minimum is None else gang.minimum - there
+        needed = len(wishes) if gang.minimum is None else gang.minimum - len(gang.placed)
         open_ = open_nodes(self._surveyor, gang)
-        if needed > len(wishes):
-            yield Reason(GANG, "", f"{name} needs {gang.minimum} members, and has {len(wishes) + there}")
+        if too_small := gang.too_small(len(wishes)):
+            yield Reason(GANG, "", too_small)
         elif not open_ and gang.domain:
-            yield Reason(GANG, "", f"{name}: no value of the label {gang.domain} is left for all members")
+            yield Reason(GANG, "", f"{gang.label}: no value of the label {gang.domain} is left for all members")
         elif needed <= 0:
             # The gang is there without this unit, which need only be where the others are.
             yield from self._alone(wish, after, open_)
@@ -142,9 +141,8 @@ class Refusals:
         fit = best_fit(self._surveyor, gang, wishes, after)
         least = "whole" if gang.minimum is None else f"with at least {needed} more members"
         where = f" with {fit.domain}" if fit.domain else ""
-        name = f"{gang.kind} {gang.namespace}/{gang.name}"
         found = f"{fit.told} of {len(wishes)} find a place beside the plan{where}"
-        yield Reason(GANG, "", f"{name} is placed {least} or not at all: {found}")
+        yield Reason(GANG, "", f"{gang.label} is placed {least} or not at all: {found}")
         if fit.placed >= needed:
             yield Reason(LEFT, "", f"it fits beside the plan: {_WHY_LEFT}")
         if fit.placed >= needed or fit.left is None:

@@ -18,6 +18,7 @@ from ....models.pod_claims import ClaimRef
 from ....models.pod_requests import Requests, effective_requests
 from ....models.units import Unit
 from ....problem.messages import claim_text
+from ...suitable_nodes import place_key
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -47,15 +48,12 @@ class Wish:
     @cached_property
     def earlier(self) -> list[AllocationResult]:
         """What its claims hold already, which ties it to nodes (SCHED-2)."""
-        statuses = (ref.claim.status for ref in self.unit.claims if ref.claim is not None)
-        return [status.allocation for status in statuses if status is not None and status.allocation is not None]
+        return list(self.unit.held())
 
     @cached_property
     def place(self) -> Hashable:
         """Equal for wishes that the same nodes suit."""
-        spec = self.spec
-        rules = spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations)
-        return _encode((rules, [allocation.node_selector for allocation in self.earlier]))
+        return place_key(self.spec, self.earlier)
 
     @cached_property
     def key(self) -> Hashable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -18,7 +18,7 @@ from ....models.units import Unit
 from ....problem.compile import Compiler, Question
 from ...outcome import Reason
 from ...refusals import refusals
-from ...suitable_nodes import SuitableNodes
+from ...suitable_nodes import SuitableNodes, place_key
 
 _encode = msgspec.msgpack.Encoder().encode
 Made = Mapping[ObjectKey, AllocationResult]
@@ -82,10 +82,9 @@ class Cases:
         return Case(planned.set.shape.requests, claims, self._compiler.question(claims), place, tuple(refused))
 
     def _place(self, unit: Unit, made: Made) -> Place:
-        earlier = list(_earlier(unit, made))
+        earlier = list(unit.held(made))
         spec = unit.pod.spec if unit.pod else None
-        rules = spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations)
-        key = _encode((rules, [allocation.node_selector for allocation in earlier]))
+        key = place_key(spec, earlier)
         if key not in self._places:
             try:
                 found = frozenset(SuitableNodes(self._nodes, spec, earlier))
@@ -98,11 +97,3 @@ class Cases:
 def still_asked(unit: Unit, made: Made) -> list[ClaimRef]:
     """The claims of a unit that have no allocation yet."""
     return [ref for ref in unit.asked if ref.key not in made]
-
-
-def _earlier(unit: Unit, made: Made) -> Iterator[AllocationResult]:
-    for ref in unit.claims:
-        status = ref.claim.status if ref.claim else None
-        found = made.get(ref.key) or (status.allocation if status else None)
-        if found is not None:
-            yield found

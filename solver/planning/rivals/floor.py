@@ -11,6 +11,7 @@ from ....models.claims import AllocationResult
 from ....models.core import Node
 from ....models.identity import ObjectKey, PoolId
 from ....models.pod_requests import Requests
+from ....models.running_pods import less
 from ....problem.in_use import Ledger
 from ....problem.shapes import NodeView
 from .device_states import DeviceState, DeviceStates
@@ -92,10 +93,10 @@ class Floor:
         """What a state would become with a pod with these requests, and these allocations."""
         made = list(made)
         devices = self._devices.after(state.devices, made) if made else state.devices
-        return self._state(state.takes, _less(state.room, requests, 1), devices)
+        return self._state(state.takes, less(state.room, requests), devices)
 
     def _change(self, position: int, requests: Mapping[str, int], sign: int) -> None:
-        self._rooms[position] = _less(self._rooms[position], requests, sign)
+        self._rooms[position] = less(self._rooms[position], requests, sign)
         pools = self.ledger.changed_since(self._seen)
         self._seen = self.ledger.changes
         for other in {position}.union(*(self._watchers.get(pool, ()) for pool in pools)):
@@ -122,9 +123,3 @@ class Floor:
         if found is None:
             found = self._known[key] = NodeState(takes, None if room is None else dict(room), devices)
         return found
-
-
-def _less(room: Requests | None, requests: Mapping[str, int], times: int) -> Requests | None:
-    if room is None:
-        return None
-    return {name: amount - times * requests.get(name, 0) for name, amount in room.items()}
