@@ -14,6 +14,7 @@ from ..models.collector import young_only
 from ..models.core import HOSTNAME_LABEL
 from ..models.gates import FeatureGates
 from ..models.plan_annotations import VALUE
+from ..models.planned_sets import UnitShape
 from ..models.planned_units import PlannedUnit, expanded
 from ..models.queue import planned
 from ..problem.policies import check_policy
@@ -143,11 +144,10 @@ def plan(
     refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
     usable = {node.metadata.name for nodes in placed.bought.values() for node in nodes}
     found_out = left_out(
-        placed.cluster, queue, placed.where, gates, policy, seed, usable if only_new else None, placed.alike
+        placed.cluster, queue, placed.where, gates, policy, seed, usable if only_new else None, placed.alike, refused
     )
-    reasons = {**found_out, **refused}
     clock.lap("explain")
-    answer = outcome_of(ask, posed, found, placed, reasons, gap, looser)
+    answer = outcome_of(ask, posed, found, placed, {**found_out, **refused}, gap, looser)
     check_plan(placed.cluster, answer.units, gates, policy, order=placed.order, namespace=namespace, selector=selector)
     clock.lap("verify")
     answer = replace(answer, verified=True, seconds=clock.laps)
@@ -185,8 +185,12 @@ def _mix(cluster: Cluster, mix: Cluster, gates: FeatureGates, stages: Sequence[s
 def _refused(cluster: Cluster, queue: Sequence[PlannedUnit]) -> dict[int, tuple[Reason, ...]]:
     """Units that nothing can place, with the reasons."""
     found: dict[int, tuple[Reason, ...]] = {}
+    # Units of one shape are refused alike, each with the names of its own claims.
+    sound: set[UnitShape] = set()
     for place, one in enumerate(queue):
-        reasons = list(refusals(one.unit, cluster.classes))
+        reasons = [] if one.set.shape in sound else list(refusals(one.unit, cluster.classes))
+        if not reasons:
+            sound.add(one.set.shape)
         if one.set.gang is not None and one.set.gang.problem:
             reasons.append(Reason("gang", "", one.set.gang.problem))
         if reasons:

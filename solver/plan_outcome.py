@@ -9,6 +9,7 @@ from ..models.claims import AllocationResult
 from ..models.core import Node
 from ..models.gates import FeatureGates
 from ..models.planned_sets import PlannedKind
+from ..models.planned_units import PlannedUnit
 from ..models.pod_claims import ClaimRef
 from ..models.units import Unit
 from .outcome import Reason
@@ -54,6 +55,19 @@ class PlannedUnitOutcome:
     node: str | None = None
     reasons: tuple[Reason, ...] = ()
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        planned: PlannedUnit,
+        node: str | None,
+        reasons: tuple[Reason, ...],
+        allocations: tuple[tuple[ClaimRef, AllocationResult], ...],
+    ) -> PlannedUnitOutcome:
+        """Write down what became of a unit of the queue."""
+        own = planned.set
+        gang = own.gang.name if own.gang else ""
+        return cls(own.kind, own.namespace, own.name, planned.number, planned.unit, gang, node, reasons, allocations)
 
     @property
     def outcome(self) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import gcd
-from time import monotonic
 
 from .duals import Duals, Pricing, duals_of
 from .instance import Instance, Stage, Terms
+from .limits import is_past
 from .master import Master, Relaxation
 from .pricing import Effort, Priced, Pricer, PricingLimits
 
@@ -34,7 +34,7 @@ class Budget:
 
     def is_over(self) -> bool:
         """Whether the clock ends it."""
-        return self.deadline is not None and monotonic() > self.deadline
+        return is_past(self.deadline)
 
 
 @dataclass(frozen=True, slots=True)

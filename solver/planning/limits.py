@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import monotonic
 
 from .plan import Plan
+
+
+def is_past(deadline: float | None) -> bool:
+    """Whether a reading of ``time.monotonic`` has been passed; None never is."""
+    return deadline is not None and monotonic() > deadline
 
 
 @dataclass(frozen=True, slots=True)

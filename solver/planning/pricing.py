@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from time import monotonic
 from typing import Protocol
 
 from .instance import Column
+from .limits import is_past
 
 
 class Effort(IntEnum):
@@ -28,7 +28,7 @@ class PricingLimits:
 
     def is_over(self) -> bool:
         """Whether the clock ends it."""
-        return self.deadline is not None and monotonic() > self.deadline
+        return is_past(self.deadline)
 
 
 @dataclass(frozen=True, slots=True)

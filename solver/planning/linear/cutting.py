@@ -6,8 +6,8 @@ Where several resources bind, no single price can be changed for the better long
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from time import monotonic
 
+from ..limits import is_past
 from ..mathopt import mathopt
 from .relaxed import Relaxed
 
@@ -31,8 +31,7 @@ def lowest(
     cuts.add(seen)
     for _ in range(_ROUNDS):
         found = cuts.lowest()
-        over = deadline is not None and monotonic() > deadline
-        if over or found is None or best.bound - found[0] <= _CLOSE * best.bound:
+        if is_past(deadline) or found is None or best.bound - found[0] <= _CLOSE * best.bound:
             break
         pairs = zip(best.resource_prices, found[1], least, strict=True)
         prices = tuple(max(limit, round(one + _STEP * (other - one))) for one, other, limit in pairs)

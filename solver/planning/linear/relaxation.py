@@ -6,8 +6,7 @@ exact. They are found by minimising the bound, a convex and piecewise linear fun
 
 from __future__ import annotations
 
-from time import monotonic
-
+from ..limits import is_past
 from .cutting import lowest
 from .question import Offer, Question
 from .relaxed import Relaxed
@@ -161,7 +160,7 @@ class _Search:
         for _ in range(_CYCLES):
             before = best.bound
             for resource, left in enumerate(self._left):
-                if self._deadline is not None and monotonic() > self._deadline:
+                if is_past(self._deadline):
                     return best
                 if left and (best.resource_prices[resource] > self.least[resource] or best.use[resource] > left):
                     best = self._along(best, resource)

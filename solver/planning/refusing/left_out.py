@@ -27,8 +27,6 @@ MOST_CLASSES = 64
 Where: TypeAlias = Mapping[int, tuple[Node, tuple[tuple[ClaimRef, AllocationResult], ...]]]
 """By place in the queue: the node, and what the unit's claims get."""
 
-_GangKey: TypeAlias = tuple[str, str, str]
-
 
 def left_out(
     cluster: Cluster,
@@ -39,15 +37,16 @@ def left_out(
     seed: int = 0,
     usable: Container[str] | None = None,
     alike: Mapping[str, Hashable] | None = None,
+    known: Container[int] = (),
 ) -> dict[int, tuple[Reason, ...]]:
     """Say of each place in the queue that has no node why.
 
     ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
-    ``alike`` is as for ``Refusals``.
+    ``alike`` is as for ``Refusals``; of places that are ``known`` it is said elsewhere.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
     for place, one in enumerate(queue):
-        if place not in where:
+        if place not in where and place not in known:
             classes[one.set.signature].append(place)
     listed = sorted(classes.values(), key=lambda places: (-len(places), places[0]))
     found: dict[int, tuple[Reason, ...]] = {}
@@ -74,14 +73,14 @@ class _Asking:
         self._rooms = running(cluster, gates)
         for place, (node, _) in where.items():
             take(self._rooms.get(node.metadata.name), queue[place].set.shape.requests)
-        self._members: dict[_GangKey, list[Unit]] = defaultdict(list)
-        self._nodes: dict[_GangKey, list[str]] = defaultdict(list)
+        self._members: dict[Gang, list[Unit]] = defaultdict(list)
+        self._nodes: dict[Gang, list[str]] = defaultdict(list)
         for place, one in enumerate(queue):
-            key = _gang_key(one)
-            if key is not None and place in where:
-                self._nodes[key].append(where[place][0].metadata.name)
-            elif key is not None:
-                self._members[key].append(one.unit)
+            gang = one.set.gang
+            if gang is not None and place in where:
+                self._nodes[gang].append(where[place][0].metadata.name)
+            elif gang is not None:
+                self._members[gang].append(one.unit)
 
     def reasons(self, places: Sequence[int]) -> Iterator[tuple[int, tuple[Reason, ...]]]:
         """The reasons of equal units, each with the names of its own claims."""
@@ -96,13 +95,7 @@ class _Asking:
 
     def _gang(self, one: PlannedUnit) -> tuple[Gang | None, Sequence[Unit]]:
         """The gang as the plan leaves it, and its members that are left out: those that are placed run then."""
-        key = _gang_key(one)
-        if key is None or one.set.gang is None:
+        gang = one.set.gang
+        if gang is None:
             return None, ()
-        placed = tuple(sorted((*one.set.gang.placed, *self._nodes[key])))
-        return replace(one.set.gang, placed=placed), self._members[key]
-
-
-def _gang_key(one: PlannedUnit) -> _GangKey | None:
-    gang = one.set.gang
-    return None if gang is None else (gang.kind, gang.namespace, gang.name)
+        return replace(gang, placed=tuple(sorted((*gang.placed, *self._nodes[gang])))), self._members[gang]

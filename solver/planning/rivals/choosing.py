@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from time import monotonic
 
 from ....models.running_pods import lacking
 from ...attempts import Ending
+from ..limits import is_past
 from .cases import Case
 from .choices import Choice
 from .floor import Floor, NodeState
@@ -26,8 +26,7 @@ class Choosing:
 
     def position(self, case: Case) -> int | None:
         """Find its position; None if no node fits. Raises ``AbortedError`` and ``TimeOverError``."""
-        deadline = self._trials.deadline
-        if deadline is not None and monotonic() > deadline:
+        if is_past(self._trials.deadline):
             raise TimeOverError
         known = self._scores[case]
         best: tuple[float, int] | None = None

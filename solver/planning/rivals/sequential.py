@@ -76,16 +76,11 @@ class Sequential:
         for one in units:
             key = id(one.unit)
             placed = self._placed.get(key)
-            yield PlannedUnitOutcome(
-                one.set.kind,
-                one.set.namespace,
-                one.set.name,
-                one.number,
-                one.unit,
-                gang=one.set.gang.name if one.set.gang else "",
-                node=self._floor.node(placed.position).metadata.name if placed else None,
-                reasons=() if placed else self._reasons[key],
-                allocations=allocated.get(key, ()),
+            yield PlannedUnitOutcome.of(
+                one,
+                self._floor.node(placed.position).metadata.name if placed else None,
+                () if placed else self._reasons[key],
+                allocated.get(key, ()),
             )
 
     def order(self, units: Sequence[PlannedUnit]) -> list[int]:

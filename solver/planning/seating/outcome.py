@@ -153,18 +153,8 @@ def _stage(posed: Posed, goal: Goal, result: StageResult, looser: float | None, 
 def _unit(
     planned: PlannedUnit, where: tuple[Node, Allocations] | None, reasons: tuple[Reason, ...]
 ) -> PlannedUnitOutcome:
-    own = planned.set
-    return PlannedUnitOutcome(
-        own.kind,
-        own.namespace,
-        own.name,
-        planned.number,
-        planned.unit,
-        own.gang.name if own.gang else "",
-        where[0].metadata.name if where else None,
-        reasons,
-        where[1] if where else (),
-    )
+    node, allocations = (where[0].metadata.name, where[1]) if where else (None, ())
+    return PlannedUnitOutcome.of(planned, node, reasons, allocations)
 
 
 def _verdict(ask: Ask, posed: Posed, found: PlanCore, stages: Sequence[StageOutcome], placed: int) -> str:
