@@ -6,7 +6,7 @@ drawn, and no other node reaches them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -26,6 +26,15 @@ class _Devices:
 
     free: Mapping[int, int]
     capacity: int
+
+    def in_steps(self, step: int) -> _Devices:
+        """The same in larger units."""
+        return _Devices({device: free // step for device, free in self.free.items()}, self.capacity // step)
+
+    def node(self, left: tuple[int, ...], takes: Iterable[int]) -> LinearNode:
+        """A node with these devices, which takes these unit classes."""
+        free = tuple(self.free[device] for device in sorted(self.free))
+        return LinearNode(free, self.capacity, left, frozenset(takes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,61 +74,63 @@ class LinearPart:
 def linear_part(questions: Mapping[int, BundleQuestion], roles: int) -> LinearPart:
     """Find the node kinds that are linear; ``roles`` is how many unit classes there are."""
     units: dict[int, LinearUnit] = {}
-    nodes: dict[int, tuple[LinearNode, _Devices]] = {}
-    resources = max((len(question.left) for question in questions.values()), default=0)
+    found: dict[int, _Linear] = {}
     for index, question in questions.items():
-        found = None if any(question.meters) or question.measures else _linear(question)
-        if found is not None and all(units.get(number, own) == own for number, own in found[2].items()):
-            nodes[index] = found[:2]
-            units.update(found[2])
-    step = gcd(*(amount for node, _ in nodes.values() for amount in (node.capacity, *node.free)), *_shares(units)) or 1
-    nothing = LinearUnit(needs=(0,) * resources)
-    nowhere = LinearNode((), 1, (0,) * resources, frozenset())
-    listed = [_scaled(nodes[index][0], step) if index in nodes else nowhere for index in sorted(questions)]
-    scaled = {number: replace(unit, share=unit.share // step) for number, unit in units.items()}
-    return LinearPart(
-        LinearPricer(tuple(scaled.get(number, nothing) for number in range(roles)), tuple(listed)),
-        {
-            index: _Devices({number: free // step for number, free in there.free.items()}, there.capacity // step)
-            for index, (_, there) in nodes.items()
-        },
-        {index: questions[index] for index in nodes},
+        linear = None if any(question.meters) or question.measures else _linear(question)
+        if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
+            found[index] = linear
+            units.update(linear.units)
+    step = gcd(*_amounts(found.values())) or 1
+    devices = {index: linear.devices.in_steps(step) for index, linear in found.items()}
+    resources = max((len(question.left) for question in questions.values()), default=0)
+    nowhere = _Devices({}, 1).node((0,) * resources, ())
+    nodes = (
+        devices[index].node(questions[index].left, found[index].units) if index in found else nowhere
+        for index in sorted(questions)
     )
+    nothing = LinearUnit(needs=(0,) * resources)
+    asked = (units.get(number, nothing) for number in range(roles))
+    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in asked), tuple(nodes))
+    return LinearPart(pricer, devices, {index: questions[index] for index in found})
 
 
-def _shares(units: Mapping[int, LinearUnit]) -> Iterator[int]:
-    return (unit.share for unit in units.values())
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """A linear node kind: its devices, and what it may take."""
+
+    devices: _Devices
+    units: Mapping[int, LinearUnit]
 
 
-def _scaled(node: LinearNode, step: int) -> LinearNode:
-    return replace(node, free=tuple(free // step for free in node.free), capacity=node.capacity // step)
+def _amounts(found: Iterable[_Linear]) -> Iterator[int]:
+    """All amounts of devices."""
+    for linear in found:
+        yield from (linear.devices.capacity, *linear.devices.free.values())
+        yield from (unit.share for unit in linear.units.values())
 
 
-def _linear(question: BundleQuestion) -> tuple[LinearNode, _Devices, dict[int, LinearUnit]] | None:
+def _linear(question: BundleQuestion) -> _Linear | None:
     """Say a question in sums, None where these do not say it all."""
-    problems = {unit.index: unit.problem for unit in question.units}
-    asking = {index: problem for index, problem in problems.items() if problem.demands}
+    asking = {unit.index: unit.problem for unit in question.units if unit.problem.demands}
     if not all(map(_is_simple, asking.values())):
         return None
-    sets = {frozenset(p.demands[0].candidates) - question.in_use.dedicated: p for p in asking.values()}
-    sets.pop(frozenset(), None)
+    wanted = {index: frozenset(own.demands[0].candidates) - question.in_use.dedicated for index, own in asking.items()}
+    sets = {devices: asking[index] for index, devices in wanted.items() if devices}
     if len(sets) > 1:
         return None
-    there = next((_devices(p, devices, question.in_use) for devices, p in sets.items()), _Devices({}, 1))
+    there = next((_devices(own, devices, question.in_use) for devices, own in sets.items()), _Devices({}, 1))
     if there is None:
         return None
     units: dict[int, LinearUnit] = {}
     for unit in question.units:
-        if unit.problem.demands and not _candidates(unit.problem, question.in_use):
+        if not wanted.get(unit.index, True):
             continue
-        taken = _taken(unit.problem, there) if unit.problem.demands else (0, 0)
+        taken = _taken(unit.problem, there) if unit.index in wanted else (0, 0)
         if taken is None:
             return None
         units[unit.index] = LinearUnit(*taken, unit.needs)
-    if there.capacity > _SHARES * min((unit.share for unit in units.values() if unit.share), default=there.capacity):
-        return None
-    free = tuple(there.free[device] for device in sorted(there.free))
-    return LinearNode(free, there.capacity, question.left, frozenset(units)), there, units
+    least = min((unit.share for unit in units.values() if unit.share), default=there.capacity)
+    return None if there.capacity > _SHARES * least else _Linear(there, units)
 
 
 def _is_simple(problem: Problem) -> bool:
@@ -128,10 +139,6 @@ def _is_simple(problem: Problem) -> bool:
         return False
     demand = problem.demands[0]
     return not demand.all_devices and not demand.admin and demand.count > 0
-
-
-def _candidates(problem: Problem, in_use: InUse) -> frozenset[int]:
-    return frozenset(problem.demands[0].candidates) - in_use.dedicated
 
 
 def _devices(problem: Problem, devices: frozenset[int], in_use: InUse) -> _Devices | None:

@@ -9,7 +9,7 @@ from functools import reduce
 from math import gcd
 
 from ....models.core import HOSTNAME_LABEL, Node
-from ....models.identity import DeviceId, PoolId
+from ....models.identity import PoolId
 from ....models.pod_requests import PODS, Requests
 from ....models.pools import Pool, PoolIndex
 from ....problem.in_use import Ledger
@@ -109,7 +109,6 @@ class Survey:
     busy: frozenset[str] = frozenset()
     _rules: NodeRules = field(init=False)
     _numbers: dict[Pool, int] = field(init=False, default_factory=dict)
-    _reaching: Counter[DeviceId] = field(init=False, default_factory=Counter)
 
     def __post_init__(self) -> None:
         self._rules = NodeRules(self.kinds)
@@ -117,9 +116,7 @@ class Survey:
 
     def node_kinds(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[NodeKind]:
         """Find the kinds; ``bought`` holds for each node that stands for a template how many there could be."""
-        there = list(nodes)
-        self._reaching = self._held_by(node for node in there if node.metadata.name not in bought)
-        listed = [node for node in there if self._rules.suited(node)]
+        listed = [node for node in nodes if self._rules.suited(node)]
         shared = self._shared(listed, bought)
         found: dict[Hashable, list[_Seen]] = {}
         for node in listed:
@@ -129,24 +126,12 @@ class Survey:
 
     def _shared(self, nodes: Sequence[Node], bought: Mapping[str, int]) -> frozenset[PoolId]:
         """Pools that several nodes reach; a pool of a new node's own is named as it is."""
-        reached = self._reached(nodes)
+        reached = Counter(pool.id for node in nodes for pool in self.pools.pools_for(node))
         for node in nodes:
             name = node.metadata.name
             if bought.get(name, 1) > 1:
                 reached.update(pool.id for pool in self.pools.pools_for(node) if pool.name != name)
         return frozenset(pool for pool, number in reached.items() if number > 1)
-
-    def _reached(self, nodes: Iterable[Node]) -> Counter[PoolId]:
-        return Counter(pool.id for node in nodes for pool in self.pools.pools_for(node))
-
-    def _held_by(self, nodes: Iterable[Node]) -> Counter[DeviceId]:
-        """Count the nodes that reach each device which is held."""
-        found: Counter[DeviceId] = Counter()
-        views = Counter(pool for node in nodes for pool in self.pools.pools_for(node))
-        for pool, number in views.items():
-            held = (one.id for one in pool.devices if one.reachable and self.ledger.usage.in_use(one.id))
-            found.update(dict.fromkeys(held, number))
-        return found
 
     def _seen(self, node: Node, shared: frozenset[PoolId]) -> _Seen:
         suited = self._rules.suited(node)
@@ -186,13 +171,7 @@ class Survey:
             seen[0].view,
             seen[0].visible,
             seen[0].shared,
-            name in self.busy or (name not in bought and self._holds(seen[0])),
+            name in self.busy,
             name if name in bought else "",
             bought.get(name, 0),
         )
-
-    def _holds(self, seen: _Seen) -> bool:
-        """Whether a device is held that no other node has of those that are there."""
-        in_use, view = self.ledger.in_use(seen.view), seen.view
-        held = [view.devices[number] for number in (*in_use.dedicated, *in_use.shares)]
-        return any(self._reaching[one.id] == 1 for one in held if one.reachable)

@@ -8,13 +8,14 @@ from dataclasses import replace
 from ....models.core import Node
 from ....models.planned_sets import Gang as QueueGang
 from ....models.pod_requests import Requests
-from ....models.running_pods import running, running_pods
+from ....models.running_pods import running
 from ....problem.landscape import STANDARD_GROUPINGS, Surveyor
 from ....problem.visible import Visible
 from ...cp_sat import CpSat
 from ..bundles.question import BundleQuestion
 from ..instance import Instance, NodeClass, Row, Terms, UnitClass
 from .ask import Ask, Posed
+from .busy_nodes import busy_nodes
 from .enrolling import Enrolled
 from .gangs import Choice, GangPosing
 from .goals import COMPACT, Goals
@@ -25,7 +26,6 @@ from .questions import Questions
 from .roles import Role, Roles
 from .shared_claims import entries_of, is_narrowed, is_scattered
 from .shared_devices import SharedDevices, shared_devices
-from .together import opened
 from .unit_kinds import Entry, UnitKind, unit_kinds
 
 # How often what all units take may be on one node, where a plan is to leave room for more of them.
@@ -47,7 +47,9 @@ class _Posing:
         self._roles = Roles()
         self._rows: list[Row] = []
         self._narrowed = bool(ask.ahead.places)
-        self._busy = {pod.spec.node_name or "" for pod in running_pods(self._cluster).values()}
+        offers = ask.shop.offers if ask.shop else {}
+        there = (node for name, node in self._cluster.nodes.items() if name not in offers)
+        self._busy = busy_nodes(self._cluster, session.gates, there)
 
     def posed(self) -> Posed:
         """Units and gangs first, then nodes and what they share, then goals."""
@@ -111,7 +113,7 @@ class _Posing:
             ask.budget,
             [planned.set.shape for planned in ask.queue],
             [ask.queue[place].set.shape for place in ask.ahead.where],
-            opened(self._cluster, ask.session.gates, ask.ahead, self._busy),
+            len(ask.ahead.nodes - self._busy),
             mixed,
         )
 
@@ -161,7 +163,6 @@ class _Posing:
         self, kinds: Sequence[UnitKind], nodes: Sequence[Node], resources: Resources, domains: Sequence[str]
     ) -> list[NodeKind]:
         gates, shop = self._ask.session.gates, self._ask.shop
-        busy = {*self._busy, *(name for name, _ in self._ask.ahead.where.values())}
         survey = Survey(
             self._engine,
             self._cluster.pools(gates),
@@ -171,7 +172,7 @@ class _Posing:
             self._rooms(),
             Visible(names=frozenset(STANDARD_GROUPINGS)) if COMPACT in self._ask.objective else Visible(),
             domains,
-            frozenset(busy),
+            self._busy | self._ask.ahead.nodes,
         )
         most = len(self._ask.open)
         bought = {name: shop.limit(name, most) for name in shop.offers} if shop else {}

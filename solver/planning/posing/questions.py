@@ -39,9 +39,9 @@ class Questions:
         return self.engine.views.of(node.nodes[0], self.engine.compiler.question(kind.claims).visible)
 
     def reach(self, node: NodeKind, kinds: Sequence[UnitKind], question: BundleQuestion) -> Reach:
-        """See a node with the eyes of all kinds of units."""
-        views = [self.view(kind, node) for kind in kinds]
-        return Reach(node, views, question.in_use, [unit.problem for unit in question.units])
+        """See a node, and what it shares with others with the eyes of each kind of unit."""
+        looks = [self.view(kind, node).shape for kind in kinds] if node.shared else []
+        return Reach(node, looks, question.in_use, [unit.problem for unit in question.units])
 
     def question(self, node: NodeKind, roles: Sequence[Role], most: Sequence[int]) -> BundleQuestion:
         """Ask about a node: at most so many of each role."""

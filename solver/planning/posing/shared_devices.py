@@ -9,13 +9,14 @@ the pool: then bounds are no bounds on all plans.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
 
 from ....models.identity import DeviceId, PoolId
 from ....problem.records import InUse, Problem
-from ....problem.shapes import NodeView
+from ....problem.shapes import Shape
 from ..bundles.measures import Measure
 from ..bundles.shared_measures import SharedDraw, SharedUse
 from ..instance import Row, Terms
@@ -27,27 +28,38 @@ Capacity = tuple[DeviceId, str]
 """Device and name."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Reach:
-    """What a node kind sees: one view for each kind of unit, what is in use, and its questions' problems."""
+    """What a node kind sees: its question's problems, and what is in use.
+
+    ``looks`` are the shapes that each kind of unit sees; none where no devices are shared with other nodes.
+    """
 
     node: NodeKind
-    views: Sequence[NodeView]
+    looks: Sequence[Shape]
     in_use: InUse
     problems: Sequence[Problem]
 
-    def shared(self) -> Iterator[int]:
+    @property
+    def shape(self) -> Shape:
+        """What all kinds of units together see; rows and numbers are the same for each."""
+        return self.node.view.shape
+
+    @cached_property
+    def shared(self) -> Sequence[int]:
         """Numbers of the devices of shared pools that are free, within reach, and may be of use."""
         pools = {pool.id for pool in self.node.shared}
         demands = [demand for problem in self.problems for demand in problem.demands] if pools else []
-        for number in sorted({device for demand in demands for device in demand.candidates}):
-            device = self.views[0].devices[number]
-            if device.id[:2] in pools and device.reachable and number not in self.in_use.dedicated:
-                yield number
+        candidates = sorted({device for demand in demands for device in demand.candidates})
+        return [number for number in candidates if self._is_shared(number, pools)]
+
+    def _is_shared(self, number: int, pools: Container[PoolId]) -> bool:
+        device = self.node.view.devices[number]
+        return device.id[:2] in pools and device.reachable and number not in self.in_use.dedicated
 
     def id(self, number: int) -> DeviceId:
         """The device of this number."""
-        return self.views[0].devices[number].id
+        return self.node.view.devices[number].id
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +108,17 @@ class _Sharing:
             bool(self._difficult) or admin,
         )
 
-    def _plain(self, reach: Reach) -> Iterator[int]:
-        """Devices that one claim holds at a time."""
-        for number in reach.shared():
-            if number not in reach.views[0].shape.shared and reach.id(number)[:2] not in self._difficult:
-                yield number
-
-    def _held_by_several(self, reach: Reach) -> Iterator[int]:
-        """Devices that several claims may hold at once."""
-        for number in reach.shared():
-            if number in reach.views[0].shape.shared and reach.id(number)[:2] not in self._difficult:
+    def _countable(self, reach: Reach, *, by_several: bool) -> Iterator[int]:
+        """Devices that several claims may hold at once, or those that one holds at a time."""
+        for number in reach.shared:
+            if (number in reach.shape.shared) is by_several and reach.id(number)[:2] not in self._difficult:
                 yield number
 
     def _device_classes(self) -> tuple[list[tuple[DeviceId, ...]], list[int]]:
         seen: dict[DeviceId, list[Hashable]] = defaultdict(list)
         for reach in self._reaches:
-            for number in self._plain(reach):
-                looks = tuple(view.shape.profiles[number].index for view in reach.views)
+            for number in self._countable(reach, by_several=False):
+                looks = tuple(shape.profiles[number].index for shape in reach.looks)
                 seen[reach.id(number)].append((reach.node.index, looks))
         classes: dict[Hashable, list[DeviceId]] = defaultdict(list)
         for id_, places in sorted(seen.items(), key=lambda item: item[0]):
@@ -143,8 +149,8 @@ class _Sharing:
         left: dict[Capacity, int] = {}
         steps: dict[Capacity, int] = defaultdict(int)
         for reach in self._reaches:
-            for number in self._held_by_several(reach):
-                capacities = reach.views[0].shape.capacities
+            for number in self._countable(reach, by_several=True):
+                capacities = reach.shape.capacities
                 for row in capacities.rows.get(number, ()):
                     name = reach.id(number), capacities.names[row]
                     left[name] = max(0, capacities.totals[row] - reach.in_use.consumed.get(row, 0))
@@ -154,7 +160,7 @@ class _Sharing:
 
     def _meters(self, reach: Reach) -> Iterator[Mapping[int, int]]:
         """For each class and counter what each device of the node counts."""
-        number_of = {reach.id(number): number for number in self._plain(reach)}
+        number_of = {reach.id(number): number for number in self._countable(reach, by_several=False)}
         for ids in self._classes:
             yield {number_of[id_]: 1 for id_ in ids if id_ in number_of}
         draws = _draws(reach)
@@ -162,13 +168,13 @@ class _Sharing:
             yield {device: amount // self._steps[name] for device, amount in draws.get(name, {}).items()}
 
     def _measures(self, reach: Reach) -> Iterator[Measure]:
-        there = {reach.id(number): number for number in reach.shared()}
+        there = {reach.id(number): number for number in reach.shared}
         for name in self._capacities:
             device = there.get(name[0])
             if device is None:
                 yield SharedDraw(frozenset())
                 continue
-            capacities = reach.views[0].shape.capacities
+            capacities = reach.shape.capacities
             row = next(row for row in capacities.rows[device] if capacities.names[row] == name[1])
             yield SharedDraw(frozenset([device]), row, self._capacity_steps[name])
         for pool in sorted(self._difficult):
@@ -177,26 +183,24 @@ class _Sharing:
 
 def _difficult(reach: Reach) -> Iterator[PoolId]:
     """Pools of which counting does not say what several nodes may take."""
-    for number in reach.shared():
-        shape = reach.views[0].shape
-        drawing = number in shape.shared and number in shape.counters.consumption
-        if drawing or number in shape.groups.membership:
+    for number in reach.shared:
+        drawing = number in reach.shape.shared and number in reach.shape.counters.consumption
+        if drawing or number in reach.shape.groups.membership:
             yield reach.id(number)[:2]
 
 
 def _rows(reach: Reach) -> list[Counter]:
     """Pool, set and name of each counter row of a node."""
-    view = reach.views[0]
-    counters = view.shape.counters
-    return [(view.pools[pool].id, *name) for pool, name in zip(counters.pool_of_row, counters.names, strict=True)]
+    pools, counters = reach.node.view.pools, reach.shape.counters
+    return [(pools[pool].id, *name) for pool, name in zip(counters.pool_of_row, counters.names, strict=True)]
 
 
 def _draws(reach: Reach) -> Mapping[Counter, Mapping[int, int]]:
     """What each device of shared pools draws of each counter."""
     found: dict[Counter, dict[int, int]] = defaultdict(dict)
     names = _rows(reach) if reach.node.shared else []
-    for number in reach.shared():
-        for row, amount in reach.views[0].shape.counters.consumption.get(number, ()):
+    for number in reach.shared:
+        for row, amount in reach.shape.counters.consumption.get(number, ()):
             found[names[row]][number] = amount
     return found
 

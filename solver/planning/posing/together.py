@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from ....models.claims import AllocationResult
-from ....models.cluster import Cluster
-from ....models.gates import FeatureGates
 from ....models.identity import ObjectKey
 from ....models.planned_units import PlannedUnit
 from ....models.pod_claims import ClaimRef
@@ -37,6 +34,11 @@ class Together:
     def places(self) -> set[int]:
         """Places in the queue that are settled."""
         return {*self.where, *self.reasons}
+
+    @property
+    def nodes(self) -> set[str]:
+        """Names of the nodes that got units."""
+        return {name for name, _ in self.where.values()}
 
     def taken(
         self, queue: Sequence[PlannedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
@@ -104,15 +106,3 @@ def unit_key(planned: PlannedUnit) -> ObjectKey:
 def nothing_together(session: Session) -> Together:
     """What there is while nothing is placed."""
     return Together(Ledger(session.cluster.usage(session.gates)), dict(running(session.cluster, session.gates)))
-
-
-def opened(cluster: Cluster, gates: FeatureGates, ahead: Together, busy: AbstractSet[str]) -> int:
-    """How many nodes got units ahead that were not in use: by pods, or by a device of their own that is held."""
-    usage, pools = cluster.usage(gates), cluster.pools(gates)
-    nodes = {name: cluster.node(name) for name, _ in ahead.where.values() if name not in busy}
-    held = (
-        any((one.slice.spec.node_name or one.device.node_name) and usage.holds(one.id) for one in pool.devices)
-        for node in nodes.values()
-        for pool in pools.pools_for(node)
-    )
-    return len(nodes) - sum(held)

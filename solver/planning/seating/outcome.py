@@ -71,7 +71,7 @@ def _alike(ask: Ask, nodes: Mapping[int, Sequence[Node]], placed: Sequence[Seat]
     own: dict[tuple[int, int], list[Hashable]] = defaultdict(list)
     for seat in placed:
         own[seat.node_kind.index, seat.number].append((seat.kind.index, seat.picks))
-    taken = {name for name, _ in ask.ahead.where.values()}
+    taken = ask.ahead.nodes
     listed = ((kind, number, node.metadata.name) for kind, found in nodes.items() for number, node in enumerate(found))
     return {name: (kind, tuple(own.get((kind, number), ()))) for kind, number, name in listed if name not in taken}
 
