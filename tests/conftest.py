@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +10,8 @@ from drasat.cli import main as entry
 # How fast inputs are made says how busy the machine is, and in a new checkout tables of characters come first.
 settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("patient")
+# A shell that starts tests in the background has them ignore Ctrl-C, and every command that they start as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
