@@ -17,16 +17,18 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+import msgspec
 import orjson
 from phases import GATES, Clock, loaded
 
 from drasat.models.cluster import Cluster
+from drasat.plan_answers import stage_told
 from drasat.scenarios.fleet import fleet
 from drasat.scenarios.gang_queue import gang_queue
 from drasat.scenarios.objects import Mapped
 from drasat.scenarios.scheduler_perf import WORKLOADS
 from drasat.solver.plan import plan
-from drasat.solver.plan_outcome import PlanOutcome, StageOutcome
+from drasat.solver.plan_outcome import PlanOutcome
 
 INSTANCES: Mapping[str, Callable[[int], list[Mapped]]] = {
     "fleet": fleet,
@@ -59,14 +61,8 @@ def _told(found: PlanOutcome) -> dict[str, Any]:
         "classes": {"units": known.unit_classes, "nodes": known.node_classes},
         "columns": known.columns,
         "rounds": known.rounds,
-        "stages": [_stage(stage) for stage in found.objective],
+        "stages": [msgspec.to_builtins(stage_told(stage)) for stage in found.objective],
     }
-
-
-def _stage(stage: StageOutcome) -> dict[str, Any]:
-    bound = stage.bound
-    gap = None if bound is None else abs(bound - stage.value) / max(1, abs(bound))
-    return {"stage": stage.stage, "value": stage.value, "bound": bound, "gap": gap, "proven": stage.proven}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .errors import CelRuntimeError
 from .library import Overload
 from .types import DURATION, Type
 from .values import Duration, Value, runtime_type, type_name
-
-_Apply = Callable[..., Value]
 
 # What a type can do decides how cel-go words a refusal: types with the operator's trait, or with
 # methods of their own, say just "no such overload".

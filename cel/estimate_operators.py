@@ -11,7 +11,6 @@ from .library import Estimate, Operand, Overload, Range
 _OPAQUE = frozenset({types.QUANTITY, types.SEMVER, types.IP, types.CIDR})
 _FORMATS = Range(1, 7)
 _SIZED = ("string", "bytes")
-_ORDERS = ("less", "less_equals", "greater", "greater_equals")
 
 
 def estimate_call(overload: Overload, operands: tuple[Operand, ...]) -> Estimate:

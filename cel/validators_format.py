@@ -11,7 +11,6 @@ from .syntax import ListLiteral, Literal, MapLiteral, Method, Node, position
 from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, NULL, STRING, TIMESTAMP, UINT, Type, full_name
 from .walk import children
 
-_NO_DIGITS = 'strconv.Atoi: parsing "": invalid syntax'
 _PRECISION = re.compile(r"\.([0-9]*)")
 
 _Clause = tuple[frozenset[str], str]

@@ -79,15 +79,6 @@ def _check_size(sets: Iterable[PlannedSet]) -> None:
         raise ValueError(f"the queue has {total:,} units, and no more than {MOST_UNITS:,} are planned")
 
 
-def by_signature(sets: Sequence[PlannedSet]) -> dict[bytes, list[PlannedSet]]:
-    """Sets of interchangeable units together, in the order of the first of each."""
-    found: dict[bytes, list[PlannedSet]] = {}
-    with young_only():
-        for one in sets:
-            found.setdefault(one.signature, []).append(one)
-    return found
-
-
 def _labels(one: PlannedSet) -> Mapping[str, str]:
     read = one.pod or one.claim
     return (read.metadata.labels if read else None) or {}

@@ -21,7 +21,7 @@ from .generation import Budget, Generated, GenerationInterrupted, Generator
 from .implied import implied_bound
 from .instance import Column, Instance, Row, Stage
 from .integer_master import Choice, choose
-from .limits import PlanCore, PlanLimits, StageResult
+from .limits import PlanCore, PlanLimits, StageResult, is_close
 from .master import Master
 from .neighbourhood import Improvement
 from .plan import Plan, empty_plan
@@ -236,8 +236,7 @@ class _Core:
         return bound
 
     def _is_close(self, stage: Stage, bound: int | None) -> bool:
-        value = self._plan.value(stage.terms)
-        return bound is not None and abs(bound - value) <= self._limits.gap * abs(bound)
+        return is_close(self._plan.value(stage.terms), bound, self._limits.gap)
 
     def _note(self, stage: Stage, bound: int | None, rounds: int) -> None:
         value = self._plan.value(stage.terms)

@@ -13,6 +13,11 @@ def is_past(deadline: float | None) -> bool:
     return deadline is not None and monotonic() > deadline
 
 
+def is_close(value: float, bound: float | None, gap: float) -> bool:
+    """Whether a value is no farther from its bound than the gap, which is relative to the bound; None is unknown."""
+    return bound is not None and abs(bound - value) <= gap * abs(bound)
+
+
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
     """When to stop: ``gap`` is relative and counts as proven; ``rounds`` of pricing for each stage; the clock."""
@@ -31,13 +36,6 @@ class StageResult:
     bound: int | None
     proven: bool
     rounds: int
-
-    @property
-    def gap(self) -> float | None:
-        """The distance of value and bound, relative to the bound; None for unknown."""
-        if self.bound is None:
-            return None
-        return abs(self.bound - self.value) / max(1, abs(self.bound))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,3 +83,11 @@ def cluster(*objects):
     errors = [str(one) for one in (*problems, *validate_manifests(manifests)) if one.severity == "error"]
     assert errors == []
     return Cluster.build(manifests)
+
+
+def by_signature(sets):
+    """Sets of interchangeable units together, in the order of the first of each."""
+    found = {}
+    for one in sets:
+        found.setdefault(one.signature, []).append(one)
+    return found

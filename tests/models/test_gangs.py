@@ -1,10 +1,10 @@
 """Gangs: by annotations, by Workloads, by PodGroups."""
 
 import pytest
-from plan_build import claim, cluster, entry, maker, node, obj, pod, template
+from plan_build import by_signature, claim, cluster, entry, maker, node, obj, pod, template
 
 from drasat.models.gangs import GangError
-from drasat.models.queue import by_signature, planned
+from drasat.models.queue import planned
 
 WORKLOAD = obj(
     "Workload",

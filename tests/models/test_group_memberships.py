@@ -1,9 +1,9 @@
 """ConstraintGroups tell units apart that are alike otherwise."""
 
 import pytest
-from plan_build import claim, cluster, entry, maker, obj, pod, template
+from plan_build import by_signature, claim, cluster, entry, maker, obj, pod, template
 
-from drasat.models.queue import by_signature, planned
+from drasat.models.queue import planned
 
 MATCH = [{"matchAttribute": "a/b"}]
 

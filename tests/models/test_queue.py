@@ -6,6 +6,7 @@ import pytest
 from plan_build import (
     OTHER,
     allocated,
+    by_signature,
     claim,
     cluster,
     container,
@@ -21,7 +22,7 @@ from plan_build import (
 from drasat.models.claims import ResourceClaim
 from drasat.models.cluster import Cluster
 from drasat.models.meta import ObjectMeta
-from drasat.models.queue import by_signature, planned
+from drasat.models.queue import planned
 
 EXISTING = {"resourceClaimStatuses": [{"name": "own", "resourceClaimName": "made"}]}
 

@@ -7,7 +7,7 @@ import kubernetes_validate
 import pytest
 
 from drasat.models.gates import FeatureGates
-from drasat.models.queue import by_signature, planned
+from drasat.models.queue import planned
 from drasat.scenarios.fleet import DEVICES, OVERLOAD, SKU, SKUS, demand, fleet
 from drasat.solver.allocate import allocate
 from drasat.solver.load import load_all
@@ -101,7 +101,7 @@ def test_pods_come_from_deployments_jobs_and_of_themselves(cluster):
 
 
 def test_there_is_one_kind_of_unit_for_each_kind_of_claim(cluster):
-    assert len(by_signature(planned(cluster, gates=GATES))) == sum(len(sku.asks) for sku in SKUS.values())
+    assert len({one.signature for one in planned(cluster, gates=GATES)}) == sum(len(sku.asks) for sku in SKUS.values())
 
 
 @pytest.mark.parametrize("sku", SKUS.values(), ids=SKUS)

@@ -157,8 +157,8 @@ class CopyMeasure:
 
 
 @dataclass(frozen=True, slots=True)
-class _CountMeasure:
-    """Depends on the number of copies on the node alone."""
+class Unparted:
+    """Needs neither copies apart nor relations; devices of one lot are alike to it."""
 
     def sign(self, _merged: Merged) -> Signature | None:
         """Devices count nothing."""
@@ -174,7 +174,7 @@ class _CountMeasure:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread(_CountMeasure):
+class Spread(Unparted):
     """The square of the number of copies, so that nodes with equally many are best."""
 
     id: str = "spread"
@@ -194,7 +194,7 @@ class Spread(_CountMeasure):
 
 
 @dataclass(frozen=True, slots=True)
-class Occupied(_CountMeasure):
+class Occupied(Unparted):
     """``amount`` if anything that is measured is placed: a node in use, beside which other units cost nothing."""
 
     amount: int = 1

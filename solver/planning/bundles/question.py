@@ -50,7 +50,7 @@ class BundleQuestion:
 
     def usage(self, bundle: Bundle) -> tuple[tuple[int, int], ...]:
         """What a bundle counts on meters and costs by measures: a number, and how much if that is anything."""
-        taken = [pick.device for copies in bundle.copies for picks in copies for pick in picks]
+        taken = bundle.devices
         metered = [sum(amounts.get(device, 0) for device in taken) for amounts in self.meters]
         measured = [measure.value(self.units, bundle) for measure in self.measures]
         return tuple((number, amount) for number, amount in enumerate([*metered, *measured]) if amount)
@@ -69,6 +69,11 @@ class Bundle:
     def counts(self) -> tuple[int, ...]:
         """Number of copies of each unit."""
         return tuple(map(len, self.copies))
+
+    @property
+    def devices(self) -> list[int]:
+        """The device of each pick."""
+        return [pick.device for copies in self.copies for picks in copies for pick in picks]
 
     def kept(self, chosen: Sequence[Sequence[int]]) -> Bundle:
         """Keep these copies of each unit; the rest is a bundle still, unless some device gives counters."""

@@ -9,14 +9,12 @@ from ....encoders.collapsed import Merged
 from ....encoders.encoder import Signature
 from ....encoders.rows import Term
 from ....encoders.stages.holding import post_implied
-from ....problem.records import Problem
-from ....problem.relations import Relation
-from .measures import Measured
+from .measures import Measured, Unparted
 from .question import Bundle, BundleUnit
 
 
 @dataclass(frozen=True, slots=True)
-class _OfDevices:
+class _OfDevices(Unparted):
     """Looks at some devices of the node, by number."""
 
     devices: frozenset[int]
@@ -24,14 +22,6 @@ class _OfDevices:
     def sign(self, _merged: Merged) -> Signature | None:
         """These devices are each of a kind of its own."""
         return (lambda device: device if device in self.devices else None) if self.devices else None
-
-    def minds(self, _relation: Relation) -> bool:
-        """Relations count nothing."""
-        return False
-
-    def parts(self, _problem: Problem) -> bool:
-        """Copies need not be told apart."""
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +78,4 @@ class SharedUse(_OfDevices):
 
     def value(self, _units: Sequence[BundleUnit], bundle: Bundle) -> int:
         """Whether a pick is one of the devices."""
-        picks = (pick for copies in bundle.copies for own in copies for pick in own)
-        return int(any(pick.device in self.devices for pick in picks))
+        return int(not self.devices.isdisjoint(bundle.devices))

@@ -28,7 +28,7 @@ from ...plan_outcome import (
     StageOutcome,
 )
 from ..bundles.measures import SPREAD
-from ..limits import PlanCore, StageResult
+from ..limits import PlanCore, StageResult, is_close
 from ..posing.ask import Ask, Posed
 from ..posing.buying import with_bought
 from ..posing.goals import Goal
@@ -147,7 +147,7 @@ def _stage(posed: Posed, goal: Goal, result: StageResult, looser: float | None, 
         bound = goal.told(result.bound)
     elif looser is not None:
         bound = (min if goal.stage.maximise else max)(bound, looser)
-    return StageOutcome(result.name, value, bound, abs(bound - value) <= gap * abs(bound), goal.stage.maximise)
+    return StageOutcome(result.name, value, bound, is_close(value, bound, gap), goal.stage.maximise)
 
 
 def _unit(
