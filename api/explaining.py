@@ -85,7 +85,7 @@ def explain(
 
     Units are allocated as by ``allocate``. For one that gets nothing there is, for each kind of node, a minimal set of
     reasons that are impossible together, and for the unit the smallest relaxations found; each of these was applied,
-    allocated and verified. See ``docs/explain.md``.
+    allocated and verified. See ``docs/guides/explain.md``.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The JSON Schema of our own kinds of objects, for editors and for other programs that write them.
 
-``python -m drasat.object_schema`` prints it for ``docs/objects.schema.json``. What it cannot say is in
-``docs/validation.md``.
+``python -m drasat.object_schema`` prints it for ``docs/reference/objects.schema.json``. What it cannot say is in
+``docs/reference/validation.md``.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class PlanResult(Result):
 
     @property
     def outcome(self) -> str:
-        """``Optimal``, ``Feasible``, ``Infeasible`` or ``Unknown``; see ``docs/plan.md``."""
+        """``Optimal``, ``Feasible``, ``Infeasible`` or ``Unknown``; see ``docs/guides/plan.md``."""
         return self.document.outcome
 
     @property

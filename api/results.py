@@ -21,7 +21,7 @@ class Result:
     document: msgspec.Struct
 
     def to_dict(self) -> dict[str, Any]:
-        """The result document; see ``docs/results.schema.json``."""
+        """The result document; see ``docs/reference/results.schema.json``."""
         document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.document))
         return document
 

@@ -1,4 +1,4 @@
-"""The real allocator against backtracking: ``peers.py [NAME ...]`` prints a table for docs/benchmarks.md.
+"""The real allocator against backtracking: ``peers.py [NAME ...]`` prints a table for docs/background/benchmarks.md.
 
 Times are of the search alone: no start-up, no reading, no JSON, no verifier. Each is the median of a few runs.
 """

@@ -1,4 +1,4 @@
-"""Plan made-up queues: ``plan.py [fleet] [perf] [gangs]``, all of them without any; tables for docs/benchmarks.md.
+"""Plan made-up queues: ``plan.py [fleet] [perf] [gangs]``, all of them without any; tables for docs/background/benchmarks.md.
 
 ``fleet``: clusters of growing size, and how each phase grows. ``perf``: what scheduler_perf measures, beside first fit
 and the real allocator. ``gangs``: how far a plan for gangs is from its bound after 30 seconds.

@@ -1,4 +1,4 @@
-"""Where the time of a solver's answer goes: ``solver_phases.py [NAME ...]`` prints a table for docs/benchmarks.md.
+"""Where the time of a solver's answer goes: ``solver_phases.py [NAME ...]`` prints a table for docs/background/benchmarks.md.
 
 Each phase is called by itself on one Problem, so that they add up to what ``auto`` does when the dive is not enough.
 Times are CPU time, the least of a few runs.

@@ -114,7 +114,7 @@ def test_json_and_yaml_are_the_document(drasat, manifests):
 
 
 def test_the_document_matches_the_published_schema(examples, drasat, manifests):
-    published = json.loads((examples.parent / "docs/results.schema.json").read_text())
+    published = json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
     for options in (["-f", manifests(claim())], ["-f", examples / "multi-host", "--template", "research/small-slice"]):
         document = json.loads(drasat("capacity", *options, "-o", "json", "--timings").out)
         jsonschema.validate(document, published)

@@ -196,7 +196,7 @@ def test_proofs_are_told_where_there_are_any():
 
 
 def test_documents_by_hand_follow_the_schema_and_timings_are_optional(examples):
-    published = json.loads((examples.parent / "docs/results.schema.json").read_text())
+    published = json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
     found = document(node_copies("a"), sharing=(SharingNodes(nodes=("a", "b"), together=copies(3, None)),))
     jsonschema.validate(CapacityResult(found).to_dict(), published)
     assert list(lines.timings(found)) == []

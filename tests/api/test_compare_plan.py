@@ -215,7 +215,7 @@ def test_only_plan_is_told_alone(drasat, written, planned):
 def test_the_document_is_as_published(drasat, written, planned, examples):
     planned()
     document = json_of(drasat, written)
-    published = json.loads((examples.parent / "docs/results.schema.json").read_text())
+    published = json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
     jsonschema.validate(document, published)
     assert document["kind"] == "PlanComparison"
     assert "timings" not in document

@@ -113,7 +113,7 @@ def test_timings_and_time():
 
 
 def test_the_document_of_every_outcome_follows_the_schema(examples):
-    published = json.loads((examples.parent / "docs/results.schema.json").read_text())
+    published = json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
     there = cluster(claim("a"), claim("b", 2), claim("c", 40))
     for options in ({}, {"time_limit": 0.0}, {"timings": True}, {"node": "n9"}):
         document = json.loads(package.explain(there, **options).to_json())
@@ -125,7 +125,7 @@ def test_the_document_of_every_outcome_follows_the_schema(examples):
 def test_examples_follow_the_schema_in_json_and_yaml(drasat, examples, example):
     import yaml
 
-    published = json.loads((examples.parent / "docs/results.schema.json").read_text())
+    published = json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
     as_json = drasat("explain", "-f", examples / example, "-o", "json")
     document = json.loads(as_json.out)
     jsonschema.validate(document, published)

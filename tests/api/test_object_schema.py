@@ -16,8 +16,8 @@ def refused(made):
 
 
 def test_the_published_schema_is_current(examples):
-    """Renew with ``python -m drasat.object_schema > docs/objects.schema.json``."""
-    published = json.loads((examples.parent / "docs/objects.schema.json").read_text())
+    """Renew with ``python -m drasat.object_schema > docs/reference/objects.schema.json``."""
+    published = json.loads((examples.parent / "docs/reference/objects.schema.json").read_text())
     assert published == json.loads(json.dumps(schema()))
 
 

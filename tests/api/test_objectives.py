@@ -117,7 +117,7 @@ def test_a_stage_that_is_not_proven_says_so_in_words(drasat, manifests, monkeypa
 def test_from_python(manifests, examples, objective):
     result = drasat.allocate(drasat.load(str(manifests)), objective=objective)
     assert [one.stage for one in result.units[0].objective] == ["fragmentation", "soft"]
-    schema = (examples.parent / "docs" / "results.schema.json").read_text()
+    schema = (examples.parent / "docs" / "reference" / "results.schema.json").read_text()
     jsonschema.validate(result.to_dict(), json.loads(schema))
 
 

@@ -150,7 +150,7 @@ def test_json_and_yaml_are_the_document_equal_in_every_run(drasat, manifests, ex
     assert document["verified"] is True
     assert yaml.safe_load(drasat("plan", "-f", path, "-o", "yaml").out) == document
     assert drasat("plan", "-f", path, "-o", "json").out == printed.out
-    jsonschema.validate(document, json.loads((examples.parent / "docs/results.schema.json").read_text()))
+    jsonschema.validate(document, json.loads((examples.parent / "docs/reference/results.schema.json").read_text()))
 
 
 def test_the_seed_decides_no_places(drasat, manifests):

@@ -33,7 +33,7 @@ def result(*units, **fields):
 
 @pytest.fixture
 def published(examples):
-    return json.loads((examples.parent / "docs/results.schema.json").read_text())
+    return json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
 
 
 @pytest.fixture

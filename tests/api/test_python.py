@@ -10,7 +10,7 @@ import drasat
 from drasat import scenarios
 from drasat.schema import schema
 
-SCHEMA = "docs/results.schema.json"
+SCHEMA = "docs/reference/results.schema.json"
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_documents_match_the_published_schema(cluster, examples):
 
 
 def test_the_published_schema_is_current(examples):
-    """Renew with ``python -m drasat.schema > docs/results.schema.json``."""
+    """Renew with ``python -m drasat.schema > docs/reference/results.schema.json``."""
     assert json.loads((examples.parent / SCHEMA).read_text()) == json.loads(json.dumps(schema()))
 
 

@@ -69,7 +69,7 @@ def test_wide_lists_the_devices_and_those_without_coordinates(run):
 def test_json_and_yaml_are_the_document(run, examples):
     as_json = run(*GRID, options=["-o", "json"])
     document = json.loads(as_json.out)
-    jsonschema.validate(document, json.loads((examples.parent / "docs/results.schema.json").read_text()))
+    jsonschema.validate(document, json.loads((examples.parent / "docs/reference/results.schema.json").read_text()))
     assert document == yaml.safe_load(run(*GRID, options=["-o", "yaml"]).out)
     assert document == package.topology(package.load(GRID)).to_dict()
 

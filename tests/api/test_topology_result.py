@@ -144,7 +144,7 @@ def test_a_frame_has_a_row_for_each_device():
 
 
 def test_the_document_follows_the_published_schema(examples):
-    published_schema = json.loads((examples.parent / "docs/results.schema.json").read_text())
+    published_schema = json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
     links = published(*(device(f"d{one}", id=one, peers=[(one + 1) % 3]) for one in range(3)))
     for result in (asked(topology("Links"), links), asked(topology("Tree"), lattice(2, 2)), asked()):
         jsonschema.validate(result.to_dict(), published_schema)

@@ -1,4 +1,4 @@
-"""What docs/upstream-differences.md lists: manifests by name, with the gates and the outcome that it tells."""
+"""What docs/background/upstream-differences.md lists: manifests by name, with the gates and the outcome that it tells."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from gate_sets import stable
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.objects import Mapped
 
-PAGE = Path(__file__).parents[2] / "docs" / "upstream-differences.md"
+PAGE = Path(__file__).parents[2] / "docs" / "background" / "upstream-differences.md"
 
 _SECTION = re.compile(r"^### (?P<name>\S+)\n(?P<text>.*?)```yaml\n(?P<manifests>.*?)```", re.DOTALL | re.MULTILINE)
 _OUTCOME = re.compile(r"Outcome:\s+(\w+)")

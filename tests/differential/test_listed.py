@@ -1,4 +1,4 @@
-"""What docs/upstream-differences.md says is so: listed differences are there, and what is repeated is the same."""
+"""What docs/background/upstream-differences.md says is so: listed differences are there, and what is repeated is the same."""
 
 import pytest
 from listed import listed

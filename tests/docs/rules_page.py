@@ -5,23 +5,23 @@ from collections.abc import Iterable, Iterator
 
 from .rule_search import FAMILIES, ROOT, RULES, modules, numbers, proofs
 
-PAGE = ROOT / "docs" / "rules.md"
-TEXTS = tomllib.loads((ROOT / "docs" / "rules.toml").read_text(encoding="utf-8"))
+PAGE = ROOT / "docs" / "reference" / "rules.md"
+TEXTS = tomllib.loads((ROOT / "docs" / "reference" / "rules.toml").read_text(encoding="utf-8"))
 INTRODUCTION = """# Rules
 
-What kube-scheduler's allocator does, rule by rule, as drasat's engine `backtracking` and its verifier follow it. Each
-rule has a number that modules and tests name: this page says where. The scheduler's own allocator, version v0.37.2 of
-`k8s.io/dynamic-resource-allocation`, decides in case of doubt; `drasat compare` runs it beside drasat's. What the API
-server refuses is on the page of [validation](validation.md). Comments in the sources speak of sections by the numbers
-in the headings; words are explained in the [glossary](glossary.md). The last four families are drasat's own, beyond any
-released scheduler: they are about [expressions over devices](cel-constraints.md), [lists](list-semantics.md),
-[topologies](topology.md) and [soft entries](soft-constraints.md).
+This page lists what kube-scheduler's allocator does, rule by rule. drasat's engine `backtracking` and its verifier follow
+these rules. Modules and tests cite each rule by its number, and the table gives their names. In case of doubt the
+scheduler's own allocator decides: version v0.37.2 of `k8s.io/dynamic-resource-allocation`. `drasat compare` runs both side
+by side. The page [validation](validation.md) lists what the API server refuses. Comments in the sources cite sections by
+the numbers in the headings. The [glossary](glossary.md) explains the terms. The last four families are extensions of
+drasat and are in no released scheduler. They cover [expressions over devices](../guides/cel-constraints.md), [lists](../guides/list-semantics.md),
+[topologies](../guides/topology.md) and [soft entries](../guides/soft-constraints.md).
 
-This page is written by `UPDATE_DOCS=1 pytest tests/docs`; the texts are in [rules.toml](rules.toml).
+`UPDATE_DOCS=1 pytest tests/docs` writes this page from the sources, the tests and the texts in [rules.toml](rules.toml).
 """
-DIFFERENCES = """## Where this differs from what one might read
+DIFFERENCES = """## Where the allocator differs from its documentation
 
-Found with the allocator itself; drasat does the same.
+Each entry was observed on the allocator itself. drasat does the same.
 """
 HEAD = ("| rule | what it says | modules | tests |", "|---|---|---|---|")
 

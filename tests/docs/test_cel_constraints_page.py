@@ -12,7 +12,7 @@ from drasat.solver.engines import CEL_ROADS
 
 from .rule_search import FAMILIES, ROOT, named
 
-TEXT = (ROOT / "docs" / "cel-constraints.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "guides" / "cel-constraints.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"^\$ (drasat .*)\n((?:(?!\$ |```).*\n)*)", TEXT, re.MULTILINE)
 
 

@@ -8,7 +8,7 @@ from drasat.solver.planning.rivals.orders import ORDERS
 
 from .rule_search import ROOT
 
-PAGE = (ROOT / "docs" / "compare-plans.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "compare.md").read_text(encoding="utf-8")
 
 
 def cells(line):

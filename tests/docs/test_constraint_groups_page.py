@@ -9,7 +9,7 @@ import drasat as package
 
 from .rule_search import ROOT
 
-TEXT = (ROOT / "docs" / "constraint-groups.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "guides" / "constraint-groups.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"^\$ (drasat .*)\n((?:(?!\$ |```).*\n)*)", TEXT, re.MULTILINE)
 
 

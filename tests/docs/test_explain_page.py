@@ -13,7 +13,7 @@ from drasat.solver.explaining.offer import COSTS
 from drasat.solver.explaining.relaxing import ENOUGH, MOST
 from drasat.solver.explaining.trials import TRIES
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "explain.md").read_text()
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "guides" / "explain.md").read_text()
 NUMBERS = {3: "three", 5: "five"}
 
 

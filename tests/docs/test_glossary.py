@@ -6,7 +6,7 @@ import pytest
 
 from .rule_search import ROOT, RULES
 
-TEXT = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
 ENTRIES = [line for line in TEXT.splitlines() if line.startswith("- ")]
 
 
@@ -31,7 +31,7 @@ def test_rules_and_pages_named_exist():
     assert numbers
     assert set(numbers) <= set(RULES)
     pages = re.findall(r"\]\((\S+?)\)", TEXT)
-    assert [page for page in pages if not (ROOT / "docs" / page).is_file()] == []
+    assert [page for page in pages if not (ROOT / "docs" / "reference" / page).is_file()] == []
 
 
 @pytest.mark.parametrize(

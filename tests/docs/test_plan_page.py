@@ -12,7 +12,7 @@ from drasat.plans import PlanResult
 from drasat.solver.planning.posing.goals import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "plan.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "plan.md").read_text()
 SESSIONS = re.findall(r"```console\n\$ drasat (.*)\n((?:.*\n)*?)```", PAGE)
 
 
@@ -57,4 +57,4 @@ def test_properties_and_tables_that_are_named_exist():
 def test_pages_named_exist():
     pages = re.findall(r"\]\((\S+?)\)", PAGE)
     assert pages
-    assert [page for page in pages if not (ROOT / "docs" / page).is_file()] == []
+    assert [page for page in pages if not (ROOT / "docs" / "guides" / page).is_file()] == []

@@ -11,7 +11,7 @@ from drasat.models.topology_asks import ASKED_SHAPES
 
 from .rule_search import ROOT
 
-TEXT = (ROOT / "docs" / "topology.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "guides" / "topology.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"^\$ (drasat .*)\n((?:(?!\$ |```).*\n)*)", TEXT, re.MULTILINE)
 
 

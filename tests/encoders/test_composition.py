@@ -11,7 +11,7 @@ from drasat.encoders.encoder import sees_nothing
 from drasat.models.cluster import Cluster
 from drasat.solver.allocate import allocate
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "engines.md"
+DOCS = Path(__file__).parent.parent.parent / "docs" / "guides" / "engines.md"
 A = f"{DRIVER}/a"
 
 

@@ -99,6 +99,6 @@ def test_objects_made_in_python_have_no_other_fields():
 
 
 def test_the_page_lists_every_field(request):
-    page = (request.config.rootpath / "docs/plan-input.md").read_text(encoding="utf-8")
+    page = (request.config.rootpath / "docs/guides/plan-input.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([A-Za-z.]+)` \| ([^|]+) \|$", page, re.MULTILINE))
     assert {field: rows.get(field) for field in FIELDS} == FIELDS

@@ -21,7 +21,7 @@ from . import (
 )
 from .cases import ALLOCATED, COUNTERS, problems
 
-PAGE = Path(__file__).parents[3] / "docs" / "validation.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "validation.md"
 LONGEST = 160
 
 # Heading, kind, what is edited (None: the kind's usual object), gates, tables of rows.
@@ -93,26 +93,32 @@ SECTIONS = [
     ("Namespace", "Namespace", None, None, [test_other_kinds.NAMESPACES]),
     ("Metadata, on a ResourceClaim", "ResourceClaim", None, None, [test_other_kinds.META]),
 ]
-INTRODUCTION = """# What validation says
+INTRODUCTION = """# Validation
 
-Every row is a test: it breaks one rule (the first column names it, with its number where it has one) of an
-object that is fine otherwise. The message is what the API server would say, or nearly so.
+Every row is a test. It breaks one rule of an object that is otherwise valid. The first column names the rule, with its
+number where it has one. The message is the one of the API server, or close to it. The guide
+[validate](../guides/validate.md) explains the command.
 
-- **error**: the API server refuses the object; `--skip-validation` lifts it.
+- **error**: the API server refuses the object. `--skip-validation` lifts the check.
 - **structure**: an error that is never lifted, because nothing can be computed from such an object.
-- **warning**: accepted, but it hardly does what was meant.
+- **warning**: the object is accepted, but it probably does not do what its author meant.
 
-Beside these, fields whose feature gate is off are warned of (a server would drop them on write), and there are
-checks across objects: the same object twice (structure); `adminAccess` in a namespace without the label
-`resource.kubernetes.io/admin-access: "true"` (error, or a warning if the namespace is not in the input; CLM-5);
-claims naming a DeviceClass, and pods and pod templates naming a claim, template or PriorityClass, that are not in
-the input (warning); allocated devices that no ResourceSlice publishes (warning); claims and pods that a
-ConstraintGroup names and that are not in the input (structure); a DeviceTopology naming a DeviceClass that is not
-in the input (warning); devices on one coordinate of a DeviceTopology, or beyond its size (structure; TOPO-3); kinds
-and fields that later versions dropped from v1alpha3 (warning).
-CEL expressions are checked where they are compiled.
+A field whose feature gate is off gives a warning, because a server would drop it on write. These checks span objects:
 
-This page is written by `UPDATE_DOCS=1 pytest tests/models/validation/test_page.py`.
+- the same object twice (structure);
+- `adminAccess` in a namespace without the label `resource.kubernetes.io/admin-access: "true"` (error, or a warning if the
+  namespace is not in the input; CLM-5);
+- a claim that names a DeviceClass that is not in the input (warning);
+- a pod or pod template that names a claim, template or PriorityClass that is not in the input (warning);
+- an allocated device that no ResourceSlice publishes (warning);
+- a ConstraintGroup that names a claim or pod that is not in the input (structure);
+- a DeviceTopology that names a DeviceClass that is not in the input (warning);
+- two devices on one coordinate of a DeviceTopology, or a coordinate beyond its size (structure; TOPO-3);
+- kinds and fields that later versions dropped from v1alpha3 (warning).
+
+CEL expressions are checked when they are compiled.
+
+`UPDATE_DOCS=1 pytest tests/models/validation/test_page.py` writes this page.
 """
 
 
