@@ -1,8 +1,8 @@
 """Figures of docs/background/decisions.md: ``python benchmarks/decisions.py [objects] [yaml] [cel] [vectors]``.
 
 Each table compares a part of drasat with a library that could replace it. Times are CPU times, the least of some runs
-in one process, so that ratios hold on a busy machine. The extra ``test`` brings the libraries; pydantic is measured where
-it is installed.
+in one process, so that ratios hold on a busy machine. The extra ``test`` brings the libraries; pydantic is measured
+where it is installed.
 """
 
 from __future__ import annotations
