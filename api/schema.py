@@ -1,4 +1,7 @@
-"""The JSON Schema of every result document; ``python -m drasat.schema`` prints it for ``docs/reference/results.schema.json``."""
+"""The JSON Schema of every result document.
+
+``python -m drasat.schema`` prints it for ``docs/reference/results.schema.json``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of docs/background/decisions.md: ``python benchmarks/decisions.py [objects] [yaml] [cel] [vectors]``.
+"""Figures of docs/background/decisions.md: ``python benchmarks/decisions.py [objects|yaml|cel|vectors|solver ...]``.
 
 Each table compares a part of drasat with a library that could replace it. Times are CPU times, the least of some runs
 in one process, so that ratios hold on a busy machine. The extra ``test`` brings the libraries; pydantic is measured
@@ -7,7 +7,10 @@ where it is installed.
 
 from __future__ import annotations
 
+import itertools
 import json
+import operator
+import random
 import re
 import sys
 import types
@@ -25,6 +28,7 @@ from drasat import cel, scenarios
 from drasat.cel.devices import DeviceShapes
 from drasat.cel.program import Program
 from drasat.cel.selector import Selector
+from drasat.encoders.library import cp_model
 from drasat.models.base import Model
 from drasat.models.manifests import read_manifests
 from drasat.models.slices import ResourceSlice
@@ -365,9 +369,63 @@ def disagreements() -> None:
     table("|expressions|an error, cel-go has a value|another value|a value, cel-go has an error", rows)
 
 
+# The solver.
+
+_VARIABLES = 6
+
+
+def inclusions(models: int = 1500) -> None:
+    """Print how often CP-SAT misses the optimum of a random model, by size of its coefficients (or-tools #5293).
+
+    A model has six booleans, one row over all of them and one over some with the same coefficients; most rows are
+    enforced by a literal. All assignments are tried to know the optimum.
+    """
+    rows = []
+    for power in (0, 20, 29, 31, 33, 40):
+        wrong = [sum(not _agrees(seed, 1 << power, guarded) for seed in range(models)) for guarded in (False, True)]
+        rows.append((f"2^{power}", str(models), *map(str, wrong)))
+    table("coefficients of about|models|wrong by default|wrong without the pass", rows)
+
+
+def _agrees(seed: int, size: int, guarded: bool) -> bool:
+    chance = random.Random(seed)
+    model = cp_model.CpModel()
+    variables = [model.new_bool_var("") for _ in range(_VARIABLES + 2)]
+    chosen, guards = variables[:_VARIABLES], variables[_VARIABLES:]
+    coefficients = [chance.choice([1, 2, 3]) * size + chance.randrange(3) for _ in chosen]
+    rows: list[tuple[list[int], int, int, int | None]] = []
+    for inside in (list(range(_VARIABLES)), chance.sample(range(_VARIABLES), chance.randrange(2, _VARIABLES))):
+        total = sum(coefficients[one] for one in inside)
+        low = chance.randrange(total + 1)
+        high = chance.randrange(low, total + 1)
+        guard = chance.randrange(2) if chance.random() < 0.8 else None
+        rows.append((inside, low, high, guard))
+        row = model.add_linear_constraint(sum(coefficients[one] * chosen[one] for one in inside), low, high)
+        if guard is not None:
+            row.only_enforce_if(guards[guard])
+    worth = [chance.randrange(-5, 6) for _ in variables]
+    model.minimize(sum(one * variable for one, variable in zip(worth, variables, strict=True)))
+
+    def holds(values: tuple[int, ...]) -> bool:
+        return all(
+            (guard is not None and not values[_VARIABLES + guard])
+            or low <= sum(coefficients[one] * values[one] for one in inside) <= high
+            for inside, low, high, guard in rows
+        )
+
+    every = filter(holds, itertools.product((0, 1), repeat=len(variables)))
+    best = min((sum(map(operator.mul, worth, values)) for values in every), default=None)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    if guarded:
+        solver.parameters.presolve_inclusion_work_limit = 0
+    status = solver.solve(model)
+    return best == (None if status == cp_model.INFEASIBLE else round(solver.objective_value))
+
+
 def main(*names: str) -> None:
     """Print the tables of the parts named, all without a name."""
-    parts = {"objects": objects, "yaml": read_yaml, "cel": expressions, "vectors": disagreements}
+    parts = {"objects": objects, "yaml": read_yaml, "cel": expressions, "vectors": disagreements, "solver": inclusions}
     for name in names or parts:
         parts[name]()
 
