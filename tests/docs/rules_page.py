@@ -9,15 +9,17 @@ PAGE = ROOT / "docs" / "reference" / "rules.md"
 TEXTS = tomllib.loads((ROOT / "docs" / "reference" / "rules.toml").read_text(encoding="utf-8"))
 INTRODUCTION = """# Rules
 
-This page lists what kube-scheduler's allocator does, rule by rule. drasat's engine `backtracking` and its verifier follow
-these rules. Modules and tests cite each rule by its number, and the table gives their names. In case of doubt the
-scheduler's own allocator decides: version v0.37.2 of `k8s.io/dynamic-resource-allocation`. `drasat compare` runs both side
-by side. The page [validation](validation.md) lists what the API server refuses. Comments in the sources cite sections by
-the numbers in the headings. The [glossary](glossary.md) explains the terms. The last four families are extensions of
-drasat and are in no released scheduler. They cover [expressions over devices](../guides/cel-constraints.md), [lists](../guides/list-semantics.md),
+This page lists what kube-scheduler's allocator does, rule by rule. drasat's engine `backtracking` and its verifier
+follow these rules. Modules and tests cite each rule by its number, and the table gives their names. In case of doubt
+the scheduler's own allocator decides: version v0.37.2 of `k8s.io/dynamic-resource-allocation`. `drasat compare` runs
+both side by side. The page [validation](validation.md) lists what the API server refuses. Comments in the sources cite
+sections by the numbers in the headings. The [glossary](glossary.md) explains the terms. The last four families are
+extensions of drasat and are in no released scheduler. They cover
+[expressions over devices](../guides/cel-constraints.md), [lists](../guides/list-semantics.md),
 [topologies](../guides/topology.md) and [soft entries](../guides/soft-constraints.md).
 
-`UPDATE_DOCS=1 pytest tests/docs` writes this page from the sources, the tests and the texts in [rules.toml](rules.toml).
+`UPDATE_DOCS=1 pytest tests/docs` writes this page from the sources, the tests and the texts in
+[rules.toml](rules.toml).
 """
 DIFFERENCES = """## Where the allocator differs from its documentation
 

@@ -129,4 +129,4 @@ def test_a_row_names_what_was_found():
     line = row("POOL-3", {"POOL-3": ["models/pools.py"]}, {"POOL-3": ["tests/a.py::test_b"]})
     assert line.startswith("| POOL-3 | of the relevant slices")
     assert line.endswith("| `models/pools.py` | `tests/a.py::test_b` |")
-    assert row("SCHED-9", {}, {}).endswith("scores | - | - |")
+    assert row("SCHED-9", {}, {}).endswith("without scores | - | - |")

@@ -106,8 +106,8 @@ number where it has one. The message is the one of the API server, or close to i
 A field whose feature gate is off gives a warning, because a server would drop it on write. These checks span objects:
 
 - the same object twice (structure);
-- `adminAccess` in a namespace without the label `resource.kubernetes.io/admin-access: "true"` (error, or a warning if the
-  namespace is not in the input; CLM-5);
+- `adminAccess` in a namespace without the label `resource.kubernetes.io/admin-access: "true"` (error, or a warning if
+  the namespace is not in the input; CLM-5);
 - a claim that names a DeviceClass that is not in the input (warning);
 - a pod or pod template that names a claim, template or PriorityClass that is not in the input (warning);
 - an allocated device that no ResourceSlice publishes (warning);
