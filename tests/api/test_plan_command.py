@@ -7,11 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import jsonschema
 import pytest
 import yaml
+from support.plan_outcomes import Solver, has, left, nodes_of, outcome, placed, stage
 
 import drasat as package
 from drasat.solver.plan_outcome import PlanInterrupted
-
-from .plan_outcomes import Solver, has, left, nodes_of, outcome, placed, stage
 
 CLUSTER = """
 apiVersion: v1

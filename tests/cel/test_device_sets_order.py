@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from device_set_grammar import DRIVER, Grammar, prepared
+from support.device_set_grammar import DRIVER, Grammar, prepared
 
 from drasat.cel import CelError
 from drasat.cel.device_sets import DeviceSetExpression

@@ -5,13 +5,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import answers
-import long_run
 import pytest
-from members import compare
-from shrinking import is_valid, shrink
-from sources import WILD, gates_of, named, objects_of
-from telling import story
+from differential import long_run
+from support.differential import answers
+from support.differential.members import compare
+from support.differential.shrinking import is_valid, shrink
+from support.differential.sources import WILD, gates_of, named, objects_of
+from support.differential.telling import story
 
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES

@@ -4,13 +4,12 @@ import re
 
 import pytest
 import yaml
+from support.rule_search import FAMILIES, ROOT, named
 
 import drasat as package
 from drasat.encoders import cel_devices
 from drasat.solver import judging
 from drasat.solver.engines import CEL_ROADS
-
-from .rule_search import FAMILIES, ROOT, named
 
 TEXT = (ROOT / "docs" / "cel-constraints.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"^\$ (drasat .*)\n((?:(?!\$ |```).*\n)*)", TEXT, re.MULTILINE)

@@ -2,11 +2,11 @@
 
 import re
 
+from support.rule_search import ROOT
+
 from drasat.reports.plan_comparison import HEADERS
 from drasat.solver.planners import PLANNERS
 from drasat.solver.planning.rivals.orders import ORDERS
-
-from .rule_search import ROOT
 
 PAGE = (ROOT / "docs" / "compare-plans.md").read_text(encoding="utf-8")
 

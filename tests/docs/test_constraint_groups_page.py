@@ -4,10 +4,9 @@ import re
 
 import pytest
 import yaml
+from support.rule_search import ROOT
 
 import drasat as package
-
-from .rule_search import ROOT
 
 TEXT = (ROOT / "docs" / "constraint-groups.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"^\$ (drasat .*)\n((?:(?!\$ |```).*\n)*)", TEXT, re.MULTILINE)

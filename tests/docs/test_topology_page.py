@@ -4,12 +4,11 @@ import re
 
 import pytest
 import yaml
+from support.rule_search import ROOT
 
 import drasat as package
 from drasat.models.topologies import SHAPES
 from drasat.models.topology_asks import ASKED_SHAPES
-
-from .rule_search import ROOT
 
 TEXT = (ROOT / "docs" / "topology.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"^\$ (drasat .*)\n((?:(?!\$ |```).*\n)*)", TEXT, re.MULTILINE)

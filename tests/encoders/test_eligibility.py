@@ -1,6 +1,6 @@
 """What keeps devices away as rows with guards: one guard for each reason, shared where the reason is."""
 
-from dra_build import after, claim, device, device_class, devices, either, node, option, pool, taint, want
+from support.objects import after, claim, device, device_class, devices, either, node, option, pool, taint, want
 
 from drasat.encoders.eligibility import eligibility
 from drasat.models.cluster import Cluster

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from dra_build import after, claim, device, device_class, devices, either, match, node, option, pool, taint, want
+from support.objects import after, claim, device, device_class, devices, either, match, node, option, pool, taint, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

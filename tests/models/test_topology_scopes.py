@@ -1,7 +1,7 @@
 """Among which devices coordinates are unique: a node's, a pool's, or all (TOPO-3)."""
 
-from model_builders import devices, label_selector, node, resource_slice
-from topology_objects_build import DRIVER, topology
+from support.model_builders import devices, label_selector, node, resource_slice
+from support.topology_objects import DRIVER, topology
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

@@ -2,8 +2,8 @@
 
 import msgspec
 import pytest
-from model_builders import claim, result
-from pod_builders import by_name, from_template, pod, template
+from support.model_builders import claim, result
+from support.pod_builders import by_name, from_template, pod, template
 
 from drasat.models.claims import (
     ResourceClaim,

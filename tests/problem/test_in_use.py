@@ -1,7 +1,7 @@
 """The allocated state by number, and when it changes."""
 
 import pytest
-from dra_build import after, claim, device, draws, node, partitions, pool, want
+from support.objects import after, claim, device, draws, node, partitions, pool, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

@@ -1,7 +1,7 @@
 """What keeps devices away, taken apart: every selector, every taint, every holder."""
 
 import pytest
-from dra_build import claim, device, device_class, match, node, pool, taint, tolerate, want
+from support.objects import claim, device, device_class, match, node, pool, taint, tolerate, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from dra_build import claim, device, device_class, devices, draws, labels, match, node, partitions, pool, want
+from support.objects import claim, device, device_class, devices, draws, labels, match, node, partitions, pool, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

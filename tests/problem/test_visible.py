@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from dra_build import (
+from support.objects import (
     attempt,
     claim,
     device,

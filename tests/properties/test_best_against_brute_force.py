@@ -3,12 +3,12 @@
 from collections import Counter
 
 import pytest
-from brute_force import BruteForce, FatalError, TooLargeError
 from hypothesis import given
 from hypothesis import strategies as st
-from measures import Chosen, Measures
 from msgspec.structs import replace
-from random_clusters import clusters, examples, load
+from support.brute_force import BruteForce, FatalError, TooLargeError
+from support.measures import Chosen, Measures
+from support.random_clusters import clusters, examples, load
 
 from drasat.encoders.stages.table import STAGES
 from drasat.models.claims import ResourceClaimStatus

@@ -4,7 +4,7 @@ from collections import Counter
 from random import Random
 
 import pytest
-from random_clusters import load
+from support.random_clusters import load
 
 from drasat.models.gates import GATES, FeatureGates
 from drasat.models.rendering import is_allocated

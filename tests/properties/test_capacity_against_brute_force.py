@@ -4,9 +4,9 @@ from collections import Counter
 from random import Random
 
 import pytest
-from brute_force import BruteForce, FatalError, TooLargeError
 from hypothesis import given
-from random_clusters import clusters, examples, load
+from support.brute_force import BruteForce, FatalError, TooLargeError
+from support.random_clusters import clusters, examples, load
 
 from drasat.models.gates import FeatureGates
 from drasat.models.rendering import is_allocated

@@ -8,11 +8,10 @@ import sys
 import threading
 
 import pytest
+from support.mappings import CLASS, claim, pool, told, wish
+from support.robust_hard import hopeless
 
 import drasat
-
-from .hard import hopeless
-from .objects import CLASS, claim, pool, told, wish
 
 DECIDED = ["Allocated n1: easy=gpu-0", "Unknown -: hard=", "Unknown -: late="]
 

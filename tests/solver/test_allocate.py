@@ -1,7 +1,8 @@
 """The question ``allocate``: units, nodes, limits, and what is said when nothing fits."""
 
 import pytest
-from dra_build import (
+from msgspec.structs import replace
+from support.objects import (
     claim,
     device,
     device_class,
@@ -12,7 +13,6 @@ from dra_build import (
     taint,
     want,
 )
-from msgspec.structs import replace
 
 from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster
@@ -104,7 +104,7 @@ def test_an_allocated_claim_restricts_the_nodes_of_its_pod():
     """SCHED-2."""
     before = ask(gpus("n2"), named("a"))
     made = next(iter(before.units[0].allocations))
-    from dra_build import allocated
+    from support.objects import allocated
 
     held = allocated(made[0].claim, made[1])
     answer = ask(gpus("n1"), gpus("n2"), held, named("b"), pod("p", "a", "b"))
@@ -128,7 +128,7 @@ def test_a_missing_claim_keeps_its_pod_waiting():
 
 def test_an_unknown_class_keeps_a_unit_waiting():
     """SCHED-3: even of an alternative that nobody would need."""
-    from dra_build import either, option
+    from support.objects import either, option
 
     (unit,) = ask(gpus("n1"), named("a", either("r", option("s"), option("t", cls="gold")))).units
     assert [(reason.id, reason.claim, reason.message) for reason in unit.reasons] == [
@@ -300,7 +300,7 @@ def test_a_unit_that_fails_only_as_a_whole_has_a_witness():
 
 
 def test_a_list_request_is_short_only_if_all_alternatives_are():
-    from dra_build import either, option
+    from support.objects import either, option
 
     asked = named("c", either("q", option("s", 3), option("t", 2)), want("r"))
     (unit,) = ask(gpus("n1"), asked, engine="backtracking").units

@@ -1,8 +1,8 @@
 """How many more copies fit on nodes that have nothing to do with each other."""
 
 import pytest
-from capacity_build import KIND, cluster, exactly
-from dra_build import (
+from support.capacity import KIND, cluster, exactly
+from support.objects import (
     after,
     claim,
     device,

@@ -1,8 +1,8 @@
 """What copies are made of: which object, and the names, claims and pods of its copies."""
 
 import pytest
-from dra_build import after, claim, device_class, devices, node, pool, want
 from msgspec.structs import replace
+from support.objects import after, claim, device_class, devices, node, pool, want
 
 from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from dra_build import (
+from support.objects import (
     NODE,
     claim,
     device,

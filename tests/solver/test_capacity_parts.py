@@ -1,7 +1,7 @@
 """Devices that have nothing to do with each other are counted part by part."""
 
 import pytest
-from dra_build import NODE, claim, device, device_class, devices, draws, match, node, partitions, pool, want
+from support.objects import NODE, claim, device, device_class, devices, draws, match, node, partitions, pool, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

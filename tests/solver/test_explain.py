@@ -1,9 +1,9 @@
 """Units, nodes and limits: what is explained, of whom, and when it ends early."""
 
 import pytest
-from dra_build import NODE, after, allocated, claim, device, device_class, devices, node, pool, want
-from explaining import explained, reasons, unit
 from msgspec.structs import replace
+from support.explaining import explained, reasons, unit
+from support.objects import NODE, after, allocated, claim, device, device_class, devices, node, pool, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.core import (

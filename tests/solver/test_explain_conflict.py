@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from dra_build import after, claim, device, device_class, devices, match, node, pool, taint, want
+from support.objects import after, claim, device, device_class, devices, match, node, pool, taint, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

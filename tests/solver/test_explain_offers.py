@@ -1,7 +1,7 @@
 """Candidates for relaxations: what is offered about each reason, and what is not."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     after,
     claim,
     device,

@@ -1,9 +1,9 @@
 """Pods that nodes do not suit, pods of several claims, and what earlier units took: exact reasons and changes."""
 
 import pytest
-from dra_build import NODE, after, claim, device, device_class, devices, node, pool, want
-from explaining import explained, unit
 from msgspec.structs import replace
+from support.explaining import explained, unit
+from support.objects import NODE, after, claim, device, device_class, devices, node, pool, want
 
 from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster

@@ -4,11 +4,11 @@ from collections import Counter
 from random import Random
 
 import pytest
-from dra_build import after, claim, device, device_class, either, match, node, option, pool, taint, want
-from explaining import explained, reasons, relaxations, unit
-from related_claims import Related
-from soft_build import cel, near, wishing
-from topology_build import asking, grid_of, line_of, shape, together, topology
+from support.explaining import explained, reasons, relaxations, unit
+from support.objects import after, claim, device, device_class, either, match, node, option, pool, taint, want
+from support.related import Related
+from support.soft import cel, near, wishing
+from support.topology import asking, grid_of, line_of, shape, together, topology
 
 from drasat.encoders import cel_devices
 from drasat.models.cluster import Cluster

@@ -3,7 +3,8 @@
 import dataclasses
 
 import pytest
-from dra_build import (
+from msgspec.structs import replace
+from support.objects import (
     NODE,
     after,
     claim,
@@ -19,7 +20,6 @@ from dra_build import (
     pool,
     want,
 )
-from msgspec.structs import replace
 
 from drasat.models.cluster import Cluster
 from drasat.models.entries import Entry, annotated_entries, with_entries

@@ -1,9 +1,9 @@
 """Lists of units in one question to the real allocator, and what its verdicts become. No Go is needed."""
 
 import pytest
-from dra_build import allocated, claim, device, device_class, pool, want
 from msgspec.structs import replace
-from peer_fakes import ALL, allocation, result
+from support.objects import allocated, claim, device, device_class, pool, want
+from support.peers import ALL, allocation, result
 
 from drasat.models.claims import DeviceClass
 from drasat.models.cluster import Cluster

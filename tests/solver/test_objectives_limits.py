@@ -6,7 +6,7 @@ from random import Random
 from threading import Event, Timer
 
 import pytest
-from dra_build import claim, device, device_class, match, node, pool, want
+from support.objects import claim, device, device_class, match, node, pool, want
 
 from drasat.encoders.rows import Rows
 from drasat.encoders.stages.table import STAGES, stages_named

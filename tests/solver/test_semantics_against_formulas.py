@@ -4,8 +4,8 @@ from random import Random
 from time import monotonic
 
 import pytest
-from dra_build import NODE, device_class, node
-from semantics_cases import Case
+from support.objects import NODE, device_class, node
+from support.semantics import Case
 
 from drasat.models.claims import ResourceClaim
 from drasat.models.cluster import Cluster

@@ -7,9 +7,9 @@ the formulas, and with coercion where a mode needs lists, they are in all three.
 from time import monotonic
 
 import pytest
-from dra_build import NODE, claim, device, device_class, fails, fatal, names, node, pool, want
 from msgspec.structs import replace
-from semantics_cases import entry
+from support.objects import NODE, claim, device, device_class, fails, fatal, names, node, pool, want
+from support.semantics import entry
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

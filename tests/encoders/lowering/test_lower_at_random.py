@@ -4,8 +4,8 @@ import random
 from collections import Counter
 
 import pytest
-from device_sets import program, verdicts
-from expressions_at_random import Expressions, devices
+from support.device_sets import program, verdicts
+from support.random_expressions import Expressions, devices
 
 from drasat.cel.errors import CelCompileError
 from drasat.encoders.lowering.lower import NotLoweredError

@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from device_sets import evaluated, program, vectors
-from expressions_at_random import Expressions, devices
+from support.device_sets import evaluated, program, vectors
+from support.random_expressions import Expressions, devices
 
 from drasat.cel.errors import CelCompileError
 from drasat.encoders.lowering.symbolic_polarity import is_antimonotone

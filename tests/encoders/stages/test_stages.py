@@ -1,9 +1,9 @@
 """Stages say the same with everything merged and with nothing merged, and no device is merged that they tell apart."""
 
 import pytest
-from dra_build import after, claim, device, devices, draws, either, match, option, partitions, pool, want
-from modelling import asked
-from staged import asking, came_to, compared, lots, seen
+from support.modelling import asked
+from support.objects import after, claim, device, devices, draws, either, match, option, partitions, pool, want
+from support.staged import asking, came_to, compared, lots, seen
 
 from drasat.encoders.stages.table import STAGES, stages_named
 from drasat.models.cluster import Cluster

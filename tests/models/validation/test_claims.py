@@ -1,8 +1,7 @@
 """Rules of claims and templates: requests, constraints, config, tolerations (CLM-1 to CLM-6, CON-12)."""
 
 import pytest
-
-from .cases import EXACTLY, assert_problems, problems, row
+from support.validation import EXACTLY, assert_problems, problems, row
 
 ONE = "spec devices requests 0 exactly"
 AT = "spec.devices.requests[0].exactly"

@@ -1,8 +1,8 @@
 """Rules of ConstraintGroups, and the claims and pods that they name."""
 
 import pytest
+from support.validation import CLAIM, DROP, GROUP, POD, assert_problems, problems, row
 
-from .cases import CLAIM, DROP, GROUP, POD, assert_problems, problems, row
 from .test_references import found
 
 ENTRY = {"matchAttribute": "a/b"}

@@ -1,8 +1,7 @@
 """Entries of constraints beyond attributes: expressions, and semantics of attributes (CELC-1, SEM-1)."""
 
 import pytest
-
-from .cases import assert_problems, problems, row
+from support.validation import assert_problems, problems, row
 
 AT = "spec.devices.constraints[0]"
 

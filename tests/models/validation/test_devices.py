@@ -1,8 +1,7 @@
 """Rules of devices: names, attributes, capacities, consumption, taints, binding conditions."""
 
 import pytest
-
-from .cases import assert_problems, device, problems, row
+from support.validation import assert_problems, device, problems, row
 
 DEVICE = "spec.devices[0]"
 ATTRIBUTES = "spec devices 0 attributes"

@@ -3,10 +3,9 @@
 import json
 
 import pytest
+from support.validation import assert_problems, problems, row
 
 from drasat.models.entries import ANNOTATION
-
-from .cases import assert_problems, problems, row
 
 AT = f"metadata.annotations[{ANNOTATION}]"
 ONE_OF = "exactly one of `matchAttribute`, `distinctAttribute`, `cel` or `topology` is required"

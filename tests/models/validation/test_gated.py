@@ -1,10 +1,9 @@
 """Fields whose feature gate is off are reported, and kept."""
 
 import pytest
+from support.validation import COUNTERS, EXACTLY, SLICE, assert_problems, device, problems
 
 from drasat.models.gates import FeatureGates
-
-from .cases import COUNTERS, EXACTLY, SLICE, assert_problems, device, problems
 
 DROPPED = "warning {}: an API server drops this field on write while feature gate {} is off"
 CONSUMES = [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]

@@ -1,13 +1,12 @@
 """Validation of all that was read."""
 
 import pytest
+from support.validation import BASES, edited, typed
 
 from drasat.models.gates import FeatureGates
 from drasat.models.manifests import Manifest
 from drasat.models.problems import Source
 from drasat.models.validation.inputs import validate_manifests
-
-from .cases import BASES, edited, typed
 
 V1 = "resource.k8s.io/v1"
 ALPHA = "resource.k8s.io/v1alpha3"

@@ -1,8 +1,7 @@
 """Rules of DeviceClass, DeviceTaintRule, Node, Pod and Namespace, of metadata, and of node selectors."""
 
 import pytest
-
-from .cases import DROP, assert_problems, problems, row
+from support.validation import DROP, assert_problems, problems, row
 
 CLASSES = [
     row("32 class selectors", {"spec selectors": [{"cel": {"expression": "true"}}] * 32}),

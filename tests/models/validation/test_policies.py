@@ -1,10 +1,9 @@
 """Request policies of capacities (POL-1 to POL-3)."""
 
 import pytest
+from support.validation import assert_problems, device, problems, row
 
 from drasat.models.gates import FeatureGates
-
-from .cases import assert_problems, device, problems, row
 
 POLICY = "spec.devices[0].capacity[m].requestPolicy"
 INTEGERS = FeatureGates.all_on().with_({"DRAFractionalCapacityRange": False})

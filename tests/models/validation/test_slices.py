@@ -1,8 +1,7 @@
 """Rules of ResourceSlices: fields of the slice, its nodes, its counters."""
 
 import pytest
-
-from .cases import COUNTERS, DROP, assert_problems, device, devices, problems, row
+from support.validation import COUNTERS, DROP, assert_problems, device, devices, problems, row
 
 ONE_TERM = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]}
 TWO_TERMS = {"nodeSelectorTerms": ONE_TERM["nodeSelectorTerms"] * 2}

@@ -1,11 +1,11 @@
 """Rules of DeviceTopologies: whose devices, and what each shape needs and may not have."""
 
 import pytest
+from support.validation import CLASS, DROP, TOPOLOGY, assert_problems, problems, row, typed
 
 from drasat.models.manifests import read_manifests
 from drasat.models.validation import validate_object
 
-from .cases import CLASS, DROP, TOPOLOGY, assert_problems, problems, row, typed
 from .test_references import found as cross_found
 
 ROW, COL = TOPOLOGY["spec"]["coordinates"]

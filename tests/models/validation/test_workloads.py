@@ -1,10 +1,10 @@
 """Rules of what makes pods and orders them, of amounts of resources, and of annotations for plans."""
 
 import pytest
+from support.validation import BASES, CLAIM, POD, assert_problems, problems, row
 
 from drasat.models.plan_annotations import AnnotationError, annotation_problems, read_annotations
 
-from .cases import BASES, CLAIM, POD, assert_problems, problems, row
 from .test_references import found as cross_found
 
 A = "metadata annotations"

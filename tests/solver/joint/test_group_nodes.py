@@ -1,10 +1,10 @@
 """Many nodes: equal ones that make no difference are left out, and only those; what is far is asked about too."""
 
 import pytest
-from dra_build import DRIVER, claim, device, draws, labels, node, pool, want
-from group_build import ISLAND, answered, asking, group, holding, placed, pod, refused, together
 from msgspec.structs import replace
-from soft_build import apart, cel
+from support.groups import ISLAND, answered, asking, group, holding, placed, pod, refused, together
+from support.objects import DRIVER, claim, device, draws, labels, node, pool, want
+from support.soft import apart, cel
 
 from drasat.solver.outcome import UNALLOCATABLE, UNKNOWN
 

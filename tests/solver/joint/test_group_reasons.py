@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from dra_build import DRIVER, device, node, pool, want
-from group_build import ISLAND, answered, asking, group, pod, refused, together
-from soft_build import apart, cel
+from support.groups import ISLAND, answered, asking, group, pod, refused, together
+from support.objects import DRIVER, device, node, pool, want
+from support.soft import apart, cel
 
 from drasat.solver.joint.asking import Asking
 from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, AllocationInterrupted

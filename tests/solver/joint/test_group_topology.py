@@ -1,10 +1,10 @@
 """Shapes in topologies over several claims, on one node or on several, beside what members hold."""
 
 import pytest
-from dra_build import device, node, pool
-from group_build import answered, asking, group, holding, placed, pod, refused
-from soft_build import wishing
-from topology_build import shape, topology
+from support.groups import answered, asking, group, holding, placed, pod, refused
+from support.objects import device, node, pool
+from support.soft import wishing
+from support.topology import shape, topology
 
 from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 

@@ -1,7 +1,8 @@
 """What units of a group get: nodes and devices that suit all of them."""
 
 import pytest
-from dra_build import (
+from support.groups import ISLAND, answered, asking, group, holding, placed, pod, refused, together
+from support.objects import (
     DRIVER,
     claim,
     device,
@@ -13,8 +14,7 @@ from dra_build import (
     pool,
     want,
 )
-from group_build import ISLAND, answered, asking, group, holding, placed, pod, refused, together
-from soft_build import apart, cel, wishing
+from support.soft import apart, cel, wishing
 
 from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 

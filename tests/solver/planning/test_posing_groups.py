@@ -1,10 +1,6 @@
 """Units that ConstraintGroups couple are placed before all others, each set whole or not at all."""
 
-from drasat.solver.attempts import Session
-from drasat.solver.planning.posing.groups import placed_together
-from drasat.solver.planning.posing.together import nothing_together
-
-from .posing_build import (
+from support.posing import (
     DRIVER,
     GATES,
     asking,
@@ -28,6 +24,10 @@ from .posing_build import (
     values,
     where,
 )
+
+from drasat.solver.attempts import Session
+from drasat.solver.planning.posing.groups import placed_together
+from drasat.solver.planning.posing.together import nothing_together
 
 
 def group(*claims, name="g", **fields):

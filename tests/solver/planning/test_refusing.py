@@ -1,9 +1,9 @@
 """Why units are left out of plans, and that what is said to help does."""
 
 import pytest
-from plan_build import allocated, claim, device_class
-from plan_scene import GATES, Plan, entry, gpus, node, obj, pod, scene, template, user
-from refusing_scene import Left, of, tolerating, with_counts, with_cpu
+from support.manifests import allocated, claim, device_class
+from support.plan_scene import GATES, Plan, entry, gpus, node, obj, pod, scene, template, user
+from support.refusing import Left, of, tolerating, with_counts, with_cpu
 
 from drasat.problem.in_use import Ledger
 from drasat.solver.planning.refusing import survey

@@ -1,8 +1,8 @@
 """Reasons for all units that a plan leaves out."""
 
-from plan_build import claim
-from plan_scene import GATES, Plan, entry, obj, pod, scene, template, user
-from refusing_scene import Left, of
+from support.manifests import claim
+from support.plan_scene import GATES, Plan, entry, obj, pod, scene, template, user
+from support.refusing import Left, of
 
 from drasat.models.planned_units import expanded
 from drasat.models.queue import planned

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
-from plan_random import first_fit, random_cluster
-from plan_scene import Plan
-from refusing_scene import Left, tolerating, with_counts, with_cpu
+from support.plan_random import first_fit, random_cluster
+from support.plan_scene import Plan
+from support.refusing import Left, tolerating, with_counts, with_cpu
 
 from drasat.models.pod_requests import effective_requests, in_units, written
 

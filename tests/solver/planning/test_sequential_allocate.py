@@ -1,7 +1,7 @@
 """Where neither rooms nor gangs matter, first fit in the order given is what ``allocate`` does."""
 
 import pytest
-from sequential_build import GATES, given_of, read
+from support.sequential import GATES, given_of, read
 
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES, member

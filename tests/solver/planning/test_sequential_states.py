@@ -1,9 +1,9 @@
 """Nodes are together while nothing tells them apart, and apart as soon as something does."""
 
 import pytest
-from plan_build import entry, obj, pod
-from plan_scene import DRIVER, gpus, node
-from sequential_build import GATES, given, needs, supply, taker
+from support.manifests import entry, obj, pod
+from support.plan_scene import DRIVER, gpus, node
+from support.sequential import GATES, given, needs, supply, taker
 
 from drasat.models.planned_units import PlannedUnit
 from drasat.scenarios import objects

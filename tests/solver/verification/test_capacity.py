@@ -2,7 +2,7 @@
 
 import pytest
 from msgspec import convert
-from verification_scene import (
+from support.verification import (
     GPU,
     allocation,
     claim,

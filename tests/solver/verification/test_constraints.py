@@ -1,7 +1,7 @@
 """Constraints between the devices of a claim (section 13)."""
 
 import pytest
-from verification_scene import (
+from support.verification import (
     GPU,
     NIC,
     allocation,

@@ -1,7 +1,7 @@
 """Counters and compatibility groups of partitions (sections 11 and 12)."""
 
 import pytest
-from verification_scene import (
+from support.verification import (
     NIC,
     allocation,
     chip,

@@ -1,7 +1,7 @@
 """Devices that a request may not have (sections 7 to 9)."""
 
 import pytest
-from verification_scene import (
+from support.verification import (
     EVERYTHING,
     GPU,
     INCUBATING,

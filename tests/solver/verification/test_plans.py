@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as changed
-from plan_build import allocated, claim, device_class
-from plan_scene import GATES, Plan, allocation, container, entry, maker, node, obj, pod, scene, template, user
+from support.manifests import allocated, claim, device_class
+from support.plan_scene import GATES, Plan, allocation, container, entry, maker, node, obj, pod, scene, template, user
 
 from drasat.models.constraint_groups import ConstraintGroup
 from drasat.solver.checked import VerificationError, check_plan

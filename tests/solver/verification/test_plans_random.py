@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
-from plan_random import first_fit, random_cluster
-from plan_scene import allocation
+from support.plan_random import first_fit, random_cluster
+from support.plan_scene import allocation
 
 from drasat.models.pod_requests import effective_requests
 from drasat.models.running_pods import lacking, running

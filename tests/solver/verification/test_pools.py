@@ -1,7 +1,7 @@
 """Allocations from pools that the node does not have, or not like that (section 5)."""
 
 import pytest
-from verification_scene import (
+from support.verification import (
     GPU,
     allocation,
     chip,

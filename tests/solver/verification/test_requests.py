@@ -1,7 +1,7 @@
 """Results that do not answer what the claim asks for (sections 6 and 14)."""
 
 import pytest
-from verification_scene import (
+from support.verification import (
     EVERYTHING,
     GPU,
     Scene,

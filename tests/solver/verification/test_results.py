@@ -1,7 +1,7 @@
 """What an allocation repeats, and for which nodes it is (section 15)."""
 
 import pytest
-from verification_scene import (
+from support.verification import (
     EVERYTHING,
     GPU,
     STABLE,

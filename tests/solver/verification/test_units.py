@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from verification_scene import (
+from support.verification import (
     EVERYTHING,
     GPU,
     Scene,
