@@ -13,14 +13,6 @@ from support.data import cases
 from drasat.models.manifests import Manifest, read_manifests
 from drasat.models.problems import InputProblem
 
-DEVICE = {
-    "name": "gpu-0",
-    "attributes": {"model": {"string": "A100"}, "index": {"int": 0}, "list": {"ints": [1, 2]}},
-    "capacity": {"memory": {"value": "40Gi"}},
-    "consumesCounters": [{"counterSet": "s", "counters": {"memory": {"value": "40Gi"}}}],
-    "taints": [{"key": "k", "effect": "NoSchedule"}],
-}
-REQUEST = {"name": "r", "deviceClassName": "gpu", "selectors": [{"cel": {"expression": 'device.driver == "d"'}}]}
 VALID = cases("models/bad-input", "valid")
 TEXTS = [
     *(json.dumps(document).encode() for document in VALID),

@@ -6,16 +6,18 @@ may stand anywhere after it. Warnings begin with ``warning``, errors that are ne
 """
 
 import copy
+import re
 from typing import Any
 
 import msgspec
 import pytest
+from support.data import cases
 
 from drasat.models.gates import FeatureGates
 from drasat.models.kinds import KINDS
 from drasat.models.validation import FieldProblem, validate_object
 
-DROP = object()
+DROP = "<drop>"
 Edits = dict[str, Any]
 
 
@@ -179,6 +181,19 @@ def row(name: str, edits: Edits, *expected: str):
     return pytest.param(edits, expected, id=name)
 
 
+def rows(name: str, table: str):
+    """A table of rows below ``tests/data``; there ``<64*a>`` is a letter so many times."""
+    return [row(*_restored(one)) for one in cases(name, table)]
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, str):
+        return re.sub(r"<(\d+)\*(.)>", lambda found: found[2] * int(found[1]), value, flags=re.DOTALL)
+    if isinstance(value, dict):
+        return {key: _restored(part) for key, part in value.items()}
+    return [_restored(part) for part in value] if isinstance(value, list | tuple) else value
+
+
 def edited(base: dict[str, Any], edits: Edits) -> dict[str, Any]:
     """A copy of the object with the edits made."""
     result = copy.deepcopy(base)
@@ -187,7 +202,7 @@ def edited(base: dict[str, Any], edits: Edits) -> dict[str, Any]:
         place = result
         for step in steps:
             place = place[step] if isinstance(place, list) else place.setdefault(step, {})
-        if value is DROP:
+        if value == DROP:
             place.pop(last, None)
         else:
             place[last] = value

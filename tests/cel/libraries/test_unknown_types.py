@@ -6,16 +6,12 @@ import pytest
 from support.data import cases
 
 
-@pytest.mark.parametrize(
-    "row", cases("cel/unknown-types", "dyn"), ids=itemgetter(0)
-)
+@pytest.mark.parametrize("row", cases("cel/unknown-types", "dyn"), ids=itemgetter(0))
 def test_calls_on_dyn_cost_what_cel_go_cannot_tell(check, row):
     check(*row)
 
 
-@pytest.mark.parametrize(
-    "row", cases("cel/unknown-types", "refused"), ids=itemgetter(0)
-)
+@pytest.mark.parametrize("row", cases("cel/unknown-types", "refused"), ids=itemgetter(0))
 def test_refused_calls_cost_as_the_first_overload(check, row):
     check(*row)
 

@@ -5,7 +5,6 @@ from support.validation import COUNTERS, EXACTLY, SLICE, assert_problems, device
 
 from drasat.models.gates import FeatureGates
 
-DROPPED = "warning {}: an API server drops this field on write while feature gate {} is off"
 CONSUMES = [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]
 TYPED = device(attributes={"example.com/t": {"string": "a"}}, consumesCounters=CONSUMES)
 SLICES = [

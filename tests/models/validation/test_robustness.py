@@ -10,7 +10,6 @@ from drasat.models.validation import expressions, validate_object
 
 TEXTS = ["", " ", "\x00", "a\nb", "\ud800", "\u212a", "/", "//", "x" * 100_000, "9" * 5000, "-", "1e999999999"]
 NUMBERS = [0, -1, 2**63 - 1, -(2**63)]
-RANGE = {"min": "1", "max": "8", "step": "1"}
 RICH_SLICE = edited(
     SLICE,
     {
