@@ -22,10 +22,6 @@ def cpu(amount, **fields):
     return asks({"cpu": amount}, **fields)
 
 
-def sidecar(amount):
-    return cpu(amount, restartPolicy="Always")
-
-
 @pytest.mark.parametrize(
     ("spec", "expected"),
     cases("models/pod-requests", "effective_requests"),

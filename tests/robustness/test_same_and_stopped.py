@@ -12,7 +12,6 @@ from support.mappings import CLASS, claim, node, pool, wish
 
 from drasat.solver.explaining import explainer
 
-CODE = "from drasat.cli.main import main; main()"
 # Every command of the list in one process.
 EACH = """
 import json, sys

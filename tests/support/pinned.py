@@ -8,10 +8,6 @@ from drasat.models.slices import DeviceAttribute
 _ATTRIBUTE, _DOMAIN = "pin", "pin.example.com"
 
 
-def _id(device):
-    return "/".join(device)
-
-
 def _numbered(cluster):
     """A short text for every device, for attribute values hold 64 bytes."""
     names = sorted(

@@ -27,10 +27,6 @@ def _numbers(members):
     return [one["n"] for one in members]
 
 
-def _spread(numbers):
-    return max(numbers) - min(numbers)
-
-
 # Expressions with what they say of the attributes of devices in result order; an error counts as no (CELC-4).
 EXPRESSIONS = [
     ("devices.exists(d, d.attributes['d.x'].kind == 'a')", lambda own: _kinds(own, "a") > 0),

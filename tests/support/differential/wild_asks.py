@@ -10,7 +10,6 @@ from drasat.scenarios import objects
 from drasat.scenarios.objects import Mapped
 
 NAMESPACE = "wild"
-_NAMES = ("x", "y", "flag", "release", "tags")
 _CONSTRAINED = ("a.example.com/x", "a.example.com/y", "a.example.com/release", "b.example.com/x", "a.example.com/tags")
 
 
