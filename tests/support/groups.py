@@ -10,9 +10,6 @@ from drasat.models.core import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
-    Pod,
-    PodResourceClaim,
-    PodSpec,
 )
 from drasat.models.entries import Entry
 from drasat.models.meta import ObjectMeta
@@ -44,13 +41,6 @@ def together(*requests, weight=None, attribute=ISLAND):
 def asking(name, count=1, *requests):
     """A claim for so many devices, or with these requests."""
     return claim(*(requests or (want(count=count),)), name=name)
-
-
-def pod(name, *claims, on=None, **labels):
-    """A pod that has these claims; ``labels`` are those that its node must have."""
-    entries = tuple(PodResourceClaim(name=one, resource_claim_name=one) for one in claims)
-    spec = PodSpec(resource_claims=entries, node_name=on or "", node_selector=labels or None)
-    return Pod(metadata=ObjectMeta(name=name, namespace="ns"), spec=spec)
 
 
 def holding(claim_, *devices, on=None, request="r"):

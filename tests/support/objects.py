@@ -26,6 +26,8 @@ from drasat.models.claims import (
     ResourceClaim,
     ResourceClaimSpec,
     ResourceClaimStatus,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
 )
 from drasat.models.cluster import Cluster
 from drasat.models.core import (
@@ -34,6 +36,10 @@ from drasat.models.core import (
     NodeSelectorRequirement,
     NodeSelectorTerm,
     NodeStatus,
+    Pod,
+    PodResourceClaim,
+    PodSpec,
+    PodStatus,
 )
 from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
@@ -236,6 +242,27 @@ def claim(*requests, name="c", constraints=(), configs=()):
                 requests=requests, constraints=tuple(constraints) or None, config=tuple(configs) or None
             )
         ),
+    )
+
+
+def template(*requests, name="t", **metadata):
+    """A template of such a claim; further keywords are metadata of the claims."""
+    made = ObjectMeta(**metadata) if metadata else None
+    spec = ResourceClaimTemplateSpec(spec=claim(*requests).spec, metadata=made)
+    return ResourceClaimTemplate(metadata=ObjectMeta(name=name, namespace="ns"), spec=spec)
+
+
+def pod(*entries, name="p", phase="", **spec):
+    """A pod whose entries name a claim, or a template after ``@``; further keywords are fields of its spec."""
+    claims = tuple(
+        PodResourceClaim(name=f"e{number}", resource_claim_template_name=entry[1:])
+        if entry.startswith("@")
+        else PodResourceClaim(name=entry, resource_claim_name=entry)
+        for number, entry in enumerate(entries)
+    )
+    status = PodStatus(phase=phase) if phase else None
+    return Pod(
+        metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=claims, **spec), status=status
     )
 
 

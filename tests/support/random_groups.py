@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, pairwise, product
 from random import Random
 
-from support.groups import ISLAND, group, holding, pod
-from support.objects import claim, device, draws, either, labels, node, option, partitions, pool, want
+from support.groups import ISLAND, group, holding
+from support.objects import claim, device, draws, either, labels, node, option, partitions, pod, pool, want
 from support.soft import apart, cel, near
 
 KIND, SLOT = "d.attributes['d.x'].kind", "d.attributes['d.x'].slot"
@@ -198,7 +198,7 @@ class Instance:
             yield claim(*(self._request(*request) for request in requests), name=name)
         for name, (claims, rack) in self.pods.items():
             if len(claims) > 1 or rack:
-                yield pod(name, *claims, **({"rack": rack} if rack else {}))
+                yield pod(*claims, name=name, node_selector={"rack": rack} if rack else None)
         for bond in self.bonds:
             entries = [wish.mapping for wish in bond.wishes]
             yield group(*bond.claims, name=bond.name, entries=entries, label="rack" if bond.rack else "")

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from support.groups import ISLAND, answered, asking, group, pod, refused, together
-from support.objects import DRIVER, device, node, pool, want
+from support.groups import ISLAND, answered, asking, group, refused, together
+from support.objects import DRIVER, device, node, pod, pool, want
 from support.soft import apart, cel
 
 from drasat.solver.joint.asking import Asking
@@ -39,7 +39,7 @@ def test_nodes_that_do_not_suit_a_pod_are_counted():
         own("n1", 1, 1),
         asking("a"),
         asking("b"),
-        pod("p", "b", rack="x"),
+        pod("b", name="p", node_selector={"rack": "x"}),
         group("a", "b", entries=[together()]),
         nodes=["n1"],
     )
