@@ -8,8 +8,8 @@ from time import monotonic
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.differential.members import Comparison, compare
+from support.differential.shrinking import story
 from support.differential.sources import gates_of, named, objects_of
-from support.differential.telling import story
 
 from drasat.peers.errors import PeerError
 from drasat.peers.kube_scheduler import KubeScheduler

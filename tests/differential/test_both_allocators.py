@@ -2,8 +2,8 @@
 
 import pytest
 from support.differential.members import Comparison, compare
+from support.differential.shrinking import story
 from support.differential.sources import gates_of, named, objects_of
-from support.differential.telling import story
 
 from drasat.models.cluster import Cluster
 from drasat.models.manifests import read_manifests

@@ -9,9 +9,8 @@ import pytest
 from differential import long_run
 from support.differential import answers
 from support.differential.members import compare
-from support.differential.shrinking import is_valid, shrink
+from support.differential.shrinking import is_valid, shrink, story
 from support.differential.sources import WILD, gates_of, named, objects_of
-from support.differential.telling import story
 
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES

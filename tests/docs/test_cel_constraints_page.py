@@ -4,7 +4,7 @@ import re
 
 import pytest
 import yaml
-from support.rule_search import FAMILIES, ROOT, named
+from support.rules import FAMILIES, ROOT, named
 
 import drasat as package
 from drasat.encoders import cel_devices

@@ -2,7 +2,7 @@
 
 import re
 
-from support.rule_search import ROOT
+from support.rules import ROOT
 
 from drasat.reports.plan_comparison import HEADERS
 from drasat.solver.planners import PLANNERS

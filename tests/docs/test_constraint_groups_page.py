@@ -4,7 +4,7 @@ import re
 
 import pytest
 import yaml
-from support.rule_search import ROOT
+from support.rules import ROOT
 
 import drasat as package
 

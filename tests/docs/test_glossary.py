@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.rule_search import ROOT, RULES
+from support.rules import ROOT, RULES
 
 TEXT = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 ENTRIES = [line for line in TEXT.splitlines() if line.startswith("- ")]

@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from support.model_builders import claim, devices, label_selector, node, resource_slice, result
+from support.model_objects import claim, devices, label_selector, node, resource_slice, result
 
 from drasat.models.claims import DeviceClass
 from drasat.models.cluster import Cluster

@@ -1,7 +1,7 @@
 """Device taints, tolerations and taint rules."""
 
 import pytest
-from support.model_builders import devices, resource_slice
+from support.model_objects import devices, resource_slice
 
 from drasat.models.device_taints import tolerates, untolerated, with_rules
 from drasat.models.gates import FeatureGates

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from support.model_builders import consumes, counter_set, devices, label_selector, node, resource_slice
+from support.model_objects import consumes, counter_set, devices, label_selector, node, resource_slice
 
 from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta

@@ -4,7 +4,7 @@ import random
 from itertools import groupby
 
 import pytest
-from support.model_builders import consumes, counter_set, label_selector, node, resource_slice
+from support.model_objects import consumes, counter_set, label_selector, node, resource_slice
 
 from drasat.models.gates import FeatureGates
 from drasat.models.pools import PoolIndex

@@ -1,6 +1,6 @@
 """Among which devices coordinates are unique: a node's, a pool's, or all (TOPO-3)."""
 
-from support.model_builders import devices, label_selector, node, resource_slice
+from support.model_objects import devices, label_selector, node, resource_slice
 from support.topology_objects import DRIVER, topology
 
 from drasat.models.cluster import Cluster

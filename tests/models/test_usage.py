@@ -3,7 +3,7 @@
 import pickle
 
 import pytest
-from support.model_builders import allocation, claim, result
+from support.model_objects import allocation, claim, result
 
 from drasat.models.gates import FeatureGates
 from drasat.models.usage import Hold, Usage

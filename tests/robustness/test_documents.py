@@ -9,8 +9,7 @@ import sys
 import jsonschema
 import pytest
 import yaml
-from support.mappings import CLASS, claim, pod, pool, template, wish
-from support.robust_hard import hopeless
+from support.mappings import CLASS, claim, hopeless, pod, pool, template, wish
 
 import drasat
 from drasat.scenarios.families import FAMILIES, member

@@ -8,8 +8,7 @@ import sys
 import threading
 
 import pytest
-from support.mappings import CLASS, claim, pool, told, wish
-from support.robust_hard import hopeless
+from support.mappings import CLASS, claim, hopeless, pool, told, wish
 
 import drasat
 

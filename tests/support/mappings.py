@@ -85,3 +85,12 @@ def told(result: Any) -> list[str]:
 
 def _devices(answer: Any) -> list[str]:
     return [] if answer.allocation is None else [one.device for one in answer.allocation.devices.results or ()]
+
+
+DEVICES = 25
+
+
+def hopeless() -> list[Mapped]:
+    """One device more than there are, one request each: every order of devices is tried."""
+    middle = claim("hard", *(wish(f"r{number}") for number in range(DEVICES)))
+    return [CLASS, pool(DEVICES), claim("easy"), middle, claim("late")]

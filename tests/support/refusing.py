@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from msgspec.structs import replace
-from support.plan_random import of
-from support.plan_scene import GATES, Plan
+from support.plan_scene import GATES, Plan, of
 
 from drasat.models.claims import ResourceClaimStatus
 from drasat.models.containers import Container, ResourceRequirements

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
-from support.plan_random import first_fit, random_cluster
-from support.plan_scene import Plan
+from support.plan_scene import Plan, first_fit, random_cluster
 from support.refusing import Left, tolerating, with_counts, with_cpu
 
 from drasat.models.pod_requests import effective_requests, in_units, written

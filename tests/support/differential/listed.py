@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from support.differential.gate_sets import stable
+from support.differential.sources import stable
 
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.objects import Mapped

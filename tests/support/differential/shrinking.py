@@ -1,15 +1,17 @@
-"""The smallest manifests that still show a difference."""
+"""A difference in words: the smallest manifests that show it, and both answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
 from support.differential.members import compare
+from support.differential.sources import gates_of, named, objects_of
 
 from drasat.models.gates import FeatureGates
 from drasat.models.manifests import read_manifests
 from drasat.models.problems import has_errors
 from drasat.models.validation.inputs import validate_manifests
+from drasat.models.writing import to_yaml
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.scenarios.objects import Mapped
 
@@ -80,3 +82,20 @@ def shrunk(objects: Sequence[Mapped], gates: FeatureGates, peer: KubeScheduler) 
         if not on and differs(objects, gates.with_({gate: True})):
             gates = gates.with_({gate: True})
     return shrink(objects, lambda some: differs(some, gates)), gates
+
+
+def story(number: int, peer: KubeScheduler) -> str:
+    """All about the case of this number, whose answers differ."""
+    family, seed = named(number)
+    objects, gates = shrunk(objects_of(family, seed), gates_of(family, seed), peer)
+    return "\n".join((f"# case {number}: {family}, seed {seed}", *_lines(objects, gates, peer)))
+
+
+def _lines(objects: Sequence[Mapped], gates: FeatureGates, peer: KubeScheduler) -> list[str]:
+    off = ", ".join(name for name, on in gates.to_dict().items() if not on)
+    lines = [f"# variant {gates.variant}, gates off: {off or 'none'}", to_yaml(objects)]
+    for difference in compare(objects, gates, peer).differences:
+        place = difference.case.node.metadata.name
+        lines.append(f"# {difference.field} on node {place}")
+        lines += [f"#   ours:   {difference.ours}", f"#   theirs: {difference.theirs}"]
+    return lines

@@ -1,11 +1,57 @@
-"""The cases: members of all families in turn, and now and then a wild one."""
+"""The cases: members of all families in turn, and now and then a wild one; and the feature gates of each."""
 
-from support.differential.gate_sets import gates_for
-from support.differential.wild_asks import wild
+from random import Random
 
-from drasat.models.gates import FeatureGates
+from support.differential.wild import wild
+
+from drasat.models.gates import GATES, FeatureGates
 from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.objects import Mapped
+
+# Gates that lead to the variants other than the experimental one (FEAT-2).
+_EXPERIMENTAL = (
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAListTypeAttributes",
+    "DRAOptionalNodeOperations",
+)
+_INCUBATING = ("DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAFractionalCapacityRange")
+
+
+def gates_for(family: str, seed: int) -> FeatureGates:
+    """Choose gates, the same in every run."""
+    rng = Random(f"gates/{family}/{seed}")
+    return rng.choices(_CHOICES, [5, 1, 1, 3, 1, 1])[0](rng)
+
+
+def _all_on(_: Random) -> FeatureGates:
+    return FeatureGates.all_on()
+
+
+def _of_release(rng: Random) -> FeatureGates:
+    return FeatureGates.for_version(rng.choice(["1.36", "1.37"]))
+
+
+def _incubating(_: Random) -> FeatureGates:
+    return FeatureGates.all_on().with_(dict.fromkeys(_EXPERIMENTAL, False))
+
+
+def _some_off(rng: Random) -> FeatureGates:
+    names = [name for name in GATES if name != "DynamicResourceAllocation"]
+    return FeatureGates.all_on().with_(dict.fromkeys(rng.sample(names, rng.randint(1, 4)), False))
+
+
+def _half_off(rng: Random) -> FeatureGates:
+    return FeatureGates.all_on().with_({name: False for name in GATES if rng.random() < 0.5})
+
+
+def stable(_: Random | None = None) -> FeatureGates:
+    """The gates of the stable variant with as much as it supports."""
+    return FeatureGates.all_on().with_(dict.fromkeys(_EXPERIMENTAL + _INCUBATING, False))
+
+
+_CHOICES = (_all_on, _of_release, _incubating, _some_off, _half_off, stable)
+
 
 WILD = "wild"
 # One case of each family, then as many wild ones.

@@ -1,11 +1,17 @@
-"""Short forms of API objects for tests."""
+"""Short forms of API objects for tests of the models, those of pods and their claims too."""
 
 from drasat.models.claims import (
     AllocationResult,
     DeviceAllocationResult,
+    DeviceClaim,
+    DeviceRequest,
     DeviceRequestAllocationResult,
+    ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimSpec,
     ResourceClaimStatus,
+    ResourceClaimTemplate,
+    ResourceClaimTemplateSpec,
 )
 from drasat.models.core import (
     Affinity,
@@ -15,6 +21,11 @@ from drasat.models.core import (
     NodeSelectorRequirement,
     NodeSelectorTerm,
     NodeSpec,
+    Pod,
+    PodResourceClaim,
+    PodResourceClaimStatus,
+    PodSpec,
+    PodStatus,
 )
 from drasat.models.meta import ObjectMeta
 from drasat.models.slices import (
@@ -93,3 +104,32 @@ def claim(name, *results, namespace="default", **metadata):
     """A claim, allocated if results are given."""
     status = ResourceClaimStatus(allocation=allocation(*results)) if results else None
     return ResourceClaim(metadata=ObjectMeta(name=name, namespace=namespace, **metadata), status=status)
+
+
+SPEC = ResourceClaimSpec(
+    devices=DeviceClaim(requests=(DeviceRequest(name="r", exactly=ExactDeviceRequest(device_class_name="gpu")),))
+)
+
+
+def by_name(entry, name=None):
+    return PodResourceClaim(name=entry, resource_claim_name=name or entry)
+
+
+def from_template(entry, name="t"):
+    return PodResourceClaim(name=entry, resource_claim_template_name=name)
+
+
+def pod(name, *entries, statuses=None, phase="", node_name=None, namespace="default", **metadata):
+    made = tuple(PodResourceClaimStatus(name=key, resource_claim_name=value) for key, value in (statuses or {}).items())
+    return Pod(
+        metadata=ObjectMeta(name=name, namespace=namespace, **metadata),
+        spec=PodSpec(node_name=node_name, resource_claims=entries or None),
+        status=PodStatus(phase=phase, resource_claim_statuses=made or None),
+    )
+
+
+def template(name="t", namespace="default", **metadata):
+    return ResourceClaimTemplate(
+        metadata=ObjectMeta(name=name, namespace=namespace),
+        spec=ResourceClaimTemplateSpec(metadata=ObjectMeta(**metadata) if metadata else None, spec=SPEC),
+    )
