@@ -11,13 +11,11 @@ from support.differential import answers
 from support.differential.members import compare
 from support.differential.shrinking import is_valid, shrink, story
 from support.differential.sources import WILD, gates_of, named, objects_of
+from support.gates import ALL
 
-from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.attempts import Attempt, Counts, Ending
 from drasat.solver.backtracking import Backtracking
-
-ALL = FeatureGates.all_on()
 
 
 class Refusing:

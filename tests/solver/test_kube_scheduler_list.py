@@ -2,8 +2,9 @@
 
 import pytest
 from msgspec.structs import replace
+from support.gates import ALL
 from support.objects import allocated, claim, device, device_class, pod, pool, want
-from support.peers import ALL, allocation, result
+from support.peers import allocation, result
 
 from drasat.models.claims import DeviceClass
 from drasat.models.cluster import Cluster

@@ -11,11 +11,8 @@ from drasat.models.claims import (
     ResourceClaimStatus,
 )
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.peers.answers import AllocateAnswer, PodVerdict, ScheduleAnswer
 from drasat.solver.allocate import allocate
-
-ALL = FeatureGates.all_on()
 
 
 def result(device, *, pool="p", driver="d.x", **fields):

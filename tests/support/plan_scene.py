@@ -3,18 +3,17 @@
 from dataclasses import replace
 
 import msgspec
+from support.gates import ALL
 from support.manifests import claim, container, device_class, entry, maker, obj, pod, template
 from support.manifests import cluster as cluster_of
 
 from drasat.models.claims import AllocationResult
-from drasat.models.gates import FeatureGates
 from drasat.models.planned_units import expanded
 from drasat.models.queue import planned
 from drasat.scenarios import objects
 from drasat.solver.plan_outcome import PlannedUnitOutcome
 from drasat.solver.verification.plans import plan_violations
 
-GATES = FeatureGates.all_on()
 DRIVER = "gpu.example.com"
 ZONES = {"n1": "a", "n2": "a", "n3": "b", "n4": None}
 
@@ -53,7 +52,7 @@ def allocation(node_name, *devices):
 class Plan:
     """A plan that tests may change; ``places`` are nodes and devices (for the first claims) by the names of units."""
 
-    def __init__(self, cluster, gates=GATES, **places):
+    def __init__(self, cluster, gates=ALL, **places):
         self.cluster = cluster
         self.gates = gates
         queue = list(expanded(cluster, planned(cluster, gates=gates), gates))

@@ -2,8 +2,9 @@
 
 from fractions import Fraction
 
+from support.gates import ALL
 from support.manifests import allocated, claim, cluster, container, entry, maker, obj, pod, template
-from support.plan_scene import DRIVER, GATES, node
+from support.plan_scene import DRIVER, node
 
 from drasat.models.planned_units import expanded
 from drasat.models.queue import planned
@@ -15,7 +16,7 @@ from drasat.solver.planning.posing.goals import parse_objective
 from drasat.solver.planning.posing.posed import pose
 from drasat.solver.planning.posing.together import nothing_together
 
-__all__ = ["DRIVER", "GATES", "allocated", "claim", "cluster", "container", "entry", "maker", "node", "obj", "pod"]
+__all__ = ["ALL", "DRIVER", "allocated", "claim", "cluster", "container", "entry", "maker", "node", "obj", "pod"]
 __all__ += ["template"]
 FABRIC = "fabric.example.com"
 HOST = "kubernetes.io/hostname"
@@ -102,8 +103,8 @@ def running(name, where, **options):
 def asking(*given, objective="admitted", buy=False, only_new=False, budget=None, apart=0):
     """What is asked of a plan, with nothing placed before."""
     made = cluster(*classes(), *given)
-    session = Session(made, GATES, "strict", 0)
-    queue = list(expanded(made, planned(made, gates=GATES), GATES))
+    session = Session(made, ALL, "strict", 0)
+    queue = list(expanded(made, planned(made, gates=ALL), ALL))
     stages = parse_objective(objective, buy)
     shop = open_shop(made, apart) if buy else None
     limit = None if budget is None else Fraction(budget)

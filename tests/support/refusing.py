@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from msgspec.structs import replace
-from support.plan_scene import GATES, Plan, of
+from support.gates import ALL
+from support.plan_scene import Plan, of
 
 from drasat.models.claims import ResourceClaimStatus
 from drasat.models.containers import Container, ResourceRequirements
@@ -40,13 +41,13 @@ class Left:
 
     @cached_property
     def ledger(self):
-        ledger = Ledger(self.cluster.usage(GATES))
+        ledger = Ledger(self.cluster.usage(ALL))
         ledger.commit(self.made.items())
         return ledger
 
     @cached_property
     def rooms(self):
-        rooms = running(self.cluster, GATES)
+        rooms = running(self.cluster, ALL)
         for one in self.plan.units:
             room = rooms.get(one.node) if one.node else None
             for resource, amount in self._requests(one.unit.pod).items() if room is not None else ():
@@ -54,13 +55,13 @@ class Left:
         return rooms
 
     def _requests(self, pod):
-        return effective_requests(pod.spec, backed_resources(self.cluster, GATES)) if pod else {}
+        return effective_requests(pod.spec, backed_resources(self.cluster, ALL)) if pod else {}
 
     def reasons(self, name, **options):
         """Why a unit is left out; with all members of its gang if it is in one."""
         one, gang = self.plan[name], self.plan.sets[name].gang
         members = [unit.unit for unit in self.plan.units if gang and unit.gang == gang.name]
-        refusals = Refusals(self.cluster, GATES, **options)
+        refusals = Refusals(self.cluster, ALL, **options)
         return refusals.reasons(one.unit, gang, self.ledger, self.rooms, members=members, made=self.made)
 
     def told(self, name):

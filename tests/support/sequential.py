@@ -2,12 +2,12 @@
 
 from collections import Counter
 
+from support.gates import ALL
 from support.manifests import cluster as cluster_of
 from support.manifests import device_class, entry, pod, template
 from support.plan_scene import gpus, node
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.models.manifests import read_manifests
 from drasat.models.planned_units import expanded
 from drasat.models.queue import planned
@@ -20,7 +20,6 @@ from drasat.solver.planning.rivals.orders import arriving
 from drasat.solver.planning.rivals.setting import Input, Setting
 from drasat.solver.refusals import refusals
 
-GATES = FeatureGates.all_on()
 OURS = ("first-fit", "best-fit", "fgd")
 
 
@@ -40,11 +39,11 @@ def taker(name, count, cpu=None, **options):
     return pod(name, entry("g", template=f"t{count}"), cpu=cpu, **options)
 
 
-def given(*objects, gates=GATES, cel_errors="strict", seed=0):
+def given(*objects, gates=ALL, cel_errors="strict", seed=0):
     return given_of(cluster_of(*objects), gates=gates, cel_errors=cel_errors, seed=seed)
 
 
-def given_of(cluster, gates=GATES, cel_errors="strict", seed=0):
+def given_of(cluster, gates=ALL, cel_errors="strict", seed=0):
     units = tuple(expanded(cluster, planned(cluster, gates=gates), gates))
     return Input(cluster, units, gates, cel_errors, seed)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 import pytest
+from support.gates import ALL
 
 from drasat.models.claims import AllocationResult, DeviceClass, ResourceClaim
 from drasat.models.cluster import Cluster
@@ -19,7 +20,6 @@ from drasat.solver.verification import Placement, verify
 
 GPU = "gpu.example.com"
 NIC = "nic.example.com"
-EVERYTHING = FeatureGates.all_on()
 
 _MODELS = (ConstraintGroup, DeviceClass, DeviceTaintRule, DeviceTopology, Node, Pod, ResourceClaim, ResourceSlice)
 _KINDS = {kind.__name__: kind for kind in _MODELS}
@@ -28,18 +28,6 @@ _KINDS = {kind.__name__: kind for kind in _MODELS}
 def share_id(number):
     return f"7b0d0e4b-8f8c-4f0c-a8a0-{number:012d}"
 
-
-def without(*features):
-    """All gates but these."""
-    return EVERYTHING.with_(dict.fromkeys(features, False))
-
-
-INCUBATING = without(
-    "DRAListTypeAttributes", "DRAOptionalNodeOperations", "DRADerivedAttributes", "DRADeviceCompatibilityGroups"
-)
-STABLE = INCUBATING.with_(
-    dict.fromkeys(("DRADeviceBindingConditions", "DRAConsumableCapacity", "DRAFractionalCapacityRange"), False)
-)
 
 # What is published.
 
@@ -140,7 +128,7 @@ class Scene:
 
     objects: list = field(default_factory=list)
     units: list = field(default_factory=list)
-    gates: FeatureGates = EVERYTHING
+    gates: FeatureGates = ALL
 
     def place(self, allocations, node="n1", pod=None, earlier=()):
         """Add a unit."""

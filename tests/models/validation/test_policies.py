@@ -1,12 +1,11 @@
 """Request policies of capacities (POL-1 to POL-3)."""
 
 import pytest
+from support.gates import without
 from support.validation import assert_problems, device, problems, row, rows
 
-from drasat.models.gates import FeatureGates
-
 POLICY = "spec.devices[0].capacity[m].requestPolicy"
-INTEGERS = FeatureGates.all_on().with_({"DRAFractionalCapacityRange": False})
+INTEGERS = without("DRAFractionalCapacityRange")
 
 
 def policy(value, shared=True, **fields):

@@ -2,6 +2,7 @@
 
 import pytest
 from msgspec import convert
+from support.gates import without
 from support.verification import (
     GPU,
     allocation,
@@ -15,7 +16,6 @@ from support.verification import (
     share_id,
     shared,
     way,
-    without,
 )
 
 from drasat.models.slices import Device

@@ -1,6 +1,7 @@
 """Counters and compatibility groups of partitions (sections 11 and 12)."""
 
 import pytest
+from support.gates import without
 from support.verification import (
     NIC,
     allocation,
@@ -17,7 +18,6 @@ from support.verification import (
     results,
     share_id,
     way,
-    without,
 )
 
 from drasat.scenarios import objects

@@ -1,6 +1,7 @@
 """Allocations from pools that the node does not have, or not like that (section 5)."""
 
 import pytest
+from support.gates import without
 from support.verification import (
     GPU,
     allocation,
@@ -15,7 +16,6 @@ from support.verification import (
     result,
     results,
     way,
-    without,
 )
 
 from drasat.scenarios import objects

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from support.differential.sources import stable
+from support.gates import ALL, STABLE
 
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.objects import Mapped
@@ -36,7 +36,7 @@ def listed(heading: str, page: str | None = None) -> list[Listed]:
 def _entries(text: str) -> Iterator[Listed]:
     for section in _SECTION.finditer(text):
         told = section["text"]
-        gates = stable() if "*stable*" in told else FeatureGates.all_on()
+        gates = STABLE if "*stable*" in told else ALL
         outcome = _OUTCOME.search(told)
         objects = yaml.safe_load(section["manifests"])
         yield Listed(section["name"], objects, gates, outcome[1] if outcome else "")

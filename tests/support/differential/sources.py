@@ -3,19 +3,11 @@
 from random import Random
 
 from support.differential.wild import wild
+from support.gates import ALL, INCUBATING, STABLE, without
 
 from drasat.models.gates import GATES, FeatureGates
 from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.objects import Mapped
-
-# Gates that lead to the variants other than the experimental one (FEAT-2).
-_EXPERIMENTAL = (
-    "DRADerivedAttributes",
-    "DRADeviceCompatibilityGroups",
-    "DRAListTypeAttributes",
-    "DRAOptionalNodeOperations",
-)
-_INCUBATING = ("DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAFractionalCapacityRange")
 
 
 def gates_for(family: str, seed: int) -> FeatureGates:
@@ -24,33 +16,20 @@ def gates_for(family: str, seed: int) -> FeatureGates:
     return rng.choices(_CHOICES, [5, 1, 1, 3, 1, 1])[0](rng)
 
 
-def _all_on(_: Random) -> FeatureGates:
-    return FeatureGates.all_on()
-
-
 def _of_release(rng: Random) -> FeatureGates:
     return FeatureGates.for_version(rng.choice(["1.36", "1.37"]))
 
 
-def _incubating(_: Random) -> FeatureGates:
-    return FeatureGates.all_on().with_(dict.fromkeys(_EXPERIMENTAL, False))
-
-
 def _some_off(rng: Random) -> FeatureGates:
     names = [name for name in GATES if name != "DynamicResourceAllocation"]
-    return FeatureGates.all_on().with_(dict.fromkeys(rng.sample(names, rng.randint(1, 4)), False))
+    return without(*rng.sample(names, rng.randint(1, 4)))
 
 
 def _half_off(rng: Random) -> FeatureGates:
-    return FeatureGates.all_on().with_({name: False for name in GATES if rng.random() < 0.5})
+    return without(*(name for name in GATES if rng.random() < 0.5))
 
 
-def stable(_: Random | None = None) -> FeatureGates:
-    """The gates of the stable variant with as much as it supports."""
-    return FeatureGates.all_on().with_(dict.fromkeys(_EXPERIMENTAL + _INCUBATING, False))
-
-
-_CHOICES = (_all_on, _of_release, _incubating, _some_off, _half_off, stable)
+_CHOICES = (lambda _: ALL, _of_release, lambda _: INCUBATING, _some_off, _half_off, lambda _: STABLE)
 
 
 WILD = "wild"
