@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from support.texts import claim
 
 SLICE = """
 apiVersion: resource.k8s.io/v1
@@ -21,22 +22,6 @@ apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: gpu}
 spec: {}
-"""
-
-
-def claim(name, count=1, namespace="default", labels="{}", expression=""):
-    selectors = f"\n        selectors: [{{cel: {{expression: {json.dumps(expression)}}}}}]" if expression else ""
-    return f"""---
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {{name: {name}, namespace: {namespace}, labels: {labels}}}
-spec:
-  devices:
-    requests:
-    - name: r
-      exactly:
-        deviceClassName: gpu
-        count: {count}{selectors}
 """
 
 

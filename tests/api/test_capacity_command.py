@@ -5,6 +5,7 @@ import json
 import jsonschema
 import pytest
 import yaml
+from support.texts import claim, spec
 
 import drasat as package
 
@@ -31,20 +32,6 @@ apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: gpu}
 spec: {}
-"""
-
-
-def spec(count=1, admin=False):
-    access = ", adminAccess: true" if admin else ""
-    return f"{{devices: {{requests: [{{name: r, exactly: {{deviceClassName: gpu, count: {count}{access}}}}}]}}}}"
-
-
-def claim(name="c", **asked):
-    return f"""---
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {{name: {name}, namespace: default}}
-spec: {spec(**asked)}
 """
 
 

@@ -5,6 +5,7 @@ import json
 import jsonschema
 import pytest
 from msgspec.structs import replace
+from support.gpu_nodes import asking, cluster, devices, made
 
 import drasat as package
 from drasat.capacities import CapacityResult
@@ -13,36 +14,12 @@ from drasat.documents import Reason
 from drasat.reports import capacity as report
 from drasat.reports import lines
 
-DRA = "resource.k8s.io/v1"
-
-
-def made(kind, name, spec, namespace="team"):
-    return {"apiVersion": DRA, "kind": kind, "metadata": {"name": name, "namespace": namespace}, "spec": spec}
-
-
-def devices(node, count, **fields):
-    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
-    members = [{"name": f"gpu-{number}", **fields} for number in range(count)]
-    return made(
-        "ResourceSlice", node, {"driver": "gpu.example.com", "nodeName": node, "pool": pool, "devices": members}
-    )
-
-
-def asking(count=1, **fields):
-    return {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": count, **fields}}]}}
-
-
-def cluster(*objects, nodes=(3, 1)):
-    supply = [devices(f"n{number}", count) for number, count in enumerate(nodes)]
-    return package.load([made("DeviceClass", "gpu", {}), *supply, *objects])
-
-
 CLAIM = made("ResourceClaim", "c", asking())
 
 
 def test_everything_that_was_asked_for_is_in_the_document():
     found = package.capacity(
-        cluster(CLAIM), claim="team/c", node="n0", limit=2, feature_gates={"DRADeviceTaints": False}
+        cluster(CLAIM, nodes=(3, 1)), claim="team/c", node="n0", limit=2, feature_gates={"DRADeviceTaints": False}
     )
     document = found.to_dict()
     assert document["asked"] == {"kind": "ResourceClaim", "namespace": "team", "name": "c"}
@@ -55,7 +32,7 @@ def test_everything_that_was_asked_for_is_in_the_document():
 
 
 def test_timings_are_there_if_they_are_wanted():
-    timed = package.capacity(cluster(CLAIM), timings=True).to_dict()["timings"]
+    timed = package.capacity(cluster(CLAIM, nodes=(3, 1)), timings=True).to_dict()["timings"]
     assert set(timed) == {"search", "verify"}
     assert all(seconds >= 0 for seconds in timed.values())
 
@@ -72,13 +49,13 @@ def test_timings_are_there_if_they_are_wanted():
 )
 def test_bad_arguments_are_refused_in_one_line(options, problem):
     with pytest.raises(ValueError, match=problem) as raised:
-        package.capacity(cluster(CLAIM), **options)
+        package.capacity(cluster(CLAIM, nodes=(3, 1)), **options)
     assert len(str(raised.value).splitlines()) == 1
 
 
 def test_arguments_are_named():
     with pytest.raises(TypeError):
-        package.capacity(cluster(CLAIM), "team/c")
+        package.capacity(cluster(CLAIM, nodes=(3, 1)), "team/c")
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**63])
@@ -91,11 +68,11 @@ def test_the_seed_decides_nothing_about_the_numbers(seed):
 
 
 def test_no_time_limit_is_allowed():
-    assert package.capacity(cluster(CLAIM), time_limit=None).proven
+    assert package.capacity(cluster(CLAIM, nodes=(3, 1)), time_limit=None).proven
 
 
 def test_without_time_nothing_is_claimed_but_nothing_is_wrong():
-    found = package.capacity(cluster(CLAIM), time_limit=0.0)
+    found = package.capacity(cluster(CLAIM, nodes=(3, 1)), time_limit=0.0)
     assert (found.fits, found.proven, found.unbounded) == (0, False, False)
     assert {reason["id"] for one in found.to_dict()["nodes"] for reason in one["reasons"]} <= {"timeLimit", "undecided"}
 
@@ -120,7 +97,7 @@ def test_the_frame_has_types_and_a_row_a_node_in_order_of_names():
 
 def test_notebooks_show_a_table():
     pytest.importorskip("pandas")
-    shown = package.capacity(cluster(CLAIM))._repr_html_()
+    shown = package.capacity(cluster(CLAIM, nodes=(3, 1)))._repr_html_()
     assert shown.count("<tr") == 3
     assert "n0" in shown
 

@@ -4,32 +4,9 @@ import json
 
 import jsonschema
 import pytest
+from support.gpu_nodes import claim, cluster
 
 import drasat as package
-
-DRA = "resource.k8s.io/v1"
-
-
-def made(kind, name, spec, namespace="team", **labels):
-    metadata = {"name": name, "namespace": namespace, **({"labels": labels} if labels else {})}
-    return {"apiVersion": DRA, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def devices(node, count, **fields):
-    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
-    members = [{"name": f"gpu-{number}", **fields} for number in range(count)]
-    spec = {"driver": "gpu.example.com", "nodeName": node, "pool": pool, "devices": members}
-    return made("ResourceSlice", node, spec)
-
-
-def claim(name="c", count=1, namespace="team", labels=None, **fields):
-    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "count": count, **fields}}
-    return made("ResourceClaim", name, {"devices": {"requests": [request]}}, namespace, **(labels or {}))
-
-
-def cluster(*objects, nodes=(2,), **fields):
-    supply = [devices(f"n{number}", count, **fields) for number, count in enumerate(nodes)]
-    return package.load([made("DeviceClass", "gpu", {}), *supply, *objects])
 
 
 def outcomes(result):

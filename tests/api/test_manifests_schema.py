@@ -5,11 +5,10 @@ import copy
 import kubernetes_validate
 import pytest
 import yaml
+from support.older_versions import can_say, written
 
 from drasat import allocate, load, scenarios
 from drasat.scenarios import asking, families
-
-from .older_versions import can_say, written
 
 SHAPES = ("gpu_nodes", "mig_nodes", "nic_nodes", "cpu_nodes", "channel_nodes", "multi_host_nodes", "mixed_nodes")
 # The newest release that still served a version.

@@ -5,10 +5,9 @@ import json
 import jsonschema
 import pytest
 import yaml
+from support.topology_mappings import topology
 
 from drasat.object_schema import schema
-
-from .topology_objects import topology
 
 
 def refused(made):

@@ -6,6 +6,7 @@ import sys
 
 import jsonschema
 import pytest
+from support.texts import claim
 
 import drasat
 from drasat.cli.watching import watching
@@ -28,15 +29,6 @@ apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: gpu}
 spec: {}
-"""
-
-
-def claim(name, count=1):
-    return f"""---
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {{name: {name}, namespace: default}}
-spec: {{devices: {{requests: [{{name: r, exactly: {{deviceClassName: gpu, count: {count}}}}}]}}}}
 """
 
 

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import jsonschema
 import pytest
 import yaml
+from support.plan_outcomes import Solver, has, left, nodes_of, outcome, placed, stage
+from support.texts import claim, spec
 
 import drasat as package
 from drasat.solver.plan_outcome import PlanInterrupted
-
-from .plan_outcomes import Solver, has, left, nodes_of, outcome, placed, stage
 
 CLUSTER = """
 apiVersion: v1
@@ -32,20 +32,6 @@ apiVersion: resource.k8s.io/v1
 kind: DeviceClass
 metadata: {name: gpu}
 spec: {}
-"""
-
-
-def spec(count, expression=""):
-    selectors = f", selectors: [{{cel: {{expression: {json.dumps(expression)}}}}}]" if expression else ""
-    return f"{{devices: {{requests: [{{name: r, exactly: {{deviceClassName: gpu, count: {count}{selectors}}}}}]}}}}"
-
-
-def claim(name, count=1, namespace="default", labels="{}", expression=""):
-    return f"""---
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {{name: {name}, namespace: {namespace}, labels: {labels}}}
-spec: {spec(count, expression)}
 """
 
 

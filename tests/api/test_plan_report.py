@@ -5,13 +5,12 @@ import sys
 from dataclasses import replace
 
 import pytest
+from support.plan_outcomes import document, has, left, nodes_of, placed, stage
 
 from drasat.cli import watching
 from drasat.reports import lines
 from drasat.reports import plan as report
 from drasat.reports.tables import table
-
-from .plan_outcomes import document, has, left, nodes_of, placed, stage
 
 
 def test_rows_are_owners_in_the_order_of_the_queue_with_counts_and_nodes():

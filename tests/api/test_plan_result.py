@@ -5,13 +5,7 @@ from decimal import Decimal
 
 import jsonschema
 import pytest
-
-import drasat as package
-from drasat.plan_answers import relative_gap
-from drasat.plans import PlanResult
-from drasat.solver import plan_outcome
-
-from .plan_outcomes import (
+from support.plan_outcomes import (
     Solver,
     document,
     got,
@@ -25,6 +19,11 @@ from .plan_outcomes import (
     ref,
     stage,
 )
+
+import drasat as package
+from drasat.plan_answers import relative_gap
+from drasat.plans import PlanResult
+from drasat.solver import plan_outcome
 
 
 def result(*units, **fields):

@@ -5,10 +5,9 @@ import json
 import jsonschema
 import pytest
 import yaml
+from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat as package
-
-from .topology_objects import DRIVER, claim, device, device_class, lattice, published, topology
 
 
 @pytest.fixture

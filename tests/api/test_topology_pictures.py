@@ -5,13 +5,13 @@ import importlib.util
 from itertools import pairwise
 
 import pytest
+from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat
 from drasat.plots.files import MOST_PANELS
 from drasat.plots.layouts import panels
 
 from .test_topology_command import run  # noqa: F401 - a fixture
-from .topology_objects import DRIVER, claim, device, device_class, lattice, published, topology
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

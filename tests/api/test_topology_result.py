@@ -6,11 +6,10 @@ from itertools import pairwise
 import jsonschema
 import networkx
 import pytest
+from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat
 from drasat.schema import schema
-
-from .topology_objects import DRIVER, claim, device, device_class, lattice, published, topology
 
 
 def asked(*objects, **options):

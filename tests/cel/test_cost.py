@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.data import cases
 
 from drasat.cel import CelCostError, CelDeadlineError, cache, prepare_device
 from drasat.cel.cost_meter import COST_LIMIT, Meter, current, tick
@@ -25,23 +26,7 @@ def cost(expression, **variables):
 
 @pytest.mark.parametrize(
     ("expression", "units"),
-    [
-        ("device.driver", 2),
-        ('device.attributes["d"].x', 4),
-        ('device.attributes["d"].x == 1', 5),
-        ('device.attributes["d"].nope == 1', 5),
-        ('has(device.attributes["d"].x)', 3),
-        ("device.attributes.?d.?nope", 3),
-        ('device.attributes["d"].?x.orValue(1)', 4),
-        ('device.attributes["d"].?nope.orValue(1)', 3),
-        ('device.attributes["d"].l.exists(e, e == "a")', 14),
-        ('device.attributes["d"].l.exists(e, e == "b")', 17),
-        ('cel.bind(a, device.attributes["d"], a.x == 1 && a.x == 2)', 9),
-        ('"d" in device.attributes', 3),
-        ("size(device.attributes)", 3),
-        ("device == device", 3),
-        ("dyn(device).all(k, true)", 15),
-    ],
+    cases("cel/cost", "costs_on_devices"),
 )
 def test_costs_on_devices(expression, units):
     device = cache.compile(expression, {"device": "kubernetes.DRADevice"})

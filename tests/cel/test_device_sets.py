@@ -6,6 +6,7 @@ import pickle
 import time
 
 import pytest
+from support.data import cases
 
 from drasat.cel import CelCompileError, CelCostError, CelDeadlineError, CelRuntimeError, prepare_device
 from drasat.cel.device_sets import DeviceSetExpression
@@ -159,32 +160,8 @@ def test_pickled_it_is_its_text():
 
 # --- costs
 
-VECTORS = [
-    ("devices.all(d, d.driver == 'x.com')", 194, 26),
-    ("devices == devices", 6, 3),
-    ("devices.all(d, d in devices)", 1186, 38),
-    ("devices.exists(d, d == devices[3])", 258, 34),
-    ("devices.all(d, devices.exists(e, d != e && d.AT.s == e.AT.s))", 22690, 173),
-    ("devices.exists_one(d, d.AT.n == 2)", 227, 25),
-    ("devices.map(d, d.AT.n).sum() == 6", 557, 71),
-    ("devices.map(d, d.AT.n).sort() == [0, 1, 2, 3]", 2697, 68),
-    ("devices.map(d, d.AT.s).distinct().size() == 2", 2585, 112),
-    ("devices.map(d, d.AT.l).flatten().includes('p')", 599, 81),
-    ("devices.all(d, d.AT.l.includes('p'))", 2274, 30),
-    ("sets.contains(devices.map(d, d.AT.s), ['a', 'b'])", 599, 75),
-    ("cel.bind(n, devices.map(d, d.AT.n), n.max() - n.min() == 3)", 602, 78),
-    ("devices.all(d, d.capacity['x.com'].mem.compareTo(quantity('1Gi')) >= 0)", 322, 42),
-    ("devices.all(d, has(d.AT.n) ? d.AT.n < 9 : false)", 354, 46),
-    ("devices.filter(d, d.AT.?none.orValue(0) == 0).size() == 4", 622, 72),
-    ("devices.all(i, d, d.AT.n == i)", 290, 38),
-    ("devices.transformList(i, d, d.AT.n + i) == [0, 2, 4, 6]", 599, 75),
-    ("devices.distinct().size() == 4", 2062, 46),
-    ("devices.reverse()[0].AT.n == 3", 49, 22),
-    ("devices.map(d, d.AT.v).exists(v, v.isLessThan(semver('2.0.0')))", 749, 77),
-]
 
-
-@pytest.mark.parametrize(("text", "most", "units"), VECTORS)
+@pytest.mark.parametrize(("text", "most", "units"), cases("cel/device-sets", "vectors"))
 def test_costs_are_those_of_cel_go(text, most, units):
     """CELC-6: what cel-go 0.29 estimates for a list of at most 32 devices of size 1, and counts for these four."""
     expression = DeviceSetExpression(text.replace("AT", X))

@@ -5,78 +5,22 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from device_set_grammar import DRIVER, Grammar, prepared
+from support.data import cases
+from support.device_set_grammar import DRIVER, Grammar, prepared
 
 from drasat.cel import CelError
 from drasat.cel.device_sets import DeviceSetExpression
 from drasat.models.slices import Device, DeviceAttribute
 
 N, S, L = "attributes['d.x'].n", "attributes['d.x'].s", "attributes['d.x'].l"
-ORDERED = [
-    f"devices[0].{N} == 1",
-    f"devices.first().value().{N} == 1",
-    f"devices.last().value().{N} == 1",
-    f"devices.map(d, d.{N}) == [1, 2]",
-    f"devices.map(d, d.{N}).isSorted()",
-    f"devices.map(d, d.{N}).indexOf(1) == 0",
-    f"devices.map(d, d.{N}).lastIndexOf(1) == 0",
-    f"devices.map(d, d.{S}).join(',') == 'a,b'",
-    f"devices.slice(0, 1).all(d, d.{N} == 1)",
-    f"devices.reverse().map(d, d.{N}) == [1, 2]",
-    f"devices.map(d, d.{L}).flatten() == [1, 2]",
-    f"devices.map(d, d.{L}).flatten()[0] == 1",
-    f"devices.filter(d, d.{N} == 1)[0].{S} == 'a'",
-    f"devices.all(i, d, d.{N} == i)",
-    f"devices.transformList(i, d, d.{N} * i).sum() == 3",
-    f"devices.transformMap(i, d, d.{N})[0] == 1",
-    f"devices.sortBy(d, d.{N})[0].{S} == 'a'",
-    f"devices.map(d, double(d.{N})).sum() == 0.6",
-    f"devices.map(d, double(d.{N})).max() == 0.6",
-    f"devices.map(d, d.{N} == 1 ? dyn(1.5) : dyn(1)).sum() == 3",
-    f"cel.bind(all, devices.map(d, d.{N}), all == [1])",
-    f"[devices.map(d, d.{N})] == [[1]]",
-    f"[devices[0].{N}].size() == 1",
-    "devices.map(d, d.capacity['d.x'].c).distinct().all(c, c.isInteger())",
-    f"devices.all(a, devices.all(b, devices.all(c, a.{N} + b.{N} + c.{N} > 0)))",
-]
-FREE = [
-    "size(devices) == 2",
-    "devices.size() == 2",
-    f"devices.all(d, d.{N} == 1)",
-    f"devices.exists(d, d.{N} == 1)",
-    f"devices.exists_one(d, d.{N} == 1)",
-    f"devices.all(i, d, d.{N} == 1)",
-    f"devices.filter(d, d.{N} == 1).size() == 1",
-    f"devices.map(d, d.{N}).sum() == 3",
-    f"devices.map(d, int(d.{S})).sum() == 3",
-    f"devices.map(d, d.{N}).max() - devices.map(d, d.{N}).min() == 1",
-    f"devices.map(d, has(d.{N}) ? d.{N} : 0).max() == 1",
-    "devices.map(d, d.attributes['d.x'].?n.orValue(0)).sum() == 1",
-    f"devices.map(d, d.{N}).distinct().size() == 1",
-    f"devices.map(d, [d.{N}, dyn(d.{N} + 1)]).distinct().size() == 2",
-    "devices.map(d, d.capacity['d.x'].c).distinct().size() == 1",
-    f"devices.map(d, d.{S}).distinct().all(s, devices.filter(d, d.{S} == s).size() == 2)",
-    f"1 in devices.map(d, d.{N})",
-    f"devices.map(d, d.{L}).flatten().includes(1)",
-    f"sets.contains(devices.map(d, d.{N}), [1])",
-    f"sets.equivalent([1, 2], devices.map(d, d.{N}))",
-    f"devices.map(d, d.{N}).sort() == [1, 2]",
-    f"devices.map(d, d.{L}[0]).sum() == 3",
-    f"(devices.map(d, d.{N}) + [1]).max() == 3",
-    f"devices.reverse().all(d, d.{N} == 1)",
-    f"cel.bind(all, devices.map(d, d.{N}), all.max() - all.min() == 3)",
-    "devices.all(d, devices.exists(e, d != e))",
-    "devices.map(d, d.driver).distinct().size() == 1",
-    "devices.map(d, devices.filter(e, d == e).size()).max() == 1",
-]
 
 
-@pytest.mark.parametrize("text", ORDERED)
+@pytest.mark.parametrize("text", cases("cel/device-sets-order", "ordered"))
 def test_order_may_matter(text):
     assert DeviceSetExpression(text).ordered
 
 
-@pytest.mark.parametrize("text", FREE)
+@pytest.mark.parametrize("text", cases("cel/device-sets-order", "free"))
 def test_order_cannot_matter(text):
     assert not DeviceSetExpression(text).ordered
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from device_set_grammar import NAMES, Grammar, prepared
+from support.device_set_grammar import NAMES, Grammar, prepared
 
 from drasat.cel import CelCompileError, CelError
 from drasat.cel.device_sets import DeviceSetExpression

@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from support.data import cases
 
 from drasat.cel import (
     CelCompileError,
@@ -178,22 +179,7 @@ def test_runtime_errors(expression, text):
 
 @pytest.mark.parametrize(
     ("value", "kind", "reason"),
-    [
-        ("1", "int", "unsupported type conversion from 'int' to bool"),
-        ("1u", "uint", "unsupported type conversion from 'uint' to bool"),
-        ('"a"', "string", "unsupported native conversion from string to 'bool'"),
-        ('b"a"', "bytes", "type conversion error from Bytes to 'bool'"),
-        ("1.5", "double", "type conversion error from Double to 'bool'"),
-        ("null", "null_type", "type conversion error from 'null_type' to 'bool'"),
-        ("[1]", "list", "type conversion error from list to 'bool'"),
-        ("device", "map", "type conversion error from map to 'bool'"),
-        ("int", "type", "type conversion not supported for 'type'"),
-        ('duration("1h")', "google.protobuf.Duration", "type conversion error from 'Duration' to 'bool'"),
-        ('quantity("1")', "kubernetes.Quantity", "type conversion error from 'Quantity' to 'bool'"),
-        ('semver("1.0.0")', "kubernetes.Semver", "type conversion error from 'Semver' to 'bool'"),
-        ('ip("1.2.3.4")', "net.IP", "type conversion error from 'IP' to 'bool'"),
-        ("optional.of(1)", "optional_type", "unsupported type conversion from 'int' to bool"),
-    ],
+    cases("cel/devices", "result_that_is_no_bool_is_an_error"),
 )
 def test_result_that_is_no_bool_is_an_error(value, kind, reason):
     """CEL-5, CEL-6"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.data import cases
 
 from drasat.cel.environment import dra_environment, generic_environment
 from drasat.cel.estimate_sizes import (
@@ -35,32 +36,7 @@ def cost(expression: str, limit: int = 10) -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("expression", "least", "most"),
-    [
-        ("1", 0, 0),
-        ("'a'", 0, 0),
-        ("i", 1, 1),
-        ("int", 1, 1),
-        ("[1, 2]", 10, 10),
-        ("[i, i]", 12, 12),
-        ("{'a': i}", 31, 31),
-        ("[[1], [2]]", 30, 30),
-        ("m.a", 2, 2),
-        ("m['a']", 2, 2),
-        ("x.a.b", 1, 1),
-        ("x['a']", 2, 2),
-        ("m.?a", 2, 2),
-        ("has(m.a)", 1, 1),
-        ("has(x.a.b)", 1, 1),
-        ("!b", 2, 2),
-        ("i + i * i", 5, 5),
-        ("i < 1", 2, 2),
-        ("b && b", 1, 2),
-        ("b || b || b", 1, 3),
-        ("b ? i : i + i", 2, 4),
-        ("b ? 1 : b ? 2 : 3", 1, 2),
-        ("s.size()", 2, 2),
-        ("cel.bind(v, i, v + v)", 14, 14),
-    ],
+    cases("cel/estimate", "cost_of_simple_parts"),
 )
 def test_cost_of_simple_parts(expression: str, least: int, most: int) -> None:
     assert cost(expression) == (least, most)
@@ -68,21 +44,7 @@ def test_cost_of_simple_parts(expression: str, least: int, most: int) -> None:
 
 @pytest.mark.parametrize(
     ("limit", "expression", "least", "most"),
-    [
-        (10, "s == s", 3, 3),
-        (11, "s == s", 3, 4),
-        (100, "s == s", 3, 12),
-        (100, "s == 'abc'", 2, 2),
-        (100, "s < s", 3, 12),
-        (100, "s + s", 2, 22),
-        (100, "l == l", 3, 12),
-        (0, "s == s", 2, 2),
-        (100, "i in l", 2, 102),
-        (100, "s in m", 3, 3),
-        (100, "x == 1", 2, 2),
-        (100, "l + l", 3, 3),
-        (100, "(l + l).all(v, true)", 4, 604),
-    ],
+    cases("cel/estimate", "cost_grows_with_the_size_of_operands"),
 )
 def test_cost_grows_with_the_size_of_operands(limit: int, expression: str, least: int, most: int) -> None:
     assert cost(expression, limit) == (least, most)
@@ -90,20 +52,7 @@ def test_cost_grows_with_the_size_of_operands(limit: int, expression: str, least
 
 @pytest.mark.parametrize(
     ("expression", "each", "rest"),
-    [
-        ("l.all(v, true)", 3, 2),
-        ("l.all(v, v > 0)", 5, 2),
-        ("l.exists(v, true)", 4, 2),
-        ("l.exists_one(v, true)", 2, 3),
-        ("l.map(v, 1)", 12, 12),
-        ("l.map(v, true, 1)", 12, 12),
-        ("l.filter(v, true)", 13, 12),
-        ("m.map(k, k)", 13, 12),
-        ("l.all(k, v, k == v)", 6, 2),
-        ("m.transformList(k, v, v)", 13, 12),
-        ("m.transformMap(k, v, v)", 4, 32),
-        ("m.transformMapEntry(k, v, {k: v})", 34, 32),
-    ],
+    cases("cel/estimate", "loops_cost_as_often_as_they_may_run"),
 )
 def test_loops_cost_as_often_as_they_may_run(expression: str, each: int, rest: int) -> None:
     for limit in (0, 1, 7, 1000):
@@ -178,25 +127,7 @@ def test_what_devices_may_hold_bounds_the_cost(expression: str, most: int) -> No
 
 @pytest.mark.parametrize(
     ("path", "size"),
-    [
-        ("device.driver", 63),
-        ("device.attributes", 32),
-        ("device.attributes.@keys", 63),
-        ("device.attributes.@values", 32),
-        ("device.attributes.@values.@keys", 32),
-        ("device.attributes.@values.@values", 64),
-        ("device.attributes.@values.x", 64),
-        ("device.attributes.@values.x.@items", None),
-        ("device.attributes.x", None),
-        ("device.attributes.x.y", None),
-        ("device.capacity", 32),
-        ("device.capacity.@values.@values", 0),
-        ("device.capacity.@values.x", None),
-        ("device.attributes.@items", 32),
-        ("device.other", None),
-        ("device", 0),
-        ("other", None),
-    ],
+    cases("cel/estimate", "declared_sizes_of_a_device"),
 )
 def test_declared_sizes_of_a_device(path: str, size: int | None) -> None:
     found = device_sizes(tuple(path.split(".")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.data import cases
 
 from drasat.cel import CelRuntimeError, UInt, cache
 
@@ -66,27 +67,7 @@ def test_errors_that_do_not_matter(expression, result):
 
 @pytest.mark.parametrize(
     ("expression", "text"),
-    [
-        ("l.exists(y, 1 / (y - 1) > 9)", "division by zero"),
-        ("l.all(y, 10 % (y - 1) == 0)", "modulus by zero"),
-        ("l.exists_one(y, 1 / (y - 1) > 0)", "division by zero"),
-        ("l.map(y, y == 1 ? 1 / 0 : 1 % 0)", "division by zero"),
-        ("l.filter(y, y == 1 ? 1 / 0 > 0 : 1 % 0 > 0)", "modulus by zero"),
-        ("l.all(y, dyn(y))", "no such overload"),
-        ("l.exists(y, dyn(y))", "no such overload"),
-        ("l.filter(y, dyn(null))", "no such overload"),
-        ("l.map(y, dyn(y), y)", "no such overload"),
-        ('dyn("abc").all(y, true)', "got 'types.String', expected iterable type"),
-        ("dyn(x).map(y, y)", "got 'types.Int', expected iterable type"),
-        ("dyn(x).all(k, v, true)", "unsupported comprehension range type: types.Int"),
-        ("m.transformMapEntry(k, v, {1: k})", "insert failed: key 1 already exists"),
-        ("m.transformMapEntry(k, v, dyn(v))", "no such overload: cel.@mapInsert(map, int)"),
-        ("cel.bind(y, 1 / 0, y)", "division by zero"),
-        ("dyn(x).optMap(y, y)", "no such overload: hasValue(int)"),
-        ("[1, 2].sortBy(y, 1 / 0)", "division by zero"),
-        ("dyn(m).sortBy(y, y)", "no such overload: @sortByAssociatedKeys"),
-        ("optional.none().value()", "optional.none() dereference"),
-    ],
+    cases("cel/macros", "errors"),
 )
 def test_errors(expression, text):
     with pytest.raises(CelRuntimeError) as raised:

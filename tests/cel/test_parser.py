@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.data import cases
 
 from drasat.cel.errors import CelCompileError
 from drasat.cel.parser import RESERVED, parse
@@ -58,26 +59,7 @@ SHAPES = {
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("a + b - c", ["a", "+", "b", "-", "c"]),
-        ("a + b * c", ["a", "+", ["b", "*", "c"]]),
-        ("a * b + c", [["a", "*", "b"], "+", "c"]),
-        ("a * b / c % d", ["a", "*", "b", "/", "c", "%", "d"]),
-        ("(a + b) * c", [["a", "+", "b"], "*", "c"]),
-        ("a < b == c", ["a", "<", "b", "==", "c"]),
-        ("a + b < c * d", [["a", "+", "b"], "<", ["c", "*", "d"]]),
-        ("a in b in c", ["a", "in", "b", "in", "c"]),
-        ("a && b && c", ["&&", "a", "b", "c"]),
-        ("a || b && c || d", ["||", "a", ["&&", "b", "c"], "d"]),
-        ("(a || b) && c", ["&&", ["||", "a", "b"], "c"]),
-        ("a == b && c", ["&&", ["a", "==", "b"], "c"]),
-        ("!a && !b", ["&&", ["!", "a"], ["!", "b"]]),
-        ("a ? b : c", ["?:", "a", "b", "c"]),
-        ("a ? b : c ? d : e", ["?:", "a", "b", "c", "d", "e"]),
-        ("a ? (b ? c : d) : e", ["?:", "a", ["?:", "b", "c", "d"], "e"]),
-        ("a || b ? c && d : e", ["?:", ["||", "a", "b"], ["&&", "c", "d"], "e"]),
-        ("[a ? b : c]", ["list", ["?:", "a", "b", "c"]]),
-    ],
+    cases("cel/parser", "operators_bind_as_the_language_has_it"),
 )
 def test_operators_bind_as_the_language_has_it(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
@@ -85,27 +67,7 @@ def test_operators_bind_as_the_language_has_it(text: str, expected: object) -> N
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("!a", ["!", "a"]),
-        ("!!a", "a"),
-        ("!!!a", ["!", "a"]),
-        ("-a", ["-", "a"]),
-        ("- -a", "a"),
-        ("-1", -1),
-        ("- 1", -1),
-        ("--1", 1),
-        ("---1", ["-", 1]),
-        ("-1.5", -1.5),
-        ("-1u", ["-", 1]),
-        ("!-1", ["!", -1]),
-        ("a - 1", ["a", "-", 1]),
-        ("a -1", ["a", "-", 1]),
-        ("a - -1", ["a", "-", -1]),
-        ("-a.b", ["-", ["a", ".b"]]),
-        ("-(1)", ["-", 1]),
-        ("!a.b[c]", ["!", ["a", ".b", ["[]", "c"]]]),
-        ("-9223372036854775808", -(2**63)),
-    ],
+    cases("cel/parser", "prefixes_are_folded"),
 )
 def test_prefixes_are_folded(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
@@ -113,25 +75,7 @@ def test_prefixes_are_folded(text: str, expected: object) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("a.b.c", ["a", ".b", ".c"]),
-        ("a.b[c].d(e)", ["a", ".b", ["[]", "c"], [".d()", "e"]]),
-        ("(a.b).c", ["a", ".b", ".c"]),
-        ("((a))", "a"),
-        ("a.?b[?c].d", ["a", ".?b", ["[?]", "c"], ".d"]),
-        ("a.`b-c/d.e f`", ["a", ".b-c/d.e f"]),
-        ("a.if.for", ["a", ".if", ".for"]),
-        (".a", ".a"),
-        (".a.b()", [".a", [".b()"]]),
-        ("f()", ["f()"]),
-        (".f(a)", [".f()", "a"]),
-        ("f(a, b + c)", ["f()", "a", ["b", "+", "c"]]),
-        ("'a'.size()", ["a", [".size()"]]),
-        ("1.a", [1, ".a"]),
-        ("[a][0]", [["list", "a"], ["[]", 0]]),
-        ("{}.a", [["map"], ".a"]),
-        ("(a + b).c", [["a", "+", "b"], ".c"]),
-    ],
+    cases("cel/parser", "selections_indexes_and_calls_are_one_chain"),
 )
 def test_selections_indexes_and_calls_are_one_chain(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
@@ -139,21 +83,7 @@ def test_selections_indexes_and_calls_are_one_chain(text: str, expected: object)
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("[]", ["list"]),
-        ("[,]", ["list"]),
-        ("[a, b,]", ["list", "a", "b"]),
-        ("[?a, b, ?c]", ["list", "a", "b", "c", "?", 0, 2]),
-        ("{}", ["map"]),
-        ("{,}", ["map"]),
-        ("{a: b, 1: c,}", ["map", ["a", "b"], [1, "c"]]),
-        ("{?a: b}", ["map", ["a", "b"], "?"]),
-        ("{a ? b : c : d ? e : 1}", ["map", [["?:", "a", "b", "c"], ["?:", "d", "e", 1]]]),
-        ("a{}", ["struct", "a"]),
-        ("a.b{c: d, ?`e f`: 1,}", ["struct", "a.b", ["c", "d"], ["e f", 1]]),
-        (".a{,}", ["struct", ".a"]),
-        ("[[a], [b]]", ["list", ["list", "a"], ["list", "b"]]),
-    ],
+    cases("cel/parser", "literals_of_many_parts"),
 )
 def test_literals_of_many_parts(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
@@ -161,33 +91,7 @@ def test_literals_of_many_parts(text: str, expected: object) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("has(a.b)", ["has", "a", "b"]),
-        ("has(a.b.c)", ["has", ["a", ".b"], "c"]),
-        ("has(a[0].b)", ["has", ["a", ["[]", 0]], "b"]),
-        ("has(a.?b.c)", ["has", ["a", ".?b"], "c"]),
-        ("a.all(x, b)", ["a", ["all", "x", "b", None]]),
-        ("a.exists(x, b)", ["a", ["exists", "x", "b", None]]),
-        ("a.exists_one(x, b)", ["a", ["exists_one", "x", "b", None]]),
-        ("a.filter(x, b)", ["a", ["filter", "x", "b", None]]),
-        ("a.map(x, b)", ["a", ["map", "x", None, "b"]]),
-        ("a.map(x, b, c)", ["a", ["map", "x", "b", "c"]]),
-        ("a.all(k, v, b)", ["a", ["all", "k", "v", "b", None]]),
-        ("a.exists(k, v, b)", ["a", ["exists", "k", "v", "b", None]]),
-        ("a.exists_one(k, v, b)", ["a", ["exists_one", "k", "v", "b", None]]),
-        ("a.existsOne(k, v, b)", ["a", ["exists_one", "k", "v", "b", None]]),
-        ("a.transformList(k, v, b)", ["a", ["transformList", "k", "v", None, "b"]]),
-        ("a.transformList(k, v, b, c)", ["a", ["transformList", "k", "v", "b", "c"]]),
-        ("a.transformMap(k, v, b)", ["a", ["transformMap", "k", "v", None, "b"]]),
-        ("a.transformMap(k, v, b, c)", ["a", ["transformMap", "k", "v", "b", "c"]]),
-        ("a.transformMapEntry(k, v, b, c)", ["a", ["transformMapEntry", "k", "v", "b", "c"]]),
-        ("a.sortBy(x, b)", ["a", ["sortBy", "x", None, "b"]]),
-        ("a.optMap(x, b)", ["a", ["optMap", "x", None, "b"]]),
-        ("a.optFlatMap(x, b)", ["a", ["optFlatMap", "x", None, "b"]]),
-        ("cel.bind(x, a, b)", ["bind", "x", "a", "b"]),
-        ("cel.bind(x, a, b).c", [["bind", "x", "a", "b"], ".c"]),
-        ("a.map(x, b).filter(y, c)", ["a", ["map", "x", None, "b"], ["filter", "y", "c", None]]),
-    ],
+    cases("cel/parser", "macros_are_known_by_name_and_number_of_arguments"),
 )
 def test_macros_are_known_by_name_and_number_of_arguments(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
@@ -254,24 +158,7 @@ def test_reserved_words_are_no_identifiers(word: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("a + b * c", 2),
-        ("a.b.c", 3),
-        ("a.b(c)", 3),
-        ("a[b]", 1),
-        ("f(a)", 1),
-        ("[a]", 0),
-        ("a ? b : c ? d : e", 2),
-        ("a && b", 2),
-        ("a && b && c", 7),
-        ("a && b && c && d", 7),
-        ("a && b && c && d && e", 12),
-        ("!a", 0),
-        ("'a'", 0),
-        ("has(a.b)", 3),
-        ("cel.bind(x, a, b)", 8),
-        (".a", 1),
-    ],
+    cases("cel/parser", "nodes_stand_where_cel_go_places_them"),
 )
 def test_nodes_stand_where_cel_go_places_them(text: str, expected: int) -> None:
     assert position(parse(text)) == expected

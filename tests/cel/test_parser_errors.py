@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.data import cases
 
 from drasat.cel.errors import CelCompileError
 from drasat.cel.parser import parse
@@ -289,26 +290,7 @@ def test_complaints_that_do_not_hinder_come_first() -> None:
 
 @pytest.mark.parametrize(
     ("expression", "place", "complaint"),
-    [
-        ("[1].all(1, true)", 9, "argument must be a simple name"),
-        ("[1].exists(a.b, true)", 13, "argument must be a simple name"),
-        ("[1].exists_one('a', true)", 16, "argument must be a simple name"),
-        ("[1].map(1, true)", 9, "argument is not an identifier"),
-        ("[1].filter(a.b, true)", 13, "argument is not an identifier"),
-        ("[1].sortBy(1, 2)", 12, "argument is not an identifier"),
-        ("{1: 2}.sortBy(x, 2)", 1, "sortBy can only be applied to a list, identifier, comprehension, call or select"),
-        ("[1].all(i, 2, true)", 12, "argument must be a simple name"),
-        ("[1].all(i, i, true)", 12, "duplicate variable name: i"),
-        ("{}.transformMap(i, i, true)", 20, "duplicate variable name: i"),
-        ("[1].all(__result__, true)", 9, "iteration variable overwrites accumulator variable"),
-        ("a.optMap(1, 2)", 10, "optMap() variable name must be a simple identifier"),
-        ("a.optFlatMap(1, 2)", 14, "optFlatMap() variable name must be a simple identifier"),
-        ("cel.bind(1, 2, 3)", 10, "cel.bind() variable names must be simple identifiers"),
-        ("has(a)", 5, "invalid argument to has() macro"),
-        ("has(a[0])", 6, "invalid argument to has() macro"),
-        ("has(a.?b)", 6, "invalid argument to has() macro"),
-        ("has(a.b())", 8, "invalid argument to has() macro"),
-    ],
+    cases("cel/parser-errors", "arguments_of_macros_are_checked"),
 )
 def test_arguments_of_macros_are_checked(expression: str, place: int, complaint: str) -> None:
     with pytest.raises(CelCompileError) as caught:

@@ -1,16 +1,12 @@
-"""The real allocator, and the modules beside the tests."""
+"""The real allocator."""
 
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
 from drasat.peers.build import build, locate, require
 from drasat.peers.errors import PeerError
 from drasat.peers.kube_scheduler import KubeScheduler
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

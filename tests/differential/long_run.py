@@ -5,11 +5,11 @@ from collections import Counter
 from pathlib import Path
 from time import monotonic
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from members import Comparison, compare
-from sources import gates_of, named, objects_of
-from telling import story
+from support.differential.members import Comparison, compare
+from support.differential.shrinking import story
+from support.differential.sources import gates_of, named, objects_of
 
 from drasat.peers.errors import PeerError
 from drasat.peers.kube_scheduler import KubeScheduler

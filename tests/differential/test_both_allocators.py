@@ -1,9 +1,9 @@
 """Backtracking and the real allocator answer alike: outcome, devices, configuration, node selector, error, steps."""
 
 import pytest
-from members import Comparison, compare
-from sources import gates_of, named, objects_of
-from telling import story
+from support.differential.members import Comparison, compare
+from support.differential.shrinking import story
+from support.differential.sources import gates_of, named, objects_of
 
 from drasat.models.cluster import Cluster
 from drasat.models.manifests import read_manifests

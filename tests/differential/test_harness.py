@@ -5,20 +5,17 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import answers
-import long_run
 import pytest
-from members import compare
-from shrinking import is_valid, shrink
-from sources import WILD, gates_of, named, objects_of
-from telling import story
+from differential import long_run
+from support.differential import answers
+from support.differential.members import compare
+from support.differential.shrinking import is_valid, shrink, story
+from support.differential.sources import WILD, gates_of, named, objects_of
+from support.gates import ALL
 
-from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.attempts import Attempt, Counts, Ending
 from drasat.solver.backtracking import Backtracking
-
-ALL = FeatureGates.all_on()
 
 
 class Refusing:

@@ -1,9 +1,9 @@
-"""What docs/background/upstream-differences.md says is so: listed differences are there, and what is repeated is the same."""
+"""Each difference that docs/background/upstream-differences.md lists exists, and equal behaviour is equal."""
 
 import pytest
-from listed import listed
-from members import compare
-from shrinking import is_valid
+from support.differential.listed import listed
+from support.differential.members import compare
+from support.differential.shrinking import is_valid
 
 from drasat.solver.attempts import Ending
 

@@ -3,8 +3,7 @@
 import re
 
 import pytest
-
-from .rule_search import ROOT, RULES
+from support.rules import ROOT, RULES
 
 TEXT = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
 ENTRIES = [line for line in TEXT.splitlines() if line.startswith("- ")]

@@ -5,6 +5,8 @@ from typing import get_args
 
 import pytest
 import yaml
+from support.pages import blocks, guide, rows, sessions
+from support.rules import FAMILIES, named
 
 import drasat as package
 from drasat.cli.exits import Exit
@@ -26,9 +28,6 @@ from drasat.solver.explaining.trials import TRIES
 from drasat.solver.planners import PLANNERS
 from drasat.solver.planning.posing.goals import NAMES
 from drasat.solver.planning.rivals.orders import ORDERS
-
-from .pages import blocks, guide, rows, sessions
-from .rule_search import FAMILIES, named
 
 NUMBERS = {3: "three", 5: "five"}
 

@@ -10,11 +10,10 @@ from shutil import which
 
 import pytest
 import yaml
+from support.pages import DOCS, PAGES, TEXTS, Session, anchors, blocks, files, lay_out, links, same, sessions
+from support.rules import ROOT
 
 import drasat as package
-
-from .pages import DOCS, PAGES, TEXTS, Session, anchors, blocks, files, lay_out, links, same, sessions
-from .rule_search import ROOT
 
 SESSIONS = [session for page in TEXTS for session in sessions(page)]
 PYTHON = [page for page, text in TEXTS.items() if blocks(text, "python")]

@@ -5,11 +5,10 @@ import os
 import re
 
 import pytest
+from support import command_page
+from support.pages import TEXTS
 
 import drasat
-
-from . import command_page
-from .pages import TEXTS
 
 API = TEXTS["docs/reference/python-api.md"]
 FUNCTIONS = [name for name in drasat.__all__ if inspect.isfunction(getattr(drasat, name))]

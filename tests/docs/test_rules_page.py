@@ -5,9 +5,21 @@ import re
 from functools import cache
 
 import pytest
-
-from .rule_search import FAMILIES, ROOT, RULES, cited, modules, named, proofs, rules_of_tests
-from .rules_page import PAGE, TEXTS, page, row, rows
+from support.rules import (
+    FAMILIES,
+    PAGE,
+    ROOT,
+    RULES,
+    TEXTS,
+    cited,
+    modules,
+    named,
+    page,
+    proofs,
+    row,
+    rows,
+    rules_of_tests,
+)
 
 
 def test_page_of_rules_is_up_to_date():

@@ -1,13 +1,10 @@
 """The model, with everything merged and with nothing merged, finds what a search through all combinations finds."""
 
-from collections import defaultdict
-from dataclasses import replace
 from random import Random
-from time import monotonic
 
 import pytest
-from modelling import asked
 from msgspec.structs import replace as changed
+from support.modelling import asked, replayed, searched
 
 from drasat.models.gates import FeatureGates
 from drasat.models.units import units
@@ -16,7 +13,6 @@ from drasat.problem.outcomes import DeadlineExceededError, FatalError
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.decision import Answer
 from drasat.solver.load import load
-from drasat.solver.search import Search
 
 SEEDS = range(6)
 LISTS = FeatureGates.all_on()
@@ -54,27 +50,6 @@ def questions(family, seed, gates):
                 yield asked(cluster, gates, node.metadata.name, many, ledger)
             except FatalError:
                 continue
-
-
-def searched(question):
-    """The first solution of the search, None if there is none."""
-    return Search(question.problem, question.in_use, deadline=monotonic() + 0.5).run()
-
-
-def replayed(question, taken):
-    """Whether the search accepts exactly these devices, in its own order."""
-    chosen = defaultdict(list)
-    for demand, device in taken:
-        chosen[demand].append(device)
-    demands = tuple(_exactly(demand, chosen[demand.index]) for demand in question.problem.demands)
-    expected = {demand.index: demand.count for demand in question.problem.demands}
-    assert all(len(devices) == expected[demand] for demand, devices in chosen.items() if devices)
-    return searched(replace(question, problem=replace(question.problem, demands=demands))) is not None
-
-
-def _exactly(demand, devices):
-    """The demand for these devices and no others; one that nothing is taken for cannot be served."""
-    return replace(demand, candidates=tuple(sorted(devices)), count=len(devices) or 99, all_devices=False)
 
 
 @pytest.mark.parametrize("gates", [LISTS, SCALARS], ids=["lists", "scalars"])

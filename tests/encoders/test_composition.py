@@ -3,8 +3,21 @@
 from pathlib import Path
 
 import pytest
-from dra_build import DRIVER, claim, device, device_class, devices, distinct, draws, match, node, partitions, pool, want
-from modelling import question
+from support.modelling import question
+from support.objects import (
+    DRIVER,
+    claim,
+    device,
+    device_class,
+    devices,
+    distinct,
+    draws,
+    match,
+    node,
+    partitions,
+    pool,
+    want,
+)
 
 from drasat.encoders.composition import ENCODERS
 from drasat.encoders.encoder import sees_nothing

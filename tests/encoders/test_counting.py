@@ -1,8 +1,8 @@
 """exactCount, all, firstAvailable, sharing and the limit of results."""
 
 import pytest
-from dra_build import DRIVER, after, claim, device, devices, draws, either, option, partitions, pool, want
-from modelling import fits, picked, question
+from support.modelling import fits, picked, question
+from support.objects import DRIVER, after, claim, device, devices, draws, either, option, partitions, pool, want
 
 GPUS = pool(*devices("a", "b", "c", "d"))
 

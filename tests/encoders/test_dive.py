@@ -1,8 +1,8 @@
 """The dive that comes before the model: it ends soon after its budget, whatever the steps look like."""
 
 import pytest
-from dra_build import claim, devices, pool, want
-from modelling import question
+from support.modelling import question
+from support.objects import claim, devices, pool, want
 
 from drasat.solver.attempts import Counts
 from drasat.solver.backtracking import dive

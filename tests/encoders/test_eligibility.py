@@ -1,25 +1,24 @@
 """What keeps devices away as rows with guards: one guard for each reason, shared where the reason is."""
 
-from dra_build import after, claim, device, device_class, devices, either, node, option, pool, taint, want
+from support.gates import ALL
+from support.objects import after, claim, device, device_class, devices, either, node, option, pool, taint, want
 
 from drasat.encoders.eligibility import eligibility
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.problem.obstacles import Obstacles
 from drasat.solver.attempts import Session
 from drasat.solver.cp_sat_run import Limits, Status, run
 from drasat.solver.explaining.case import Workbench
 
-GATES = FeatureGates.all_on()
 KIND = "device.attributes['d.x'].?kind.orValue('') == '{}'"
 
 
 def case(*objects):
     cluster = Cluster.of([node("n1"), *objects, *(() if has_class(objects) else (device_class(),))])
     asked = [one for one in cluster.claims.values() if not one.status]
-    bench = Workbench(Session(cluster, GATES, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(GATES)))
+    bench = Workbench(Session(cluster, ALL, "strict", 0))
+    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL)))
 
 
 def has_class(objects):

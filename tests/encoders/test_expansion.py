@@ -2,8 +2,8 @@
 
 from itertools import groupby
 
-from dra_build import DRIVER, claim, device, devices, distinct, either, match, option, pool, want
-from modelling import question
+from support.modelling import question
+from support.objects import DRIVER, claim, device, devices, distinct, either, match, option, pool, want
 
 from drasat.encoders.expansion import expand
 

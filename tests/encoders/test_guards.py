@@ -3,24 +3,22 @@
 from itertools import product
 
 import pytest
-from dra_build import after, claim, device, device_class, devices, either, match, node, option, pool, taint, want
+from support.gates import ALL
+from support.objects import after, claim, device, device_class, devices, either, match, node, option, pool, taint, want
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.solver.attempts import Session
 from drasat.solver.cp_sat_run import Limits, Status, run
 from drasat.solver.explaining.case import Workbench
-
-GATES = FeatureGates.all_on()
 
 
 def model(*objects):
     given = [device_class(), node("n1"), *objects]
     cluster = Cluster.of(given)
     asked = [one for one in cluster.claims.values() if not one.status]
-    bench = Workbench(Session(cluster, GATES, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(GATES))).model
+    bench = Workbench(Session(cluster, ALL, "strict", 0))
+    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL))).model
 
 
 def possible(model, *off):

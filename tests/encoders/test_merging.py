@@ -1,7 +1,7 @@
 """What is merged comes apart again: equal requests, equal claims, and what must stay alone."""
 
-from dra_build import DRIVER, claim, device, devices, distinct, either, match, option, pool, want
-from modelling import fits, question
+from support.modelling import fits, question
+from support.objects import DRIVER, claim, device, devices, distinct, either, match, option, pool, want
 
 A = f"{DRIVER}/a"
 

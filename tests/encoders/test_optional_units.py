@@ -1,7 +1,7 @@
 """Units that may be left out: how many of them are served, which ones, and what is merged."""
 
-from dra_build import claim, devices, distinct, either, match, option, pool, want
-from modelling import question
+from support.modelling import question
+from support.objects import claim, devices, distinct, either, match, option, pool, want
 
 from drasat.encoders.collapsed import UnitCopies
 from drasat.encoders.composition import ENCODERS

@@ -3,8 +3,8 @@
 from random import Random
 
 import pytest
-from dra_build import DRIVER, claim, device, distinct, either, match, option, pool, want
-from modelling import question
+from support.modelling import question
+from support.objects import DRIVER, claim, device, distinct, either, match, option, pool, want
 
 from drasat.problem.outcomes import DeadlineExceededError
 from drasat.problem.usable import usable

@@ -4,9 +4,8 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from modelling import Question
-from random_problems import random_problem
-from test_agreement import replayed, searched
+from support.modelling import Question, replayed, searched
+from support.random_problems import random_problem
 
 from drasat.problem.outcomes import DeadlineExceededError
 from drasat.problem.usable import usable

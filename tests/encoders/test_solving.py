@@ -5,8 +5,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from dra_build import claim, device, device_class, devices, either, node, option, pool, want
-from modelling import question
+from support.modelling import question
+from support.objects import claim, device, device_class, devices, either, node, option, pool, want
 
 from drasat.encoders.rows import Rows
 from drasat.models.cluster import Cluster

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from dra_build import after, claim, device, devices, draws, either, option, partitions, pool, shared, want
-from modelling import fits, picked, question
+from support.modelling import fits, picked, question
+from support.objects import after, claim, device, devices, draws, either, option, partitions, pool, shared, want
 
 from drasat.encoders.composition import ENCODERS
 from drasat.encoders.model import build

@@ -4,8 +4,8 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from modelling import Question
-from token_relations import RULES, choices, random_problem
+from support.modelling import Question
+from support.token_relations import RULES, choices, random_problem
 
 from drasat.encoders.expansion import expand
 from drasat.encoders.matching_pairs import pair_costs

@@ -6,11 +6,11 @@ from random import Random
 
 import networkx
 import pytest
-from dra_build import claim, device, pool, want
-from modelling import picked, question
-from soft_build import wishing
-from topology_build import answered, asking, grid_of, line_of, shape, taken, topology
-from topology_settings import Setting
+from support.modelling import picked, question
+from support.objects import claim, device, pool, want
+from support.soft import wishing
+from support.topology import answered, asking, grid_of, line_of, shape, taken, topology
+from support.topology_settings import Setting
 
 from drasat.encoders.topology.placements import boxes, segments
 from drasat.encoders.topology.subgraphs import components, connected_sets

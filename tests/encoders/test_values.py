@@ -4,8 +4,8 @@ from itertools import groupby
 from random import Random
 
 import pytest
-from dra_build import DRIVER, attribute, claim, device, distinct, either, match, option, pool, want
-from modelling import fits, picked, question
+from support.modelling import fits, picked, question
+from support.objects import DRIVER, attribute, claim, device, distinct, either, match, option, pool, want
 
 A = f"{DRIVER}/a"
 SCALARS = {"DRAListTypeAttributes": False}

@@ -8,47 +8,12 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.data import cases
 
 from drasat.models.manifests import Manifest, read_manifests
 from drasat.models.problems import InputProblem
 
-DEVICE = {
-    "name": "gpu-0",
-    "attributes": {"model": {"string": "A100"}, "index": {"int": 0}, "list": {"ints": [1, 2]}},
-    "capacity": {"memory": {"value": "40Gi"}},
-    "consumesCounters": [{"counterSet": "s", "counters": {"memory": {"value": "40Gi"}}}],
-    "taints": [{"key": "k", "effect": "NoSchedule"}],
-}
-REQUEST = {"name": "r", "deviceClassName": "gpu", "selectors": [{"cel": {"expression": 'device.driver == "d"'}}]}
-VALID = [
-    {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceSlice",
-        "metadata": {"name": "s"},
-        "spec": {"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}, "devices": [DEVICE]},
-    },
-    {
-        "apiVersion": "resource.k8s.io/v1alpha3",
-        "kind": "ResourceSlice",
-        "metadata": {"name": "s", "labels": {"a": "b"}},
-        "spec": {"nodeName": "", "devices": [{"name": "x", "basic": {"capacity": {"memory": "1Gi"}}}]},
-    },
-    {
-        "apiVersion": "resource.k8s.io/v1beta1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "c"},
-        "spec": {"devices": {"requests": [REQUEST], "constraints": [{"matchAttribute": "d/x"}]}},
-        "status": {"allocation": {"devices": {"results": [{"request": "r", "tolerations": [{"key": "k"}]}]}}},
-    },
-    {
-        "apiVersion": "v1",
-        "kind": "List",
-        "items": [
-            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": 4}}},
-            {"apiVersion": "v1", "kind": "Pod", "spec": {"resourceClaims": [{"name": "r", "resourceClaimName": "c"}]}},
-        ],
-    },
-]
+VALID = cases("models/bad-input", "valid")
 TEXTS = [
     *(json.dumps(document).encode() for document in VALID),
     json.dumps(VALID[3], indent=4).encode(),

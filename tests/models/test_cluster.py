@@ -3,7 +3,8 @@
 import pickle
 
 import pytest
-from model_builders import claim, devices, label_selector, node, resource_slice, result
+from support.gates import ALL
+from support.model_objects import claim, devices, label_selector, node, resource_slice, result
 
 from drasat.models.claims import DeviceClass
 from drasat.models.cluster import Cluster
@@ -15,7 +16,6 @@ from drasat.models.problems import Source
 from drasat.models.slices import Device
 from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 
-GATES = FeatureGates.all_on()
 D = ("gpu.example.com", "p", "d")
 
 
@@ -93,7 +93,7 @@ def test_without_any_node_one_nameless_node_sees_devices_for_all():
         resource_slice("s", all_nodes=True), resource_slice("t", pool="q", node_selector=label_selector("a", "b"))
     )
     assert list(cluster.nodes) == [""]
-    (pool,) = cluster.pools(GATES).pools_for(cluster.node(""))
+    (pool,) = cluster.pools(ALL).pools_for(cluster.node(""))
     assert pool.name == "p"
 
 
@@ -101,13 +101,13 @@ def test_an_unknown_node_is_inferred():
     cluster = of(slice_on("n1"), node("n2", {"zone": "a"}))
     assert cluster.node("n2") is cluster.nodes["n2"]
     assert cluster.node("n1").metadata.labels == {"kubernetes.io/hostname": "n1"}
-    assert len(cluster.pools(GATES).pools_for(cluster.node("n1"))) == 1
+    assert len(cluster.pools(ALL).pools_for(cluster.node("n1"))) == 1
 
 
 def test_pools_are_built_once_for_the_gates_that_matter():
     cluster = of(slice_on("n1"))
-    assert cluster.pools(GATES) is cluster.pools(GATES.with_({"DRAAdminAccess": False, "DRADeviceTaints": False}))
-    assert cluster.pools(GATES) is not cluster.pools(GATES.with_({"DRAPartitionableDevices": False}))
+    assert cluster.pools(ALL) is cluster.pools(ALL.with_({"DRAAdminAccess": False, "DRADeviceTaints": False}))
+    assert cluster.pools(ALL) is not cluster.pools(ALL.with_({"DRAPartitionableDevices": False}))
 
 
 def test_taint_rules_reach_the_pools():
@@ -120,33 +120,33 @@ def test_taint_rules_reach_the_pools():
     def taints(gates):
         return cluster.pools(gates).pools_for(cluster.node("n1"))[0].devices[0].device.taints
 
-    assert [taint.key for taint in taints(GATES)] == ["k"]
+    assert [taint.key for taint in taints(ALL)] == ["k"]
     assert taints(FeatureGates.for_version("1.36")) is None
 
 
 def test_usage_is_built_once_for_the_gates_that_matter():
     cluster = of(claim("a", result("d", share_id="s")))
-    assert cluster.usage(GATES) is cluster.usage(GATES.with_({"DRAAdminAccess": False}))
-    assert not cluster.usage(GATES).is_dedicated(D)
-    assert cluster.usage(GATES.with_({"DRAConsumableCapacity": False})).is_dedicated(D)
+    assert cluster.usage(ALL) is cluster.usage(ALL.with_({"DRAAdminAccess": False}))
+    assert not cluster.usage(ALL).is_dedicated(D)
+    assert cluster.usage(ALL.with_({"DRAConsumableCapacity": False})).is_dedicated(D)
 
 
 def test_with_nodes_shares_the_index():
     cluster = of(slice_on("n1"), node("n1"))
-    index = cluster.pools(GATES)
+    index = cluster.pools(ALL)
     grown = cluster.with_nodes([node("n0"), node("n1", {"zone": "a"})])
     assert list(grown.nodes) == ["n0", "n1"]
     assert grown.nodes["n1"].metadata.labels == {"zone": "a"}
-    assert grown.pools(GATES) is index
+    assert grown.pools(ALL) is index
     assert list(cluster.nodes) == ["n1"]
 
 
 def test_new_nodes_may_bring_slices():
     cluster = of(slice_on("n1"), node("n1"))
-    cluster.pools(GATES)
+    cluster.pools(ALL)
     grown = cluster.with_nodes([node("n2")], [slice_on("n2")])
-    assert len(grown.pools(GATES).pools_for(grown.node("n2"))) == 1
-    assert cluster.pools(GATES).pools_for(cluster.node("n2")) == ()
+    assert len(grown.pools(ALL).pools_for(grown.node("n2"))) == 1
+    assert cluster.pools(ALL).pools_for(cluster.node("n2")) == ()
 
 
 def test_a_real_node_replaces_the_nameless_one():
@@ -157,21 +157,21 @@ def test_a_real_node_replaces_the_nameless_one():
 def test_with_claims_derives_the_usage(asked_before):
     cluster = of(claim("a", result("d")), claim("b"))
     if asked_before:
-        assert cluster.usage(GATES).holder(D) == ("default", "a")
+        assert cluster.usage(ALL).holder(D) == ("default", "a")
     changed = cluster.with_claims([claim("a"), claim("b", result("d")), claim("c", result("e"))])
-    assert changed.usage(GATES).holder(D) == ("default", "b")
-    assert changed.usage(GATES).dedicated == {D, ("gpu.example.com", "p", "e")}
-    assert cluster.usage(GATES).holder(D) == ("default", "a")
+    assert changed.usage(ALL).holder(D) == ("default", "b")
+    assert changed.usage(ALL).dedicated == {D, ("gpu.example.com", "p", "e")}
+    assert cluster.usage(ALL).holder(D) == ("default", "a")
 
 
 def test_without_nodes_claims_and_pods():
     cluster = of(node("n1"), node("n2"), claim("a", result("d")), claim("b"), Pod(metadata=ObjectMeta(name="p")))
-    cluster.usage(GATES)
+    cluster.usage(ALL)
     less = cluster.without(nodes=["n1", "n9"], claims=[("default", "a")], pods=[("default", "p")])
     assert list(less.nodes) == ["n2"]
     assert list(less.claims) == [("default", "b")]
     assert not less.pods
-    assert not less.usage(GATES).in_use(D)
+    assert not less.usage(ALL).in_use(D)
     assert [manifest.object.metadata.name for manifest in less.manifests] == ["n2", "b"]
 
 
@@ -247,14 +247,14 @@ def test_the_order_read_is_kept():
 def test_clusters_are_picklable_without_their_indexes():
     cluster = of(slice_on("n1"), claim("a", result("d")), node("n1"))
     small = len(pickle.dumps(cluster))
-    cluster.pools(GATES).pools_for(cluster.node("n1"))
-    cluster.usage(GATES)
+    cluster.pools(ALL).pools_for(cluster.node("n1"))
+    cluster.usage(ALL)
     dumped = pickle.dumps(cluster)
     copy = pickle.loads(dumped)
     assert len(dumped) == small
     assert copy.slices == cluster.slices
-    assert copy.usage(GATES).in_use(D)
-    assert len(copy.pools(GATES).pools_for(copy.node("n1"))) == 1
+    assert copy.usage(ALL).in_use(D)
+    assert len(copy.pools(ALL).pools_for(copy.node("n1"))) == 1
 
 
 def test_clusters_cannot_be_changed():

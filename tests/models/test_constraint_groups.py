@@ -1,8 +1,7 @@
 """ConstraintGroups: which claims they are about, and which of their requests."""
 
 import pytest
-from model_builders import claim, result
-from pod_builders import SPEC, by_name, from_template, pod, template
+from support.model_objects import SPEC, by_name, claim, from_template, pod, result, template
 
 from drasat.models.claims import ResourceClaim
 from drasat.models.cluster import Cluster

@@ -1,10 +1,10 @@
 """Device taints, tolerations and taint rules."""
 
 import pytest
-from model_builders import devices, resource_slice
+from support.gates import ALL
+from support.model_objects import devices, resource_slice
 
 from drasat.models.device_taints import tolerates, untolerated, with_rules
-from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
 from drasat.models.taints import (
     DeviceTaint,
@@ -14,7 +14,6 @@ from drasat.models.taints import (
     DeviceToleration,
 )
 
-GATES = FeatureGates.all_on()
 TAINT = DeviceTaint(key="broken", value="fan", effect="NoSchedule")
 
 
@@ -105,13 +104,13 @@ EVERY = {"a/d0", "a/d1", "b/d0", "c/d0"}
 )
 def test_rules_taint_what_matches_all_criteria(selected, expected):
     """TNT-5; the last row, a rule without selector, is TNT-6: it taints nothing."""
-    assert tainted(with_rules(SLICES, [rule(**selected)], GATES)) == expected
+    assert tainted(with_rules(SLICES, [rule(**selected)], ALL)) == expected
 
 
 def test_an_empty_selector_taints_everything():
     """TNT-6."""
     spec = DeviceTaintRuleSpec(device_selector=DeviceTaintSelector(), taint=TAINT)
-    assert tainted(with_rules(SLICES, [DeviceTaintRule(spec=spec)], GATES)) == EVERY
+    assert tainted(with_rules(SLICES, [DeviceTaintRule(spec=spec)], ALL)) == EVERY
 
 
 def test_rules_append_in_their_order():
@@ -122,23 +121,23 @@ def test_rules_append_in_their_order():
         rule(key="third", pool=slices[0].spec.pool.name),
         rule(key="fourth", driver="gpu.example.com"),
     ]
-    (changed,) = with_rules(slices, rules, GATES)
+    (changed,) = with_rules(slices, rules, ALL)
     assert [taint.key for taint in changed.spec.devices[0].taints] == ["broken", "second", "third", "fourth"]
     assert slices[0].spec.devices[0].taints == (TAINT,)
 
 
 def test_untouched_slices_are_the_same_objects():
-    changed = with_rules(SLICES, [rule(driver="y"), rule(device="d1")], GATES)
+    changed = with_rules(SLICES, [rule(driver="y"), rule(device="d1")], ALL)
     assert [new is old for new, old in zip(changed, SLICES, strict=True)] == [False, True, False]
     assert changed[0].spec.devices[0] is SLICES[0].spec.devices[0]
 
 
 def test_a_slice_without_devices():
     slices = (resource_slice("counters"),)
-    assert with_rules(slices, [rule(device="d0")], GATES)[0] is slices[0]
+    assert with_rules(slices, [rule(device="d0")], ALL)[0] is slices[0]
 
 
 @pytest.mark.parametrize("gate", ["DRADeviceTaints", "DRADeviceTaintRules"])
 def test_rules_do_nothing_with_a_gate_off(gate):
     """TNT-4, TNT-5."""
-    assert tainted(with_rules(SLICES, [rule(device="d0")], GATES.with_({gate: False}))) == set()
+    assert tainted(with_rules(SLICES, [rule(device="d0")], ALL.with_({gate: False}))) == set()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pod_builders import from_template, pod, template
+from support.model_objects import from_template, pod, template
 
 from drasat.models.claims import CELDeviceConstraint, ResourceClaim
 from drasat.models.cluster import Cluster

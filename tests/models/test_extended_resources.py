@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from plan_build import cluster, container, device_class, entry, node, obj, pod, template
+from support.manifests import cluster, container, device_class, entry, node, obj, pod, template
 
 from drasat.models.core import PodSpec
 from drasat.models.extended_resources import (

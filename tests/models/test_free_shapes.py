@@ -6,7 +6,7 @@ from random import Random
 
 import networkx
 import pytest
-from topology_objects_build import DRIVER, chip, chips, key, names, topology
+from support.topology_objects import DRIVER, chip, chips, key, names, topology
 
 from drasat.models.free_shapes import largest_by_level, largest_free
 from drasat.models.topology_graphs import placed

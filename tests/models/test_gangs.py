@@ -1,7 +1,7 @@
 """Gangs: by annotations, by Workloads, by PodGroups."""
 
 import pytest
-from plan_build import by_signature, claim, cluster, entry, maker, node, obj, pod, template
+from support.manifests import by_signature, claim, cluster, entry, maker, node, obj, pod, template
 
 from drasat.models.gangs import GangError
 from drasat.models.queue import planned

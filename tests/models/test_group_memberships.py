@@ -1,7 +1,7 @@
 """ConstraintGroups tell units apart that are alike otherwise."""
 
 import pytest
-from plan_build import by_signature, claim, cluster, entry, maker, obj, pod, template
+from support.manifests import by_signature, claim, cluster, entry, maker, obj, pod, template
 
 from drasat.models.queue import planned
 

@@ -1,6 +1,7 @@
 """Requirements on labels and kubectl's selector syntax."""
 
 import pytest
+from support.data import cases
 
 from drasat.models.labels import LabelError, Requirement, matches_labels, parse_int64, parse_label_selector
 
@@ -9,42 +10,7 @@ LABELS = {"app": "web", "tier": "front", "empty": "", "size": "12", "example.com
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("", True),
-        ("   ", True),
-        ("app=web", True),
-        ("app == web", True),
-        ("app=db", False),
-        ("missing=web", False),
-        ("app!=db", True),
-        ("app!=web", False),
-        ("missing!=web", True),
-        ("empty=", True),
-        ("missing=", False),
-        ("app", True),
-        ("missing", False),
-        ("!app", False),
-        ("!missing", True),
-        ("! missing", True),
-        ("app in (db,web)", True),
-        ("app in (db, cache)", False),
-        ("app in(web)", True),
-        ("missing in (web)", False),
-        ("app notin (db,cache)", True),
-        ("app notin (web)", False),
-        ("missing notin (web)", True),
-        ("empty in ()", True),
-        ("app in ()", False),
-        ("size>11", True),
-        ("size > 12", False),
-        ("size<13", True),
-        ("app>1", False),
-        ("missing<1", False),
-        ("example.com/zone=a", True),
-        ("app=web,tier=front", True),
-        ("app=web,tier=back", False),
-        ("app in (x,web),tier notin (y,z),!missing,size>3", True),
-    ],
+    cases("models/labels", "selector_on_labels"),
 )
 def test_selector_on_labels(text, expected):
     assert matches_labels(parse_label_selector(text), LABELS) is expected

@@ -1,6 +1,6 @@
 """Nodes that could be bought, as they would be."""
 
-from plan_build import cluster, obj
+from support.manifests import cluster, obj
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

@@ -3,7 +3,7 @@
 from itertools import product
 
 import networkx
-from topology_objects_build import DRIVER, chip, chips, key, topology
+from support.topology_objects import DRIVER, chip, chips, key, topology
 
 from drasat.models.topology_graphs import placed
 

@@ -1,7 +1,7 @@
 """Planned sets as units: names, claims of their own, shared claims, manifests."""
 
 import pytest
-from plan_build import claim, cluster, entry, maker, pod, template
+from support.manifests import claim, cluster, entry, maker, pod, template
 
 from drasat.models.planned_units import expanded
 from drasat.models.queue import planned

@@ -1,6 +1,7 @@
 """What pods ask of a node, counted as the scheduler counts it."""
 
 import pytest
+from support.data import cases
 
 from drasat.models.core import PodSpec
 from drasat.models.pod_requests import effective_requests, in_units, written
@@ -21,50 +22,9 @@ def cpu(amount, **fields):
     return asks({"cpu": amount}, **fields)
 
 
-def sidecar(amount):
-    return cpu(amount, restartPolicy="Always")
-
-
 @pytest.mark.parametrize(
     ("spec", "expected"),
-    [
-        ({}, {}),
-        ({"containers": [{"name": "x"}]}, {}),
-        ({"containers": [cpu("500m"), cpu(1)]}, {"cpu": 1500}),
-        ({"containers": [cpu("0.1m")]}, {"cpu": 1}),
-        ({"containers": [cpu(0)]}, {}),
-        ({"containers": [asks({"memory": "1Gi"}), asks({"memory": "1k"})]}, {"memory": 2**30 + 1000}),
-        ({"containers": [asks({"memory": "100m"})]}, {"memory": 1}),
-        (
-            {"containers": [asks({"example.com/gpu": 2, "hugepages-2Mi": "4Mi"})]},
-            {"example.com/gpu": 2, "hugepages-2Mi": 2**22},
-        ),
-        ({"containers": [asks(limits={"cpu": 2})]}, {"cpu": 2000}),
-        ({"containers": [asks({"cpu": 1}, {"cpu": 2, "memory": "1Ki"})]}, {"cpu": 1000, "memory": 1024}),
-        ({"containers": [asks({"cpu": 0}, {"cpu": 2})]}, {}),
-        ({"containers": [cpu(1)], "initContainers": [cpu(3), cpu(2)]}, {"cpu": 3000}),
-        ({"containers": [cpu(2), cpu(2)], "initContainers": [cpu(3)]}, {"cpu": 4000}),
-        ({"containers": [cpu(1)], "initContainers": [sidecar(1)]}, {"cpu": 2000}),
-        # What an init container takes with the sidecars before it; one after it does not run yet.
-        ({"containers": [cpu(1)], "initContainers": [sidecar(2), cpu(3)]}, {"cpu": 5000}),
-        ({"containers": [cpu(1)], "initContainers": [cpu(3), sidecar(2)]}, {"cpu": 3000}),
-        ({"containers": [cpu(1)], "initContainers": [sidecar(1), sidecar(1), cpu(1)]}, {"cpu": 3000}),
-        ({"containers": [], "initContainers": [sidecar(1), cpu(1), sidecar(2)]}, {"cpu": 3000}),
-        # Each resource has its own maximum.
-        (
-            {"containers": [asks({"cpu": 2, "memory": 10})], "initContainers": [asks({"cpu": 1, "memory": 20})]},
-            {"cpu": 2000, "memory": 20},
-        ),
-        ({"containers": [cpu(1)], "overhead": {"cpu": "250m", "memory": 5}}, {"cpu": 1250, "memory": 5}),
-        ({"containers": [cpu(1)], "initContainers": [cpu(3)], "overhead": {"cpu": 1}}, {"cpu": 4000}),
-        # Pod-level requests.
-        ({"containers": [cpu(1), cpu(1)], **asks({"cpu": 5})}, {"cpu": 5000}),
-        ({"containers": [cpu(3)], **asks({"cpu": 1})}, {"cpu": 1000}),
-        ({"containers": [cpu(1)], **asks(limits={"cpu": 4})}, {"cpu": 1000}),
-        ({"containers": [{}], **asks(limits={"cpu": 4})}, {"cpu": 4000}),
-        ({"containers": [{}], **asks({"example.com/gpu": 4})}, {}),
-        ({"containers": [cpu(1)], **asks({"cpu": 2}), "overhead": {"cpu": 1}}, {"cpu": 3000}),
-    ],
+    cases("models/pod-requests", "effective_requests"),
 )
 def test_effective_requests(spec, expected):
     assert requests(**spec) == {**expected, "pods": 1}

@@ -2,7 +2,8 @@
 
 import msgspec
 import pytest
-from model_builders import consumes, counter_set, devices, label_selector, node, resource_slice
+from support.gates import ALL
+from support.model_objects import consumes, counter_set, devices, label_selector, node, resource_slice
 
 from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
@@ -10,13 +11,12 @@ from drasat.models.pools import PoolIndex
 from drasat.models.slices import Device
 from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 
-GATES = FeatureGates.all_on()
-PLAIN = GATES.with_({"DRAPartitionableDevices": False})
+PLAIN = ALL.with_({"DRAPartitionableDevices": False})
 STABLE = FeatureGates(frozenset({"DRAPartitionableDevices"}))
 N1, N2 = node("n1", {"zone": "a"}), node("n2", {"zone": "b"})
 
 
-def see(slices, there=N1, gates=GATES, rules=()):
+def see(slices, there=N1, gates=ALL, rules=()):
     return PoolIndex(slices, gates, rules).pools_for(there)
 
 
@@ -106,13 +106,13 @@ def test_slices_with_compatibility_groups_are_ignored_with_the_gate_off(on, seen
         resource_slice("a", devices=(*grouped, *devices("e"))),
         resource_slice("b", pool="q", devices=devices("f")),
     ]
-    pools = see(slices, gates=GATES.with_({"DRADeviceCompatibilityGroups": on}))
+    pools = see(slices, gates=ALL.with_({"DRADeviceCompatibilityGroups": on}))
     assert [pool.name for pool in pools] == seen
 
 
 def test_slices_with_compatibility_groups_do_not_even_count():
     """GRP-5, POOL-6: not where those that partition count, either."""
-    off = GATES.with_({"DRADeviceCompatibilityGroups": False, "DRAPartitionableDevices": False})
+    off = ALL.with_({"DRADeviceCompatibilityGroups": False, "DRAPartitionableDevices": False})
     (consumed,) = consumes("c", x="1")
     grouped = msgspec.structs.replace(consumed, compatibility_groups=("g",))
     plain, other = resource_slice("a", count=2, devices=devices("x")), {"count": 2, "per_device_node_selection": True}
@@ -347,9 +347,7 @@ def test_slices_sort_by_bytes_of_their_name():
     assert names(pool) == ["d-a-1", "d-a.b", "d-a10", "d-a2"]
 
 
-@pytest.mark.parametrize(
-    "gates", [GATES, FeatureGates(frozenset({"DRAPartitionableDevices"}))], ids=lambda g: g.variant
-)
+@pytest.mark.parametrize("gates", [ALL, FeatureGates(frozenset({"DRAPartitionableDevices"}))], ids=lambda g: g.variant)
 def test_the_order_given_does_not_matter(gates):
     """POOL-12: the stable variant's random order is not imitated."""
     slices = [resource_slice(name, pool=name[0], count=2, devices=devices(name)) for name in ("b2", "a1", "b1", "a2")]
@@ -376,19 +374,19 @@ def test_an_empty_slice_makes_an_empty_pool():
 
 
 def test_nodes_that_see_the_same_share_the_pool():
-    index = PoolIndex([resource_slice("a", all_nodes=True, devices=devices("d"))], GATES)
+    index = PoolIndex([resource_slice("a", all_nodes=True, devices=devices("d"))], ALL)
     assert index.pools_for(N1)[0] is index.pools_for(N2)[0]
 
 
 def test_per_device_pools_are_shared_by_what_is_reachable():
-    index = PoolIndex([PER_DEVICE], GATES)
+    index = PoolIndex([PER_DEVICE], ALL)
     seen = {name: index.pools_for(node(name))[0] for name in ("n1", "n2", "n3", "n4")}
     assert seen["n3"] is seen["n4"]
     assert len({id(pool) for pool in seen.values()}) == 3
 
 
 def test_a_changed_node_of_the_same_name_is_asked_again():
-    index = PoolIndex([resource_slice("a", node_selector=label_selector("zone", "a"), devices=devices("d"))], GATES)
+    index = PoolIndex([resource_slice("a", node_selector=label_selector("zone", "a"), devices=devices("d"))], ALL)
     assert len(index.pools_for(N1)) == 1
     assert index.pools_for(node("n1", {"zone": "b"})) == ()
     assert len(index.pools_for(N1)) == 1
@@ -405,7 +403,7 @@ def test_taints_of_rules_are_on_the_devices():
     slices = [resource_slice("a", devices=devices("d1", "d2"))]
     (pool,) = see(slices, rules=[rule(device="d2")])
     assert [member.device.taints and member.device.taints[0].key for member in pool.devices] == [None, "rule"]
-    (pool,) = see(slices, gates=GATES.with_({"DRADeviceTaintRules": False}), rules=[rule(device="d2")])
+    (pool,) = see(slices, gates=ALL.with_({"DRADeviceTaintRules": False}), rules=[rule(device="d2")])
     assert [member.device.taints for member in pool.devices] == [None, None]
 
 

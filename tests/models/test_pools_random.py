@@ -4,14 +4,13 @@ import random
 from itertools import groupby
 
 import pytest
-from model_builders import consumes, counter_set, label_selector, node, resource_slice
+from support.gates import ALL
+from support.model_objects import consumes, counter_set, label_selector, node, resource_slice
 
-from drasat.models.gates import FeatureGates
 from drasat.models.pools import PoolIndex
 from drasat.models.reach import located_parts, reaches
 from drasat.models.slices import Device
 
-ALL = FeatureGates.all_on()
 PLAIN = ALL.with_({"DRAPartitionableDevices": False})
 
 

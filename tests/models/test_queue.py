@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from plan_build import (
+from support.manifests import (
     OTHER,
     allocated,
     by_signature,

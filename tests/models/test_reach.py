@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from model_builders import devices, expression, label_selector, node, resource_slice, selector, term
+from support.model_objects import devices, expression, label_selector, node, resource_slice, selector, term
 
 from drasat.models.reach import ReachIndex, located_parts, per_device, reachable_devices, reaches
 from drasat.models.selection import SelectorError

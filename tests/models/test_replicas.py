@@ -1,7 +1,7 @@
 """Which replicas are still to be made."""
 
 import pytest
-from plan_build import cluster, maker, obj, pod
+from support.manifests import cluster, maker, obj, pod
 
 from drasat.models.replicas import open_replicas
 

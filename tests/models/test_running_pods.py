@@ -1,6 +1,6 @@
 """What runs, and what it leaves of the nodes."""
 
-from plan_build import allocated, claim, cluster, entry, node, obj, pod, template
+from support.manifests import allocated, claim, cluster, entry, node, obj, pod, template
 
 from drasat.models.cluster import Cluster
 from drasat.models.core import Pod, PodSpec

@@ -1,7 +1,7 @@
 """Node selectors and node fit."""
 
 import pytest
-from model_builders import expression, node, required, selector, term
+from support.model_objects import expression, node, required, selector, term
 
 from drasat.models.core import PodSpec, Taint, Toleration
 from drasat.models.selection import (

@@ -4,7 +4,7 @@ from itertools import product
 
 import networkx
 import pytest
-from topology_objects_build import DRIVER, chip, chips, key, names, scalars, topology
+from support.topology_objects import DRIVER, chip, chips, key, names, scalars, topology
 
 from drasat.models.placed_devices import TopologyError
 from drasat.models.topology_graphs import placed

@@ -1,14 +1,12 @@
 """Among which devices coordinates are unique: a node's, a pool's, or all (TOPO-3)."""
 
-from model_builders import devices, label_selector, node, resource_slice
-from topology_objects_build import DRIVER, topology
+from support.gates import ALL
+from support.model_objects import devices, label_selector, node, resource_slice
+from support.topology_objects import DRIVER, topology
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.models.slices import Device
 from drasat.models.topology_scopes import by_driver, instances_of
-
-GATES = FeatureGates.all_on()
 
 
 def chips(name, *names, **fields):
@@ -29,7 +27,7 @@ CLUSTER = Cluster.of(
 
 def told(scope, node=None, cluster=CLUSTER):
     one = topology("Line", 1, scope=scope)
-    found = instances_of(one, cluster, GATES, by_driver(one), node)
+    found = instances_of(one, cluster, ALL, by_driver(one), node)
     return {instance.where: [device.id[2] for device in instance.devices] for instance in found}
 
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from plan_build import cluster, container, device_class, maker, node, obj, pod
+from support.manifests import cluster, container, device_class, maker, node, obj, pod
 
 from drasat.models.cluster import Cluster
 from drasat.models.core import Pod

@@ -2,8 +2,7 @@
 
 import msgspec
 import pytest
-from model_builders import claim, result
-from pod_builders import by_name, from_template, pod, template
+from support.model_objects import by_name, claim, from_template, pod, result, template
 
 from drasat.models.claims import (
     ResourceClaim,

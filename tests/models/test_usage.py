@@ -3,13 +3,12 @@
 import pickle
 
 import pytest
-from model_builders import allocation, claim, result
+from support.gates import ALL
+from support.model_objects import allocation, claim, result
 
-from drasat.models.gates import FeatureGates
 from drasat.models.usage import Hold, Usage
 
-GATES = FeatureGates.all_on()
-DEDICATED_ONLY = GATES.with_({"DRAConsumableCapacity": False})
+DEDICATED_ONLY = ALL.with_({"DRAConsumableCapacity": False})
 NANO = 10**9
 
 
@@ -22,7 +21,7 @@ def share(device, share_id, **consumed):
 
 
 def test_nothing_is_in_use_without_allocations():
-    usage = Usage.of([claim("a")], GATES)
+    usage = Usage.of([claim("a")], ALL)
     assert (usage.dedicated, usage.shares, usage.consumed) == (frozenset(), frozenset(), {})
     assert not usage.in_use(id_of("d"))
     assert usage.holder(id_of("d")) is None
@@ -36,7 +35,7 @@ def test_three_parts_of_the_state():
             claim("b", share("shared", "s1", memory="1Gi"), share("unmetered", "s2")),
             claim("c", share("shared", "s3", memory="512Mi", cores="500m")),
         ],
-        GATES,
+        ALL,
     )
     assert usage.dedicated == {id_of("whole")}
     assert usage.shares == {(id_of("shared"), "s1"), (id_of("unmetered"), "s2"), (id_of("shared"), "s3")}
@@ -45,7 +44,7 @@ def test_three_parts_of_the_state():
 
 def test_admin_access_uses_nothing():
     """IN-3."""
-    usage = Usage.of([claim("a", result("d", admin_access=True), result("e", admin_access=False))], GATES)
+    usage = Usage.of([claim("a", result("d", admin_access=True), result("e", admin_access=False))], ALL)
     assert usage.dedicated == {id_of("e")}
 
 
@@ -63,24 +62,24 @@ def test_shares_are_whole_devices_with_the_gate_off():
 )
 def test_what_counts_for_counters(allocated, in_use):
     """IN-4."""
-    assert Usage.of([claim("a", allocated)], GATES).in_use(id_of("d")) is in_use
+    assert Usage.of([claim("a", allocated)], ALL).in_use(id_of("d")) is in_use
 
 
 def test_a_shared_device_is_not_dedicated():
-    usage = Usage.of([claim("a", share("d", "s")), claim("b", result("e"))], GATES)
+    usage = Usage.of([claim("a", share("d", "s")), claim("b", result("e"))], ALL)
     assert not usage.is_dedicated(id_of("d"))
     assert usage.is_dedicated(id_of("e"))
 
 
 def test_device_ids_are_triples():
-    usage = Usage.of([claim("a", result("d", driver="x", pool="p"))], GATES)
+    usage = Usage.of([claim("a", result("d", driver="x", pool="p"))], ALL)
     assert usage.in_use(("x", "p", "d"))
     assert not usage.in_use(("y", "p", "d"))
     assert not usage.in_use(("x", "q", "d"))
 
 
 def test_who_holds_what():
-    usage = Usage.of([claim("a", share("d", "s1"), result("e")), claim("b", share("d", "s2"))], GATES)
+    usage = Usage.of([claim("a", share("d", "s1"), result("e")), claim("b", share("d", "s2"))], ALL)
     assert usage.holds(id_of("d")) == (Hold(("default", "a"), "s1"), Hold(("default", "b"), "s2"))
     assert usage.holder(id_of("d")) == ("default", "a")
     assert usage.held_by(("default", "a")) == (id_of("d"), id_of("e"))
@@ -88,7 +87,7 @@ def test_who_holds_what():
 
 
 def test_plus_adds_and_leaves_the_original_alone():
-    before = Usage.of([claim("a", result("d"))], GATES)
+    before = Usage.of([claim("a", result("d"))], ALL)
     after = before.plus([(("default", "b"), allocation(share("e", "s", memory="2")))])
     assert after.dedicated == {id_of("d")}
     assert after.consumed_on(id_of("e")) == {"memory": 2 * NANO}
@@ -96,19 +95,19 @@ def test_plus_adds_and_leaves_the_original_alone():
 
 
 def test_plus_replaces_what_the_claim_held():
-    usage = Usage.of([claim("a", result("d"))], GATES).plus([(("default", "a"), allocation(result("e")))])
+    usage = Usage.of([claim("a", result("d"))], ALL).plus([(("default", "a"), allocation(result("e")))])
     assert usage.dedicated == {id_of("e")}
     assert usage.held_by(("default", "a")) == (id_of("e"),)
 
 
 def test_one_claim_may_hold_two_shares_of_a_device():
-    usage = Usage.of([claim("a", share("d", "s1", memory="1"), share("d", "s2", memory="2"))], GATES)
+    usage = Usage.of([claim("a", share("d", "s1", memory="1"), share("d", "s2", memory="2"))], ALL)
     assert usage.consumed_on(id_of("d")) == {"memory": 3 * NANO}
 
 
 def test_unpinning_gives_back_shares_and_devices():
     usage = Usage.of(
-        [claim("a", share("d", "s1", memory="1"), result("e")), claim("b", share("d", "s2", memory="2"))], GATES
+        [claim("a", share("d", "s1", memory="1"), result("e")), claim("b", share("d", "s2", memory="2"))], ALL
     )
     freed = usage.without([("default", "a"), ("default", "unknown")])
     assert freed.consumed_on(id_of("d")) == {"memory": 2 * NANO}
@@ -118,24 +117,24 @@ def test_unpinning_gives_back_shares_and_devices():
 
 
 def test_unpinning_nothing_is_the_same_usage():
-    usage = Usage.of([claim("a", result("d"))], GATES)
+    usage = Usage.of([claim("a", result("d"))], ALL)
     assert usage.without([("default", "b")]) is usage
 
 
 def test_with_claims_follows_their_status():
-    usage = Usage.of([claim("a", result("d")), claim("b", result("e"))], GATES)
+    usage = Usage.of([claim("a", result("d")), claim("b", result("e"))], ALL)
     changed = usage.with_claims([claim("a"), claim("b", result("f"))])
     assert changed.dedicated == {id_of("f")}
 
 
 def test_claims_of_two_namespaces_are_two():
-    usage = Usage.of([claim("a", result("d"), namespace=name) for name in ("x", "y")], GATES)
+    usage = Usage.of([claim("a", result("d"), namespace=name) for name in ("x", "y")], ALL)
     assert [hold.claim for hold in usage.holds(id_of("d"))] == [("x", "a"), ("y", "a")]
     assert usage.without([("x", "a")]).is_dedicated(id_of("d"))
 
 
 def test_a_long_chain_of_derivations():
-    usage = Usage.empty(GATES)
+    usage = Usage.empty(ALL)
     for number in range(300):
         usage = usage.plus([(("default", f"c{number}"), allocation(result(f"d{number}")))])
     usage = usage.without(("default", f"c{number}") for number in range(0, 300, 2))
@@ -144,9 +143,9 @@ def test_a_long_chain_of_derivations():
 
 def test_a_bad_quantity_is_a_value_error():
     with pytest.raises(ValueError, match="quantit"):
-        Usage.of([claim("a", share("d", "s", memory="lots"))], GATES)
+        Usage.of([claim("a", share("d", "s", memory="lots"))], ALL)
 
 
 def test_usage_is_picklable():
-    usage = pickle.loads(pickle.dumps(Usage.of([claim("a", share("d", "s", memory="1"))], GATES)))
+    usage = pickle.loads(pickle.dumps(Usage.of([claim("a", share("d", "s", memory="1"))], ALL)))
     assert usage.consumed_on(id_of("d")) == {"memory": NANO}

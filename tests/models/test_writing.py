@@ -6,6 +6,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from support.data import cases
 
 from drasat.models.claims import (
     AllocationResult,
@@ -132,39 +133,7 @@ def test_yaml_documents_are_separated_and_keys_stay_in_order():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        *("", " ", "~", "null", "yes", "No", "y", "off", "true", "1", "-1", "0x10", "017", "0o17", "1_000", "1e3"),
-        *(".5", "1.0", ".inf", ".nan", "2001-01-01", "2001-01-01T00:00:00Z", "1:30", "190:20:30", "=", "<<", "1" * 400),
-        *("- a", "a: b", "a #b", "#a", "[a]", "{a}", "*a", "&a", "!a", "|", ">", "@a", "`a", "%a", "?", "-", "'", '"'),
-        *(
-            " a",
-            "a ",
-            "a\n",
-            "\na",
-            "a\n\nb",
-            "a\n b",
-            "\ta",
-            "a\tb",
-            "\x07",
-            "\x85",
-            "\u2028",
-            "\ufeff",
-            "ä",
-            "\U0001f600",
-        ),
-        *(
-            "---",
-            "...",
-            "a\r\nb",
-            "a\n\n",
-            "x" * 300,
-            "x y " * 100,
-            "a:",
-            ":a",
-            "a,b",
-            "device.driver == 'x' &&\n  y\n",
-        ),
-    ],
+    cases("models/writing", "strings_stay_strings_for_every_reader"),
 )
 def test_strings_stay_strings_for_every_reader(text):
     written = to_yaml([{text: text, "list": [text]}])

@@ -1,6 +1,7 @@
 """YAML scalars: the values kubectl's reader gives them (recorded from sigs.k8s.io/yaml v1.6.0)."""
 
 import pytest
+from support.data import cases
 
 from drasat.models.yaml_scalars import ScalarError, key_text, resolve, resolve_tagged
 
@@ -24,36 +25,7 @@ def test_null(text):
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [
-        ("0", 0),
-        ("00", 0),
-        ("-0", 0),
-        ("+1", 1),
-        ("-1", -1),
-        ("017", 15),
-        ("+017", 15),
-        ("-017", -15),
-        ("0o17", 15),
-        ("-0o17", -15),
-        ("08", 8),
-        ("09", 9),
-        ("0x1F", 31),
-        ("0X1F", 31),
-        ("-0x1F", -31),
-        ("+0x1", 1),
-        ("0b101", 5),
-        ("0B1", 1),
-        ("-0b1", -1),
-        ("1_000", 1000),
-        ("1_", 1),
-        ("1__0", 10),
-        ("0x_1", 1),
-        ("0_7", 7),
-        ("9223372036854775807", 2**63 - 1),
-        ("-9223372036854775808", -(2**63)),
-        ("12345678901234567890", 12345678901234567890),
-        ("18446744073709551615", 2**64 - 1),
-    ],
+    cases("models/yaml-scalars", "integers"),
 )
 def test_integers(text, value):
     assert resolve(text) == value
@@ -89,49 +61,7 @@ def test_floats(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "yEs",
-        "tRUE",
-        "nULL",
-        "nan",
-        "NaN",
-        "inf",
-        "Infinity",
-        "=",
-        "<<",
-        ".",
-        "..",
-        "-.",
-        "+.",
-        "+",
-        "++1",
-        "_1",
-        "._1",
-        "1e",
-        "0x",
-        "0b",
-        "0o",
-        "0b2",
-        "0o8",
-        "1,000",
-        "0x1p3",
-        "77e864",
-        "1e400",
-        "-1e999",
-        ".5_",
-        "2001-01-01",
-        "2001-01-01T00:00:00Z",
-        "2001-01-01 10:00:00",
-        "1:30",
-        "190:20:30",
-        "1:30.5",
-        "0x" + "f" * 17,
-        "40Gi",
-        "100m",
-        "pci0000:01",
-        "1.2.3",
-        "GPU-1e5",
-    ],
+    cases("models/yaml-scalars", "strings"),
 )
 def test_strings(text):
     assert resolve(text) == text

@@ -1,7 +1,7 @@
 """The arithmetic of request policies alone (CAP-1 to CAP-6)."""
 
 import pytest
-from dra_build import device, shared
+from support.objects import device, shared
 
 from drasat.models.quantity import Quantity
 from drasat.problem.capacity import CapacityError, draw

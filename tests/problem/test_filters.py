@@ -1,7 +1,7 @@
 """The flat list of filters, and that a candidate keeps every one it fails."""
 
 import pytest
-from dra_build import claim, device, device_class, draws, node, pool, shared, taint, tolerate, want
+from support.objects import claim, device, device_class, draws, node, pool, shared, taint, tolerate, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

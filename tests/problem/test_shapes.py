@@ -3,18 +3,16 @@
 import pickle
 
 import pytest
-from dra_build import claim, device, device_class, devices, draws, labels, match, node, partitions, pool, want
+from support.gates import ALL
+from support.objects import claim, device, device_class, devices, draws, labels, match, node, partitions, pool, want
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.compile import Compiler
 from drasat.problem.expressions import CelExpressions
 from drasat.problem.shapes import Views
 
-GATES = FeatureGates.all_on()
 
-
-def views_of(*objects, gates=GATES):
+def views_of(*objects, gates=ALL):
     cluster = Cluster.of(objects)
     views = Views(cluster.pools(gates), gates)
     return views, [views.of(item) for item in cluster.nodes.values()]
@@ -97,14 +95,14 @@ def test_pools_without_groups_have_no_group_states():
 
 def test_views_are_made_once():
     cluster = Cluster.of([on("n1", device("a"))])
-    views = Views(cluster.pools(GATES), GATES)
+    views = Views(cluster.pools(ALL), ALL)
     assert views.of(cluster.node("n1")) is views.of(cluster.node("n1"))
 
 
 def compiled(*objects, asked):
     cluster = Cluster.of([*objects, device_class()])
-    views = Views(cluster.pools(GATES), GATES)
-    compiler = Compiler(cluster.classes, GATES, CelExpressions(), "strict")
+    views = Views(cluster.pools(ALL), ALL)
+    compiler = Compiler(cluster.classes, ALL, CelExpressions(), "strict")
     view = views.of(cluster.node("n1"))
     return compiler, compiler.problem(compiler.question(asked), view.shape), view
 

@@ -1,7 +1,7 @@
 """Values of attributes as numbers (CON-2, CON-4, CON-7), derived ones, and texts with blanks."""
 
 import pytest
-from dra_build import attribute, claim, device, version
+from support.objects import attribute, claim, device, version
 
 from drasat.cel.errors import CelCompileError, CelRuntimeError
 from drasat.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, NULL, SEMVER, STRING, list_of

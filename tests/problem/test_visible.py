@@ -3,7 +3,8 @@
 import pickle
 
 import pytest
-from dra_build import (
+from support.gates import ALL
+from support.objects import (
     attempt,
     claim,
     device,
@@ -19,7 +20,6 @@ from dra_build import (
 )
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.models.slices import DeviceAttribute
 from drasat.problem.compile import Compiler
 from drasat.problem.expressions import CelExpressions
@@ -27,13 +27,11 @@ from drasat.problem.shapes import Views
 from drasat.problem.visible import EVERYTHING, Visible
 from drasat.solver.attempts import Ending
 
-GATES = FeatureGates.all_on()
-
 
 class Scene:
     """A cluster of nodes with one pool each, and questions about it in one session."""
 
-    def __init__(self, *objects, gates=GATES):
+    def __init__(self, *objects, gates=ALL):
         given = [*objects, device_class("any"), device_class("models", 'device.attributes["d.x"].model == "m"')]
         self.cluster = Cluster.of(given)
         self.views = Views(self.cluster.pools(gates), gates)
@@ -62,7 +60,7 @@ def on(name, *members, **fields):
     return pool(*members, name=name, node_name=name, **fields)
 
 
-def two(*, gates=GATES, **differing):
+def two(*, gates=ALL, **differing):
     """Two devices on a node that differ in these attributes only."""
     return Scene(
         pool(*(device(f"d{n}", model="m", **{key: pair[n] for key, pair in differing.items()}) for n in (0, 1))),

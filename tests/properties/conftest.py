@@ -5,10 +5,3 @@ offset to the numbers that clusters are made from:
 
     DRASAT_PROPERTY_FACTOR=100 DRASAT_PROPERTY_OFFSET=1000000 pytest tests/properties
 """
-
-import sys
-from pathlib import Path
-
-HERE = Path(__file__).parent
-for folder in (HERE, HERE.parent / "solver", HERE.parent / "encoders" / "lowering"):
-    sys.path.insert(0, str(folder))

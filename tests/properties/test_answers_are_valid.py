@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_clusters import clusters, examples, gates, load
+from support.random_clusters import clusters, examples, gates, load
 
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES

@@ -3,22 +3,21 @@
 from collections import Counter
 
 import pytest
-from brute_force import BruteForce, FatalError, TooLargeError
 from hypothesis import given
 from hypothesis import strategies as st
-from measures import Chosen, Measures
 from msgspec.structs import replace
-from random_clusters import clusters, examples, load
+from support.brute_force import BruteForce, FatalError, TooLargeError
+from support.gates import ALL
+from support.measures import Chosen, Measures
+from support.random_clusters import clusters, examples, load
 
 from drasat.encoders.stages.table import STAGES
 from drasat.models.claims import ResourceClaimStatus
-from drasat.models.gates import FeatureGates
 from drasat.models.selection import pod_fits
 from drasat.solver.allocate import allocate
 from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
 from drasat.solver.verification.requests import everything_asked
 
-GATES = FeatureGates.all_on()
 FAMILIES = (
     "match",
     "distinct",
@@ -81,8 +80,8 @@ def cheapest(cluster, unit, claims, stages):
     vectors = []
     for node in cluster.nodes.values():
         if unit.pod is None or not pod_fits(unit.pod.spec, node):
-            measure = Measures(cluster, GATES, node, claims)
-            found = Everything(cluster, GATES, 1000).solutions(node, claims)
+            measure = Measures(cluster, ALL, node, claims)
+            found = Everything(cluster, ALL, 1000).solutions(node, claims)
             vectors += [[measure(stage, chosen(picks)) for stage in stages] for picks in found]
     return min(vectors, default=None)
 
@@ -102,7 +101,7 @@ def compare(cluster, stages, engine="auto"):
         if unit.outcome == ALLOCATED:
             allocations = [allocation for _, allocation in unit.allocations]
             if best != "unknown":
-                reached = Measures(cluster, GATES, cluster.node(unit.node), claims)
+                reached = Measures(cluster, ALL, cluster.node(unit.node), claims)
                 assert [reached(stage, answered(allocations)) for stage in stages] == best
                 assert [stage.value for stage in unit.objective] == [sum(parts) for parts in best]
                 assert all(stage.proven and stage.bound == stage.value for stage in unit.objective)

@@ -4,7 +4,8 @@ from collections import Counter
 from random import Random
 
 import pytest
-from random_clusters import load
+from support.gates import without
+from support.random_clusters import load
 
 from drasat.models.gates import GATES, FeatureGates
 from drasat.models.rendering import is_allocated
@@ -21,7 +22,7 @@ def gates_for(family, seed):
     rng = Random(f"{family}/{seed}")
     if seed % 2:
         return FeatureGates.all_on()
-    return FeatureGates.all_on().with_(dict.fromkeys(rng.sample(sorted(GATES)[1:], 2), False))
+    return without(*rng.sample(sorted(GATES)[1:], 2))
 
 
 def alone(objects, key):

@@ -4,11 +4,11 @@ from collections import Counter
 from random import Random
 
 import pytest
-from brute_force import BruteForce, FatalError, TooLargeError
 from hypothesis import given
-from random_clusters import clusters, examples, load
+from support.brute_force import BruteForce, FatalError, TooLargeError
+from support.gates import ALL
+from support.random_clusters import clusters, examples, load
 
-from drasat.models.gates import FeatureGates
 from drasat.models.rendering import is_allocated
 from drasat.problem.in_use import Ledger
 from drasat.problem.outcomes import FatalError as FatalProblemError
@@ -18,7 +18,6 @@ from drasat.solver.capacity import capacity
 from drasat.solver.capacity_ask import original
 from drasat.solver.capacity_engine import CopyEngine
 
-GATES = FeatureGates.all_on()
 LIMIT = 6
 
 
@@ -26,7 +25,7 @@ def tried(cluster, asked, node, copies):
     """Whether so many copies fit on a node; None if that takes too long, or is an error of the search."""
     claims = [ref.claim for number in range(copies) for ref in asked.copy(number).asked]
     try:
-        return BruteForce(cluster, GATES, limit=600).first(cluster.node(node), claims) is not None
+        return BruteForce(cluster, ALL, limit=600).first(cluster.node(node), claims) is not None
     except (TooLargeError, FatalError):
         return None
 
@@ -82,7 +81,7 @@ def test_copies_with_admin_access_are_bounded_from_both_sides(seed):
 
 def placed_at_random(cluster, asked, rng):
     """How many copies a first fit places that goes from node to node as it likes."""
-    engine, ledger = CopyEngine(Session(cluster, GATES, "strict", 0), asked), Ledger(cluster.usage(GATES))
+    engine, ledger = CopyEngine(Session(cluster, ALL, "strict", 0), asked), Ledger(cluster.usage(ALL))
     open_nodes, placed = list(cluster.nodes.values()), 0
     while open_nodes and placed < LIMIT * len(cluster.nodes):
         node = rng.choice(open_nodes)

@@ -1,6 +1,7 @@
 """Every road for expressions over devices, and every engine, decides as evaluating them on all choices does (CELC-9).
 
-``python tests/properties/test_cel_roads.py FIRST COUNT`` tries so many cases and tells what came of them.
+``PYTHONPATH=tests python tests/properties/test_cel_roads.py FIRST COUNT`` tries so many cases and tells
+what came of them.
 """
 
 import os
@@ -9,7 +10,7 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from cel_cases import Expected, case
+from support.cel_cases import Expected, case
 
 from drasat.solver.allocate import allocate
 from drasat.solver.checked import VerificationError

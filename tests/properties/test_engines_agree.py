@@ -3,8 +3,8 @@
 from time import monotonic
 
 import pytest
+from support.gates import ALL
 
-from drasat.models.gates import FeatureGates
 from drasat.models.units import units
 from drasat.problem.in_use import Ledger
 from drasat.scenarios.families import FAMILIES, member
@@ -16,7 +16,6 @@ from drasat.solver.load import load
 from drasat.solver.verification.verifier import Placement, verify
 
 SEEDS = range(500, 512)
-GATES = FeatureGates.all_on()
 OTHERS = {"auto": Auto, "cp-sat": CpSat}
 # Where the search is not the measure: it gave up on the way (SRCH-7, CAP-4), or was not done in time.
 _UNTOLD = {Ending.FATAL, Ending.TIMEOUT}
@@ -32,8 +31,8 @@ def short_dives(monkeypatch):
 def questions(family, seed):
     """The claims of each unit on each node, beside what earlier units took."""
     cluster = load(member(family, seed))
-    session = Session(cluster, GATES, "strict", 0)
-    ledger, search = Ledger(cluster.usage(GATES)), Backtracking(session)
+    session = Session(cluster, ALL, "strict", 0)
+    ledger, search = Ledger(cluster.usage(ALL)), Backtracking(session)
     others = {name: engine(session) for name, engine in OTHERS.items()}
     for unit in units(cluster):
         asked = [ref for ref in unit.asked if ref.claim is not None]
@@ -65,7 +64,7 @@ def test_engines_agree_on_existence(family):
                 assert answer.ending is not Ending.NONE or answer.certified
                 if fresh and answer.ending is Ending.ALLOCATED:
                     made = Placement(node, tuple(zip(claims, answer.allocations, strict=True)))
-                    assert verify(cluster, [made], GATES, cel_errors="strict") == []
+                    assert verify(cluster, [made], ALL, cel_errors="strict") == []
             if first.ending not in _UNTOLD:
                 told += 1
                 assert {answer.ending for answer in others.values()} == {first.ending}
@@ -78,10 +77,10 @@ def test_some_questions_reach_the_solver():
     literals = 0
     for seed in SEEDS:
         cluster = load(member("counters", seed))
-        engine = Auto(Session(cluster, GATES, "strict", 0))
+        engine = Auto(Session(cluster, ALL, "strict", 0))
         for unit in units(cluster):
             claims = [ref.claim for ref in unit.asked if ref.claim is not None]
             for node in cluster.nodes.values():
-                engine.attempt(node, claims, Ledger(cluster.usage(GATES)), None)
+                engine.attempt(node, claims, Ledger(cluster.usage(ALL)), None)
         literals += engine.counts.literals
     assert literals > 0

@@ -6,8 +6,7 @@ from random import Random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from pinned import pinned, with_pins
-from random_clusters import clusters, examples, gates, load
+from support.random_clusters import clusters, examples, gates, load, pinned, with_pins
 
 from drasat.models.claims import DeviceToleration
 from drasat.models.gates import FeatureGates

@@ -1,7 +1,8 @@
 """Plans of small queues are the best there are: every stage, against trying everything, and against one model.
 
-To search longer, from a seed on, in all or some families: python test_plan_against_brute_force.py 0 1000 gangs. With
-``large`` behind it twice as many units are planned, and the model is asked.
+To search longer, from a seed on, in all or some families:
+``PYTHONPATH=tests python tests/properties/test_plan_against_brute_force.py 0 1000 gangs``. With ``large`` behind it
+twice as many units are planned, and the model is asked.
 """
 
 import sys
@@ -9,17 +10,12 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from random import Random
 
 import pytest
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
-
-from plan_by_force import Force, TooLargeError
-from plan_monolith import Monolith, UndecidedError
-from random_plans import FAMILIES, plan_manifests
+from support.plan_by_force import Force, TooLargeError
+from support.plan_monolith import Monolith, UndecidedError
+from support.random_plans import FAMILIES, plan_manifests
 
 from drasat.models.cluster import Cluster
 from drasat.models.manifests import read_manifests

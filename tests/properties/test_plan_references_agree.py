@@ -4,9 +4,9 @@ from collections import Counter
 from random import Random
 
 import pytest
-from plan_by_force import Force, TooLargeError, by_force
-from plan_monolith import Monolith
-from random_plans import FAMILIES, GPU, MIG, NIC, ZONE, cel, made, plan_manifests, spec_of
+from support.plan_by_force import Force, TooLargeError, by_force
+from support.plan_monolith import Monolith
+from support.random_plans import FAMILIES, GPU, MIG, NIC, ZONE, cel, made, plan_manifests, spec_of
 
 from drasat.models.cluster import Cluster
 from drasat.models.manifests import read_manifests

@@ -3,10 +3,10 @@
 from collections import Counter
 
 import pytest
-from brute_force import BruteForce, FatalError, TooLargeError
 from hypothesis import given
 from msgspec.structs import replace
-from random_clusters import clusters, examples, gates, load
+from support.brute_force import BruteForce, FatalError, TooLargeError
+from support.random_clusters import clusters, examples, gates, load
 
 from drasat.models.claims import ResourceClaimStatus
 from drasat.models.units import units

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from support.data import cases
 
 from drasat.cli import main as entry
 
@@ -79,67 +80,7 @@ def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name,
     assert (set(streams.out.split()), streams.err) == (offered, "")
 
 
-BAD_USAGE = [
-    "",
-    "nonsense",
-    "allocate",
-    "allocate -f",
-    "validate",
-    "allocate -f x --seed one",
-    "allocate -f x --time-limit -1s",
-    "allocate -f x --time-limit \u0663s",
-    "allocate -f x --time-limit 999999999999",
-    "allocate -f x --feature-gates =",
-    "allocate -f x --feature-gates DRAAdminAccess=maybe",
-    "allocate -f x --node a\x1b[31m",
-    "allocate -f x -o \x1b[31m",
-    "compare",
-    "compare -f x --sweep easy",
-    "explain",
-    "explain -f",
-    "explain -f x -o wide",
-    "explain -f x --seed one",
-    "explain -f x --time-limit never",
-    "explain -f x --node a\x1b[31m",
-    "explain -f x --cel-errors loud",
-    "explain -f x --engine auto",
-    "explain -f x --kubernetes-version 1.2",
-    "explain -f x --feature-gates DRAAdminAccess=maybe",
-    "capacity",
-    "capacity -f",
-    "capacity -f x -o name",
-    "capacity -f x --limit many",
-    "capacity -f x --limit 1.5",
-    "capacity -f x --seed one",
-    "capacity -f x --time-limit -1s",
-    "capacity -f x --node a\x1b[31m",
-    "capacity -f x --kubernetes-version 1.2",
-    "capacity -f x --feature-gates =",
-    "plan",
-    "plan -f",
-    "plan -f x -o dot",
-    "plan -f x --gap much",
-    "plan -f x --gap 200%",
-    "plan -f x --workers 0",
-    "plan -f x --workers many",
-    "plan -f x --only-new",
-    "plan -f x --budget 7",
-    "plan -f x --time-limit never",
-    "plan -f x --cel-errors loud",
-    "plan -f x --kubernetes-version 1.2",
-    "topology",
-    "topology -f",
-    "topology -f x -o manifests",
-    "topology -f x --plot y.pdf",
-    "topology -f x --plot",
-    "topology -f x --name",
-    "topology -f x --node a\x1b[31m",
-    "topology -f x --time-limit never",
-    "topology -f x --kubernetes-version 1.2",
-]
-
-
-@pytest.mark.parametrize("argv", BAD_USAGE, ids=repr)
+@pytest.mark.parametrize("argv", cases("robustness/command-line", "bad_usage"), ids=repr)
 def test_bad_usage_is_code_2_with_nothing_on_stdout(drasat, argv):
     done = drasat(*argv.split(" ")) if argv else drasat()
     assert (done.code, done.out) == (2, "")

@@ -9,13 +9,11 @@ import sys
 import jsonschema
 import pytest
 import yaml
+from support.mappings import CLASS, claim, hopeless, pod, pool, template, wish
 
 import drasat
 from drasat.scenarios.families import FAMILIES, member
 from drasat.schema import schema
-
-from .hard import hopeless
-from .objects import CLASS, claim, pod, pool, template, wish
 
 SICK = {"cel": {"expression": 'device.attributes["gpu.example.com"].gone'}}
 BY_OUTCOME = {

@@ -8,11 +8,9 @@ import sys
 import threading
 
 import pytest
+from support.mappings import CLASS, claim, hopeless, pool, told, wish
 
 import drasat
-
-from .hard import hopeless
-from .objects import CLASS, claim, pool, told, wish
 
 DECIDED = ["Allocated n1: easy=gpu-0", "Unknown -: hard=", "Unknown -: late="]
 

@@ -1,10 +1,9 @@
 """Questions at the edges: what is asked, what is answered, and what is said where there is no answer."""
 
 import pytest
+from support.mappings import CLASS, GONE, claim, node, pod, pool, template, told, wish
 
 import drasat
-
-from .objects import CLASS, GONE, claim, node, pod, pool, template, told, wish
 
 HERE = [CLASS, pool()]
 MANY = [CLASS, pool(40)]

@@ -8,12 +8,10 @@ import sys
 import threading
 
 import pytest
+from support.mappings import CLASS, claim, node, pool, wish
 
 from drasat.solver.explaining import explainer
 
-from .objects import CLASS, claim, node, pool, wish
-
-CODE = "from drasat.cli.main import main; main()"
 # Every command of the list in one process.
 EACH = """
 import json, sys

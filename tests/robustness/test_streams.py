@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 import pytest
-
-from .objects import CLASS, claim, pool, wish
+from support.mappings import CLASS, claim, pool, wish
 
 CODE = "from drasat.cli.main import main; main()"
 # What a locale without UTF-8 gives Python.

@@ -6,10 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from support.mappings import CLASS, GONE, claim, node, pod, pool, template, wish
 
 import drasat as package
-
-from .objects import CLASS, GONE, claim, node, pod, pool, template, wish
 
 VERBS = ["explain", "capacity"]
 CODE = "from drasat.cli.main import main; main()"

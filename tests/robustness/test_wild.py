@@ -4,13 +4,12 @@ import random
 from collections import Counter
 
 import pytest
+from support.whole_objects import places, with_value
 
 import drasat
 from drasat.models.gates import GATES
 from drasat.reports import allocation as report
 from drasat.scenarios.families import FAMILIES, member
-
-from .models import places, with_value
 
 POLICIES = ("kube", "strict", "skip")
 JUNK = [

@@ -1,10 +1,9 @@
 """Problems in the words of the API server of Kubernetes 1.37; recorded from its validation library."""
 
 import pytest
+from support.mappings import CLASS, claim, node, pool, wish
 
 import drasat
-
-from .objects import CLASS, claim, node, pool, wish
 
 LABEL = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "

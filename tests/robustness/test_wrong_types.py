@@ -1,12 +1,11 @@
 """A value of every type in every field of every kind: refused with the field's path, or read, and then answered."""
 
 import pytest
+from support.mappings import CLASS, claim, pod, pool
+from support.whole_objects import places, spelt, whole, with_value
 
 import drasat
 from drasat.models.kinds import KINDS
-
-from .models import places, spelt, whole, with_value
-from .objects import CLASS, claim, pod, pool
 
 VALUES = [None, True, 1, 1.5, "x", [], {}, [None], {"key": None}]
 # Fields of quantities, which are texts or numbers, and of content that may be anything.

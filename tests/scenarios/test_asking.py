@@ -3,10 +3,10 @@
 from random import Random
 
 import pytest
+from support.gates import ALL
 
 from drasat import scenarios
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.models.manifests import read_manifests
 from drasat.models.units import units
 from drasat.problem.in_use import Ledger
@@ -14,7 +14,6 @@ from drasat.scenarios.asking import KINDS
 from drasat.solver.attempts import Ending, Session
 from drasat.solver.backtracking import Backtracking
 
-GATES = FeatureGates.all_on()
 OFFERS = {
     "gpu": scenarios.gpu_nodes,
     "near-gpus": scenarios.gpu_nodes,
@@ -43,12 +42,12 @@ def prepared(kind, asked, fullness):
     offered = OFFERS[kind](1, fullness=fullness)
     cluster = Cluster.build(read_manifests([scenarios.combine(offered, asked)])[0])
     for unit in units(cluster):
-        yield unit, Backtracking(Session(cluster, GATES, "kube", 0)), cluster
+        yield unit, Backtracking(Session(cluster, ALL, "kube", 0)), cluster
 
 
 def attempt(unit, engine, cluster):
     node = next(iter(cluster.nodes.values()))
-    return engine.attempt(node, [ref.claim for ref in unit.asked], Ledger(cluster.usage(GATES)), None)
+    return engine.attempt(node, [ref.claim for ref in unit.asked], Ledger(cluster.usage(ALL)), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)

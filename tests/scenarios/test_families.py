@@ -4,6 +4,7 @@ import json
 
 import kubernetes_validate
 import pytest
+from support.data import cases
 
 from drasat.models.units import units
 from drasat.scenarios.families import FAMILIES, member
@@ -48,34 +49,7 @@ def test_members_are_small(family, load):
 
 @pytest.mark.parametrize(
     ("family", "marks"),
-    [
-        ("selectors", ["isGreaterThan", "cel.bind", "quantity(", ".exists("]),
-        ("selector-errors", [".rare == 1"]),
-        ("match", ["matchAttribute", '"numa": {"string"']),
-        ("distinct", ["distinctAttribute"]),
-        ("lists", ["matchAttribute", "distinctAttribute", '"strings": ["root-', '"string": "root-']),
-        ("counters", ["sharedCounters", '"board"', '"chip-0"']),
-        ("groups", ["compatibilityGroups"]),
-        (
-            "capacity",
-            ["allowMultipleAllocations", "validValues", '"step": "250m"', '"max": "5"', '"capacity": {"requests"'],
-        ),
-        ("alternatives", ["firstAvailable"]),
-        ("all", ['"allocationMode": "All"']),
-        ("taints", ["DeviceTaintRule", "NoExecute", '"effect": "None"', "tolerations"]),
-        ("admin", ['"adminAccess": true', '"adminAccess": false']),
-        ("pools", ["far-away", "-old", "-twice"]),
-        ("nodes", ["perDeviceNodeSelection", '"allNodes": true', "unschedulable", "nodeAffinity"]),
-        ("in-use", ['"status": {"allocation"']),
-        ("shares-in-use", ["shareID", "consumedCapacity"]),
-        ("counters-in-use", ["sharedCounters", '"status": {"allocation"']),
-        ("configs", ['"opaque"', '"parameters"', "r0/s"]),
-        ("binding", ["bindingFailureConditions", "bindsToNode"]),
-        ("derived", ["derivedAttributes"]),
-        ("operations", ["skipNodeOperations", "declaredFeatures"]),
-        ("drivers", ["nic.example.com", "matchAttribute"]),
-        ("mixed", ["sharedCounters", "firstAvailable", "matchAttribute", "shareID", "skipNodeOperations"]),
-    ],
+    cases("scenarios/families", "families_have_what_they_are_about"),
 )
 def test_families_have_what_they_are_about(family, marks):
     text = "\n".join(json.dumps(item) for seed in range(60) for item in member(family, seed))

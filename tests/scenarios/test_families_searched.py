@@ -1,8 +1,8 @@
 """Families are neither too easy nor too hard: measured with the backtracking engine."""
 
 import pytest
+from support.gates import ALL
 
-from drasat.models.gates import FeatureGates
 from drasat.models.selection import pod_fits
 from drasat.models.units import units
 from drasat.problem.in_use import Ledger
@@ -10,7 +10,6 @@ from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.attempts import Ending, Session
 from drasat.solver.backtracking import Backtracking
 
-GATES = FeatureGates.all_on()
 SEEDS = range(80)
 
 
@@ -28,7 +27,7 @@ def _place(engine, cluster, unit, ledger):
 
 def _solve(cluster):
     """Whether everything can be allocated, and how many steps beyond one for each device taken or kind of thing."""
-    engine, ledger = Backtracking(Session(cluster, GATES, "kube", 0)), Ledger(cluster.usage(GATES))
+    engine, ledger = Backtracking(Session(cluster, ALL, "kube", 0)), Ledger(cluster.usage(ALL))
     placed = [_place(engine, cluster, unit, ledger) for unit in units(cluster)]
     taken = sum(len(allocation.devices.results) for unit in placed for allocation in unit or ())
     return all(unit is not None for unit in placed), engine.counts.steps - 2 * taken - 8

@@ -5,14 +5,13 @@ from collections import Counter
 
 import kubernetes_validate
 import pytest
+from support.gates import ALL
 
-from drasat.models.gates import FeatureGates
 from drasat.models.queue import planned
 from drasat.scenarios.fleet import DEVICES, OVERLOAD, SKU, SKUS, demand, fleet
 from drasat.solver.allocate import allocate
 from drasat.solver.load import load_all
 
-GATES = FeatureGates.all_on()
 NODES = 50
 
 
@@ -31,7 +30,7 @@ def skus(cluster):
 def units(cluster):
     """Number of pods by what their claim is called."""
     counts = Counter()
-    for one in planned(cluster, gates=GATES):
+    for one in planned(cluster, gates=ALL):
         (entry,) = one.pod.spec.resource_claims
         counts[entry.resource_claim_template_name] += len(one.numbers)
     return counts
@@ -59,7 +58,7 @@ def test_of_five_nodes_two_are_paired_two_plain_and_one_is_mig(cluster):
 def test_every_node_has_twelve_devices_in_complete_pools(cluster):
     assert cluster.device_count == DEVICES * NODES
     for node in cluster.nodes.values():
-        pools = cluster.pools(GATES).pools_for(node)
+        pools = cluster.pools(ALL).pools_for(node)
         assert {pool.status for pool in pools} == {"complete"}
         assert sum(len(pool.devices) for pool in pools) == DEVICES
 
@@ -94,14 +93,14 @@ def test_parts_of_the_claims_of_a_sku_are_its_claims():
 
 def test_pods_come_from_deployments_jobs_and_of_themselves(cluster):
     kinds = Counter()
-    for one in planned(cluster, gates=GATES):
+    for one in planned(cluster, gates=ALL):
         kinds[one.kind] += len(one.numbers)
     assert kinds.keys() == {"Pod", "Deployment", "Job"}
     assert kinds["Pod"] == pytest.approx(0.3 * sum(kinds.values()), rel=0.05)
 
 
 def test_there_is_one_kind_of_unit_for_each_kind_of_claim(cluster):
-    assert len({one.signature for one in planned(cluster, gates=GATES)}) == sum(len(sku.asks) for sku in SKUS.values())
+    assert len({one.signature for one in planned(cluster, gates=ALL)}) == sum(len(sku.asks) for sku in SKUS.values())
 
 
 @pytest.mark.parametrize("sku", SKUS.values(), ids=SKUS)

@@ -5,8 +5,8 @@ from functools import partial
 from itertools import pairwise
 
 import pytest
+from support.gates import ALL
 
-from drasat.models.gates import FeatureGates
 from drasat.models.units import units
 from drasat.scenarios.hard import QUESTIONS
 from drasat.scenarios.partitioned import partitioned
@@ -14,7 +14,6 @@ from drasat.scenarios.sweeps import easy, hopeless, too_many
 from drasat.scenarios.tied import tied_claims, tied_lists, tied_requests
 from drasat.solver.allocate import allocate
 
-GATES = FeatureGates.all_on()
 FORMS = ("claims", "requests", "counts")
 LARGE_AND_SMALL = {"3g.20gb": 1, "2g.10gb": 2}
 ONE_MORE = {"3g.20gb": 1, "2g.10gb": 3}
@@ -25,7 +24,7 @@ def test_they_are_about_one_unit_on_one_node_with_complete_pools(question, load)
     cluster = load(question.objects())
     assert len(units(cluster)) == 1
     (node,) = cluster.nodes.values()
-    assert {pool.status for pool in cluster.pools(GATES).pools_for(node)} == {"complete"}
+    assert {pool.status for pool in cluster.pools(ALL).pools_for(node)} == {"complete"}
 
 
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)

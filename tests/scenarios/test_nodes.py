@@ -5,13 +5,12 @@ from collections import Counter
 
 import kubernetes_validate
 import pytest
+from support.gates import ALL
 
 from drasat import scenarios
-from drasat.models.gates import FeatureGates
 from drasat.models.quantity import Quantity
 from drasat.scenarios import asking, gpus, hosts, mig, mixture
 
-GATES = FeatureGates.all_on()
 # Each with a small and a full variant.
 GENERATORS = {
     "gpu": scenarios.gpu_nodes,
@@ -53,7 +52,7 @@ def test_a_larger_cluster_begins_with_the_smaller_one(generate):
 def test_every_pool_is_complete(generate, load):
     cluster = load(generate(3, seed=2, fullness=0.5))
     for node in cluster.nodes.values():
-        pools = cluster.pools(GATES).pools_for(node)
+        pools = cluster.pools(ALL).pools_for(node)
         assert {pool.status for pool in pools} == {"complete"}
 
 
@@ -63,7 +62,7 @@ def test_what_is_held_exists_and_is_held_once(generate, load):
     there = {
         member.id
         for node in cluster.nodes.values()
-        for pool in cluster.pools(GATES).pools_for(node)
+        for pool in cluster.pools(ALL).pools_for(node)
         for member in pool.devices
     }
     results = Counter(
@@ -85,7 +84,7 @@ def test_fullness_is_a_part(generate, fullness):
 
 @pytest.mark.parametrize(("fullness", "least", "most"), [(0.0, 0, 0), (0.3, 60, 130), (1.0, 320, 320)])
 def test_whole_devices_are_held_as_asked(fullness, least, most, load):
-    usage = load(scenarios.gpu_nodes(40, 8, fullness=fullness)).usage(GATES)
+    usage = load(scenarios.gpu_nodes(40, 8, fullness=fullness)).usage(ALL)
     assert least <= len(usage.dedicated) <= most
 
 
@@ -175,7 +174,7 @@ def test_the_whole_gpu_excludes_every_partition(profile):
 def test_held_partitions_respect_the_counters(seed, load):
     cluster = load(scenarios.mig_nodes(4, 1, seed=seed, fullness=0.9))
     for node in cluster.nodes:
-        held = [device for _, pool, device in cluster.usage(GATES).dedicated if pool == node]
+        held = [device for _, pool, device in cluster.usage(ALL).dedicated if pool == node]
         assert held
         assert _overdrawn(_used(held)) == []
 
@@ -197,7 +196,7 @@ def test_any_number_of_gpus_and_interfaces(gpu_count, nic_count, problems):
 
 def test_shared_processors_are_not_overbooked(load):
     cluster = load(scenarios.cpu_nodes(10, 2, 32, fullness=0.8))
-    used = [amounts["cpus"] for amounts in cluster.usage(GATES).consumed.values()]
+    used = [amounts["cpus"] for amounts in cluster.usage(ALL).consumed.values()]
     assert used
     assert max(used) <= 32 * 10**9
     assert 0.6 < sum(used) / (20 * 32 * 10**9) < 0.85
@@ -214,7 +213,7 @@ def test_slices_of_a_rack(size, load):
     cluster = load(scenarios.multi_host_nodes(2, size, fullness=0.5))
     assert len(cluster.nodes) == 2 * size
     for node in cluster.nodes.values():
-        (pool,) = cluster.pools(GATES).pools_for(node)
+        (pool,) = cluster.pools(ALL).pools_for(node)
         assert pool.status == "complete"
         assert len(pool.devices) == 2 * size - 1
         # One slice of each size reaches the host.

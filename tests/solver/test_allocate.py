@@ -1,26 +1,24 @@
 """The question ``allocate``: units, nodes, limits, and what is said when nothing fits."""
 
 import pytest
-from dra_build import (
+from msgspec.structs import replace
+from support.objects import (
     claim,
     device,
     device_class,
     devices,
     labels,
     node,
+    pod,
     pool,
     taint,
     want,
 )
-from msgspec.structs import replace
 
 from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster
 from drasat.models.core import (
     NodeSpec,
-    Pod,
-    PodResourceClaim,
-    PodSpec,
     Taint,
 )
 from drasat.models.gates import FeatureGates
@@ -31,13 +29,6 @@ from drasat.solver.outcome import gravest
 
 def gpus(node_name, count=2, **fields):
     return pool(*devices(*(f"g{number}" for number in range(count)), **fields), name=node_name, node_name=node_name)
-
-
-def pod(name, *claims, template=None, **spec):
-    entries = [PodResourceClaim(name=claim_, resource_claim_name=claim_) for claim_ in claims]
-    if template:
-        entries.append(PodResourceClaim(name="made", resource_claim_template_name=template))
-    return Pod(metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=tuple(entries), **spec))
 
 
 def named(name, *requests, **fields):
@@ -72,7 +63,7 @@ def test_a_unit_goes_to_the_first_node_by_name_that_fits():
 
 
 def test_a_pod_takes_all_its_claims_on_one_node():
-    objects = (gpus("n1", 1), gpus("n2"), named("a"), named("b"), pod("p", "a", "b"))
+    objects = (gpus("n1", 1), gpus("n2"), named("a"), named("b"), pod("a", "b", name="p"))
     assert placed(ask(*objects)) == [("n2", ["g0", "g1"])]
 
 
@@ -80,7 +71,7 @@ def test_a_pod_gets_claims_from_templates():
     template = ResourceClaimTemplate(
         metadata=ObjectMeta(name="t", namespace="ns"), spec=ResourceClaimTemplateSpec(spec=named("x").spec)
     )
-    (unit,) = ask(gpus("n1"), template, pod("p", template="t")).units
+    (unit,) = ask(gpus("n1"), template, pod("@t", name="p")).units
     assert unit.allocations[0][0].generated
     assert unit.outcome == "Allocated"
 
@@ -88,13 +79,13 @@ def test_a_pod_gets_claims_from_templates():
 def test_a_pod_stays_off_nodes_that_do_not_suit_it():
     tainted = replace(node("n1"), spec=NodeSpec(taints=(Taint(key="k", effect="NoSchedule"),)))
     objects = (gpus("n1"), gpus("n2"), gpus("n3"), tainted, node("n2"), node("n3", disk="ssd"), named("a"))
-    assert placed(ask(*objects, pod("p", "a"))) == [("n2", ["g0"])]
-    assert placed(ask(*objects, pod("p", "a", node_selector={"disk": "ssd"}))) == [("n3", ["g0"])]
-    assert placed(ask(*objects, pod("p", "a", node_name="n3"))) == [("n3", ["g0"])]
+    assert placed(ask(*objects, pod("a", name="p"))) == [("n2", ["g0"])]
+    assert placed(ask(*objects, pod("a", name="p", node_selector={"disk": "ssd"}))) == [("n3", ["g0"])]
+    assert placed(ask(*objects, pod("a", name="p", node_name="n3"))) == [("n3", ["g0"])]
 
 
 def test_a_pod_that_suits_no_node_is_told_why():
-    (unit,) = ask(gpus("n1"), node("n1"), named("a"), pod("p", "a", node_selector={"disk": "ssd"})).units
+    (unit,) = ask(gpus("n1"), node("n1"), named("a"), pod("a", name="p", node_selector={"disk": "ssd"})).units
     assert [(reason.id, reason.message) for reason in unit.reasons] == [
         ("nodeSelector", "1 of 1 nodes: the node has no label disk=ssd")
     ]
@@ -104,31 +95,31 @@ def test_an_allocated_claim_restricts_the_nodes_of_its_pod():
     """SCHED-2."""
     before = ask(gpus("n2"), named("a"))
     made = next(iter(before.units[0].allocations))
-    from dra_build import allocated
+    from support.objects import allocated
 
     held = allocated(made[0].claim, made[1])
-    answer = ask(gpus("n1"), gpus("n2"), held, named("b"), pod("p", "a", "b"))
+    answer = ask(gpus("n1"), gpus("n2"), held, named("b"), pod("a", "b", name="p"))
     assert placed(answer) == [("n2", ["g1"])]
 
 
 def test_a_claim_of_two_pods_is_allocated_by_the_first_and_followed_by_the_second():
     """SCHED-2."""
     objects = (gpus("n1", 1), gpus("n2", 2), named("both", want(count=2)), named("own"))
-    answer = ask(*objects, pod("p", "both"), pod("q", "both", "own"))
+    answer = ask(*objects, pod("both", name="p"), pod("both", "own", name="q"))
     assert [unit.outcome for unit in answer.units] == ["Allocated", "Unallocatable"]
-    more = ask(*objects[1:3], gpus("n3"), pod("p", "both"), pod("q", "both"))
+    more = ask(*objects[1:3], gpus("n3"), pod("both", name="p"), pod("both", name="q"))
     assert [unit.node for unit in more.units if unit.unit.pod] == ["n2", "n2"]
 
 
 def test_a_missing_claim_keeps_its_pod_waiting():
     """SCHED-1."""
-    (unit,) = ask(gpus("n1"), pod("p", "nope")).units
+    (unit,) = ask(gpus("n1"), pod("nope", name="p")).units
     assert (unit.outcome, unit.reasons[0].id) == ("Unallocatable", "claim")
 
 
 def test_an_unknown_class_keeps_a_unit_waiting():
     """SCHED-3: even of an alternative that nobody would need."""
-    from dra_build import either, option
+    from support.objects import either, option
 
     (unit,) = ask(gpus("n1"), named("a", either("r", option("s"), option("t", cls="gold")))).units
     assert [(reason.id, reason.claim, reason.message) for reason in unit.reasons] == [
@@ -180,7 +171,7 @@ def test_with_a_node_all_loose_claims_are_one_pods():
 
 
 def test_with_a_node_pods_stay_units_of_their_own():
-    objects = (gpus("n1", 4), named("a"), named("b"), named("c"), pod("p", "c"))
+    objects = (gpus("n1", 4), named("a"), named("b"), named("c"), pod("c", name="p"))
     assert [len(unit.allocations) for unit in ask(*objects, node="n1").units] == [2, 1]
 
 
@@ -300,7 +291,7 @@ def test_a_unit_that_fails_only_as_a_whole_has_a_witness():
 
 
 def test_a_list_request_is_short_only_if_all_alternatives_are():
-    from dra_build import either, option
+    from support.objects import either, option
 
     asked = named("c", either("q", option("s", 3), option("t", 2)), want("r"))
     (unit,) = ask(gpus("n1"), asked, engine="backtracking").units

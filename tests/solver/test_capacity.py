@@ -1,8 +1,8 @@
 """How many more copies fit on nodes that have nothing to do with each other."""
 
 import pytest
-from capacity_build import KIND, cluster, exactly
-from dra_build import (
+from support.capacity import KIND, cluster, exactly
+from support.objects import (
     after,
     claim,
     device,
@@ -14,15 +14,15 @@ from dra_build import (
     node,
     option,
     partitions,
+    pod,
     pool,
     shared,
     taint,
+    template,
     want,
 )
 
-from drasat.models.claims import ResourceClaim, ResourceClaimTemplate, ResourceClaimTemplateSpec
-from drasat.models.core import Pod, PodResourceClaim, PodSpec
-from drasat.models.meta import ObjectMeta
+from drasat.models.claims import ResourceClaim
 from drasat.solver import capacity as module
 from drasat.solver.capacity import capacity
 from drasat.solver.capacity_outcome import CapacityInterrupted
@@ -229,19 +229,7 @@ def test_every_copy_that_fits_is_verified(monkeypatch):
     assert checked == [2]
 
 
-def template(*requests):
-    made = claim(*requests)
-    return ResourceClaimTemplate(
-        metadata=ObjectMeta(name="t", namespace="ns"), spec=ResourceClaimTemplateSpec(spec=made.spec)
-    )
-
-
-def pod(*entries, name="p", **spec):
-    claims = tuple(PodResourceClaim(name=f"e{number}", **entry) for number, entry in enumerate(entries))
-    return Pod(metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=claims, **spec))
-
-
-OF_TEMPLATE = {"resource_claim_template_name": "t"}
+OF_TEMPLATE = "@t"
 
 
 def test_copies_of_a_pod_take_all_their_claims_on_one_node():
@@ -254,7 +242,7 @@ def test_copies_of_a_pod_take_all_their_claims_on_one_node():
 def test_copies_of_a_pod_share_its_named_claim_and_follow_it():
     slices = [pool(*devices(*"abc"), name=name, node_name=name, slice_name=name) for name in ("n1", "n2")]
     (named,) = after(slices[0], claim(want(), name="named"))
-    asked = pod({"resource_claim_name": "named"}, OF_TEMPLATE)
+    asked = pod("named", OF_TEMPLATE)
     found = capacity(cluster(*slices, node("n1"), node("n2"), named, template(want()), asked))
     assert found.total == exactly(2)
     assert [(one.nodes, one.room.fits) for one in found.nodes] == [(("n1",), 2), (("n2",), 0)]
@@ -264,7 +252,7 @@ def test_copies_of_a_pod_share_its_named_claim_and_follow_it():
 def test_a_pod_that_only_shares_an_allocated_claim_has_room_without_end():
     members = pool(*devices("a"))
     (named,) = after(members, claim(want(), name="named"))
-    assert room(members, named, pod({"resource_claim_name": "named"})).unbounded
+    assert room(members, named, pod("named")).unbounded
 
 
 def test_where_a_pod_runs_does_not_matter_to_its_copies():
@@ -301,7 +289,7 @@ def test_reasons_name_a_pods_claims_as_if_it_were_the_original():
     ],
 )
 def test_bad_usage_is_one_line(options, problem):
-    asked = [claim(want()), claim(want(), name="open"), pod({"resource_claim_name": "open"})]
+    asked = [claim(want()), claim(want(), name="open"), pod("open")]
     with pytest.raises(ValueError, match=problem) as raised:
         capacity(cluster(pool(device("a")), *asked), **options)
     assert "\n" not in str(raised.value)

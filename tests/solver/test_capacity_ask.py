@@ -1,38 +1,16 @@
 """What copies are made of: which object, and the names, claims and pods of its copies."""
 
 import pytest
-from dra_build import after, claim, device_class, devices, node, pool, want
 from msgspec.structs import replace
+from support.objects import after, claim, device_class, devices, node, pod, pool, template, want
 
-from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster
-from drasat.models.core import Pod, PodResourceClaim, PodSpec, PodStatus
 from drasat.models.meta import ObjectMeta
 from drasat.solver.capacity_ask import CLAIM, POD, TEMPLATE, original
 
 
 def cluster(*objects):
     return Cluster.of([node(), device_class(), pool(*devices("a", "b")), *objects])
-
-
-def template(*requests, name="t", **metadata):
-    made = ObjectMeta(**metadata) if metadata else None
-    spec = ResourceClaimTemplateSpec(spec=claim(*requests).spec, metadata=made)
-    return ResourceClaimTemplate(metadata=ObjectMeta(name=name, namespace="ns"), spec=spec)
-
-
-def pod(*entries, name="p", phase="", **spec):
-    """A pod whose entries name a claim, or a template after ``@``."""
-    claims = tuple(
-        PodResourceClaim(name=f"e{number}", resource_claim_template_name=entry[1:])
-        if entry.startswith("@")
-        else PodResourceClaim(name=f"e{number}", resource_claim_name=entry)
-        for number, entry in enumerate(entries)
-    )
-    status = PodStatus(phase=phase) if phase else None
-    return Pod(
-        metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=claims, **spec), status=status
-    )
 
 
 def names(found, copies=3):

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from dra_build import (
+from support.gates import ALL
+from support.objects import (
     NODE,
     claim,
     device,
@@ -22,7 +23,6 @@ from dra_build import (
 )
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.compile import Compiler
 from drasat.problem.expressions import CelExpressions
 from drasat.problem.in_use import Ledger
@@ -30,8 +30,6 @@ from drasat.problem.records import InUse
 from drasat.problem.shapes import Views
 from drasat.solver.capacity_copies import has_admin, only_free, per_copy, restricted, side_by_side, without_admin
 from drasat.solver.search import Pick, Search
-
-GATES = FeatureGates.all_on()
 
 MEMBERS = pool(*(device(f"d{number}", kind="ab"[number % 2], rail=number // 2) for number in range(6)))
 SHARES = pool(device("s", multi=True, capacity={"mem": shared("9", default="1", min="0")}), device("t", multi=True))
@@ -43,10 +41,10 @@ def compiled(*objects, copies=1):
     claims = [item for item in objects if type(item).__name__ == "ResourceClaim"]
     cluster = Cluster.of([*objects, node(), device_class()])
     expressions = CelExpressions()
-    compiler = Compiler(cluster.classes, GATES, expressions, "strict")
+    compiler = Compiler(cluster.classes, ALL, expressions, "strict")
     question = compiler.question(claims * copies)
-    view = Views(cluster.pools(GATES), GATES).of(cluster.node(NODE), question.visible)
-    return compiler.problem(question, view.shape), Ledger(cluster.usage(GATES)).in_use(view)
+    view = Views(cluster.pools(ALL), ALL).of(cluster.node(NODE), question.visible)
+    return compiler.problem(question, view.shape), Ledger(cluster.usage(ALL)).in_use(view)
 
 
 ASKED = [

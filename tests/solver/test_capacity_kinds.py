@@ -1,8 +1,8 @@
 """Copies of every kind of request, the limit of counting, coupled nodes, and what ends a count early."""
 
 import pytest
-from capacity_build import KIND, ask, exactly
-from dra_build import (
+from support.capacity import KIND, ask, exactly
+from support.objects import (
     after,
     claim,
     device,

@@ -1,10 +1,10 @@
 """Devices that have nothing to do with each other are counted part by part."""
 
 import pytest
-from dra_build import NODE, claim, device, device_class, devices, draws, match, node, partitions, pool, want
+from support.gates import ALL
+from support.objects import NODE, claim, device, device_class, devices, draws, match, node, partitions, pool, want
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.problem.usable import usable
 from drasat.solver.attempts import Session
@@ -14,10 +14,8 @@ from drasat.solver.capacity_engine import CopyEngine
 from drasat.solver.capacity_outcome import Room
 from drasat.solver.capacity_parts import parts
 
-GATES = FeatureGates.all_on()
 
-
-def names_of_parts(*objects, gates=GATES):
+def names_of_parts(*objects, gates=ALL):
     """The names of the devices in each part."""
     cluster = Cluster.of([*objects, node(), device_class()])
     engine = CopyEngine(Session(cluster, gates, "strict", 0), original(cluster))
@@ -50,7 +48,7 @@ def test_devices_of_a_counter_set_stay_together():
 def test_devices_with_one_value_stay_together_where_it_ties_a_copy():
     tied = claim(want(count=2), constraints=[match("d.x/group")])
     assert names_of_parts(GROUPED, tied) == ["ab", "cd"]
-    assert names_of_parts(GROUPED, tied, gates=GATES.with_({"DRAListTypeAttributes": False})) == ["ab", "cd"]
+    assert names_of_parts(GROUPED, tied, gates=ALL.with_({"DRAListTypeAttributes": False})) == ["ab", "cd"]
 
 
 def test_lists_stay_together_by_their_members():

@@ -4,8 +4,9 @@ from itertools import chain, combinations
 from random import Random
 
 import pytest
-from capacity_build import ask, exactly
-from dra_build import (
+from msgspec.structs import replace
+from support.capacity import ask, exactly
+from support.objects import (
     attribute,
     claim,
     device,
@@ -17,10 +18,9 @@ from dra_build import (
     pool,
     want,
 )
-from msgspec.structs import replace
-from related_claims import Related
-from soft_build import cel, near, wishing
-from topology_build import asking, line_of, shape, topology
+from support.related import Related
+from support.soft import cel, near, wishing
+from support.topology import asking, line_of, shape, topology
 
 from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster

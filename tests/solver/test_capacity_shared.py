@@ -1,7 +1,7 @@
 """Nodes that reach the same devices or counters: what fits on all of them together."""
 
-from capacity_build import KIND, exactly
-from dra_build import after, claim, device, device_class, devices, draws, labels, node, partitions, pool, want
+from support.capacity import KIND, exactly
+from support.objects import after, claim, device, device_class, devices, draws, labels, node, partitions, pool, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

@@ -1,8 +1,8 @@
 """Copies that leave nothing in use, alone and beside nodes where copies end."""
 
 import pytest
-from capacity_build import KIND, ask, exactly
-from dra_build import (
+from support.capacity import KIND, ask, exactly
+from support.objects import (
     after,
     claim,
     device,

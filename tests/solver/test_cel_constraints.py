@@ -1,7 +1,7 @@
 """Expressions over all devices of an entry: what they see, when they are asked, and what comes of errors."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     DRIVER,
     claim,
     device,

@@ -1,9 +1,9 @@
 """The question ``compare``: relations between answers, verdicts, times, what is left. No Go is needed."""
 
 import pytest
-from dra_build import allocated, claim, device, device_class, devices, node, pool, want
 from msgspec.structs import replace
-from peer_fakes import FakePeer, SchedulingPeer, allocation, answer, result
+from support.objects import allocated, claim, device, device_class, devices, node, pool, want
+from support.peers import FakePeer, SchedulingPeer, allocation, answer, result
 
 from drasat.models.claims import AllocationResult
 from drasat.models.cluster import Cluster

@@ -3,11 +3,11 @@
 from random import Random
 
 import pytest
-from dra_build import claim, device, device_class, node, pool, want
 from msgspec.structs import replace
-from peer_fakes import SchedulingPeer
-from related_claims import Related
-from soft_build import cel, near, wishing
+from support.objects import claim, device, device_class, node, pool, want
+from support.peers import SchedulingPeer
+from support.related import Related
+from support.soft import cel, near, wishing
 
 from drasat.models.cluster import Cluster
 from drasat.solver import compare as module

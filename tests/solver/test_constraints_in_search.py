@@ -1,7 +1,7 @@
 """Constraints while devices are added and taken back (section 13)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     attempt,
     claim,
     device,

@@ -1,7 +1,7 @@
 """Shared devices and capacity requests, end to end (section 10)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     after,
     attempt,
     claim,

@@ -1,7 +1,7 @@
 """May this device serve this request: in use, features, selectors, node, operations, taints (sections 7 and 9)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     NODE,
     after,
     attempt,

@@ -1,7 +1,7 @@
 """Where engines without a search order answer otherwise than the scheduler, and where they do not."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     DRIVER,
     claim,
     device,

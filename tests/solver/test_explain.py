@@ -1,9 +1,9 @@
 """Units, nodes and limits: what is explained, of whom, and when it ends early."""
 
 import pytest
-from dra_build import NODE, after, allocated, claim, device, device_class, devices, node, pool, want
-from explaining import explained, reasons, unit
 from msgspec.structs import replace
+from support.explaining import explained, reasons, unit
+from support.objects import NODE, after, allocated, claim, device, device_class, devices, node, pod, pool, want
 
 from drasat.models.cluster import Cluster
 from drasat.models.core import (
@@ -13,20 +13,11 @@ from drasat.models.core import (
     NodeSelectorRequirement,
     NodeSelectorTerm,
     NodeSpec,
-    Pod,
-    PodResourceClaim,
-    PodSpec,
     Taint,
 )
-from drasat.models.meta import ObjectMeta
 from drasat.solver.explain import explain
 from drasat.solver.explaining import explainer
 from drasat.solver.explaining.records import ExplanationInterrupted
-
-
-def pod(*claims, **spec):
-    entries = tuple(PodResourceClaim(name=name, resource_claim_name=name) for name in claims)
-    return Pod(metadata=ObjectMeta(name="p", namespace="ns"), spec=PodSpec(resource_claims=entries, **spec))
 
 
 def test_what_fits_has_its_node_and_nothing_else():

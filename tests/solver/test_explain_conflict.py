@@ -3,10 +3,10 @@
 from random import Random
 
 import pytest
-from dra_build import after, claim, device, device_class, devices, match, node, pool, taint, want
+from support.gates import ALL
+from support.objects import after, claim, device, device_class, devices, match, node, pool, taint, want
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.problem.justification import Justification
 from drasat.solver.attempts import Session
@@ -16,14 +16,12 @@ from drasat.solver.explaining.case import Workbench
 from drasat.solver.explaining.conflict import minimal_conflict
 from drasat.solver.explaining.restricted import counted_out
 
-GATES = FeatureGates.all_on()
-
 
 def case(*objects):
     cluster = Cluster.of([device_class(), node("n1"), *objects])
     asked = [one for one in cluster.claims.values() if not one.status]
-    bench = Workbench(Session(cluster, GATES, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(GATES)))
+    bench = Workbench(Session(cluster, ALL, "strict", 0))
+    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL)))
 
 
 def conflict(found, **options):

@@ -1,8 +1,8 @@
 """Reasons and changes that are about feature gates and about the node: exact sentences, and what would help."""
 
-from dra_build import NODE, claim, device, draws, node, partitions, pool, taint, want
-from explaining import explained, reasons, relaxations, unit
 from msgspec.structs import replace
+from support.explaining import explained, reasons, relaxations, unit
+from support.objects import NODE, claim, device, draws, node, partitions, pool, taint, want
 
 NEEDS_ONE = ("exactCount", "request r of claim ns/c needs 1 device")
 NEEDS_TWO = ("exactCount", "request r of claim ns/c needs 2 devices")

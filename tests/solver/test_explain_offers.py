@@ -1,7 +1,8 @@
 """Candidates for relaxations: what is offered about each reason, and what is not."""
 
 import pytest
-from dra_build import (
+from support.gates import ALL
+from support.objects import (
     after,
     claim,
     device,
@@ -21,7 +22,6 @@ from dra_build import (
 
 from drasat.models.claims import DeviceClass
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.solver.attempts import Session
 from drasat.solver.cp_sat_run import Limits
@@ -32,8 +32,6 @@ from drasat.solver.explaining.offer import COSTS
 from drasat.solver.explaining.offers import offers
 from drasat.solver.explaining.sentences import Sentences
 
-GATES = FeatureGates.all_on()
-
 
 def words(*objects):
     given = list(objects)
@@ -41,7 +39,7 @@ def words(*objects):
         given.append(device_class())
     cluster = Cluster.of([node("n1"), *given])
     asked = [one for one in cluster.claims.values() if not one.status]
-    case = Workbench(Session(cluster, GATES, "strict", 0)).case(cluster.node("n1"), asked, Ledger(cluster.usage(GATES)))
+    case = Workbench(Session(cluster, ALL, "strict", 0)).case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL)))
     conflict = minimal_conflict(case.model, Limits(), lambda _reasons: False)
     return Sentences(case, conflict.reasons)
 

@@ -1,31 +1,13 @@
 """Pods that nodes do not suit, pods of several claims, and what earlier units took: exact reasons and changes."""
 
 import pytest
-from dra_build import NODE, after, claim, device, device_class, devices, node, pool, want
-from explaining import explained, unit
 from msgspec.structs import replace
+from support.explaining import explained, unit
+from support.objects import NODE, after, claim, device, device_class, devices, node, pod, pool, template, want
 
-from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster
-from drasat.models.core import NodeSpec, Pod, PodResourceClaim, PodSpec, Taint, Toleration
-from drasat.models.meta import ObjectMeta
+from drasat.models.core import NodeSpec, Taint, Toleration
 from drasat.solver.explain import explain
-
-
-def pod(*entries, name="p", **spec):
-    """A pod whose entries name a claim, or a template after ``@``."""
-    claims = tuple(
-        PodResourceClaim(name=f"e{number}", resource_claim_template_name=entry[1:])
-        if entry.startswith("@")
-        else PodResourceClaim(name=entry, resource_claim_name=entry)
-        for number, entry in enumerate(entries)
-    )
-    return Pod(metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=claims, **spec))
-
-
-def template(*requests, name="t"):
-    spec = ResourceClaimTemplateSpec(spec=claim(*requests).spec)
-    return ResourceClaimTemplate(metadata=ObjectMeta(name=name, namespace="ns"), spec=spec)
 
 
 def own(name, *members):

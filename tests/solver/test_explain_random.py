@@ -6,8 +6,8 @@ The judge is the plain search, on a Problem in which only the reasons hold.
 from collections import Counter
 
 import pytest
+from support.gates import ALL
 
-from drasat.models.gates import FeatureGates
 from drasat.models.units import units
 from drasat.problem.in_use import Ledger
 from drasat.scenarios import families, hard
@@ -26,18 +26,17 @@ from drasat.solver.load import load
 from drasat.solver.search import Search
 from drasat.solver.verification.verifier import Placement, Violation, verify
 
-GATES = FeatureGates.all_on()
 SEEDS = range(6)
 
 
 def cases(cluster):
     """The questions that the scheduler's search says no to, node by node."""
-    session = Session(cluster, GATES, "strict", 0)
+    session = Session(cluster, ALL, "strict", 0)
     engine, bench = Backtracking(session), Workbench(session)
     for unit in units(cluster):
         claims = [ref.claim for ref in unit.asked]
         for node in cluster.nodes.values():
-            ledger = Ledger(cluster.usage(GATES))
+            ledger = Ledger(cluster.usage(ALL))
             if engine.attempt(node, claims, ledger, None).ending is Ending.NONE:
                 yield bench.case(node, claims, ledger)
 

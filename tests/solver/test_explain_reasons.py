@@ -1,7 +1,8 @@
 """Each kind of thing that can be in the way is named, alone or with what it takes beside it."""
 
 import pytest
-from dra_build import (
+from support.explaining import reasons, unit
+from support.objects import (
     after,
     claim,
     device,
@@ -18,7 +19,6 @@ from dra_build import (
     taint,
     want,
 )
-from explaining import reasons, unit
 
 NEEDS_ONE = ("exactCount", "request r of claim ns/c needs 1 device")
 NEEDS_TWO = ("exactCount", "request r of claim ns/c needs 2 devices")

@@ -4,17 +4,17 @@ from collections import Counter
 from random import Random
 
 import pytest
-from dra_build import after, claim, device, device_class, either, match, node, option, pool, taint, want
-from explaining import explained, reasons, relaxations, unit
-from related_claims import Related
-from soft_build import cel, near, wishing
-from topology_build import asking, grid_of, line_of, shape, together, topology
+from support.explaining import explained, reasons, relaxations, unit
+from support.gates import ALL
+from support.objects import after, claim, device, device_class, either, match, node, option, pool, taint, want
+from support.related import Related
+from support.soft import cel, near, wishing
+from support.topology import asking, grid_of, line_of, shape, together, topology
 
 from drasat.encoders import cel_devices
 from drasat.models.cluster import Cluster
 from drasat.models.constraint_groups import ConstraintGroup, ConstraintGroupSpec, GroupClaim
 from drasat.models.entries import Entry
-from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
 from drasat.models.predicates import Predicate
 from drasat.models.units import units
@@ -27,7 +27,6 @@ from drasat.solver.explaining.case import Workbench
 from drasat.solver.explaining.conflict import minimal_conflict
 from drasat.solver.explaining.trials import Trials
 
-GATES = FeatureGates.all_on()
 KIND = "device.attributes['d.x'].kind == '{}'"
 TWO_B = "devices.filter(d, d.attributes['d.x'].kind == 'b').size() >= 2"
 KINDS = pool(*(device(f"d{number}", kind=kind) for number, kind in enumerate("aaabb")))
@@ -44,8 +43,8 @@ def agrees(seed):
     related = Related(Random(seed))
     cluster = cluster_of(related)
     asked = next(one for one in units(cluster) if one.pod)
-    bench = Workbench(Session(cluster, GATES, "strict", 0))
-    case = bench.case(cluster.node("n1"), [ref.claim for ref in asked.asked], Ledger(cluster.usage(GATES)))
+    bench = Workbench(Session(cluster, ALL, "strict", 0))
+    case = bench.case(cluster.node("n1"), [ref.claim for ref in asked.asked], Ledger(cluster.usage(ALL)))
     conflict = minimal_conflict(case.model, Limits(), lambda _reasons: False)
     assert related.possible(case, case.model.guards) == (conflict is None), seed
     if conflict is None:

@@ -1,7 +1,8 @@
 """The smallest changes with which a unit fits: cheapest first, single ones before pairs."""
 
 import pytest
-from dra_build import (
+from support.explaining import explained, relaxations, unit
+from support.objects import (
     after,
     claim,
     device,
@@ -19,7 +20,6 @@ from dra_build import (
     taint,
     want,
 )
-from explaining import explained, relaxations, unit
 
 from drasat.solver.explaining import trials
 

@@ -3,7 +3,9 @@
 import dataclasses
 
 import pytest
-from dra_build import (
+from msgspec.structs import replace
+from support.gates import ALL
+from support.objects import (
     NODE,
     after,
     claim,
@@ -19,23 +21,19 @@ from dra_build import (
     pool,
     want,
 )
-from msgspec.structs import replace
 
 from drasat.models.cluster import Cluster
 from drasat.models.entries import Entry, annotated_entries, with_entries
-from drasat.models.gates import FeatureGates
 from drasat.models.meta import ObjectMeta
 from drasat.models.units import units
 from drasat.solver.attempts import Session
 from drasat.solver.explaining.scene import Scene
 from drasat.solver.explaining.trials import Trials, TrialsOverError
 
-GATES = FeatureGates.all_on()
-
 
 def scene(*objects):
     cluster = Cluster.of([device_class(), node(NODE), *objects])
-    return Scene(cluster, units(cluster)[-1], GATES)
+    return Scene(cluster, units(cluster)[-1], ALL)
 
 
 def asked(found, number=0):
@@ -128,7 +126,7 @@ def test_a_scene_without_a_pod_has_none_to_change():
 
 
 def trials(found, deadline=None):
-    return Trials(Session(found.cluster, GATES, "strict", 0), deadline)
+    return Trials(Session(found.cluster, ALL, "strict", 0), deadline)
 
 
 def test_what_fits_is_allocated_beside_what_is_held():

@@ -1,7 +1,7 @@
 """What errors of expressions do, and when they are met (section 8)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     attempt,
     claim,
     device,
@@ -129,7 +129,7 @@ def test_strict_tells_of_the_error_if_nothing_fits_without():
 
 def test_strict_does_not_blame_a_device_that_fails_otherwise_anyway():
     """The no is definite: tainted or with a false class, the device could not have helped."""
-    from dra_build import taint
+    from support.objects import taint
 
     tainted = pool(device("bare", taints=(taint(),)), device("one", x=1))
     answer = attempt(tainted, claim(want(count=2, select=X_IS_1)), policy="strict")
@@ -161,7 +161,7 @@ def test_policies_are_about_expressions_only(policy):
 
 def test_every_filter_that_a_device_fails_is_kept():
     """The search needs the first, explanations need them all."""
-    from dra_build import taint
+    from support.objects import taint
 
     member = pool(device("a", taints=(taint("dedicated", "ml"),), capacity={"m": "1"}))
     cls = device_class("none", "false")

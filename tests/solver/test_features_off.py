@@ -1,7 +1,7 @@
 """What schedulers do with slices and devices of features that are off, variant by variant (POOL-2, GRP-5, FEAT-3)."""
 
 import pytest
-from dra_build import attempt, claim, device, devices, draws, fails, fatal, names, pool, want
+from support.objects import attempt, claim, device, devices, draws, fails, fatal, names, pool, want
 
 PARTITIONS_OFF = {"DRAPartitionableDevices": False}
 GROUPS_OFF = {"DRADeviceCompatibilityGroups": False}
@@ -91,7 +91,7 @@ def test_what_expressions_see_of_sharing(gates, chosen):
 
 def test_distinct_is_unknown_to_the_stable_variant():
     """PRE-12, FEAT-3."""
-    from dra_build import distinct
+    from support.objects import distinct
 
     asked = claim(want(), constraints=[distinct("d.x/k")])
     assert "constraint #0: empty constraint" in fatal(pool(device("a", k=1)), asked, gates=STABLE)
@@ -100,7 +100,7 @@ def test_distinct_is_unknown_to_the_stable_variant():
 @pytest.mark.parametrize(("gates", "shown"), [({}, ("*",)), (INCUBATING, None)], ids=["experimental", "incubating"])
 def test_skipped_operations_are_copied_by_the_experimental_variant_only(gates, shown):
     """RES-2, FEAT-3."""
-    from dra_build import node
+    from support.objects import node
 
     skipping = pool(device("a"), skip_node_operations=("*",))
     (result,) = attempt(skipping, node(features=("DRAOptionalNodeOperations",)), claim(want()), gates=gates).results

@@ -1,6 +1,6 @@
 """Defects of released schedulers that the current one no longer has (section 19): one test for each."""
 
-from dra_build import (
+from support.objects import (
     after,
     attempt,
     claim,

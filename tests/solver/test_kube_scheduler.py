@@ -3,8 +3,9 @@
 from time import monotonic
 
 import pytest
-from dra_build import allocated, claim, device, device_class, devices, either, labels, node, option, pool, want
-from peer_fakes import ALL, FakePeer, allocation, answer, result
+from support.gates import ALL
+from support.objects import allocated, claim, device, device_class, devices, either, labels, node, option, pool, want
+from support.peers import FakePeer, allocation, answer, result
 
 from drasat.models.cluster import Cluster
 from drasat.models.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm

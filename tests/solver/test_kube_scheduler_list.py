@@ -1,13 +1,14 @@
 """Lists of units in one question to the real allocator, and what its verdicts become. No Go is needed."""
 
 import pytest
-from dra_build import allocated, claim, device, device_class, pool, want
 from msgspec.structs import replace
-from peer_fakes import ALL, allocation, result
+from support.gates import ALL
+from support.objects import allocated, claim, device, device_class, pod, pool, want
+from support.peers import allocation, result
 
 from drasat.models.claims import DeviceClass
 from drasat.models.cluster import Cluster
-from drasat.models.core import Node, NodeSpec, Pod, PodResourceClaim, PodSpec, Taint
+from drasat.models.core import Node, NodeSpec, Taint
 from drasat.models.meta import ObjectMeta
 from drasat.models.units import units
 from drasat.peers.answers import PodVerdict, ScheduleAnswer
@@ -16,11 +17,6 @@ from drasat.solver.allocate import asked_units
 from drasat.solver.kube_scheduler_list import UnitList, is_listable
 
 SHARE = "11111111-2222-4333-8444-555555555555"
-
-
-def pod(name, *claims, **spec):
-    entries = tuple(PodResourceClaim(name=one, resource_claim_name=one) for one in claims)
-    return Pod(metadata=ObjectMeta(name=name, namespace="ns"), spec=PodSpec(resource_claims=entries, **spec))
 
 
 def there(name, taints=(), **labels):
@@ -60,7 +56,7 @@ def told(outcome):
 
 
 def test_pods_and_loose_claims_in_the_order_read():
-    found, request = ask([*SUPPLY, pod("p", "x", "y"), *(claim(want(), name=name) for name in "zxy")])
+    found, request = ask([*SUPPLY, pod("x", "y", name="p"), *(claim(want(), name=name) for name in "zxy")])
     assert [(one.namespace, one.name, one.claims, one.nodes) for one in request.pods] == [
         ("ns", "p", ("x", "y"), None),
         ("ns", "z", ("z",), None),
@@ -73,7 +69,7 @@ def test_pods_and_loose_claims_in_the_order_read():
 
 def test_a_pod_goes_only_where_it_fits():
     objects = [there("n1", taints=("busy",)), there("n2", zone="a"), there("n3"), pool(device("a")), claim(want())]
-    found, request = ask([*objects, pod("p", "c", node_selector={"zone": "a"})], p={"nodes_tried": 1})
+    found, request = ask([*objects, pod("c", name="p", node_selector={"zone": "a"})], p={"nodes_tried": 1})
     assert request.pods[0].nodes == ("n2",)
     (outcome,) = found.units
     assert told(outcome)[3] == [
@@ -85,7 +81,7 @@ def test_a_pod_goes_only_where_it_fits():
 def test_claims_in_use_go_with_what_they_hold():
     """SCHED-2: also those of the pod itself, which restrict its nodes."""
     held = allocated(claim(want(), name="held"), allocation(result("a")))
-    _, request = ask([*SUPPLY, held, claim(want(), name="c"), pod("p", "held", "c")])
+    _, request = ask([*SUPPLY, held, claim(want(), name="c"), pod("held", "c", name="p")])
     assert request.allocated == [held]
     assert request.pods[0].claims == ("held", "c")
     assert [one.metadata.name for one in request.claims] == ["c"]
@@ -110,7 +106,7 @@ def test_verdicts_become_outcomes(verdict, expected):
 def test_allocations_are_matched_by_the_claims_names():
     made = (allocation(result("b")), allocation(result("a", share_id=SHARE)))
     verdict = {"outcome": "allocated", "claims": ("y", "x"), "node": "n1", "allocations": made}
-    found, _ = ask([*SUPPLY, pod("p", "x", "y"), claim(want(), name="x"), claim(want(), name="y")], p=verdict)
+    found, _ = ask([*SUPPLY, pod("x", "y", name="p"), claim(want(), name="x"), claim(want(), name="y")], p=verdict)
     (outcome,) = found.units
     devices = {ref.name: given.devices.results[0] for ref, given in outcome.allocations}
     assert (outcome.node, devices["y"].device, devices["x"].device) == ("n1", "b", "a")
@@ -141,7 +137,7 @@ def test_other_pods_than_asked_are_an_error():
 
 def test_what_has_to_wait_is_not_asked_about():
     """SCHED-1, SCHED-3."""
-    objects = [*SUPPLY, pod("lost", "nowhere"), claim(want(cls="missing"), name="odd"), claim(want(), name="c")]
+    objects = [*SUPPLY, pod("nowhere", name="lost"), claim(want(cls="missing"), name="odd"), claim(want(), name="c")]
     found, request = ask(objects)
     assert [one.name for one in request.pods] == ["c"]
     outcomes = {one.unit.name: one for one in found.units}

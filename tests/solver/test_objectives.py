@@ -1,7 +1,7 @@
 """``allocate --objective``: what each stage prefers, over devices and over nodes, and what it says about that."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     claim,
     device,
     device_class,

@@ -6,12 +6,12 @@ from random import Random
 from threading import Event, Timer
 
 import pytest
-from dra_build import claim, device, device_class, match, node, pool, want
+from support.gates import ALL
+from support.objects import claim, device, device_class, match, node, pool, want
 
 from drasat.encoders.rows import Rows
 from drasat.encoders.stages.table import STAGES, stages_named
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.solver import cp_sat_run, staging
 from drasat.solver.allocate import allocate
@@ -20,7 +20,6 @@ from drasat.solver.auto import Auto
 from drasat.solver.cp_sat import CpSat
 from drasat.solver.outcome import ALLOCATED, UNKNOWN, AllocationInterrupted
 
-GATES = FeatureGates.all_on()
 NODES = ("n1", "n2", "n3")
 
 
@@ -44,8 +43,8 @@ def pairs(*names):
 def best(engine, stages, work, there=None):
     """An attempt on the first node, and what the same attempt comes to without a limit."""
     there = there or cluster(*pairs("one"))
-    worker = engine(Session(there, GATES, "strict", 0, stages_named(stages)))
-    return worker.best(there.node("n1"), [*there.claims.values()], Ledger(there.usage(GATES)), None, work)
+    worker = engine(Session(there, ALL, "strict", 0, stages_named(stages)))
+    return worker.best(there.node("n1"), [*there.claims.values()], Ledger(there.usage(ALL)), None, work)
 
 
 @pytest.mark.parametrize("stages", [[stage] for stage in STAGES] + [["fragmentation", "compact"]], ids=",".join)

@@ -1,6 +1,6 @@
 """Which nodes are worth another try."""
 
-from dra_build import claim, pool, want
+from support.objects import claim, pool, want
 
 from drasat.models.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from drasat.models.gates import FeatureGates

@@ -1,7 +1,7 @@
 """Shared counters and compatibility groups (sections 11 and 12)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     after,
     attempt,
     claim,
@@ -116,7 +116,7 @@ def test_equally_named_pools_of_two_drivers_have_nothing_in_common():
 )
 def test_counters_of_a_rejected_candidate_are_given_back(obstacle, asking):
     """CTR-6, BUG-3: the second device would take all that is left, but cannot be had."""
-    from dra_build import match
+    from support.objects import match
 
     fields = {"kind": 1, **obstacle}
     slices = partitions(part("a", 1, kind=1), part("b", 3, **fields), part("c", 3, kind=1), sets=SETS)

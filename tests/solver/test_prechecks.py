@@ -1,7 +1,7 @@
 """Checks before the search (section 6)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     attempt,
     claim,
     device,

@@ -1,7 +1,7 @@
 """What allocations look like (section 15), and how attempts end (section 16)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     NODE,
     attempt,
     claim,

@@ -4,7 +4,7 @@ import copy
 import re
 
 import pytest
-from dra_build import (
+from support.objects import (
     after,
     attempt,
     claim,

@@ -1,7 +1,7 @@
 """The search: order, steps, alternatives, the cap, and when it gives up (section 14)."""
 
 import pytest
-from dra_build import (
+from support.objects import (
     attempt,
     claim,
     device,

@@ -4,20 +4,18 @@ from random import Random
 from time import monotonic
 
 import pytest
-from dra_build import NODE, device_class, node
-from semantics_cases import Case
+from support.gates import ALL
+from support.objects import NODE, device_class, node
+from support.semantics import Case
 
 from drasat.models.claims import ResourceClaim
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.solver.attempts import Ending, Session
 from drasat.solver.auto import Auto
 from drasat.solver.backtracking import Backtracking
 from drasat.solver.cp_sat import CpSat
 from drasat.solver.verification.verifier import Placement, verify
-
-GATES = FeatureGates.all_on()
 
 
 @pytest.fixture(autouse=True)
@@ -34,12 +32,12 @@ def check(seed):
     cluster = Cluster.of([node(), device_class(), *objects])
     possible = case.possible()
     for engine in (Backtracking, CpSat, Auto):
-        session = Session(cluster, GATES, "strict", 0)
-        made = engine(session).attempt(cluster.node(NODE), claims, Ledger(cluster.usage(GATES)), monotonic() + 30)
+        session = Session(cluster, ALL, "strict", 0)
+        made = engine(session).attempt(cluster.node(NODE), claims, Ledger(cluster.usage(ALL)), monotonic() + 30)
         assert made.ending is (Ending.ALLOCATED if possible else Ending.NONE), (seed, engine, made)
         if possible:
             placed = Placement(cluster.node(NODE), tuple(zip(claims, made.allocations, strict=True)))
-            assert verify(cluster, [placed], GATES, cel_errors="strict") == [], (seed, engine)
+            assert verify(cluster, [placed], ALL, cel_errors="strict") == [], (seed, engine)
     return possible
 
 

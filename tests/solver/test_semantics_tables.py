@@ -7,12 +7,12 @@ the formulas, and with coercion where a mode needs lists, they are in all three.
 from time import monotonic
 
 import pytest
-from dra_build import NODE, claim, device, device_class, fails, fatal, names, node, pool, want
 from msgspec.structs import replace
-from semantics_cases import entry
+from support.gates import ALL
+from support.objects import NODE, claim, device, device_class, fails, fatal, names, node, pool, want
+from support.semantics import entry
 
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.problem.in_use import Ledger
 from drasat.solver.allocate import allocate
 from drasat.solver.attempts import Ending, Session
@@ -21,7 +21,6 @@ from drasat.solver.backtracking import Backtracking
 from drasat.solver.cp_sat import CpSat
 from drasat.solver.verification.verifier import Placement, verify
 
-GATES = FeatureGates.all_on()
 COERCED = {"coerce_scalar_to_list": True}
 LIST, SET = {"list_mode": "List"}, {"list_mode": "Set"}
 AB, BA, AC, AD, BC, CD, CA, EF = (tuple(text) for text in ("ab", "ba", "ac", "ad", "bc", "cd", "ca", "ef"))
@@ -49,14 +48,12 @@ def holds(mode, *values, **options):
     cluster = Cluster.of([node(), device_class(), supply, asked])
     endings = set()
     for engine in (Backtracking, CpSat, Auto):
-        ledger = Ledger(cluster.usage(GATES))
-        made = engine(Session(cluster, GATES, "strict", 0)).attempt(
-            cluster.node(NODE), [asked], ledger, monotonic() + 30
-        )
+        ledger = Ledger(cluster.usage(ALL))
+        made = engine(Session(cluster, ALL, "strict", 0)).attempt(cluster.node(NODE), [asked], ledger, monotonic() + 30)
         endings.add(made.ending)
         if made.ending is Ending.ALLOCATED:
             placed = Placement(cluster.node(NODE), ((asked, made.allocations[0]),))
-            assert verify(cluster, [placed], GATES, cel_errors="strict") == []
+            assert verify(cluster, [placed], ALL, cel_errors="strict") == []
     (ending,) = endings
     assert ending in (Ending.ALLOCATED, Ending.NONE)
     return ending is Ending.ALLOCATED
@@ -144,8 +141,8 @@ def test_devices_without_a_value_are_said_to_lack_it(mode, options, detail):
     value = {} if mode == "Identical" else {"x": "a"}
     asked = claim(want(), constraints=[entry(mode, **options)])
     cluster = Cluster.of([node(), device_class(), pool(device("d", **value)), asked])
-    engine = Backtracking(Session(cluster, GATES, "strict", 0))
-    made = engine.attempt(cluster.node(NODE), [asked], Ledger(cluster.usage(GATES)), None)
+    engine = Backtracking(Session(cluster, ALL, "strict", 0))
+    made = engine.attempt(cluster.node(NODE), [asked], Ledger(cluster.usage(ALL)), None)
     assert made.ending is Ending.NONE
     assert detail in repr(made.tables)
 

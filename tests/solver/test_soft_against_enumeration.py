@@ -4,8 +4,8 @@ from itertools import combinations, product
 from random import Random
 
 import pytest
-from dra_build import claim, device, either, option, pool, want
-from soft_build import apart, ask, cel, near, wishing
+from support.objects import claim, device, either, option, pool, want
+from support.soft import apart, ask, cel, near, wishing
 
 from drasat.solver.outcome import ALLOCATED
 

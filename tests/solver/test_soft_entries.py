@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from dra_build import claim, device, device_class, devices, distinct, either, node, option, pool, want
-from soft_build import apart, ask, cel, devices_of, near, only, told, wishing
+from support.objects import claim, device, device_class, devices, distinct, either, node, option, pool, want
+from support.soft import apart, ask, cel, devices_of, near, only, told, wishing
 
 from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.cluster import Cluster

@@ -1,9 +1,9 @@
 """Soft entries of ConstraintGroups: they decide over several claims, and stand in nobody's way (SOFT-1)."""
 
 import pytest
-from dra_build import claim, device, pool, want
-from peer_fakes import FakePeer, allocation, answer, result
-from soft_build import ROOT, ask, devices_of, near, told, wishing
+from support.objects import claim, device, pool, want
+from support.peers import FakePeer, allocation, answer, result
+from support.soft import ROOT, ask, devices_of, near, told, wishing
 
 from drasat.models.constraint_groups import ConstraintGroup, ConstraintGroupSpec, GroupClaim
 from drasat.models.entries import Entry

@@ -1,9 +1,9 @@
 """Shapes in topologies: what each of them means, in every engine (TOPO-1 to TOPO-5)."""
 
 import pytest
-from dra_build import after, claim, device, device_class, either, option, pool, want
-from soft_build import told, wishing
-from topology_build import answered, asking, grid_of, line_of, shape, taken, together, topology
+from support.objects import after, claim, device, device_class, either, option, pool, want
+from support.soft import told, wishing
+from support.topology import answered, asking, grid_of, line_of, shape, taken, together, topology
 
 from drasat.models.entries import TopologyAsk
 from drasat.models.topologies import DeviceTopology, DeviceTopologySpec

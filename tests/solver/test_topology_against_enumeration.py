@@ -6,10 +6,10 @@ from random import Random
 
 import msgspec
 import pytest
-from dra_build import DRIVER, after, claim, device, either, option, pool, want
-from soft_build import wishing
-from topology_build import answered, shape, together
-from topology_settings import Setting
+from support.objects import DRIVER, after, claim, device, either, option, pool, want
+from support.soft import wishing
+from support.topology import answered, shape, together
+from support.topology_settings import Setting
 
 from drasat.encoders.topology import connected
 from drasat.models.entries import TopologyAsk

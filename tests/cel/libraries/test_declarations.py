@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+from support.data import cases
 
 from drasat.cel.declarations import by_name
 from drasat.cel.libraries import Offered, all_functions
@@ -14,25 +15,12 @@ from drasat.cel.values import CelMap, Optional, size_of
 OVERLOADS = [(function.name, one) for function in all_functions() for one in function.overloads]
 
 # What the Kubernetes environment has (cel.md 1.4), and what it has not.
-PRESENT = [
-    "size", "matches", "contains", "startsWith", "endsWith", "int", "uint", "double", "bool", "string", "bytes",
-    "duration", "timestamp", "dyn", "type", "getFullYear", "getMonth", "getDayOfYear", "getDayOfMonth", "getDate",
-    "getDayOfWeek", "getHours", "getMinutes", "getSeconds", "getMilliseconds", "quantity", "isQuantity",
-    "isGreaterThan", "isLessThan", "compareTo", "add", "sub", "sign", "asInteger", "isInteger",
-    "asApproximateFloat", "semver", "isSemver", "major", "minor", "patch", "min", "max", "sum", "isSorted",
-    "indexOf", "lastIndexOf", "slice", "flatten", "sort", "@sortByAssociatedKeys", "reverse", "distinct",
-    "lists.range", "charAt", "join", "lowerAscii", "upperAscii", "replace", "split", "substring", "trim", "format",
-    "strings.quote", "find", "findAll", "sets.contains", "sets.equivalent", "sets.intersects", "url", "isURL",
-    "getScheme", "getHost", "getHostname", "getPort", "getEscapedPath", "getQuery", "ip", "isIP", "ip.isCanonical",
-    "family", "isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast",
-    "cidr", "isCIDR", "containsIP", "containsCIDR", "masked", "prefixLength", "format.named", "validate",
-    "optional.of", "optional.none", "optional.ofNonZeroValue", "hasValue", "value", "or", "orValue", "first",
-    "last", "optional.unwrap", "unwrapOpt", "includes",
-]  # fmt: skip
+
+
 ABSENT = ["mul", "div", "divInt", "math.greatest", "base64.encode", "strings.reverse", "toLower", "cel.block"]
 
 
-@pytest.mark.parametrize("name", PRESENT)
+@pytest.mark.parametrize("name", cases("cel/declarations", "present"))
 def test_function_is_offered(name):
     assert name in {name for name, _ in OVERLOADS}
 

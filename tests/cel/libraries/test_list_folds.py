@@ -1,198 +1,24 @@
 from operator import itemgetter
 
 import pytest
-
-MIN_TAKES_THE_FIRST_LEAST = [
-    ("l.min()", '"aaaaaaaaaaaaaaaaaaaaaaaaa"', 15),
-    ("lu.min()", "1", 14),
-    ("[].min()", "error: min called on empty list", 0),
-    ("[0.0/0.0,1.0].min()", "NaN", 13),
-    ("[false,false,false,true,true].min()", "false", 5),
-    ("[b'bb',b'',b'bb',b'bb'].min()", "base64:", 0),
-    ("[true,true,true,true,true].min()", "true", 5),
-    ("[3u,2u].min()", "2u", 2),
-    ('["","","b"].min()', '""', 0),
-    ("[-1.0,1.5].min()", "-1.0", 2),
-    ('["","ab","ab","a","ab"].min()', '""', 0),
-    ("[-1.5,-1.5,-1.5].min()", "-1.5", 3),
-    ("[false].min()", "false", 1),
-    ("[0.5,1.5,1.0,-1.5,-1.0,1.5].min()", "-1.5", 6),
-    ("[1.5,-0.5,0.0,-1.0].min()", "-1.0", 4),
-    ('[""].min()', '""', 0),
-    ("[b'bb',b'',b'a',b'bb'].min()", "base64:", 0),
-    ("[b'a'].min()", "base64:YQ==", 0),
-    ("[-3,-3,-1,0].min()", "-3", 4),
-    ("[b'bb',b'bb',b'',b'bb'].min()", "base64:", 0),
-    ('["a","","","a","a","ab"].min()', '""', 0),
-    ("[3u].min()", "3u", 1),
-    ("[2].min()", "2", 1),
-    ("[1.0,0.0,0.5,0.0,1.5,-0.5].min()", "-0.5", 6),
-    ("[1.0,-0.5,1.0,1.5].min()", "-0.5", 4),
-    ("[true,true].min()", "true", 2),
-    ("[1.5].min()", "1.5", 1),
-    ("[3,-2,2,1,3].min()", "-2", 5),
-    ("[true].min()", "true", 1),
-    ("[duration('3s'),duration('-1s'),duration('2s')].min()", "duration(-1s)", 3),
-    ("[2,3,2].min()", "2", 3),
-    ("[b'a',b'',b'bb',b''].min()", "base64:", 0),
-    ("[-0.5,1.0].min()", "-0.5", 2),
-]  # fmt: skip
+from support.data import cases
 
 
-@pytest.mark.parametrize("row", MIN_TAKES_THE_FIRST_LEAST, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/list-folds", "min_takes_the_first_least"), ids=itemgetter(0))
 def test_min_takes_the_first_least(check, row):
     check(*row)
 
 
-MAX_TAKES_THE_FIRST_GREATEST = [
-    ("l.max()", '"aaaaaaaaaaaaaaaaaaaaaaaaa"', 15),
-    ("[1,2,3].max()", "3", 3),
-    ("[dyn(1),dyn(1.5)].max()", "1.5", 2),
-    ("[dyn(1),dyn('a')].max()", "1", 1),
-    ("[].max()", "error: max called on empty list", 0),
-    ("[1.0,0.0/0.0,2.0].max()", "2.0", 14),
-    ("[0.0/0.0,1.0].max()", "NaN", 13),
-    ("[true,false].max()", "true", 2),
-    ("[null].max()", "error: no such overload: max(list)", 1),
-    ("dyn([null]).max()", "error: no such overload: max(list)", 1),
-    ("[dyn(1),dyn(null),dyn(5)].max()", "error: no such overload", 3),
-    ("[dyn(null),dyn(1),dyn(5)].max()", "error: no such overload: max(list)", 3),
-    ("[dyn('a'),dyn(1)].max()", '"a"', 1),
-    ('["%\\\\\\n\\u00a0","","b"].max()', '"b"', 0),
-    ('["ab %ab   aaaaaa%","\\u00a0a","%"].max()', '"\u00a0a"', 1),
-    ('["Z\\u00e9 \\\\\\u00e9Z."," ",""].max()', '"Z\u00e9 \\\\\u00e9Z."', 0),
-    ('["b\\t","aa\\t","\\"\\""].max()', '"b\\t"', 0),
-    ('["b",".","A\\u00e9b"].max()', '"b"', 0),
-    ('["%a\\u20ac\\"\\\\\\n.aA","AZ","."].max()', '"AZ"', 1),
-    ('["bZaa","",""].max()', '"bZaa"', 0),
-    ('["\\"aaaaZ\\u00a0aa.Z","","A.\\u00e9"].max()', '"A.\u00e9"', 1),
-    ('["aa\\n","\\t\\t","%\\u00e9"].max()', '"aa\\n"', 0),
-    ('["\\"\\".","\\n","\\u00e9\\u00a0\\u00a0"].max()', '"\u00e9\u00a0\u00a0"', 0),
-    ('["aa.","","\\t"].max()', '"aa."', 0),
-    ("[b'',b'',b'a',b'bb'].max()", "base64:YmI=", 0),
-    ("[1.0,-1.0,1.5].max()", "1.5", 3),
-    ("[true].max()", "true", 1),
-    ('["","ab"].max()', '"ab"', 0),
-    ("[false,true,false,true].max()", "true", 4),
-    ('["","a","a"].max()', '"a"', 0),
-    ('["a","ab","a","b"].max()', '"b"', 0),
-    ("[b'bb',b'',b'',b'a',b'a',b'a'].max()", "base64:YmI=", 0),
-    ("[3,0,-1].max()", "3", 3),
-    ("[b''].max()", "base64:", 0),
-    ("[1u,1u,0u,1u,0u].max()", "1u", 5),
-    ("[duration('2s'),duration('-3s'),duration('-2s'),duration('-2s')].max()", "duration(2s)", 4),
-    ("[duration('-2s'),duration('1s'),duration('2s'),duration('-3s'),duration('2s')].max()", "duration(2s)", 5),
-    ("[-0.5,1.0,-1.5].max()", "1.0", 3),
-    ("[3u,0u,0u,2u,2u,1u].max()", "3u", 6),
-    ("[0.0,-1.0,-0.5].max()", "0.0", 3),
-    ('["ab","ab"].max()', '"ab"', 0),
-    ("[-3,1,-1,3,-2].max()", "3", 5),
-    ("[-1,2,3,1].max()", "3", 4),
-    ("[1u].max()", "1u", 1),
-    ("[2u,3u,3u,3u,2u].max()", "3u", 5),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", MAX_TAKES_THE_FIRST_GREATEST, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/list-folds", "max_takes_the_first_greatest"), ids=itemgetter(0))
 def test_max_takes_the_first_greatest(check, row):
     check(*row)
 
 
-SUM_IS_CHECKED_FOR_OVERFLOW = [
-    ("li.sum()", "13", 14),
-    ("lu.sum()", "13", 14),
-    ("[].sum()", "0", 0),
-    ("dyn([]).sum()", "0", 0),
-    ("dyn([1.5]).sum()", "1.5", 1),
-    ("[9223372036854775807,1].sum()", "error: integer overflow", 2),
-    ("[18446744073709551615u,1u].sum()", "error: unsigned integer overflow", 2),
-    ("[duration('2562047h'),duration('2562047h')].sum()", "error: integer overflow", 2),
-    ("[dyn(1),dyn('a')].sum()", "error: no such overload", 1),
-    ("[dyn(1),dyn(1.5)].sum()", "error: no such overload", 2),
-    ("dyn(1).sum()", "error: no such overload: sum(int)", 1),
-    ("dyn(['a','b']).sum()", "error: no such overload: sum(list)", 0),
-    ("dyn([true]).sum()", "error: no such overload: sum(list)", 1),
-    ("dyn([b'a']).sum()", "error: no such overload: sum(list)", 0),
-    ("dyn([[1],[2]]).sum()", "error: no such overload: sum(list)", 2),
-    ("dyn([timestamp(0)]).sum()", "error: no such overload: sum(list)", 1),
-    ("dyn([null]).sum()", "error: no such overload: sum(list)", 1),
-    ("dyn([1u,2u]).sum()", "3u", 2),
-    ("[dyn(1),dyn(null)].sum()", "error: no such overload", 2),
-    ("[dyn('a'),dyn(1)].sum()", "error: no such overload: sum(list)", 1),
-    ("[1.0,2.5].sum()", "3.5", 2),
-    ("dyn([dyn(1.0),dyn(1)]).sum()", "error: no such overload", 2),
-    ("[dyn(1),dyn(1u)].sum()", "error: no such overload", 2),
-    ("[0u].sum()", "0u", 1),
-    ("[duration('-2s'),duration('-3s'),duration('1s')].sum()", "duration(-4s)", 3),
-    ("[1u,1u,0u,1u,3u].sum()", "6u", 5),
-    ("[0u,3u,1u].sum()", "4u", 3),
-    ("[-1.5,1.0,0.0,-0.5].sum()", "-1.0", 4),
-    ("[duration('-3s'),duration('2s'),duration('3s'),duration('2s')].sum()", "duration(4s)", 4),
-    ("[3u,3u,0u].sum()", "6u", 3),
-    ("[duration('-1s'),duration('-1s')].sum()", "duration(-2s)", 2),
-    ("[-1.5,1.0,-0.5,-1.0,0.0,0.0].sum()", "-2.0", 6),
-    ("[duration('-3s'),duration('0s')].sum()", "duration(-3s)", 2),
-    ("[-1,1,-2,-1,-3,-3].sum()", "-9", 6),
-    ("[duration('-2s'),duration('-2s')].sum()", "duration(-4s)", 2),
-    ("[1.0,-0.5,1.0].sum()", "1.5", 3),
-    ("[-1.0,-1.0,0.5,-1.5].sum()", "-3.0", 4),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", SUM_IS_CHECKED_FOR_OVERFLOW, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/list-folds", "sum_is_checked_for_overflow"), ids=itemgetter(0))
 def test_sum_is_checked_for_overflow(check, row):
     check(*row)
 
 
-SORTED_LISTS_ARE_RECOGNISED = [
-    ("li.isSorted()", "true", 14),
-    ("l.isSorted()", "true", 15),
-    ("[dyn(1),dyn('a')].isSorted()", "true", 1),
-    ("[0.0/0.0,1.0].isSorted()", "true", 13),
-    ("[true,false].isSorted()", "false", 2),
-    ("dyn([1]).isSorted()", "true", 1),
-    ("dyn([null,null]).isSorted()", "error: no such overload: isSorted(list)", 2),
-    ('["aaaa\\n\\u00a0\\tZ","\\t\\""].isSorted()', "false", 0),
-    ('[".","\\"\\n"].isSorted()', "false", 0),
-    ('[" ","%\\n"].isSorted()', "true", 0),
-    ('[" \\t\\"\\t\\naa\\u00a0\\\\a","\\\\"].isSorted()', "true", 1),
-    ('["%b\\nA","%"].isSorted()', "false", 0),
-    ('["\\n\\tb","\\u00a0"].isSorted()', "true", 0),
-    ('["\\n\\".aa\\u20ac\\u20ac\\u20acb.",".ab"].isSorted()', "true", 1),
-    ('["","%%"].isSorted()', "true", 0),
-    ('["\\t\\\\aaa..","\\""].isSorted()', "true", 0),
-    ('["Z\\"%","\\"\\\\"].isSorted()', "false", 0),
-    ('["bab\\u00e9\\"\\u20ac\\tab\\n",""].isSorted()', "false", 1),
-    ('["aaa\\u00a0",""].isSorted()', "false", 0),
-    ('["","b"].isSorted()', "true", 0),
-    ('["",""].isSorted()', "true", 0),
-    ('["a\\u00e9\\t\\u00a0","ab"].isSorted()', "false", 0),
-    ("[1].isSorted()", "true", 1),
-    ("[].isSorted()", "true", 0),
-    ("[3,-1].isSorted()", "false", 2),
-    ('["ab","ab","a",""].isSorted()', "false", 0),
-    ("[duration('1s')].isSorted()", "true", 1),
-    ("[b'bb',b'a',b'a',b''].isSorted()", "false", 0),
-    ("[b'bb',b'',b'a',b'a',b'bb',b''].isSorted()", "false", 0),
-    ("[0.0,-1.5,1.5,1.0,1.0].isSorted()", "false", 5),
-    ('["a","b","b","b"].isSorted()', "true", 0),
-    ("[b'',b'',b'',b'bb',b''].isSorted()", "false", 0),
-    ("[false,true,false].isSorted()", "false", 3),
-    ('["b",""].isSorted()', "false", 0),
-    ("[false,false].isSorted()", "true", 2),
-    ("[3,2,-2,2].isSorted()", "false", 4),
-    ("[false,true,true].isSorted()", "true", 3),
-    ("[b'',b'bb',b'bb',b'bb',b'bb',b'a'].isSorted()", "false", 0),
-    ("[0u].isSorted()", "true", 1),
-    ('["a","b","a",""].isSorted()', "false", 0),
-    ("[-2,3,-3,2,-2].isSorted()", "false", 5),
-    ("[b'a',b'',b''].isSorted()", "false", 0),
-    ("[1u,1u].isSorted()", "true", 2),
-    ("[b''].isSorted()", "true", 0),
-    ("[b'a',b'a',b'bb',b'bb',b'bb'].isSorted()", "true", 0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", SORTED_LISTS_ARE_RECOGNISED, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/list-folds", "sorted_lists_are_recognised"), ids=itemgetter(0))
 def test_sorted_lists_are_recognised(check, row):
     check(*row)

@@ -1,164 +1,19 @@
 from operator import itemgetter
 
 import pytest
-
-FIND_ALL_TAKES_SUCCESSIVE_MATCHES = [
-    ("s.findAll(t,2)", "[]", 72),
-    ("s.findAll('a').exists(x,x=='a')", "true", 21),
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'.findAll('a',2).map(x,x)", '["a", "a"]', 32),
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'.findAll(t).map(x,x)", "[]", 37),
-    ("s.findAll(t).map(x,x+s)", "[]", 73),
-    ("'abcabc'.findAll('[ab]')", '["a", "b", "a", "b"]', 1),
-    ("'abcabc'.findAll('[ab]',2)", '["a", "b"]', 1),
-    ("'abcabc'.findAll('[ab]',0)", "[]", 1),
-    ("'abcabc'.findAll('[ab]',-1)", '["a", "b", "a", "b"]', 1),
-    ("'abc'.findAll('')", '["", "", "", ""]', 0),
-    ("'abc'.findAll('x*')", '["", "", "", ""]', 1),
-    ("'baac'.findAll('a*')", '["", "aa", ""]', 1),
-    ("'\u00e9\u20ac'.findAll('')", '["", "", ""]', 0),
-    ("''.findAll('')", '[""]', 0),
-    ("\"a.\\\\b.\".findAll(t2+'\\\\bx*b',-1)", '["b"]', 4),
-    ("\"\\\"bbaaaab\".findAll(t2+'a{1,2}',2)", '["aa", "aa"]', 4),
-    ("\" \".findAll(t2+'b\\\\Q*\\\\E')", "[]", 4),
-    ("\"\".findAll(t2+'a*\\\\x41|')", '[""]', 4),
-    ("\"\".findAll(t2+'[^a](?i)Ab',1)", "[]", 5),
-    ("\"b\\\"\".findAll(t2+'[ab][^a]{2}')", "[]", 6),
-    ("\"\\u00a0\".findAll(t2+'\\\\x41\\\\s[[:alpha:]]{2}',1)", "[]", 8),
-    ("\"bA\".findAll(t2+'\\\\?^[[:alpha:]]',-1)", "[]", 7),
-    ("\"aa\\\\\".findAll(t2+'\\\\s',1)", "[]", 3),
-    ("\"\\\"\\tab%\".findAll(t2+'(?:')", "error: Illegal regex: error parsing regexp: missing closing ): `(?:`", 3),
-    ("\"aa%\\u20ac\\t\".findAll(t2+'\\\\b[^a]')", '["%"]', 4),
-    ("\"ab\".findAll(t2+'(?P<x>a)(?i)A(a|b)',-1)", "[]", 8),
-    ("\"\\\\\\nab\".findAll(t2+'$x*\\\\x41(a|b)',1)", "[]", 6),
-    ("\"\".findAll(t2+'(?:a*',-1)", "error: Illegal regex: error parsing regexp: missing closing ): `(?:a*`", 4),
-    ("\"\\\\A\".findAll(t2+'$\\\\w+',-1)", "[]", 3),
-    ("\"Z\\na\\tA \\u00a0\".findAll(t2+').')", "error: Illegal regex: error parsing regexp: unexpected ): `).`", 3),
-    ("\"\\n\".findAll(t2+'\\\\w')", "[]", 3),
-    ("\"\".findAll(t2+'\u00e9')", "[]", 3),
-    ("\"\\u20ac.abab\\n\".findAll(t2+'x*',-1)", '["", "", "", "", "", "", "", ""]', 3),
-    ("\"\".findAll(t2+'(?P<x>a)\\\\pL(?P<x>a)')", "[]", 8),
-    ("\"ab\\\"Aaaa\\\"\".findAll(t2+'a{1,2}?[[:alpha:]]')", '["ab", "aa"]', 8),
-    ("\"% \\tA\".findAll(t2+'\\\\Q*\\\\E.',0)", "[]", 4),
-    ("\"\".findAll(t2+'\\\\b*[[')", "error: Illegal regex: error parsing regexp: missing closing ]: `[[`", 4),
-    ("\"\\u00e9A\\\"ZbA\".findAll(t2+'(a|b)[[:alpha:]]\\\\pL',-1)", "[]", 8),
-    ("\"\\u00a0a\\t\".findAll(t2+'\u00e9',0)", "[]", 3),
-    ("\" \\u20acab\".findAll(t2+'^',-1)", '[""]', 3),
-    ("\"\\t Z\\u00e9A\".findAll(t2+'b')", "[]", 3),
-    ("\"%\\u00a0\\u20ac\\u20acaa%\".findAll(t2+'(a|b)',-1)", '["a", "a"]', 4),
-    ("\"\\\\\".findAll(t2+'\\\\wa^\\\\pL')", "[]", 4),
-    ("\"aba\\u00e9\".findAll(t2+'[[:alpha:]]',2)", '["a", "b"]', 6),
-    ("\"b\\n\".findAll(t2+'\\\\pL$',-1)", "[]", 3),
-]  # fmt: skip
+from support.data import cases
 
 
-@pytest.mark.parametrize("row", FIND_ALL_TAKES_SUCCESSIVE_MATCHES, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/regex", "find_all_takes_successive_matches"), ids=itemgetter(0))
 def test_find_all_takes_successive_matches(check, row):
     check(*row)
 
 
-FIND_TAKES_THE_LEFTMOST_MATCH = [
-    ("s.find('a')", '"a"', 11),
-    ("s.find(t)", '""', 72),
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'.find('a+')", '"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"', 5),
-    ("'abc'.find('b+')", '"b"', 1),
-    ("'abc'.find('x')", '""', 1),
-    ("''.find('')", '""', 0),
-    ("'\u00e9a'.find('.')", '"\u00e9"', 1),
-    ("\"\".find(t2+'(a|b)\\\\Q*\\\\E.')", '""', 6),
-    ("\"\\t\\n\".find(t2+'\u00e9^$')", '""', 3),
-    ("\"\\nZ\\\"\".find(t2+'\\\\d')", '""', 3),
-    ("\"Z\\n\\taab\".find(t2+'b\\\\x41\\\\b')", '""', 4),
-    ("\"Z%\".find(t2+'(?i)A')", '""', 4),
-    ("\"\".find(t2+'\u00e9')", '""', 3),
-    ("\"\\u00e9\".find(t2+'\\\\pL\\\\d*')", '"\u00e9"', 4),
-    ("\"aaZ%%a\".find(t2+'|$\\\\wx*')", '""', 4),
-    ("\"\".find(t2+'[[:alpha:]]')", '""', 6),
-    ("\"%ab\\n.aaabab\".find(t2+'\\\\\\\\d?')", '""', 4),
-    ("\"\\u20ac\".find(t2+'b(a|b)')", '""', 4),
-    ("\"aa\".find(t2+'[^a]')", '""', 3),
-    ("\"\".find(t2+'b')", '""', 3),
-    ("\"AAbaa\".find(t2+'a+?')", '"a"', 3),
-    ("\" b\".find(t2+'(?P<x>a)')", '""', 4),
-    ("\"Z\\tabZ\".find(t2+'(a|b)\u00e9a')", '""', 4),
-    ("\".%\\\\\\\"ab\\n\".find(t2+'a+?\\\\w|x*')", '""', 4),
-    ("\"% .A\\\"\".find(t2+'a+?\\\\s')", '""', 4),
-    ("\"\\u20ac%.\".find(t2+')b')", "error: Illegal regex: error parsing regexp: unexpected ): `)b`", 3),
-    ("\"%\".find(t2+'aaa[ab]')", '""', 4),
-    ("\"\\u00a0AZ\\t\".find(t2+'^{2}')", '""', 3),
-    ("\"\\u20ac\".find(t2+'(a|b)(?i)A')", '""', 5),
-    ("\"Z\\\"b\\\\\\u00a0A\".find(t2+'b\\\\d')", '""', 3),
-    ("\"\".find(t2+'\\\\x41')", '""', 3),
-    ("\"\\u20ac%\".find(t2+'b[ab]\\\\Q*\\\\E\u00e9')", '""', 6),
-    ("\"A\\\"%\\u00a0 \".find(t2+'a[')", "error: Illegal regex: error parsing regexp: missing closing ]: `[`", 3),
-    ("\"\\\\\\u20acZ\\n\\u00e9\\u00a0A\".find(t2+'.')", '"\\\\"', 3),
-    ("\"Z\".find(t2+'\\\\ba{1,2}a+?.')", '""', 6),
-    ("\"ab\\u20acaabaaA\".find(t2+'[[:alpha:]]')", '"a"', 6),
-    ("\"\".find(t2+'(a|b)(?P<x>a)')", '""', 7),
-    ("\"\\\"\".find(t2+'\u00e9.')", '""', 3),
-    ("\"\".find(t2+'\\\\w[?')", "error: Illegal regex: error parsing regexp: missing closing ]: `[?`", 3),
-    ("\"...\\tab\".find(t2+'|')", '""', 3),
-    ("\"\\u20acb\\n\\t\".find(t2+'\\\\Q*\\\\E')", '""', 4),
-    ("\"ab\\\"\".find(t2+'\\\\w+\\\\b')", '"ab"', 4),
-    ("\"Z\\n\".find(t2+'b')", '""', 3),
-    ("\" \".find(t2+'[)\\\\s|')", "error: Illegal regex: error parsing regexp: missing closing ]: `[)\\s|`", 4),
-    ("\"aa\\\\ \\t\".find(t2+'\\\\Q*\\\\E^')", '""', 4),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", FIND_TAKES_THE_LEFTMOST_MATCH, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/regex", "find_takes_the_leftmost_match"), ids=itemgetter(0))
 def test_find_takes_the_leftmost_match(check, row):
     check(*row)
 
 
-MATCHES_IS_NOT_ANCHORED = [
-    ("s.matches(t)", "false", 72),
-    ("matches(s,t)", "false", 72),
-    ("u.matches('abc')", "false", 11),
-    ("s.matches('abc')", "false", 11),
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'.matches('a+')", "true", 5),
-    ("'abc'.matches('^a.c$')", "true", 2),
-    ("'abc'.matches('b')", "true", 1),
-    ("s.matches(t+'(')", "error: error parsing regexp: missing closing ): `bbbbbbbbbbbbbbbbbbbbbbbbb(`", 75),
-    ("'abc'.matches(t+'[')", "error: error parsing regexp: missing closing ]: `[`", 11),
-    ("'abc'.matches(t+'*')", "false", 11),
-    ("'abc'.matches('*'+t)", "error: error parsing regexp: missing argument to repetition operator: `*`", 11),
-    ("'abc'.matches(t+'a**')", "error: error parsing regexp: invalid nested repetition operator: `**`", 11),
-    ("'abc'.matches(t+'\\\\')", "error: error parsing regexp: trailing backslash at end of expression: ``", 11),
-    ("'abc'.matches(t+'\\\\8')", "error: error parsing regexp: invalid escape sequence: `\\8`", 11),
-    ("'abc'.matches(t+')')", "error: error parsing regexp: unexpected ): `bbbbbbbbbbbbbbbbbbbbbbbbb)`", 11),
-    ("'abc'.matches(t+'[b-a]')", "error: error parsing regexp: invalid character class range: `b-a`", 12),
-    ("'abc'.matches(t+'(?z)')", "error: error parsing regexp: invalid or unsupported Perl syntax: `(?z`", 12),
-    ("'abc'.matches(t+'(?=a)')", "error: error parsing regexp: invalid or unsupported Perl syntax: `(?=`", 12),
-    ("'abc'.matches(t+'a{1001}')", "error: error parsing regexp: invalid repeat count: `{1001}`", 13),
-    ("'abc'.matches(t+'a{2,1}')", "error: error parsing regexp: invalid repeat count: `{2,1}`", 13),
-    ("'abc'.matches(t+'(?P<n')", "error: error parsing regexp: invalid named capture: `(?P<n`", 12),
-    ("'abc'.matches(t+'(?P<n>a)(?P<n>b)')", "false", 17),
-    ("'abc'.matches(t+'\\\\pX')", "error: error parsing regexp: invalid character class range: `\\pX`", 11),
-    ("'abc'.matches(t+'[[:foo:]]')", "error: error parsing regexp: invalid character class range: `[:foo:]`", 14),
-    ("'abc'.matches(t+'(a{1000}){1000}')", "error: error parsing regexp: invalid repeat count: `{1000}`", 15),
-    ("'abc'.matches(t+'((a{100}){100}){100}')", "error: error parsing regexp: invalid repeat count: `{100}`", 18),
-    ("'abc'.matches('(?<n>a)')", "true", 2),
-    ("'abc'.matches('(?i)ABC')", "true", 2),
-    ("'abc'.matches('\\\\bab')", "true", 1),
-    ("'a\\nb'.matches('a.b')", "false", 1),
-    ("'a\\nb'.matches('(?s)a.b')", "true", 2),
-    ("'a\\nb'.matches('^b')", "false", 1),
-    ("'a\\nb'.matches('(?m)^b')", "true", 2),
-    ("'abc'.matches('\\\\Qa\\\\E')", "true", 2),
-    ("'abc'.matches('\\\\pL\\\\p{Greek}?')", "true", 4),
-    ("'1'.matches('\\\\d')", "true", 1),
-    ("'\u0663'.matches('\\\\d')", "false", 1),
-    ("'\u00e9'.matches('\\\\w')", "false", 1),
-    ("'abc'.matches('\\\\z')", "true", 1),
-    ("'a'.matches('a{,2}')", "false", 2),
-    ("'a'.matches('[^\\\\x00-\\\\x{10FFFF}]')", "false", 5),
-    ("\"\".matches(t2+'[ab]a*[^a]')", "false", 5),
-    ("\"\".matches(t2+'+')", "error: error parsing regexp: missing argument to repetition operator: `+`", 3),
-    ("\"Z aa%\".matches(t2+'^a*')", "true", 3),
-    ("\"\".matches(t2+')x*')", "error: error parsing regexp: unexpected ): `)x*`", 3),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", MATCHES_IS_NOT_ANCHORED, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/regex", "matches_is_not_anchored"), ids=itemgetter(0))
 def test_matches_is_not_anchored(check, row):
     check(*row)

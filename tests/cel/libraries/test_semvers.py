@@ -1,6 +1,7 @@
 from operator import itemgetter
 
 import pytest
+from support.data import cases
 
 IS_SEMVER_WITHOUT_ERROR = [
     ("isSemver(s)", "false", 11),
@@ -40,33 +41,6 @@ def test_versions_are_compared_by_precedence(check, row):
     check(*row)
 
 
-VERSIONS_IN_TEXT = [
-    ("semver(s)", "error: No Major.Minor.Patch elements found", 11),
-    ("semver('1.2.3')", "semver(1.2.3)", 1),
-    ("semver('v1.2')", "error: No Major.Minor.Patch elements found", 1),
-    ("semver('v1.2',true)", "semver(1.2.0)", 1),
-    ("semver('1.2.3',false)", "semver(1.2.3)", 1),
-    ("semver('1.2.3') == semver('1.2.3+b')", "true", 3),
-    ("semver('1.2.3') == dyn('1.2.3')", "error: no such overload", 2),
-    ("dyn('1.2.3') == semver('1.2.3')", "false", 2),
-    ("semver('')", "error: Version string empty", 0),
-    ("semver('1.2')", "error: No Major.Minor.Patch elements found", 1),
-    ("semver('1.2.x')", 'error: Invalid character(s) found in patch number "x"', 1),
-    ("semver('01.2.3')", 'error: Major number must not contain leading zeroes "01"', 1),
-    ("semver('1.2.3-01')", 'error: Numeric PreRelease version must not contain leading zeroes "01"', 1),
-    ("semver('1.2.3-a..b')", "error: Prerelease is empty", 1),
-    ("semver('1.2.3-\u00e9')", 'error: Invalid character(s) found in prerelease "\u00e9"', 1),
-    ("semver('1.2.3+')", "error: Build meta data is empty", 1),
-    ("semver('1.2.3-')", "error: Prerelease is empty", 1),
-    ("semver('a.2.3')", 'error: Invalid character(s) found in major number "a"', 1),
-    ("semver('1-alpha', true)", "error: short version cannot contain PreRelease/Build meta data", 1),
-    ("semver('x', true)", 'error: Invalid character(s) found in major number "x"', 1),
-    ("semver('1..2', true)", 'error: strconv.ParseUint: parsing "": invalid syntax', 1),
-    ("type(semver('1.2.3'))", "kubernetes.Semver", 2),
-    ("semver(s) == semver(s)", "error: No Major.Minor.Patch elements found", 23),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", VERSIONS_IN_TEXT, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/semvers", "versions_in_text"), ids=itemgetter(0))
 def test_versions_in_text(check, row):
     check(*row)

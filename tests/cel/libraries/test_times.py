@@ -1,218 +1,24 @@
 from operator import itemgetter
 
 import pytest
-
-PARTS_OF_THE_CALENDAR = [
-    ("ts.getFullYear()", "2020", 2),
-    ("timestamp('2009-02-13T23:31:30Z').getFullYear()", "2009", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMonth()", "1", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getDayOfYear()", "43", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getDayOfMonth()", "12", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getDate()", "13", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getDayOfWeek()", "5", 1),
-    ("timestamp('9999-12-31T23:59:59Z').getFullYear('+11:00')", "10000", 1),
-    ("timestamp('0001-01-01T00:00:00Z').getFullYear('-11:00')", "0", 1),
-    ("timestamp(196614605485).getDate('Australia/Lord_Howe')", "21", 1),
-    ("timestamp(-61327830329).getDayOfWeek('America/New_York')", "4", 1),
-    ("timestamp(158455651543).getDayOfMonth()", "4", 1),
-    ("timestamp(161670884529).getDayOfYear('-05:30')", "52", 1),
-    ("timestamp(147854965849).getDayOfWeek('America/New_York')", "5", 1),
-    ("timestamp(225303413624).getDayOfMonth('Europe/London')", "0", 1),
-    ("timestamp(-7448195266).getDayOfMonth('Europe/London')", "22", 1),
-    ("timestamp(66384665877).getDayOfWeek()", "4", 1),
-    ("timestamp(-15884379364).getFullYear('America/New_York')", "1466", 1),
-    ("timestamp(175392689601).getFullYear('Europe/London')", "7527", 1),
-    ("timestamp(237331006702).getDayOfYear('-05:30')", "262", 1),
-    ("timestamp(243782026007).getFullYear('-05:30')", "9695", 1),
-    ("timestamp(189457744154).getMonth('1:2')", "8", 1),
-    ("timestamp(94209119965).getMonth()", "4", 1),
-    ("timestamp(86071704716).getMonth('Australia/Lord_Howe')", "6", 1),
-    ("timestamp(211309105952).getFullYear()", "8666", 1),
-    ("timestamp(185203003506).getDayOfYear('x')", "error: unknown time zone x", 1),
-    ("timestamp(163944784042).getDayOfYear('-05:30')", "73", 1),
-    ("timestamp(94659845204).getMonth('x')", "error: unknown time zone x", 1),
-    ("timestamp(-32452172963).getDate()", "19", 1),
-    ("timestamp(19569521025).getFullYear()", "2590", 1),
-    ("timestamp(66105634237).getDayOfWeek()", "1", 1),
-    ("timestamp(-8059194276).getDayOfWeek('x')", "error: unknown time zone x", 1),
-    ("timestamp(151598487031).getMonth('America/New_York')", "11", 1),
-    ("timestamp(32584541525).getFullYear()", "3002", 1),
-    ("timestamp(ss+\"0001-02-01T12:59:30.123456789Z\").getDayOfMonth('x')", "error: unknown time zone x", 6),
-    ("timestamp(85891436824).getDayOfYear('Australia/Lord_Howe')", "289", 1),
-    ("timestamp(-50913673094).getDayOfMonth()", "10", 1),
-    ("timestamp(-37003675714).getFullYear('1:2')", "797", 1),
-    ("timestamp(-40146383203).getDate('+01:00')", "23", 1),
-    ("timestamp(53198986394).getDayOfWeek('1:2')", "6", 1),
-    ("timestamp(-24518275125).getDate('-05:30')", "17", 1),
-    ("timestamp(-51375385998).getDayOfYear('Australia/Lord_Howe')", "357", 1),
-    ("timestamp(214795858813).getDayOfMonth('America/New_York')", "10", 1),
-    ("timestamp(96155260668).getDayOfWeek('1:2')", "3", 1),
-    ("timestamp(204458332565).getFullYear()", "8449", 1),
-]  # fmt: skip
+from support.data import cases
 
 
-@pytest.mark.parametrize("row", PARTS_OF_THE_CALENDAR, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/times", "parts_of_the_calendar"), ids=itemgetter(0))
 def test_parts_of_the_calendar(check, row):
     check(*row)
 
 
-PARTS_OF_THE_CLOCK = [
-    ("ts.getHours()", "0", 2),
-    ("du.getHours()", "1", 2),
-    ("timestamp('2009-02-13T23:31:30Z').getHours()", "23", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes()", "31", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getSeconds()", "30", 1),
-    ("timestamp('2009-02-13T23:31:30.123456Z').getMilliseconds()", "123", 1),
-    ("timestamp('1960-02-13T23:31:30.123456Z').getMilliseconds()", "123", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('Australia/Sydney')", "10", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('+11:00')", "10", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('-02:30')", "21", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('-02:30')", "1", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('-00:30')", "1", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('02:30')", "1", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('2:3')", "34", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('30:70')", "41", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('')", "31", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('UTC')", "31", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getMinutes('Local')", "31", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('Europe/Berlin')", "0", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('EST')", "18", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('us/eastern')", "error: unknown time zone us/eastern", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('US/Eastern')", "18", 1),
-    ("timestamp('2009-02-13T23:31:30Z').getHours('../etc/passwd')", "error: time: invalid location name", 1),
-    ("timestamp('0001-01-01T00:00:00Z').getHours('Europe/Berlin')", "0", 1),
-    ("duration('1h30m20.5s').getHours()", "1", 1),
-    ("duration('1h30m20.5s').getMinutes()", "90", 1),
-    ("duration('1h30m20.5s').getSeconds()", "5420", 1),
-    ("duration('1h30m20.5s').getMilliseconds()", "5420500", 1),
-    ("duration('-1h30m20.5s').getMinutes()", "-90", 1),
-    ("duration('-1h30m20.5s').getMilliseconds()", "-5420500", 1),
-    ('duration(ss+"12ns").getHours()', "0", 4),
-    ('duration(ss+"+12ns0.0000000001s").getSeconds()', "0", 5),
-    ('duration(ss+"-0h").getMinutes()', "0", 4),
-    ('duration(ss+"-123456789\\u00b5s").getMinutes()', "-2", 5),
-    ('duration(ss+"0ms1m0.0000000001us").getHours()', "0", 5),
-    ("timestamp(170336583710).getSeconds('+01:00')", "50", 1),
-    ('duration(ss+".5us").getMilliseconds()', "0", 4),
-    ('duration(ss+"1.5ns").getMilliseconds()', "0", 4),
-    ('duration(ss+"-5.ms12m").getMinutes()', "-12", 4),
-    ("timestamp(199938760551).getMinutes('Australia/Lord_Howe')", "35", 1),
-    ("timestamp(-6997419795).getHours()", "8", 1),
-    ('duration(ss+"12h0.0000000001ns").getMilliseconds()', "43200000", 5),
-    ('duration(ss+"+5.us").getSeconds()', "0", 4),
-    ('duration(ss+"-12m").getHours()', "0", 4),
-    ("timestamp(81399396669).getMinutes('America/New_York')", "31", 1),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", PARTS_OF_THE_CLOCK, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/times", "parts_of_the_clock"), ids=itemgetter(0))
 def test_parts_of_the_clock(check, row):
     check(*row)
 
 
-DURATIONS_IN_TEXT = [
-    ("duration(s)", "error: type conversion error from 'string' to 'google.protobuf.Duration'", 2),
-    ("duration(du)", "duration(1h0m0s)", 2),
-    ("string(duration('1.5s'))", '"1.5s"', 0),
-    ("string(duration('1ns'))", '"0.000000001s"', 0),
-    ("string(duration('-1h'))", '"-3600s"', 0),
-    ("string(duration('100000h1ns'))", '"360000000s"', 0),
-    ("string(duration('0s'))", '"0s"', 0),
-    ("duration('1h2m3s4ms5us6ns')", "duration(1h2m3.004005006s)", 0),
-    ("duration('1\u00b5s')", "duration(1\u00b5s)", 0),
-    ("duration('1\u03bcs')", "duration(1\u00b5s)", 0),
-    ("duration('1.5h')", "duration(1h30m0s)", 0),
-    ("duration('-1.5h')", "duration(-1h30m0s)", 0),
-    ("duration('+1h')", "duration(1h0m0s)", 0),
-    ("duration('0')", "duration(0s)", 0),
-    ("duration('.5s')", "duration(500ms)", 0),
-    ("duration('5.s')", "duration(5s)", 0),
-    ("duration('9223372036854775807ns')", "duration(2562047h47m16.854775807s)", 0),
-    ("duration('-9223372036854775808ns')", "duration(-2562047h47m16.854775808s)", 0),
-    ("duration('2562047h47m16.854775807s')", "duration(2562047h47m16.854775807s)", 0),
-    ("duration('0.000000000123456789s')", "duration(0s)", 0),
-    ("duration('1.00000000000000000000001s')", "duration(1s)", 0),
-    ("duration('0.1ns')", "duration(0s)", 0),
-    ("duration('0.9ns')", "duration(0s)", 0),
-    ("duration('1h1h')", "duration(2h0m0s)", 0),
-    ('string(duration(ss+"5."))', "error: type conversion error from 'string' to 'google.protobuf.Duration'", 4),
-    ('string(duration(ss+"1.5ms"))', '"0.0015s"', 4),
-    ('duration(ss+"-99999999h")', "error: type conversion error from 'string' to 'google.protobuf.Duration'", 3),
-    ('string(duration(ss+"1"))', "error: type conversion error from 'string' to 'google.protobuf.Duration'", 4),
-    ('duration(ss+"+12")', "error: type conversion error from 'string' to 'google.protobuf.Duration'", 3),
-    ('string(duration(ss+"-1us"))', '"-0.000001s"', 4),
-    ('string(duration(ss+"+1d"))', "error: type conversion error from 'string' to 'google.protobuf.Duration'", 4),
-    ('string(duration(ss+"999999991ms12h"))', '"1043199.991s"', 5),
-    ('duration(ss+"99999999s0.0000000001h")', "duration(27777h46m39.00000036s)", 5),
-    ('string(duration(ss+"12us"))', '"0.000012s"', 4),
-    ('duration(ss+"+5.")', "error: type conversion error from 'string' to 'google.protobuf.Duration'", 3),
-    ('string(duration(ss+"-12"))', "error: type conversion error from 'string' to 'google.protobuf.Duration'", 4),
-    ('duration(ss+"+0.0000000001\\u00b5s")', "duration(0s)", 4),
-    ('string(duration(ss+"-0h12ns"))', '"-0.000000012s"', 4),
-    ('string(duration(ss+"-12ms"))', '"-0.012s"', 4),
-    ('string(duration(ss+"0.0000000001ns"))', '"0s"', 5),
-    ('string(duration(ss+"-99999999ns"))', '"-0.099999999s"', 5),
-    ('duration(ss+"99999999ms")', "duration(27h46m39.999s)", 3),
-    ('duration(ss+"-123456789s1.5\\u00b5s")', "duration(-34293h33m9.0000015s)", 4),
-    ('duration(ss+"-12ms")', "duration(-12ms)", 3),
-    ('duration(ss+"0us").getSeconds()', "0", 4),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", DURATIONS_IN_TEXT, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/times", "durations_in_text"), ids=itemgetter(0))
 def test_durations_in_text(check, row):
     check(*row)
 
 
-TIMESTAMPS_IN_TEXT = [
-    ("timestamp(s)", "error: type conversion error from 'string' to 'google.protobuf.Timestamp'", 2),
-    ("timestamp(i)", "timestamp(1970-01-01T00:00:03Z)", 2),
-    ("int(timestamp('1969-12-31T23:59:59.5Z'))", "-1", 0),
-    ("string(timestamp('2020-01-01T01:02:03.5Z'))", '"2020-01-01T01:02:03.5Z"', 0),
-    ("string(timestamp('0001-01-01T00:00:00Z'))", '"0001-01-01T00:00:00Z"', 0),
-    ("timestamp('2020-01-01T00:00:00Z')", "timestamp(2020-01-01T00:00:00Z)", 0),
-    ("timestamp('2020-01-01T00:00:00.123456789Z')", "timestamp(2020-01-01T00:00:00.123456789Z)", 0),
-    ("timestamp('2020-01-01T00:00:00.1234567891Z')", "timestamp(2020-01-01T00:00:00.123456789Z)", 0),
-    ("timestamp('2020-01-01T00:00:00,5Z')", "timestamp(2020-01-01T00:00:00.5Z)", 0),
-    ("timestamp('2020-01-01T0:00:00Z')", "timestamp(2020-01-01T00:00:00Z)", 0),
-    ("timestamp('2020-01-01T00:00:00+24:00')", "timestamp(2019-12-31T00:00:00Z)", 0),
-    ("timestamp('2020-01-01T00:00:00+23:59')", "timestamp(2019-12-31T00:01:00Z)", 0),
-    ("timestamp('2020-01-01T00:00:00+01:60')", "timestamp(2019-12-31T22:00:00Z)", 0),
-    ("timestamp('2020-01-01T00:00:00-01:00')", "timestamp(2020-01-01T01:00:00Z)", 0),
-    ("timestamp('0001-01-01T00:00:00Z')", "timestamp(0001-01-01T00:00:00Z)", 0),
-    ("timestamp('9999-12-31T23:59:59.999999999Z')", "timestamp(9999-12-31T23:59:59.999999999Z)", 0),
-    ("timestamp(-62135596800)", "timestamp(0001-01-01T00:00:00Z)", 0),
-    ("timestamp(253402300799)", "timestamp(9999-12-31T23:59:59Z)", 0),
-    ("timestamp(ts)", "timestamp(2020-01-01T00:00:00Z)", 2),
-    ("timestamp(t+'x')", "error: type conversion error from 'string' to 'google.protobuf.Timestamp'", 5),
-    ("string(timestamp(99097101044))", '"5110-04-07T04:30:44Z"', 0),
-    ("string(timestamp(30251388348))", '"2928-08-17T19:25:48Z"', 0),
-    ("string(timestamp(60047948385))", '"3872-11-04T09:39:45Z"', 0),
-    ("string(timestamp(51583032506))", '"3604-08-07T20:08:26Z"', 0),
-    ("string(timestamp(171422724715))", '"7402-03-04T07:31:55Z"', 0),
-    ("string(timestamp(-9369841055))", '"1673-01-29T18:22:25Z"', 0),
-    ("string(timestamp(113081527827))", '"5553-05-30T23:30:27Z"', 0),
-    ("string(timestamp(34974182415))", '"3078-04-15T18:40:15Z"', 0),
-    ("string(timestamp(-41399682748))", '"0658-02-05T00:07:32Z"', 0),
-    ("string(timestamp(185458956629))", '"7846-12-17T16:50:29Z"', 0),
-    ("string(timestamp(220949253712))", '"8971-08-09T00:41:52Z"', 0),
-    ('timestamp(ss+"0000-12-31T00:59:00Z")', "error: timestamp overflow", 4),
-    ("timestamp(222016158130).getSeconds('1:2')", "10", 1),
-    ("string(timestamp(237214876091))", '"9487-01-15T13:08:11Z"', 0),
-    ("string(timestamp(50057641585))", '"3556-04-06T20:26:25Z"', 0),
-    ("string(timestamp(22563055831))", '"2684-12-29T11:30:31Z"', 0),
-    ("timestamp(43739334704).getHours('-05:30')", "1", 1),
-    ("string(timestamp(242563316410))", '"9656-07-10T19:00:10Z"', 0),
-    ("timestamp(215587060129).getSeconds('Asia/Kolkata')", "49", 1),
-    ("timestamp(25872266366).getMinutes('1:2')", "41", 1),
-    ("timestamp(39699181510).getHours()", "6", 1),
-    ("string(timestamp(58985112261))", '"3839-03-02T01:24:21Z"', 0),
-    ("timestamp(68944722421).getHours('America/New_York')", "3", 1),
-    ("timestamp(182400971686).getMilliseconds()", "0", 1),
-    ("string(timestamp(40917655951))", '"3266-08-17T23:32:31Z"', 0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("row", TIMESTAMPS_IN_TEXT, ids=itemgetter(0))
+@pytest.mark.parametrize("row", cases("cel/times", "timestamps_in_text"), ids=itemgetter(0))
 def test_timestamps_in_text(check, row):
     check(*row)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from formulas_at_random import formula, spaces, vectors_by_hand
+from support.random_formulas import formula, spaces, vectors_by_hand
 
 from drasat.encoders.lowering.formulas import Formulas
 from drasat.encoders.lowering.sums import FALSE, ONE, TRUE, Sum

@@ -3,7 +3,18 @@
 import random
 
 import pytest
-from device_sets import EITHER, ERROR, FALSE, TRUE, device, evaluated, lowered, program, vectors, verdicts
+from support.random_expressions import (
+    EITHER,
+    ERROR,
+    FALSE,
+    TRUE,
+    device,
+    evaluated,
+    lowered,
+    program,
+    vectors,
+    verdicts,
+)
 
 from drasat.cel.values import UInt
 from drasat.encoders.lowering.lower import NotLoweredError

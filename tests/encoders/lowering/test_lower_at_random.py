@@ -4,8 +4,7 @@ import random
 from collections import Counter
 
 import pytest
-from device_sets import program, verdicts
-from expressions_at_random import Expressions, devices
+from support.random_expressions import Expressions, devices, program, verdicts
 
 from drasat.cel.errors import CelCompileError
 from drasat.encoders.lowering.lower import NotLoweredError

@@ -1,7 +1,7 @@
 """Inner loops look up what they can be about; what that leaves out must not matter."""
 
 import pytest
-from device_sets import EITHER, TRUE, device, lowered, verdicts
+from support.random_expressions import EITHER, TRUE, device, lowered, verdicts
 
 from drasat.cel.values import UInt
 from drasat.models.quantity import Quantity

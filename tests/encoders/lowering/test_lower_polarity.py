@@ -3,8 +3,7 @@
 import random
 
 import pytest
-from device_sets import evaluated, program, vectors
-from expressions_at_random import Expressions, devices
+from support.random_expressions import Expressions, devices, evaluated, program, vectors
 
 from drasat.cel.errors import CelCompileError
 from drasat.encoders.lowering.symbolic_polarity import is_antimonotone

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from formulas_at_random import Counted, interesting, spaces, vectors_by_hand
+from support.random_formulas import Counted, interesting, spaces, vectors_by_hand
 
 from drasat.encoders.lowering.formulas import Formulas
 from drasat.encoders.lowering.posting import Posting

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from formulas_at_random import Counted, vectors_by_hand
+from support.random_formulas import Counted, vectors_by_hand
 
 from drasat.encoders.lowering.no_goods import forbid, forbid_at_least
 from drasat.encoders.lowering.order_literals import OrderLiterals

@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from formulas_at_random import formula
+from support.random_formulas import formula
 
 from drasat.encoders.lowering.formulas import Formulas
 from drasat.encoders.lowering.sums import FALSE, ONE, TRUE, Sum

@@ -4,10 +4,10 @@ from itertools import combinations, permutations, product
 from random import Random
 
 import pytest
-from dra_build import after, claim, device, pool, want
-from soft_build import wishing
-from topology_build import answered, asking, grid_of, line_of, shape, taken, together, topology
-from topology_settings import Setting
+from support.objects import after, claim, device, pool, want
+from support.soft import wishing
+from support.topology import answered, asking, grid_of, line_of, shape, taken, together, topology
+from support.topology_settings import Setting
 
 from drasat.encoders.stages import largest_free
 from drasat.encoders.stages.stage import Reached

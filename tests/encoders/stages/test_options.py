@@ -1,7 +1,7 @@
 """What a node offers: sizes of devices, and whole groups."""
 
-from dra_build import after, claim, device, devices, draws, match, partitions, pool, shared, want
-from staged import asking, offered
+from support.objects import after, claim, device, devices, draws, match, partitions, pool, shared, want
+from support.staged import asking, offered
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 

@@ -1,8 +1,8 @@
 """``soft``: what violated entries weigh, merged or not, and what tells that there is nothing to pay."""
 
-from dra_build import claim, device, either, option, pool, want
-from soft_build import apart, near, wishing
-from staged import asking, came_to, lots
+from support.objects import claim, device, either, option, pool, want
+from support.soft import apart, near, wishing
+from support.staged import asking, came_to, lots
 
 from drasat.encoders.stages.table import PREFERENCE, SOFT, usual_stages
 from drasat.problem.soft import is_kept, penalty, soft_relations

@@ -1,20 +1,19 @@
 """Stages say the same with everything merged and with nothing merged, and no device is merged that they tell apart."""
 
 import pytest
-from dra_build import after, claim, device, devices, draws, either, match, option, partitions, pool, want
-from modelling import asked
-from staged import asking, came_to, compared, lots, seen
+from support.gates import ALL
+from support.modelling import asked
+from support.objects import after, claim, device, devices, draws, either, match, option, partitions, pool, want
+from support.staged import asking, came_to, compared, lots, seen
 
 from drasat.encoders.stages.table import STAGES, stages_named
 from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
 from drasat.models.manifests import read_manifests
 from drasat.models.units import units
 from drasat.problem.outcomes import FatalError
 from drasat.scenarios.families import FAMILIES, member
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
-GATES = FeatureGates.all_on()
 
 
 def questions(family, seed):
@@ -24,10 +23,10 @@ def questions(family, seed):
         claims = [ref.claim for ref in unit.asked]
         for node in cluster.nodes:
             try:
-                one = asked(cluster, GATES, node, claims)
+                one = asked(cluster, ALL, node, claims)
             except FatalError:
                 continue
-            yield seen(one, cluster, GATES, node, claims)
+            yield seen(one, cluster, ALL, node, claims)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from support.validation import ALLOCATED, COUNTERS, problems
+
 from drasat.models.gates import FeatureGates
 
 from . import (
@@ -19,7 +21,6 @@ from . import (
     test_topologies,
     test_workloads,
 )
-from .cases import ALLOCATED, COUNTERS, problems
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "validation.md"
 LONGEST = 160

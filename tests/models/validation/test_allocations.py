@@ -1,8 +1,7 @@
 """Light rules of ``status`` of a claim."""
 
 import pytest
-
-from .cases import ALLOCATED, RESULT, assert_problems, problems, row
+from support.validation import ALLOCATED, RESULT, assert_problems, problems, row
 
 RESULTS = "status allocation devices results"
 AT = "status.allocation.devices.results[0]"

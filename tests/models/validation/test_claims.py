@@ -1,11 +1,9 @@
 """Rules of claims and templates: requests, constraints, config, tolerations (CLM-1 to CLM-6, CON-12)."""
 
 import pytest
-
-from .cases import EXACTLY, assert_problems, problems, row
+from support.validation import EXACTLY, assert_problems, problems, row, rows
 
 ONE = "spec devices requests 0 exactly"
-AT = "spec.devices.requests[0].exactly"
 REQUESTS = "spec.devices.requests"
 CONSTRAINT = "spec devices constraints 0"
 FORMS = "exactly one of `exactly` or `firstAvailable` is required"
@@ -76,102 +74,10 @@ FORM_ROWS = [
         f'structure {REQUESTS}[0].firstAvailable[0].name: Invalid value: "a/b": a lowercase RFC 1123 label',
     ),
 ]
-WISHES = [
-    row("PRE-6 class missing", {f"{ONE} deviceClassName": ""}, f"{AT}.deviceClassName: Required value"),
-    row(
-        "class name",
-        {f"{ONE} deviceClassName": "Gpu"},
-        f'{AT}.deviceClassName: Invalid value: "Gpu": a lowercase RFC 1123 subdomain',
-    ),
-    row(
-        "CLM-1 mode missing",
-        {f"{ONE} allocationMode": ""},
-        f'{AT}.allocationMode: Unsupported value: "": supported values: "All", "ExactCount"',
-    ),
-    row(
-        "PRE-10 mode unknown",
-        {f"{ONE} allocationMode": "Some"},
-        f'{AT}.allocationMode: Unsupported value: "Some": supported values: "All", "ExactCount"',
-    ),
-    row("CLM-1 count 0", {f"{ONE} count": 0}, f"{AT}.count: Invalid value: 0: must be greater than zero"),
-    row("CLM-1 no count", {f"{ONE} count": None}, f"{AT}.count: Invalid value: 0: must be greater than zero"),
-    row(
-        "CLM-1 count negative",
-        {f"{ONE} count": -1},
-        f"structure {AT}.count: Invalid value: -1: must be greater than zero",
-    ),
-    row(
-        "count with All",
-        {f"{ONE} allocationMode": "All"},
-        f"{AT}.count: Invalid value: 1: must not be specified when allocationMode is 'All'",
-    ),
-    row("count 0 with All", {f"{ONE} allocationMode": "All", f"{ONE} count": 0}),
-    row(
-        "count of an alternative",
-        {"spec devices requests 1 firstAvailable 1 count": 0},
-        f"{REQUESTS}[1].firstAvailable[1].count: Invalid value: 0: must be",
-    ),
-    row("32 selectors", selectors(32)),
-    row("33 selectors", selectors(33), f"{AT}.selectors: Too many: 33: must have at most 32 items"),
-    row("PRE-4 selector without CEL", {f"{ONE} selectors": [{}]}, f"{AT}.selectors[0].cel: Required value"),
-    row("CLM-6 empty expression", selectors(1, " "), f"{AT}.selectors[0].cel.expression: Required value"),
-    row("CLM-6 expression of 10240", selectors(1, "\u00e9" * 5120)),
-    row(
-        "CLM-6 expression of 10241",
-        selectors(1, "\u00e9" * 5120 + "x"),
-        f"{AT}.selectors[0].cel.expression: Too long: may not be more than 10240 bytes",
-    ),
-    row(
-        "CLM-4 capacity",
-        {f"{ONE} capacity": {"requests": {"a-b": "many"}}},
-        f'structure {AT}.capacity.requests[a-b]: Invalid value: "many": quantities must match',
-    ),
-]
+WISHES = rows("validation/claims", "wishes")
 
 
-def toleration(**fields):
-    return {f"{ONE} tolerations": [fields]}
-
-
-TOLERATIONS = [
-    row("CLM-3 16 tolerations", {f"{ONE} tolerations": [{"operator": "Exists"}] * 16}),
-    row(
-        "CLM-3 17 tolerations",
-        {f"{ONE} tolerations": [{"operator": "Exists"}] * 17},
-        f"warning {AT}.tolerations: 17 tolerations: the documented maximum is 16",
-    ),
-    row(
-        "CLM-3 empty key",
-        toleration(operator="Equal", value="x"),
-        f"warning {AT}.tolerations[0].operator: an empty key with operator Equal",
-    ),
-    row(
-        "CLM-3 key",
-        toleration(key="a b", operator="Exists"),
-        f'{AT}.tolerations[0].key: Invalid value: "a b": name part must consist of',
-    ),
-    row("CLM-3 operator missing", toleration(key="a"), f"{AT}.tolerations[0].operator: Required value"),
-    row(
-        "CLM-3 operator unknown",
-        toleration(key="a", operator="Gt"),
-        f'{AT}.tolerations[0].operator: Unsupported value: "Gt": supported values: "Equal", "Exists"',
-    ),
-    row(
-        "CLM-3 value of Exists",
-        toleration(key="a", operator="Exists", value="x"),
-        f'{AT}.tolerations[0].value: Invalid value: "x": must be empty for operator `Exists`',
-    ),
-    row(
-        "CLM-3 value",
-        toleration(key="a", operator="Equal", value="x y"),
-        f'{AT}.tolerations[0].value: Invalid value: "x y": a valid label must be an empty string or',
-    ),
-    row(
-        "CLM-3 effect",
-        toleration(key="a", operator="Exists", effect="Never"),
-        f'{AT}.tolerations[0].effect: Unsupported value: "Never": supported values: "NoExecute", "NoSchedule"',
-    ),
-]
+TOLERATIONS = rows("validation/claims", "tolerations")
 CONSTRAINTS = [
     row("32 constraints", {"spec devices constraints": [{"matchAttribute": "a/b"}] * 32}),
     row(
@@ -233,7 +139,6 @@ CONSTRAINTS = [
         'spec.devices.constraints[0].requests[32]: Invalid value: "r32"',
     ),
 ]
-MODEL = {"name": "gpu.example.com/model", "expression": "1"}
 
 
 def derived(*entries, **constraint):
@@ -241,80 +146,9 @@ def derived(*entries, **constraint):
     return {f"{ONE} derivedAttributes": list(entries), "spec devices constraints": constraints}
 
 
-UNUSED = f'{AT}.derivedAttributes[0].name: Invalid value: "gpu.example.com/model": must be used by a constraint'
-DERIVED = [
-    row("CON-12 used by all", derived(MODEL)),
-    row("CON-12 used by name", derived(MODEL, requests=["one"])),
-    row("CON-12 used elsewhere", derived(MODEL, requests=["any"]), UNUSED),
-    row("CON-12 other attribute", derived(MODEL, matchAttribute="a/b"), UNUSED),
-    row("CON-12 distinct", derived(MODEL, matchAttribute=None, distinctAttribute="gpu.example.com/model")),
-    row(
-        "CON-12 twice",
-        derived(MODEL, MODEL),
-        f'structure {AT}.derivedAttributes[1].name: Duplicate value: "gpu.example.com/model"',
-    ),
-    row(
-        "CON-12 no expression",
-        derived({**MODEL, "expression": ""}),
-        f"{AT}.derivedAttributes[0].expression: Required value",
-    ),
-    row(
-        "CON-12 long expression",
-        derived({**MODEL, "expression": "x" * 10241}),
-        f"{AT}.derivedAttributes[0].expression: Too long",
-    ),
-    row(
-        "CON-12 name without domain",
-        derived({**MODEL, "name": "model"}),
-        f'{AT}.derivedAttributes[0].name: Invalid value: "model": must include a domain',
-        f'{AT}.derivedAttributes[0].name: Invalid value: "model": must be used',
-    ),
-    row("CON-12 alternative by its name", {"spec devices requests 1 firstAvailable 0 derivedAttributes": [MODEL]}),
-    row(
-        "CON-12 other alternative",
-        {"spec devices requests 1 firstAvailable 1 derivedAttributes": [MODEL]},
-        f"{REQUESTS}[1].firstAvailable[1].derivedAttributes[0].name: Invalid value: ...must be used by a constraint",
-    ),
-]
+DERIVED = rows("validation/claims", "derived")
 CONFIG = "spec devices config 0"
-OPAQUE = "spec.devices.config[0].opaque"
-CONFIGS = [
-    row("32 configs", {"spec devices config": [{"opaque": {"driver": "d", "parameters": {}}}] * 32}),
-    row(
-        "33 configs",
-        {"spec devices config": [{"opaque": {"driver": "d", "parameters": {}}}] * 33},
-        "spec.devices.config: Too many: 33: must have at most 32 items",
-    ),
-    row("config without opaque", {f"{CONFIG} opaque": None}, f"{OPAQUE}: Required value"),
-    row("config driver missing", {f"{CONFIG} opaque driver": ""}, f"{OPAQUE}.driver: Required value"),
-    row(
-        "config driver",
-        {f"{CONFIG} opaque driver": "a_b"},
-        f'{OPAQUE}.driver: Invalid value: "a_b": a lowercase RFC 1123 subdomain',
-    ),
-    row("parameters missing", {f"{CONFIG} opaque parameters": None}, f"{OPAQUE}.parameters: Required value"),
-    row(
-        "parameters a list",
-        {f"{CONFIG} opaque parameters": [1]},
-        f"{OPAQUE}.parameters: Invalid value: [1]: must be a valid JSON object",
-    ),
-    row("parameters of 10240 bytes", {f"{CONFIG} opaque parameters": {"a": "x" * 10232}}),
-    row(
-        "parameters of 10241 bytes",
-        {f"{CONFIG} opaque parameters": {"a": "x" * 10233}},
-        f"{OPAQUE}.parameters: Too long: may not be more than 10240 bytes",
-    ),
-    row(
-        "config of an unknown request",
-        {f"{CONFIG} requests": ["two"]},
-        f'spec.devices.config[0].requests[0]: Invalid value: "two": {WANTED}',
-    ),
-    row(
-        "config request twice",
-        {f"{CONFIG} requests": ["any", "any"]},
-        'spec.devices.config[0].requests[1]: Duplicate value: "any"',
-    ),
-]
+CONFIGS = rows("validation/claims", "configs")
 
 
 @pytest.mark.parametrize(("edits", "expected"), FORM_ROWS)
@@ -349,30 +183,7 @@ def test_configs(edits, expected):
 
 @pytest.mark.parametrize(
     ("edits", "expected"),
-    [
-        row(
-            "template count",
-            {"spec spec devices requests 0 exactly count": 0},
-            "spec.spec.devices.requests[0].exactly.count: Invalid value: 0",
-        ),
-        row(
-            "template label",
-            {"spec metadata labels": {"a b": "x"}},
-            'spec.metadata.labels: Invalid value: "a b": name part',
-        ),
-        row(
-            "template annotation",
-            {"spec metadata annotations": {"/a": "x"}},
-            'spec.metadata.annotations: Invalid value: "/a": prefix part must be',
-        ),
-        row(
-            "template name",
-            {"spec metadata name": "x"},
-            "spec.metadata.name: Forbidden: cannot be set for a claim template",
-        ),
-        row("template namespace", {"spec metadata namespace": "x"}, "spec.metadata.namespace: Forbidden"),
-        row("template generated name", {"spec metadata generateName": "x"}, "spec.metadata.generateName: Forbidden"),
-    ],
+    rows("validation/claims", "templates"),
 )
 def test_templates(edits, expected):
     assert_problems(problems("ResourceClaimTemplate", edits), expected)

@@ -1,8 +1,8 @@
 """The CEL expressions of objects, with their paths."""
 
-from drasat.models.validation import expressions
+from support.validation import BASES, CLASS, EXACTLY, edited, typed
 
-from .cases import BASES, CLASS, EXACTLY, edited, typed
+from drasat.models.validation import expressions
 
 
 def of(kind, edits):

@@ -1,10 +1,9 @@
 """How problems are worded."""
 
 import pytest
+from support.validation import problems
 
 from drasat.models.validation.findings import Findings, Key, byte_length, quote, render
-
-from .cases import problems
 
 
 @pytest.mark.parametrize(

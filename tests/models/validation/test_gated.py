@@ -1,12 +1,11 @@
 """Fields whose feature gate is off are reported, and kept."""
 
 import pytest
+from support.gates import without
+from support.validation import COUNTERS, EXACTLY, SLICE, assert_problems, device, problems
 
 from drasat.models.gates import FeatureGates
 
-from .cases import COUNTERS, EXACTLY, SLICE, assert_problems, device, problems
-
-DROPPED = "warning {}: an API server drops this field on write while feature gate {} is off"
 CONSUMES = [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]
 TYPED = device(attributes={"example.com/t": {"string": "a"}}, consumesCounters=CONSUMES)
 SLICES = [
@@ -55,7 +54,7 @@ CLAIMS = [
 
 
 def check(kind, gate, edits, path):
-    found = problems(kind, edits, gates=FeatureGates.all_on().with_({gate: False}))
+    found = problems(kind, edits, gates=without(gate))
     assert_problems(found, (f"warning {path}...: an API server drops this field on write while feature gate {gate}",))
 
 
@@ -78,14 +77,14 @@ def test_gated_field_of_a_template_is_reported():
 
 
 def test_counter_sets_are_gated():
-    gates = FeatureGates.all_on().with_({"DRAPartitionableDevices": False})
+    gates = without("DRAPartitionableDevices")
     found = problems("ResourceSlice", {}, COUNTERS, gates)
     assert_problems(found, ("warning spec.sharedCounters: an API server drops",))
 
 
 def test_one_warning_speaks_for_all_devices():
     tainted = [device(f"gpu-{number}", taints=[{"key": "a", "effect": "None"}]) for number in range(3)]
-    gates = FeatureGates.all_on().with_({"DRADeviceTaints": False})
+    gates = without("DRADeviceTaints")
     found = problems("ResourceSlice", {"spec devices": tainted}, gates=gates)
     expected = "warning spec.devices[0].taints: ...also in 2 other places, last spec.devices[2].taints"
     assert_problems(found, (expected,))

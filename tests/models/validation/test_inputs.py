@@ -1,13 +1,12 @@
 """Validation of all that was read."""
 
 import pytest
+from support.gates import without
+from support.validation import BASES, edited, typed
 
-from drasat.models.gates import FeatureGates
 from drasat.models.manifests import Manifest
 from drasat.models.problems import Source
 from drasat.models.validation.inputs import validate_manifests
-
-from .cases import BASES, edited, typed
 
 V1 = "resource.k8s.io/v1"
 ALPHA = "resource.k8s.io/v1alpha3"
@@ -65,7 +64,7 @@ def test_skip_validation_keeps_warnings():
 
 def test_gates_reach_the_rules():
     claim = manifest("ResourceClaim", {"spec devices requests 0 exactly capacity": {}})
-    gates = FeatureGates.all_on().with_({"DRAConsumableCapacity": False})
+    gates = without("DRAConsumableCapacity")
     assert found(CLASS, claim) == []
     assert "feature gate DRAConsumableCapacity is off" in found(CLASS, claim, gates=gates)[0]
 

@@ -1,11 +1,10 @@
 """Rules of NodeTemplates: prices, numbers, and devices that come with the node."""
 
 import pytest
+from support.validation import COUNTERS, DROP, NODE_TEMPLATE, assert_problems, devices, edited, problems, row, typed
 
 from drasat.models.manifests import read_manifests
 from drasat.models.validation import validate_object
-
-from .cases import COUNTERS, DROP, NODE_TEMPLATE, assert_problems, devices, edited, problems, row, typed
 
 DECIMAL = "must be a decimal number, at least 0, of at most 12 digits before the point and 6 behind it"
 

@@ -1,13 +1,12 @@
 """Checks across objects."""
 
 import pytest
+from support.validation import ALLOCATED, BASES, CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, edited, typed
 
 from drasat.models.kinds import KINDS
 from drasat.models.manifests import Manifest
 from drasat.models.problems import Source
 from drasat.models.validation.references import cross_checks
-
-from .cases import ALLOCATED, BASES, CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, edited, typed
 
 ADMIN = {"spec devices requests 0 exactly adminAccess": True}
 LABEL = "resource.kubernetes.io/admin-access"

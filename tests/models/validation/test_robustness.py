@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 
 import pytest
+from support.validation import ALLOCATED, BASES, COUNTERS, DROP, EXACTLY, SLICE, edited, typed
 
 from drasat.models.gates import FeatureGates
 from drasat.models.validation import expressions, validate_object
 
-from .cases import ALLOCATED, BASES, COUNTERS, DROP, EXACTLY, SLICE, edited, typed
-
 TEXTS = ["", " ", "\x00", "a\nb", "\ud800", "\u212a", "/", "//", "x" * 100_000, "9" * 5000, "-", "1e999999999"]
 NUMBERS = [0, -1, 2**63 - 1, -(2**63)]
-RANGE = {"min": "1", "max": "8", "step": "1"}
 RICH_SLICE = edited(
     SLICE,
     {

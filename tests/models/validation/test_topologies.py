@@ -1,16 +1,14 @@
 """Rules of DeviceTopologies: whose devices, and what each shape needs and may not have."""
 
 import pytest
+from support.validation import CLASS, DROP, TOPOLOGY, assert_problems, problems, rows, typed
 
 from drasat.models.manifests import read_manifests
 from drasat.models.validation import validate_object
 
-from .cases import CLASS, DROP, TOPOLOGY, assert_problems, problems, row, typed
 from .test_references import found as cross_found
 
 ROW, COL = TOPOLOGY["spec"]["coordinates"]
-LINKS = {"id": "gpu.example.com/id", "peers": "gpu.example.com/peers"}
-ONE = "must specify exactly one of: `driver`, `deviceClassName`"
 
 
 def shape(name, **fields):
@@ -19,106 +17,8 @@ def shape(name, **fields):
     return {"spec": spec}
 
 
-SUBJECTS = [
-    row("topology of a class", {"spec driver": DROP, "spec deviceClassName": "gpu"}),
-    row("topology of nobody", {"spec driver": DROP}, f'structure spec: Invalid value: "": {ONE}'),
-    row("topology of two", {"spec deviceClassName": "gpu"}, f"structure spec: Invalid value: ...{ONE}"),
-    row("topology driver", {"spec driver": "gpu_x"}, 'spec.driver: Invalid value: "gpu_x": a lowercase RFC 1123'),
-    row(
-        "topology class",
-        {"spec driver": DROP, "spec deviceClassName": "A"},
-        'spec.deviceClassName: Invalid value: "A": a lowercase RFC 1123',
-    ),
-    row("topology of each pool", {"spec scope": "Pool"}),
-    row("topology of the cluster", {"spec scope": "Cluster"}),
-    row(
-        "topology scope",
-        {"spec scope": "Rack"},
-        'structure spec.scope: Unsupported value: "Rack": supported values: "Cluster", "Node", "Pool"',
-    ),
-    row("topology name", {"metadata name": "A"}, 'metadata.name: Invalid value: "A"'),
-    row("topology namespace", {"metadata namespace": "x"}, "warning metadata.namespace: the kind has no namespace"),
-]
-SHAPES = [
-    row("TOPO-1 grid without size", {"spec size": DROP, "spec periodic": DROP}),
-    row("TOPO-1 ring", shape("Ring", coordinates=[ROW], size=[8])),
-    row("TOPO-1 line", shape("Line", coordinates=[ROW])),
-    row("TOPO-1 torus", shape("Torus", coordinates=[ROW, COL, "a/z"], size=[4, 4, 4])),
-    row("TOPO-1 tree", shape("Tree", coordinates=[ROW, COL])),
-    row("TOPO-1 links", shape("Links", links=LINKS)),
-    row("shape missing", {"spec shape": DROP}, "structure spec.shape: Required value"),
-    row(
-        "shape unknown",
-        {"spec shape": "Mesh"},
-        'structure spec.shape: Unsupported value: "Mesh": supported values: "Grid", "Line", "Links", "Ring", "Torus"',
-    ),
-    row("no coordinates", shape("Grid"), "structure spec.coordinates: Required value"),
-    row("no level", shape("Tree", coordinates=[]), "structure spec.coordinates: Required value"),
-    row(
-        "ring of two",
-        shape("Ring", coordinates=[ROW, COL]),
-        "structure spec.coordinates: Invalid value: ...: shape `Ring` has exactly one",
-    ),
-    row(
-        "line of two",
-        shape("Line", coordinates=[ROW, COL]),
-        "structure spec.coordinates: Invalid value: ...: shape `Line` has exactly one",
-    ),
-    row(
-        "seven axes",
-        shape("Torus", coordinates=[f"a/b{axis}" for axis in range(7)]),
-        "structure spec.coordinates: Too many: 7: must have at most 6 items",
-    ),
-    row("coordinate twice", {"spec coordinates 1": ROW}, "structure spec.coordinates[1]: Duplicate value"),
-    row("coordinate empty", {"spec coordinates 1": ""}, "structure spec.coordinates[1]: Required value"),
-    row(
-        "coordinate without domain",
-        {"spec coordinates 0": "row"},
-        'spec.coordinates[0]: Invalid value: "row": must include a domain',
-    ),
-    row(
-        "size of one axis",
-        {"spec size": [4]},
-        "structure spec.size: Invalid value: 1: must have one item for each of the 2 coordinates",
-    ),
-    row("size 0", {"spec size": [4, 0]}, "structure spec.size[1]: Invalid value: 0: must be greater than zero"),
-    row(
-        "size beyond all bounds",
-        {"spec size": [1001, 1000]},
-        "structure spec.size: Invalid value: [1001,1000]: must not make more than 1000000 cells",
-    ),
-    row(
-        "size of a tree",
-        shape("Tree", coordinates=[ROW], size=[4]),
-        "structure spec.size: Forbidden: is for shapes `Ring`, `Line`, `Grid` and `Torus` only",
-    ),
-    row(
-        "periodic of one axis",
-        {"spec periodic": [True]},
-        "structure spec.periodic: Invalid value: 1: must have one item for each of the 2 coordinates",
-    ),
-    row(
-        "periodic ring",
-        shape("Ring", coordinates=[ROW], periodic=[True]),
-        "structure spec.periodic: Forbidden: is for shape `Grid` only",
-    ),
-    row(
-        "periodic torus",
-        shape("Torus", coordinates=[ROW], periodic=[True]),
-        "structure spec.periodic: Forbidden: is for shape `Grid` only",
-    ),
-    row("links missing", shape("Links"), "structure spec.links: Required value"),
-    row("link id missing", shape("Links", links={"peers": "a/b"}), "structure spec.links.id: Required value"),
-    row("link peers missing", shape("Links", links={"id": "a/b"}), "structure spec.links.peers: Required value"),
-    row("links of a grid", {"spec links": LINKS}, "structure spec.links: Forbidden: is for shape `Links` only"),
-    row(
-        "links with coordinates",
-        shape("Links", links=LINKS, coordinates=[ROW], size=[1], periodic=[False]),
-        "structure spec.coordinates: Forbidden: is not for shape `Links`",
-        "structure spec.size: Forbidden",
-        "structure spec.periodic: Forbidden",
-    ),
-]
+SUBJECTS = rows("validation/topologies", "subjects")
+SHAPES = rows("validation/topologies", "shapes")
 
 
 @pytest.mark.parametrize(("edits", "expected"), SUBJECTS + SHAPES)

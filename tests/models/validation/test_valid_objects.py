@@ -1,10 +1,9 @@
 """Objects of every feature that the API server accepts give no problem at all."""
 
 import pytest
+from support.validation import ALLOCATED, BASES, COUNTERS, EXACTLY, device, devices, problems
 
 from drasat.models.validation import validate_object
-
-from .cases import ALLOCATED, BASES, COUNTERS, EXACTLY, device, devices, problems
 
 POLICY = {"default": "1Gi", "validRange": {"min": "1Gi", "max": "8Gi", "step": "1Gi"}}
 FEATURES = [

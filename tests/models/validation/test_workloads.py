@@ -1,10 +1,10 @@
 """Rules of what makes pods and orders them, of amounts of resources, and of annotations for plans."""
 
 import pytest
+from support.validation import BASES, CLAIM, POD, assert_problems, problems, row, rows
 
 from drasat.models.plan_annotations import AnnotationError, annotation_problems, read_annotations
 
-from .cases import BASES, CLAIM, POD, assert_problems, problems, row
 from .test_references import found as cross_found
 
 A = "metadata annotations"
@@ -14,85 +14,9 @@ def annotated(**texts):
     return {A: {f"drasat.dev/{key.replace('_', '-')}": text for key, text in texts.items()}}
 
 
-AMOUNTS = [
-    row("request", {"spec containers": [{"resources": {"requests": {"cpu": "250m", "example.com/gpu": "2"}}}]}),
-    row(
-        "request that is no quantity",
-        {"spec containers": [{"resources": {"requests": {"cpu": "1 core"}}}]},
-        "structure spec.containers[0].resources.requests[cpu]: Invalid value",
-    ),
-    row(
-        "limit below zero",
-        {"spec initContainers": [{"resources": {"limits": {"cpu": "-1"}}}]},
-        "structure spec.initContainers[0].resources.limits[cpu]: Invalid value: ...greater than or equal to 0",
-    ),
-    row(
-        "half an extended resource",
-        {"spec containers": [{"resources": {"limits": {"example.com/gpu": "500m"}}}]},
-        "spec.containers[0].resources.limits[example.com/gpu]: Invalid value: ...must be an integer",
-    ),
-    row(
-        "pod-level request",
-        {"spec resources": {"requests": {"cpu": "x"}}},
-        "structure spec.resources.requests[cpu]: Invalid value",
-    ),
-    row("overhead", {"spec overhead": {"cpu": "x"}}, "structure spec.overhead[cpu]: Invalid value"),
-]
-ANNOTATIONS = [
-    row("all of them", annotated(gang="g", gang_domain="example.com/rack", replicas="20", value="2.5")),
-    row("gang without a name", annotated(gang=""), "structure metadata.annotations[drasat.dev/gang]: Invalid value"),
-    row("gang name", annotated(gang="a b"), "structure metadata.annotations[drasat.dev/gang]: Invalid value"),
-    row("gang name of 254", annotated(gang="x" * 254), "structure metadata.annotations[drasat.dev/gang]: Invalid"),
-    row(
-        "domain without gang",
-        annotated(gang_domain="zone"),
-        "structure metadata.annotations[drasat.dev/gang-domain]: Forbidden: is for gangs only: drasat.dev/gang",
-    ),
-    row(
-        "domain",
-        annotated(gang="g", gang_domain="a b"),
-        "structure metadata.annotations[drasat.dev/gang-domain]: Invalid value: ...the key of a node label",
-    ),
-    row("no copy", annotated(replicas="0")),
-    row("half a copy", annotated(replicas="0.5"), "structure metadata.annotations[drasat.dev/replicas]: Invalid value"),
-    row("copies below zero", annotated(replicas="-1"), "structure metadata.annotations[drasat.dev/replicas]: Invalid"),
-    row("too many copies", annotated(replicas="1000001"), "structure metadata.annotations[drasat.dev/replicas]: Inv"),
-    row("weight of nothing", annotated(value="0")),
-    row("weight below zero", annotated(value="-1"), "structure metadata.annotations[drasat.dev/value]: Invalid value"),
-    row("weight in exponents", annotated(value="1e9"), "structure metadata.annotations[drasat.dev/value]: Invalid"),
-]
-TEMPLATE_AMOUNT = {"spec template spec containers 0 resources requests cpu": "x"}
-JOBS = [
-    row("job without numbers", {"spec parallelism": None, "spec completions": None}),
-    row("parallelism", {"spec parallelism": -1}, "structure spec.parallelism: Invalid value: -1"),
-    row("completions", {"spec completions": -1}, "structure spec.completions: Invalid value: -1"),
-    row(
-        "copies of a job",
-        annotated(replicas="2"),
-        "structure metadata.annotations[drasat.dev/replicas]: Forbidden: use `spec.parallelism`",
-    ),
-    row(
-        "copies in a template",
-        {f"spec template {A}": {"drasat.dev/replicas": "2"}},
-        "structure spec.template.metadata.annotations[drasat.dev/replicas]: Forbidden: use `spec.parallelism`",
-    ),
-    row(
-        "gang in a template",
-        {f"spec template {A}": {"drasat.dev/gang": ""}},
-        "structure spec.template.metadata.annotations[drasat.dev/gang]: Invalid value",
-    ),
-    row("domain of a template's gang", {**annotated(gang_domain="z"), f"spec template {A}": {"drasat.dev/gang": "g"}}),
-    row(
-        "domain of a group", {**annotated(gang_domain="z"), "spec template spec schedulingGroup": {"podGroupName": "g"}}
-    ),
-    row("amount", TEMPLATE_AMOUNT, "structure spec.template.spec.containers[0].resources.requests[cpu]: Invalid value"),
-    row(
-        "claim of a template",
-        {"spec template spec resourceClaims 0 resourceClaimName": "x"},
-        "structure spec.template.spec.resourceClaims[0]: Invalid value: ...must specify exactly one of",
-    ),
-    row("label of a template", {"spec template metadata labels": {"a b": "c"}}, "spec.template.metadata.labels: Inv"),
-]
+AMOUNTS = rows("validation/workloads", "amounts")
+ANNOTATIONS = rows("validation/workloads", "annotations")
+JOBS = rows("validation/workloads", "jobs")
 DEPLOYMENTS = [
     row("replicas", {"spec replicas": -1}, "structure spec.replicas: Invalid value: -1"),
     row(
@@ -120,18 +44,7 @@ WORKLOADS = [
         "structure spec.podGroups[1].name: Duplicate value",
     ),
 ]
-POD_GROUPS = [
-    row(
-        "pod group of none",
-        {"spec schedulingPolicy gang minCount": 0},
-        "structure spec.schedulingPolicy.gang.minCount: Invalid value: 0: must be greater than zero",
-    ),
-    row(
-        "pod group domain",
-        {"spec schedulingConstraints topology 0 key": "a b"},
-        "structure spec.schedulingConstraints.topology[0].key: Invalid value",
-    ),
-]
+POD_GROUPS = rows("validation/workloads", "pod_groups")
 TABLES = [
     ("Pod", AMOUNTS),
     ("Pod", ANNOTATIONS),

@@ -1,10 +1,10 @@
 """Many nodes: equal ones that make no difference are left out, and only those; what is far is asked about too."""
 
 import pytest
-from dra_build import DRIVER, claim, device, draws, labels, node, pool, want
-from group_build import ISLAND, answered, asking, group, holding, placed, pod, refused, together
 from msgspec.structs import replace
-from soft_build import apart, cel
+from support.groups import ISLAND, answered, asking, group, holding, placed, refused, together
+from support.objects import DRIVER, claim, device, draws, labels, node, pod, pool, want
+from support.soft import apart, cel
 
 from drasat.solver.outcome import UNALLOCATABLE, UNKNOWN
 
@@ -104,7 +104,9 @@ def test_pods_of_a_group_go_where_they_may():
     nodes = [node("n1", rack="x"), node("n2", rack="y"), node("n3", rack="y")]
     supply = [own(name, 1) for name in ("n1", "n2", "n3")]
     tie = group("a", "b", entries=[together()])
-    answer = answered(*supply, asking("a"), asking("b"), pod("p", "b", rack="x"), tie, nodes=nodes)
+    answer = answered(
+        *supply, asking("a"), asking("b"), pod("b", name="p", node_selector={"rack": "x"}), tie, nodes=nodes
+    )
     assert placed(answer)["p"][0] == "n1"
     assert placed(answer)["a"][0] in ("n2", "n3")
 

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from dra_build import DRIVER, device, node, pool, want
-from group_build import ISLAND, answered, asking, group, pod, refused, together
-from soft_build import apart, cel
+from support.groups import ISLAND, answered, asking, group, refused, together
+from support.objects import DRIVER, device, node, pod, pool, want
+from support.soft import apart, cel
 
 from drasat.solver.joint.asking import Asking
 from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, AllocationInterrupted
@@ -39,7 +39,7 @@ def test_nodes_that_do_not_suit_a_pod_are_counted():
         own("n1", 1, 1),
         asking("a"),
         asking("b"),
-        pod("p", "b", rack="x"),
+        pod("b", name="p", node_selector={"rack": "x"}),
         group("a", "b", entries=[together()]),
         nodes=["n1"],
     )

@@ -1,10 +1,10 @@
 """Shapes in topologies over several claims, on one node or on several, beside what members hold."""
 
 import pytest
-from dra_build import device, node, pool
-from group_build import answered, asking, group, holding, placed, pod, refused
-from soft_build import wishing
-from topology_build import shape, topology
+from support.groups import answered, asking, group, holding, placed, refused
+from support.objects import device, node, pod, pool
+from support.soft import wishing
+from support.topology import shape, topology
 
 from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 
@@ -51,7 +51,7 @@ def test_a_ring_of_the_cluster_ends_where_its_last_device_is(engine):
     ring = topology("Ring", "at", scope="Cluster")
     objects = [line("n1", 0, 4), line("n2", 3, 9), asking("a"), asking("b"), ring]
     tie = group("a", "b", entries=[shape("Segment")])
-    first = [pod("p", "a", on="n1"), pod("q", "b", on="n2")]
+    first = [pod("a", name="p", node_name="n1"), pod("b", name="q", node_name="n2")]
     assert names(placed(answered(*objects, *first, tie, nodes=["n1", "n2"], engine=engine))) in (
         ["n1/d0", "n2/d9"],
         ["n1/d4", "n2/d3"],
@@ -114,7 +114,7 @@ def test_distances_through_devices_that_no_node_in_question_sees_are_not_decided
     objects = [line("n1", 0), line("n2", 1), line("n3", 2), asking("a"), asking("b")]
     near_enough = topology("Line", "at", scope="Cluster")
     tie = group("a", "b", entries=[shape("Compact", maxDistance=2)])
-    pods = [pod("p", "a", on="n1"), pod("q", "b", on="n3")]
+    pods = [pod("a", name="p", node_name="n1"), pod("b", name="q", node_name="n3")]
     answer = answered(*objects, *pods, near_enough, tie, nodes=["n1", "n2", "n3"])
     assert answer.outcome == UNKNOWN
 

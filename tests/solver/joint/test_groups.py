@@ -1,7 +1,8 @@
 """What units of a group get: nodes and devices that suit all of them."""
 
 import pytest
-from dra_build import (
+from support.groups import ISLAND, answered, asking, group, holding, placed, refused, together
+from support.objects import (
     DRIVER,
     claim,
     device,
@@ -10,11 +11,11 @@ from dra_build import (
     labels,
     node,
     option,
+    pod,
     pool,
     want,
 )
-from group_build import ISLAND, answered, asking, group, holding, placed, pod, refused, together
-from soft_build import apart, cel, wishing
+from support.soft import apart, cel, wishing
 
 from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 
@@ -151,7 +152,7 @@ def test_a_pod_with_two_claims_of_a_group_is_on_one_node(engine):
     supply = [island("n1", 1, 2), island("n2", 2, 2)]
     tie = group("a", "b", entries=[together()])
     found = placed(
-        answered(*supply, asking("a"), asking("b"), pod("p", "a", "b"), tie, nodes=["n1", "n2"], engine=engine)
+        answered(*supply, asking("a"), asking("b"), pod("a", "b", name="p"), tie, nodes=["n1", "n2"], engine=engine)
     )
     assert found == {"p": ("n2", ["n2/d0", "n2/d1"])}
 
@@ -159,7 +160,7 @@ def test_a_pod_with_two_claims_of_a_group_is_on_one_node(engine):
 @ENGINES
 def test_pods_that_share_a_claim_are_on_one_node(engine):
     supply = [island("n1", 1), island("n2", 1, 1), island("n3", 1)]
-    pods = [pod("p", "a"), pod("q", "a", "b"), pod("r", "c")]
+    pods = [pod("a", name="p"), pod("a", "b", name="q"), pod("c", name="r")]
     tie = group("a", "b", "c", entries=[together()])
     answer = answered(*supply, *map(asking, "abc"), *pods, tie, nodes=["n1", "n2", "n3"], engine=engine)
     found = placed(answer)
@@ -170,7 +171,7 @@ def test_pods_that_share_a_claim_are_on_one_node(engine):
 
 def test_pods_that_share_a_claim_of_one_node_and_fit_on_none_are_refused():
     supply = [island("n1", 1), island("n2", 1)]
-    pods = [pod("p", "a"), pod("q", "a", "b")]
+    pods = [pod("a", name="p"), pod("a", "b", name="q")]
     answer = answered(
         *supply, asking("a"), asking("b"), *pods, group("a", "b", entries=[together()]), nodes=["n1", "n2"]
     )
@@ -180,7 +181,7 @@ def test_pods_that_share_a_claim_of_one_node_and_fit_on_none_are_refused():
 def test_pods_that_share_a_claim_for_all_nodes_may_fit_on_several():
     supply = [pool(device("far", island=1), name="net", all_nodes=True), island("n1", 2), island("n2", 2)]
     one = asking("a", 1, want(select=f"device.attributes['{DRIVER}'].island == 1"))
-    pods = [pod("p", "a", "b"), pod("q", "a", "c")]
+    pods = [pod("a", "b", name="p"), pod("a", "c", name="q")]
     answer = answered(*supply, one, asking("b"), asking("c"), *pods, group("b", "c", label="rack"), nodes=["n1", "n2"])
     assert answer.outcome == UNKNOWN
     assert "share a claim" in answer.units[0].reasons[0].message
@@ -190,7 +191,9 @@ def test_pods_that_share_a_claim_for_all_nodes_may_fit_on_several():
 def test_a_pod_that_is_bound_gets_devices_of_its_node(engine):
     supply = [island("n1", 1, 1), island("n2", 2, 1)]
     tie = group("a", "b", entries=[together()])
-    answer = answered(*supply, asking("a"), asking("b"), pod("p", "a", on="n2"), tie, nodes=["n1", "n2"], engine=engine)
+    answer = answered(
+        *supply, asking("a"), asking("b"), pod("a", name="p", node_name="n2"), tie, nodes=["n1", "n2"], engine=engine
+    )
     found = placed(answer)
     assert found["p"][0] == "n2"
 

@@ -1,8 +1,8 @@
 """Units tied by groups are placed exactly if trying everything finds a way; what is found keeps what must hold."""
 
 import pytest
-from group_build import answered
-from random_groups import Instance
+from support.groups import answered
+from support.random_groups import Instance
 
 from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.planning import fewest_nodes, optimum, random_scene
 
 from drasat.solver.planning.bounding import bounds
 from drasat.solver.planning.core import solve
@@ -10,8 +11,6 @@ from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Ter
 from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-
-from .planning_build import fewest_nodes, optimum, random_scene
 
 EXACT = PlanLimits(gap=0.0)
 

@@ -7,11 +7,11 @@ from math import comb
 from random import Random
 
 import pytest
-from bundle_build import Bench, random_question
-from dra_build import claim, device, device_class, draws, either, node, option, partitions, pool, want
-from measure_build import COSTS, bundles, random_bench
-from soft_build import near, wishing
-from topology_build import line_of, shape, together, topology
+from support.bundles import Bench, random_question
+from support.objects import claim, device, device_class, draws, either, node, option, partitions, pool, want
+from support.plan_measures import COSTS, bundles, random_bench
+from support.soft import near, wishing
+from support.topology import line_of, shape, together, topology
 
 from drasat.models.cluster import Cluster
 from drasat.problem.order import giving_pools

@@ -4,8 +4,8 @@ import pickle
 from dataclasses import replace
 
 import pytest
-from bundle_build import Bench
-from dra_build import (
+from support.bundles import Bench
+from support.objects import (
     claim,
     device,
     device_class,
@@ -21,7 +21,7 @@ from dra_build import (
     shared,
     want,
 )
-from soft_build import cel, wishing
+from support.soft import cel, wishing
 
 from drasat.models.cluster import Cluster
 from drasat.solver.planning.bundles.model import BundleModel

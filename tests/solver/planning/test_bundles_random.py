@@ -4,9 +4,9 @@ from collections import Counter
 from random import Random
 
 import pytest
-from bundle_build import Bench, after, allowed, possible, random_question, replays, vectors
-from dra_build import claim, device_class, node, want
-from related_claims import Related
+from support.bundles import Bench, after, allowed, possible, random_question, replays, vectors
+from support.objects import claim, device_class, node, want
+from support.related import Related
 
 from drasat.models.claims import ResourceClaim
 from drasat.models.cluster import Cluster

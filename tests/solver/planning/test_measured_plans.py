@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from measure_build import COSTS, random_bench, totals
+from support.plan_measures import COSTS, random_bench, totals
 
 from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
 from drasat.solver.planning.bundles.measures import SPREAD

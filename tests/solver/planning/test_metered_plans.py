@@ -4,9 +4,9 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from bundle_build import Bench
-from dra_build import claim, device, device_class, node, pool, want
-from measure_build import COSTS, bundles
+from support.bundles import Bench
+from support.objects import claim, device, device_class, node, pool, want
+from support.plan_measures import COSTS, bundles
 
 from drasat.models.cluster import Cluster
 from drasat.solver.planning.bundles.copy_costs import COMPACT

@@ -4,7 +4,8 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from measure_build import random_bench, totals
+from support.plan_measures import random_bench, totals
+from support.planning import Scene, optimum, random_scene
 
 from drasat.solver.planning.bundles.measures import Occupied
 from drasat.solver.planning.bundles.pricer import BundlePricer
@@ -14,8 +15,6 @@ from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.posing.mix import Mixed, target_mix
-
-from .planning_build import Scene, optimum, random_scene
 
 
 def linear_units(mix, units):

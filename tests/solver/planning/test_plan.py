@@ -6,11 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-
-from drasat.solver.plan import plan
-from drasat.solver.plan_outcome import PlanInterrupted
-
-from .posing_build import (
+from support.posing import (
     claim,
     classes,
     cluster,
@@ -35,6 +31,9 @@ from .posing_build import (
     values,
     where,
 )
+
+from drasat.solver.plan import plan
+from drasat.solver.plan_outcome import PlanInterrupted
 
 
 def mixed():

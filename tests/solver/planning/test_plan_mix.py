@@ -4,8 +4,7 @@ import re
 from random import Random
 
 import pytest
-
-from .posing_build import (
+from support.posing import (
     DRIVER,
     claim,
     classes,

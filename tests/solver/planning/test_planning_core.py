@@ -5,6 +5,7 @@ from dataclasses import replace
 from time import monotonic
 
 import pytest
+from support.planning import Scene, fewest_nodes, fits_column, optimum, random_scene
 
 from drasat.solver.planning.core import solve
 from drasat.solver.planning.filling import fill, filling_ends
@@ -17,8 +18,6 @@ from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.master import Master
 from drasat.solver.planning.pricing import Prices
 from drasat.solver.planning.variation import varied
-
-from .planning_build import Scene, fewest_nodes, fits_column, optimum, random_scene
 
 EXACT = PlanLimits(gap=0.0)
 

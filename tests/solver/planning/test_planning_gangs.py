@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from support.planning import Scene, fits_column
 
 from drasat.solver.planning.core import solve
 from drasat.solver.planning.duals import Pricing, duals_of
@@ -16,8 +17,6 @@ from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.master import Master
 from drasat.solver.planning.plan import covered
-
-from .planning_build import Scene, fits_column
 
 MEMBERS = 8
 

@@ -7,6 +7,7 @@ from math import inf
 from time import monotonic
 
 import pytest
+from support.planning import Scene, fewest_nodes, fits_column
 
 from drasat.solver.plan import _Clock
 from drasat.solver.planning.core import solve
@@ -20,8 +21,6 @@ from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.master import Master
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
-
-from .planning_build import Scene, fewest_nodes, fits_column
 
 EXACT = PlanLimits(gap=0.0)
 

@@ -5,14 +5,13 @@ from random import Random
 from time import monotonic
 
 import pytest
+from support.planning import all_columns, fits_column, random_scene
 
 from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.question import question
 from drasat.solver.planning.linear.relaxation import relax, relax_best
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
-
-from .planning_build import all_columns, fits_column, random_scene
 
 
 def best_value(scene, node_class, prices):

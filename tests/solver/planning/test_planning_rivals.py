@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import pytest
+from support.planning import optimum, random_scene
 
 from drasat.solver.planning.instance import NodeClass, UnitClass
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.rivals.arrivals import Arrivals, in_random_order
 from drasat.solver.planning.rivals.scores import BestFit, FirstFit, FragmentationGradient
 from drasat.solver.planning.rivals.states import state_of
-
-from .planning_build import optimum, random_scene
 
 HALF, MOST, WHOLE = LinearUnit(share=5, needs=(1,)), LinearUnit(share=8, needs=(1,)), LinearUnit(devices=1, needs=(1,))
 

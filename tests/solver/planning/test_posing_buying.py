@@ -4,11 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-
-from drasat.solver.planning.posing.buying import open_shop, with_bought
-from drasat.solver.planning.posing.new_names import new_names
-
-from .posing_build import (
+from support.posing import (
     HOST,
     claim,
     classes,
@@ -32,6 +28,9 @@ from .posing_build import (
     values,
     where,
 )
+
+from drasat.solver.planning.posing.buying import open_shop, with_bought
+from drasat.solver.planning.posing.new_names import new_names
 
 
 def shop(*given, apart=0):

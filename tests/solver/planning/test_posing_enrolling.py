@@ -6,12 +6,11 @@ from random import Random
 from types import SimpleNamespace
 
 import pytest
+from support.posing import claim, entry, nodes, obj, of, placed, planning, pod, posed, sharing
 
 from drasat.models.planned_sets import Gang
 from drasat.solver.planning.posing.enrolling import Enrolled
 from drasat.solver.planning.posing.unit_kinds import Entry
-
-from .posing_build import claim, entry, nodes, obj, of, placed, planning, pod, posed, sharing
 
 ONE, TWO, THREE = (Gang("Gang", "ns", name) for name in ("one", "two", "three"))
 FEW = Gang("PodGroup", "ns", "few", minimum=1)

@@ -1,8 +1,7 @@
 """Gangs: whole or not at all, or as many as are enough, in one domain, beside members that run."""
 
 import pytest
-
-from .posing_build import (
+from support.posing import (
     claim,
     entry,
     gpus,

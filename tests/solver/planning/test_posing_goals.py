@@ -4,12 +4,7 @@ import re
 from decimal import Decimal
 
 import pytest
-
-from drasat.solver.plan_outcome import StageOutcome
-from drasat.solver.planning.posing.goals import NAMES, parse_objective, value_annotation
-from drasat.solver.planning.posing.weights import devices_of, weigher
-
-from .posing_build import (
+from support.posing import (
     asking,
     claim,
     holding,
@@ -25,6 +20,10 @@ from .posing_build import (
     user,
     values,
 )
+
+from drasat.solver.plan_outcome import StageOutcome
+from drasat.solver.planning.posing.goals import NAMES, parse_objective, value_annotation
+from drasat.solver.planning.posing.weights import devices_of, weigher
 
 KNOWN = "priority, admitted, cost, fewest-nodes, spread, preference, soft, compact, fragmentation"
 

@@ -1,12 +1,8 @@
 """Units that ConstraintGroups couple are placed before all others, each set whole or not at all."""
 
-from drasat.solver.attempts import Session
-from drasat.solver.planning.posing.groups import placed_together
-from drasat.solver.planning.posing.together import nothing_together
-
-from .posing_build import (
+from support.gates import ALL
+from support.posing import (
     DRIVER,
-    GATES,
     asking,
     claim,
     device,
@@ -28,6 +24,10 @@ from .posing_build import (
     values,
     where,
 )
+
+from drasat.solver.attempts import Session
+from drasat.solver.planning.posing.groups import placed_together
+from drasat.solver.planning.posing.together import nothing_together
 
 
 def group(*claims, name="g", **fields):
@@ -202,6 +202,6 @@ def test_what_is_coupled_counts_in_every_stage_that_is_about_units():
 
 def test_nothing_together_is_what_there_is():
     ask = asking(*nodes("n1"), gpus("n2"), holding("h", "n1", "gpu-0"), running("r", "n1", cpu="1"), user("a"))
-    found = nothing_together(Session(ask.session.cluster, GATES, "strict", 0))
+    found = nothing_together(Session(ask.session.cluster, ALL, "strict", 0))
     assert found.rooms == {"n1": {"cpu": 3000, "pods": 9}}
     assert (found.where, found.places) == ({}, set())

@@ -3,14 +3,8 @@
 from random import Random
 
 import pytest
-from bundle_build import possible, replays, vectors
-
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.posing.linear_nodes import linear_part
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
-
-from .linear_build import (
+from support.bundles import possible, replays, vectors
+from support.linear import (
     CAPACITY,
     held,
     linear,
@@ -24,7 +18,7 @@ from .linear_build import (
     wanting,
     wholes,
 )
-from .posing_build import (
+from support.posing import (
     DRIVER,
     device,
     devices,
@@ -37,6 +31,11 @@ from .posing_build import (
     posed,
     published,
 )
+
+from drasat.solver.planning.core import solve
+from drasat.solver.planning.limits import PlanLimits
+from drasat.solver.planning.posing.linear_nodes import linear_part
+from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
 
 EXACT = PlanLimits(gap=0.0)
 THOROUGH = PricingLimits(Effort.THOROUGH)

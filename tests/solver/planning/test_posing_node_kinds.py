@@ -1,6 +1,6 @@
 """Nodes that nothing planned can tell apart are one kind."""
 
-from .posing_build import (
+from support.posing import (
     HOST,
     device,
     fabric,

@@ -1,13 +1,12 @@
 """Which nodes suit which kinds of units, whatever devices they have."""
 
 import pytest
+from support.posing import asking, claim, gpus, holding, node, placed, planning, pod, sharing, user
 
 from drasat.models.selection import pod_fits
 from drasat.solver.planning.posing.node_rules import NodeRules
 from drasat.solver.planning.posing.shared_claims import entries_of
 from drasat.solver.planning.posing.unit_kinds import unit_kinds
-
-from .posing_build import asking, claim, gpus, holding, node, placed, planning, pod, sharing, user
 
 
 def suited(*given):

@@ -4,16 +4,15 @@ import pickle
 from random import Random
 
 import pytest
-from bundle_build import possible, replays, vectors
+from support.bundles import possible, replays, vectors
+from support.linear import linear_of, part, random_pods, shares, wanting, wholes
+from support.posing import DRIVER, device, node, of, planning, posed, published, values
 
 from drasat.solver.planning.bundles.pricer import BundlePricer
 from drasat.solver.planning.core import solve
 from drasat.solver.planning.limits import PlanLimits
 from drasat.solver.planning.posing.pricers import Pricers
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
-
-from .linear_build import linear_of, part, random_pods, shares, wanting, wholes
-from .posing_build import DRIVER, device, node, of, planning, posed, published, values
 
 EXACT = PlanLimits(gap=0.0)
 THOROUGH = PricingLimits(Effort.THOROUGH)

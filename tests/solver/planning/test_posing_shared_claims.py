@@ -1,10 +1,7 @@
 """Units that share a claim go to one node; which of them come is a choice among variants."""
 
 import pytest
-
-from drasat.solver.planning.posing.shared_claims import entries_of, is_narrowed
-
-from .posing_build import (
+from support.posing import (
     asking,
     claim,
     devices,
@@ -20,6 +17,8 @@ from .posing_build import (
     values,
     where,
 )
+
+from drasat.solver.planning.posing.shared_claims import entries_of, is_narrowed
 
 
 def variants(*given):

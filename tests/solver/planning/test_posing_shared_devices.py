@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from .posing_build import (
+from support.posing import (
     FABRIC,
     claim,
     device,

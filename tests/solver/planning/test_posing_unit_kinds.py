@@ -1,11 +1,10 @@
 """Units that nothing tells apart are one kind."""
 
 import pytest
+from support.posing import asking, claim, entry, holding, maker, nodes, of, pod, posed, sharing, template, user
 
 from drasat.solver.planning.posing.shared_claims import entries_of
 from drasat.solver.planning.posing.unit_kinds import signature, unit_kinds
-
-from .posing_build import asking, claim, entry, holding, maker, nodes, of, pod, posed, sharing, template, user
 
 
 def kinds(*given):

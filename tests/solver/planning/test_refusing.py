@@ -1,9 +1,10 @@
 """Why units are left out of plans, and that what is said to help does."""
 
 import pytest
-from plan_build import allocated, claim, device_class
-from plan_scene import GATES, Plan, entry, gpus, node, obj, pod, scene, template, user
-from refusing_scene import Left, of, tolerating, with_counts, with_cpu
+from support.gates import ALL
+from support.manifests import allocated, claim, device_class
+from support.plan_scene import Plan, entry, gpus, node, obj, pod, scene, template, user
+from support.refusing import Left, of, tolerating, with_counts, with_cpu
 
 from drasat.problem.in_use import Ledger
 from drasat.solver.planning.refusing import survey
@@ -455,8 +456,8 @@ def test_only_devices_that_the_unit_may_have_are_counted():
 def test_what_is_taken_meanwhile_is_seen():
     cluster = scene(user("a"), claim("h", of(4)), nodes=SMALL)
     left = Left(Plan(cluster, h=("n1", tuple(f"gpu-{number}" for number in range(4)))))
-    refusals, unit, rooms = Refusals(cluster, GATES), left.plan["a"].unit, left.rooms
-    ledger = Ledger(cluster.usage(GATES))
+    refusals, unit, rooms = Refusals(cluster, ALL), left.plan["a"].unit, left.rooms
+    ledger = Ledger(cluster.usage(ALL))
     assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 2 of 2 nodes, such as n1:")
     ledger.commit(left.made.items())
     assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 1 of 2 nodes, such as n2:")

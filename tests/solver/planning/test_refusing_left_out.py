@@ -1,8 +1,9 @@
 """Reasons for all units that a plan leaves out."""
 
-from plan_build import claim
-from plan_scene import GATES, Plan, entry, obj, pod, scene, template, user
-from refusing_scene import Left, of
+from support.gates import ALL
+from support.manifests import claim
+from support.plan_scene import Plan, entry, obj, pod, scene, template, user
+from support.refusing import Left, of
 
 from drasat.models.planned_units import expanded
 from drasat.models.queue import planned
@@ -16,10 +17,10 @@ SMALL = {"n1": "a", "n2": "b"}
 def asked(plan):
     """The queue, where its units went by place, and the reasons of the others by name."""
     assert Left(plan)
-    queue = list(expanded(plan.cluster, planned(plan.cluster, gates=GATES), GATES))
+    queue = list(expanded(plan.cluster, planned(plan.cluster, gates=ALL), ALL))
     pairs = enumerate(plan.units)
     where = {place: (plan.cluster.node(one.node), one.allocations) for place, one in pairs if one.node}
-    found = left_out(plan.cluster, queue, where, GATES)
+    found = left_out(plan.cluster, queue, where, ALL)
     assert sorted([*found, *where]) == list(range(len(queue)))
     return {plan.units[place].unit.name: reasons for place, reasons in found.items()}
 

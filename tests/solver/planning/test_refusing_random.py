@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
-from plan_random import first_fit, random_cluster
-from plan_scene import Plan
-from refusing_scene import Left, tolerating, with_counts, with_cpu
+from support.plan_scene import Plan, first_fit, random_cluster
+from support.refusing import Left, tolerating, with_counts, with_cpu
 
 from drasat.models.pod_requests import effective_requests, in_units, written
 

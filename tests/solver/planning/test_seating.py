@@ -3,13 +3,7 @@
 from collections import Counter
 
 import pytest
-
-from drasat.solver.planning.instance import Column
-from drasat.solver.planning.plan import Plan
-from drasat.solver.planning.pricing import Prices, PricingLimits
-from drasat.solver.planning.seating.seats import seats
-
-from .posing_build import (
+from support.posing import (
     claim,
     device,
     devices,
@@ -31,6 +25,11 @@ from .posing_build import (
     user,
     where,
 )
+
+from drasat.solver.planning.instance import Column
+from drasat.solver.planning.plan import Plan
+from drasat.solver.planning.pricing import Prices, PricingLimits
+from drasat.solver.planning.seating.seats import seats
 
 
 def test_units_are_in_the_order_of_the_queue():

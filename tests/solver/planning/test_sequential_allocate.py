@@ -1,7 +1,8 @@
 """Where neither rooms nor gangs matter, first fit in the order given is what ``allocate`` does."""
 
 import pytest
-from sequential_build import GATES, given_of, read
+from support.gates import ALL
+from support.sequential import given_of, read
 
 from drasat.models.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES, member
@@ -9,7 +10,7 @@ from drasat.scenarios.fleet import fleet
 from drasat.solver.allocate import allocate
 from drasat.solver.planners import schedule
 
-RULES = {"kube": (GATES, "kube"), "strict": (GATES, "strict"), "1.36": (FeatureGates.for_version("1.36"), "kube")}
+RULES = {"kube": (ALL, "kube"), "strict": (ALL, "strict"), "1.36": (FeatureGates.for_version("1.36"), "kube")}
 
 
 def by_allocate(cluster, gates, policy):
@@ -40,6 +41,6 @@ def test_first_fit_is_what_allocate_does(family, rules):
 def test_on_a_fleet_without_rooms_too():
     objects = [{**one, "status": {}} if one["kind"] == "Node" else one for one in fleet(10)]
     cluster = read(one for one in objects if one["kind"] not in ("Deployment", "Job"))
-    found = by_allocate(cluster, GATES, "kube")
+    found = by_allocate(cluster, ALL, "kube")
     assert len(found) > 10
-    assert by_schedule(cluster, GATES, "kube") == found
+    assert by_schedule(cluster, ALL, "kube") == found

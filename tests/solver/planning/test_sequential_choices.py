@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from plan_build import entry, obj, pod
-from plan_scene import DRIVER, container, gpus, maker, node
-from random_plans import plan_manifests
-from sequential_build import OURS, given, given_of, needs, places, read, supply, taker, told
+from support.manifests import entry, obj, pod
+from support.plan_scene import DRIVER, container, gpus, maker, node
+from support.random_plans import plan_manifests
+from support.sequential import OURS, given, given_of, needs, places, read, supply, taker, told
 
 from drasat.peers.build import locate
 from drasat.scenarios import objects

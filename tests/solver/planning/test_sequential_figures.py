@@ -1,10 +1,10 @@
 """What plans come to, counted by hand."""
 
 import pytest
-from plan_build import entry, obj, pod, template
-from plan_scene import DRIVER, maker, node
-from random_plans import plan_manifests
-from sequential_build import OURS, given, given_of, needs, read, supply, taker
+from support.manifests import entry, obj, pod, template
+from support.plan_scene import DRIVER, maker, node
+from support.random_plans import plan_manifests
+from support.sequential import OURS, given, given_of, needs, read, supply, taker
 
 from drasat.scenarios import objects
 from drasat.solver.plan_outcome import PlannedUnitOutcome

@@ -1,9 +1,9 @@
 """Gangs as a scheduler without gang knowledge has them: one by one, and gone again if they are not whole."""
 
 import pytest
-from plan_build import entry, obj, pod
-from plan_scene import gpus, maker, node
-from sequential_build import OURS, given, needs, places, supply, taker
+from support.manifests import entry, obj, pod
+from support.plan_scene import gpus, maker, node
+from support.sequential import OURS, given, needs, places, supply, taker
 
 from drasat.models.planned_sets import Gang
 from drasat.solver.attempts import Attempt, Ending

@@ -1,9 +1,10 @@
 """Nodes are together while nothing tells them apart, and apart as soon as something does."""
 
 import pytest
-from plan_build import entry, obj, pod
-from plan_scene import DRIVER, gpus, node
-from sequential_build import GATES, given, needs, supply, taker
+from support.gates import ALL
+from support.manifests import entry, obj, pod
+from support.plan_scene import DRIVER, gpus, node
+from support.sequential import given, needs, supply, taker
 
 from drasat.models.planned_units import PlannedUnit
 from drasat.scenarios import objects
@@ -248,7 +249,7 @@ def test_gates_decide_what_is_seen():
     slice_ = objects.resource_slice("mixed", DRIVER, "mixed", {"perDeviceNodeSelection": True}, [anywhere])
     seen, unseen = (
         Scene(*supply(n1=1), slice_, taker("a", 1), gates=gates)
-        for gates in (GATES, GATES.with_({"DRAPartitionableDevices": False}))
+        for gates in (ALL, ALL.with_({"DRAPartitionableDevices": False}))
     )
     counts = [sum(scene.setting.mix.free(scene.state(0).devices).values()) // WHOLE for scene in (seen, unseen)]
     assert counts == [2, 1]

@@ -1,8 +1,8 @@
 """Equal nodes are looked at once: that changes nothing, whatever the cluster."""
 
 import pytest
-from random_plans import FAMILIES, plan_manifests
-from sequential_build import OURS, Walk, given_of, read, told
+from support.random_plans import FAMILIES, plan_manifests
+from support.sequential import OURS, Walk, given_of, read, told
 
 from drasat.solver.planners import schedule
 

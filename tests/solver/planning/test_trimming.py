@@ -4,9 +4,10 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from bundle_build import Bench
-from dra_build import claim, device_class, devices, either, node, option, pool, want
-from measure_build import COSTS, random_bench
+from support.bundles import Bench
+from support.objects import claim, device_class, devices, either, node, option, pool, want
+from support.plan_measures import COSTS, random_bench
+from support.planning import fits_column, random_scene
 
 from drasat.models.cluster import Cluster
 from drasat.problem.records import Counters
@@ -21,8 +22,6 @@ from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.plan import Plan, asked, covered
 from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
 from drasat.solver.planning.trimming import trimmed
-
-from .planning_build import fits_column, random_scene
 
 THOROUGH = PricingLimits(Effort.THOROUGH)
 SHARES = LinearPricer((LinearUnit(share=4), LinearUnit(devices=2), LinearUnit()), (LinearNode((10,) * 4, 10, ()),))

@@ -1,7 +1,7 @@
 """Proofs by cases, and what all proofs have in common."""
 
 import pytest
-from small_problems import (
+from support.small_problems import (
     MATCH,
     ask,
     either,

@@ -4,7 +4,7 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from small_problems import InUse, ask, either, impossible, possible, problem, proven, unsearchable
+from support.small_problems import InUse, ask, either, impossible, possible, problem, proven, unsearchable
 
 from drasat.solver.proofs.hall import deficient, union
 

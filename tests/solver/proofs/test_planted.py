@@ -3,7 +3,7 @@
 from random import Random
 
 import pytest
-from small_problems import DISTINCT, MATCH, UNIT, InUse, ask, either, problem, proven, tie
+from support.small_problems import DISTINCT, MATCH, UNIT, InUse, ask, either, problem, proven, tie
 
 from drasat.problem.records import Capacities, Counters
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from small_problems import (
+from support.small_problems import (
     UNIT,
     InUse,
     ask,

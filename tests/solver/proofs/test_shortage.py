@@ -1,6 +1,18 @@
 """Bounds on a request or a claim alone."""
 
-from small_problems import NOTHING, InUse, ask, either, every, impossible, left, partitions, possible, problem, proven
+from support.small_problems import (
+    NOTHING,
+    InUse,
+    ask,
+    either,
+    every,
+    impossible,
+    left,
+    partitions,
+    possible,
+    problem,
+    proven,
+)
 
 
 def test_more_devices_than_could_be_used():

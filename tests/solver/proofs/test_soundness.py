@@ -5,7 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from small_problems import DISTINCT, MATCH, Ask, Tie, either, problem, proven
+from support.small_problems import DISTINCT, MATCH, Ask, Tie, either, problem, proven
 
 from drasat.models.cluster import Cluster
 from drasat.models.gates import FeatureGates

@@ -1,7 +1,7 @@
 """Claims with equal specs are read once; what each of them got is looked at nevertheless."""
 
 import pytest
-from verification_scene import (
+from support.verification import (
     GPU,
     Scene,
     allocation,

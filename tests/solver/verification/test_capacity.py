@@ -2,7 +2,8 @@
 
 import pytest
 from msgspec import convert
-from verification_scene import (
+from support.gates import without
+from support.verification import (
     GPU,
     allocation,
     claim,
@@ -15,7 +16,6 @@ from verification_scene import (
     share_id,
     shared,
     way,
-    without,
 )
 
 from drasat.models.slices import Device

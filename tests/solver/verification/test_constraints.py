@@ -1,19 +1,8 @@
 """Constraints between the devices of a claim (section 13)."""
 
 import pytest
-from verification_scene import (
-    GPU,
-    NIC,
-    allocation,
-    claim,
-    gpu,
-    one_claim,
-    piece,
-    request,
-    result,
-    wanted,
-    without,
-)
+from support.gates import without
+from support.verification import GPU, NIC, allocation, claim, gpu, one_claim, piece, request, result, wanted
 
 from drasat.scenarios import objects
 

@@ -1,7 +1,8 @@
 """Counters and compatibility groups of partitions (sections 11 and 12)."""
 
 import pytest
-from verification_scene import (
+from support.gates import without
+from support.verification import (
     NIC,
     allocation,
     chip,
@@ -17,7 +18,6 @@ from verification_scene import (
     results,
     share_id,
     way,
-    without,
 )
 
 from drasat.scenarios import objects

@@ -1,11 +1,9 @@
 """Devices that a request may not have (sections 7 to 9)."""
 
 import pytest
-from verification_scene import (
-    EVERYTHING,
+from support.gates import ALL, INCUBATING, STABLE, without
+from support.verification import (
     GPU,
-    INCUBATING,
-    STABLE,
     allocation,
     chip,
     claim,
@@ -21,7 +19,6 @@ from verification_scene import (
     share_id,
     shared,
     way,
-    without,
 )
 
 from drasat.scenarios import objects
@@ -187,7 +184,7 @@ def can_skip(scene):
 
 def stable_skips(scene):
     scene.find("ResourceSlice", "n1")["spec"]["skipNodeOperations"] = ["*"]
-    scene.gates = EVERYTHING.for_version("1.37")
+    scene.gates = ALL.for_version("1.37")
 
 
 def admin_holds(scene):
@@ -222,7 +219,7 @@ def test_devices_the_request_may_have(edit):
 @pytest.mark.parametrize(
     ("gates", "seen"),
     [
-        pytest.param(EVERYTHING, True, id="experimental"),
+        pytest.param(ALL, True, id="experimental"),
         pytest.param(INCUBATING.with_({"DRAConsumableCapacity": False}), True, id="incubating, sharing off"),
         pytest.param(STABLE, False, id="stable"),
     ],

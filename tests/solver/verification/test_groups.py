@@ -1,7 +1,7 @@
 """Groups: entries over several claims and labels of nodes, on what claims hold in the end (CON-*, CELC-*, TOPO-*)."""
 
 import pytest
-from verification_scene import GPU, Scene, allocation, claim, classes, gpu, on, piece, request, result, results
+from support.verification import GPU, Scene, allocation, claim, classes, gpu, on, piece, request, result, results
 
 from drasat.models.group_members import GroupError
 from drasat.scenarios import objects

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 from msgspec.structs import replace as changed
-from plan_build import allocated, claim, device_class
-from plan_scene import GATES, Plan, allocation, container, entry, maker, node, obj, pod, scene, template, user
+from support.gates import ALL
+from support.manifests import allocated, claim, device_class
+from support.plan_scene import Plan, allocation, container, entry, maker, node, obj, pod, scene, template, user
 
 from drasat.models.constraint_groups import ConstraintGroup
 from drasat.solver.checked import VerificationError, check_plan
@@ -24,7 +25,7 @@ def everyday():
 def test_a_plan_that_can_be_carried_out_passes():
     plan = everyday()
     assert plan.violations() == []
-    check_plan(plan.cluster, plan.units, GATES, "strict")
+    check_plan(plan.cluster, plan.units, ALL, "strict")
 
 
 def test_units_may_be_left_out_of_their_places():
@@ -35,7 +36,7 @@ def test_units_may_be_left_out_of_their_places():
 def test_what_is_wrong_is_told_with_an_error():
     plan = everyday().change("b", node=None)
     with pytest.raises(VerificationError, match="PLAN-CLAIM: Pod default/b is not placed") as caught:
-        check_plan(plan.cluster, plan.units, GATES, "strict")
+        check_plan(plan.cluster, plan.units, ALL, "strict")
     assert caught.value.violations == tuple(plan.violations())
 
 
@@ -77,7 +78,7 @@ def test_a_narrower_queue_makes_a_narrower_plan():
     del plan.units[0]
     assert plan.rules() == ["PLAN-ONCE"]
     assert plan.violations(selector="team=x") == []
-    check_plan(cluster, plan.units, GATES, "strict", selector="team=x")
+    check_plan(cluster, plan.units, ALL, "strict", selector="team=x")
 
 
 def test_units_are_replayed_in_the_order_given():
@@ -239,7 +240,7 @@ def test_resources_that_a_class_backs_count_as_devices():
     result = changed(made.devices.results[0], request="container-0-request-0")
     made = changed(made, devices=changed(made.devices, results=(result,)))
     assert plan.change("a", allocations=((ref, made),)).violations() == []
-    off = Plan(cluster, gates=GATES.with_({"DRAExtendedResource": False}), a=("n1",))
+    off = Plan(cluster, gates=ALL.with_({"DRAExtendedResource": False}), a=("n1",))
     assert off.rules() == ["PLAN-ROOM"]
 
 

@@ -4,8 +4,7 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
-from plan_random import first_fit, random_cluster
-from plan_scene import allocation
+from support.plan_scene import allocation, first_fit, random_cluster
 
 from drasat.models.pod_requests import effective_requests
 from drasat.models.running_pods import lacking, running

@@ -1,7 +1,8 @@
 """Allocations from pools that the node does not have, or not like that (section 5)."""
 
 import pytest
-from verification_scene import (
+from support.gates import without
+from support.verification import (
     GPU,
     allocation,
     chip,
@@ -15,7 +16,6 @@ from verification_scene import (
     result,
     results,
     way,
-    without,
 )
 
 from drasat.scenarios import objects

@@ -1,8 +1,8 @@
 """Results that do not answer what the claim asks for (sections 6 and 14)."""
 
 import pytest
-from verification_scene import (
-    EVERYTHING,
+from support.gates import ALL, without
+from support.verification import (
     GPU,
     Scene,
     allocation,
@@ -20,7 +20,6 @@ from verification_scene import (
     results,
     wanted,
     way,
-    without,
 )
 
 from drasat.scenarios import objects
@@ -184,10 +183,10 @@ def test_lists_need_their_feature():
 @pytest.mark.parametrize(
     ("constraint", "gates", "rules"),
     [
-        pytest.param({}, EVERYTHING, {"PRE-12"}, id="PRE-12 no type"),
-        pytest.param({"distinctAttribute": f"{GPU}/index"}, EVERYTHING, set(), id="PRE-12 distinct"),
+        pytest.param({}, ALL, {"PRE-12"}, id="PRE-12 no type"),
+        pytest.param({"distinctAttribute": f"{GPU}/index"}, ALL, set(), id="PRE-12 distinct"),
         pytest.param(
-            {"distinctAttribute": f"{GPU}/index"}, EVERYTHING.with_({"AllAlpha": False, "AllBeta": False}), {"PRE-12"},
+            {"distinctAttribute": f"{GPU}/index"}, ALL.with_({"AllAlpha": False, "AllBeta": False}), {"PRE-12"},
             id="PRE-12 distinct in stable",
         ),
     ],

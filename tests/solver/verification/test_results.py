@@ -1,22 +1,8 @@
 """What an allocation repeats, and for which nodes it is (section 15)."""
 
 import pytest
-from verification_scene import (
-    EVERYTHING,
-    GPU,
-    STABLE,
-    everyday,
-    gpu,
-    on,
-    one_claim,
-    piece,
-    request,
-    result,
-    results,
-    wanted,
-    way,
-    without,
-)
+from support.gates import ALL, STABLE, without
+from support.verification import GPU, everyday, gpu, on, one_claim, piece, request, result, results, wanted, way
 
 from drasat.scenarios import objects
 
@@ -85,7 +71,7 @@ def test_what_is_copied_depends_on_features():
     scene = full()
     scene.gates = without("DRADeviceTaints")
     assert scene.rules() == set()
-    scene.gates = EVERYTHING.for_version("1.37")
+    scene.gates = ALL.for_version("1.37")
     assert scene.rules() == {"RES-2"}
     scene.results()[0].pop("skipNodeOperations")
     assert scene.rules() == set()

@@ -4,9 +4,9 @@ from itertools import combinations
 from random import Random
 
 import pytest
-from dra_build import DRIVER, device, device_class, node, pool
-from topology_build import asking, line_of, shape, topology
-from topology_settings import Setting
+from support.objects import DRIVER, device, device_class, node, pool
+from support.topology import asking, line_of, shape, topology
+from support.topology_settings import Setting
 
 from drasat.models.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from drasat.models.cluster import Cluster

@@ -2,8 +2,8 @@
 
 import msgspec
 import pytest
-from verification_scene import (
-    EVERYTHING,
+from support.gates import ALL, without
+from support.verification import (
     GPU,
     Scene,
     allocation,
@@ -18,7 +18,6 @@ from verification_scene import (
     result,
     results,
     share_id,
-    without,
 )
 
 from drasat.models.claims import AllocationResult, ResourceClaimStatus
@@ -182,36 +181,36 @@ def test_the_last_of_many_units_still_sees_what_all_others_took():
 
 def test_placements_may_be_an_iterator():
     cluster, placements = everyday().question()
-    assert verify(cluster, iter(placements), EVERYTHING) == []
-    assert verify(cluster, iter(placements * 2), EVERYTHING) != []
+    assert verify(cluster, iter(placements), ALL) == []
+    assert verify(cluster, iter(placements * 2), ALL) != []
 
 
 def test_a_verification_leaves_nothing_behind():
     """What one verification takes is free for the next of the same cluster, unless a claim holds it by then."""
     cluster, placements = everyday().question()
-    assert [verify(cluster, placements, EVERYTHING) for _ in range(2)] == [[], []]
+    assert [verify(cluster, placements, ALL) for _ in range(2)] == [[], []]
     ((asked, made),) = placements[0].claims
     taken = msgspec.structs.replace(asked, status=ResourceClaimStatus(allocation=made))
     after = cluster.with_claims([taken])
-    assert {found.rule for found in verify(after, placements, EVERYTHING)} == {"DEV-1", "SCHED-2"}
-    assert verify(after.without(claims=[key_of(asked.metadata)]), placements, EVERYTHING) == []
+    assert {found.rule for found in verify(after, placements, ALL)} == {"DEV-1", "SCHED-2"}
+    assert verify(after.without(claims=[key_of(asked.metadata)]), placements, ALL) == []
 
 
 def test_the_gates_of_one_verification_are_not_those_of_the_next():
     scene = everyday()
     scene.find("ResourceSlice", "n1")["spec"]["sharedCounters"] = [objects.counter_set("s", {"c": 1})]
     cluster, placements = scene.question()
-    for gates, rules in ((EVERYTHING, set()), (without("DRAPartitionableDevices"), {"POOL-2"}), (EVERYTHING, set())):
+    for gates, rules in ((ALL, set()), (without("DRAPartitionableDevices"), {"POOL-2"}), (ALL, set())):
         assert {found.rule for found in verify(cluster, placements, gates)} == rules
 
 
 def test_ledgers_go_on_where_others_end():
     """IN-2, IN-4, CAP-6"""
-    first = Ledger(EVERYTHING)
+    first = Ledger(ALL)
     one = result("r", "d", shareID=share_id(1), consumedCapacity={"memory": "1"})
     two = result("r", "d", shareID=share_id(2), consumedCapacity={"memory": "2"})
     enter(first, one, result("r", "e"))
-    books = [Ledger(EVERYTHING, first) for _ in range(2)]
+    books = [Ledger(ALL, first) for _ in range(2)]
     enter(books[0], two, result("r", "f"))
     d, e, f = ((GPU, "n1", name) for name in "def")
     assert [book.consumed(d, "memory") // NANO for book in (first, *books)] == [1, 3, 1]

@@ -1,0 +1,52 @@
+"""The page of the command line, made of the commands themselves: what each does, with all its options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import typer.main
+from support.rules import ROOT
+
+from drasat.cli.main import app
+
+PAGE = ROOT / "docs" / "reference" / "command-line.md"
+INTRODUCTION = """# Command line
+
+`drasat COMMAND --help` prints the same texts. `kubectl drasat COMMAND` works too. The guides explain each command with
+examples: [allocate](../guides/allocate.md), [plan](../guides/plan.md), [compare](../guides/compare.md),
+[explain](../guides/explain.md), [capacity](../guides/capacity.md), [topology](../guides/topology.md),
+[validate](../guides/validate.md).
+
+Results go to stdout. Reasons, warnings and progress go to stderr. Progress appears on terminals only.
+
+`UPDATE_DOCS=1 pytest tests/docs` writes this page from the commands.
+"""
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The command and all below it, each with the words to call it."""
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+def section(path: tuple[str, ...], command: Any) -> Iterator[str]:
+    yield from ("", f"## {' '.join(('drasat', *path))}", "")
+    for paragraph in re.split(r"\n\s*\n", command.help or ""):
+        yield from (" ".join(paragraph.split()), "")
+    context = command.make_context(path[-1] if path else "drasat", [], resilient_parsing=True)
+    shown = [option.get_help_record(context) for option in command.params if "completion" not in option.opts[0]]
+    if shown:
+        yield from ("| option | meaning |", "|---|---|")
+        yield from (f"| `{_cell(names)}` | {_cell(text)} |" for names, text in shown)
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")
+
+
+def page() -> str:
+    lines = [line for path, command in commands(typer.main.get_command(app)) for line in section(path, command)]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join([INTRODUCTION, *lines, ""]).rstrip("\n") + "\n")
