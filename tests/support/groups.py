@@ -1,4 +1,4 @@
-"""Groups, pods and claims that hold devices, in few words; devices and claims are those of ``dra_build``."""
+"""Groups, pods and claims that hold devices, in few words; devices and claims are those of ``support.objects``."""
 
 from support.objects import DRIVER, allocated, claim, device_class, node, want
 from support.soft import near

@@ -54,7 +54,7 @@ class Question:
 
 
 def question(*objects, gates=None, on=NODE) -> Question:
-    """All claims without allocation among the objects, together, on one node; as ``dra_build.attempt``."""
+    """All claims without allocation among the objects, together, on one node; as ``support.objects.attempt``."""
     claims = [item for item in objects if isinstance(item, ResourceClaim) and not item.status]
     given = [item for item in objects if item not in claims]
     if not any(isinstance(item, DeviceClass) and item.metadata.name == "any" for item in given):

@@ -1,12 +1,15 @@
 """Where the checkout speaks of a numbered rule: in its modules, and in the names and docstrings of its tests."""
 
 import ast
+import json
 import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
+
+from support.data import read
 
 ROOT = Path(__file__).parents[2]
 FAMILIES = {
@@ -51,6 +54,9 @@ PACKAGES = ("api", "solver", "peers", "encoders", "problem", "cel", "models")
 
 _ID = re.compile(rf"\b(?:{'|'.join(FAMILIES)})-\d+\b")
 _RANGE = re.compile(r"\b([A-Z]+)-(\d+) to \1-(\d+)\b")
+
+# A table of cases in a file.
+_TABLE = re.compile(r"(?:cases|rows)\('(.*?)', '(.*?)'\)")
 
 
 def named(text: str) -> set[str]:
@@ -129,7 +135,9 @@ def _cases(nodes: Iterable[ast.AST], tables: dict[str, ast.AST], seen: set[str])
     """The texts of the cases, in the decorators and in the tables they refer to."""
     for node in nodes:
         for part in ast.walk(node):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            if isinstance(part, ast.Call) and (table := _TABLE.fullmatch(ast.unparse(part))):
+                yield json.dumps(read(table[1])[table[2]])
+            elif isinstance(part, ast.Constant) and isinstance(part.value, str):
                 yield part.value
             elif isinstance(part, ast.Name) and part.id in tables and part.id not in seen:
                 seen.add(part.id)

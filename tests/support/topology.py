@@ -1,4 +1,4 @@
-"""Topologies, devices in their places, and claims that ask for shapes; the driver is ``d.x`` as in ``dra_build``."""
+"""Topologies, devices in their places, claims that ask for shapes; driver ``d.x``."""
 
 from support.objects import DRIVER, claim, device, device_class, node, pool, want
 from support.soft import wishing
