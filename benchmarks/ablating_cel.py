@@ -28,7 +28,6 @@ from drasat.cel.compile_tree import Compiled
 from drasat.cel.cost_meter import Meter
 from drasat.cel.devices import DeviceShapes, PreparedDevice
 from drasat.cel.errors import CelCompileError, CelError
-from drasat.encoders import cel_devices
 from drasat.encoders.lowering import lower, symbolic_lowering
 from drasat.encoders.lowering.formulas import Formulas
 from drasat.encoders.lowering.sums import TRUE
@@ -37,10 +36,8 @@ from drasat.models.cluster import Cluster
 from drasat.models.manifests import read_manifests
 from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity
 from drasat.reports.comparison import duration
-from drasat.scenarios import objects
 from drasat.scenarios.fleet import fleet
 from drasat.scenarios.related import RELATED_QUESTIONS, in_a_square, related
-from drasat.scenarios.wired import DRIVER
 from drasat.solver.allocate import allocate
 from drasat.solver.load import load
 from drasat.solver.outcome import AllocationOutcome
@@ -201,19 +198,8 @@ class _NoPlans:
 
 LOWERING = (
     Part("joins", symbolic_lowering, "Planner", _NoPlans),
-    Part("polarity pass", cel_devices, "is_antimonotone", lambda _: False),
     Part("cost pass", lower, "require_within_limit", lambda *_: None),
 )
-
-
-def varying(kinds: int, most: int) -> list[Any]:
-    """So many devices or fewer, no pair of which an expression refuses: the best alternative is the largest."""
-    attribute = f"attributes['{DRIVER}'].x"
-    pairs = f"devices.all(a, devices.all(b, a == b || a.{attribute} * b.{attribute} % 7 < 3))"
-    *cluster, claim = related((kinds,), most, pairs)
-    options = [(f"of-{count}", objects.wanted("chip", count=count)) for count in range(most, 1, -1)]
-    claim["spec"]["devices"]["requests"] = [objects.first_available("chips", options)]
-    return [*cluster, claim]
 
 
 def lowering_questions(quick: bool) -> Iterator[tuple[str, list[Any], str]]:
@@ -222,13 +208,10 @@ def lowering_questions(quick: bool) -> Iterator[tuple[str, list[Any], str]]:
         yield name, question.objects(), "auto"
     for side in (8, 16) if quick else (8, 16, 24):
         yield f"story 2 on a square of {side}", related((side, side), 4, in_a_square()), "auto"
-    for road in ("auto", "lazy"):
-        yield f"2 to 5 of 12 without a pair, {road}", varying(12, 5), road
-    yield "2 to 5 of 24 without a pair, lazy", varying(24, 5), "lazy"
 
 
 def lowering(quick: bool, only: str) -> None:
-    """Expressions over devices, without joins, without the polarity pass, without the cost pass."""
+    """Expressions over devices, without joins, without the cost pass."""
     head = "question, without, outcome, lowered, literals, no-goods, lowering, solving, whole, whole : all on"
     show(chain([tuple(head.split(", "))], _lowering_rows(quick, only)))
     if only in "random":
@@ -280,7 +263,7 @@ def _beyond_the_limit() -> Iterator[Row]:
         return "always true" if formula.true == TRUE else "not always true"
 
     yield "64 equal devices", "lowered", told()
-    with LOWERING[2].off():
+    with LOWERING[1].off():
         yield "64 equal devices", "lowered without the cost pass", told()
 
 
