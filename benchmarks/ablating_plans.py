@@ -66,7 +66,6 @@ HEURISTICS = (
     Part("fill at duals", core._Core, "_fill_at_duals", lambda *_: None),  # noqa: SLF001
     Part("both fillings", core._Core, "_start", lambda *_: None),  # noqa: SLF001
     Part("gang filling", core, "fill_for_gangs", _nothing),
-    Part("variation", core, "varied", _nothing),
     Part("neighbourhood", core, "Improvement", _NoDive),
     Part("trimming", planning, "trimmed", lambda _instance, plan, _pricer: plan),
     Part("counting", core, "counted", lambda instance, *_: empty_plan(instance)),
