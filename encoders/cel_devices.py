@@ -19,7 +19,6 @@ from .lowering.formulas import Formulas
 from .lowering.lower import NotLoweredError, lower
 from .lowering.posting import Posting
 from .lowering.sums import FALSE, TRUE, Handle, Sum
-from .lowering.symbolic_polarity import is_antimonotone
 from .lowering.tables import count_vectors, post_table, vectors
 from .model import AllocationModel, RoadError
 from .related_items import RelatedItems, items_of
@@ -114,11 +113,9 @@ def _tabulate_or_refuse(model: AllocationModel, relation: MergedRelation, items:
 
 
 def _lazy(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
-    # Where errors count as true, more devices may turn what is false into one.
-    antimonotone = not relation.record.tolerant and is_antimonotone(condition_of(relation).expression.program)
     few = count_vectors(items.most, items.least_total, items.most_total) <= MOST_TABULATED
     failing = partial(_failing, model, relation, items) if few else None
-    model.judge(relation, items.counts, antimonotone=antimonotone, failing=failing)
+    model.judge(relation, items.counts, failing=failing)
     return "lazy"
 
 

@@ -26,7 +26,6 @@ from .master import Master
 from .neighbourhood import Improvement
 from .plan import Plan, empty_plan
 from .pricing import Pricer, Prices
-from .variation import varied
 
 # CP-SAT closes the master itself while it has no more columns than this.
 _FEW_COLUMNS = 200
@@ -225,8 +224,6 @@ class _Core:
                     break
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
-            for column in varied(self._generator, stage, relaxation, part.deadline):
-                self.master.add(column)
             self._choose_from_all(stage)
             self._note(stage, bound, generated.rounds)
         if not self._is_close(stage, bound) and not part.is_over():

@@ -17,7 +17,6 @@ from drasat.solver.planning.linear.pricer import LinearPricer
 from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
 from drasat.solver.planning.master import Master
 from drasat.solver.planning.pricing import Prices
-from drasat.solver.planning.variation import varied
 
 EXACT = PlanLimits(gap=0.0)
 
@@ -228,18 +227,3 @@ def test_filling_ends_when_time_is_over():
     now = monotonic()
     assert now < filling_ends(now + 30) < now + 15
     assert filling_ends(now - 30) >= now
-
-
-def test_fillings_at_prices_around_the_duals_are_others_and_always_the_same():
-    scene = crowded()
-    stage, master = scene.instance.admitted(), Master(scene.instance)
-    master.aim(stage)
-    generator = Generator(scene.instance, master, scene.pricer)
-    for column, _ in fill(generator, Prices((7, 5, 4, 3, 2))):
-        master.add(column)
-    relaxation = master.solve()
-    found = list(varied(generator, stage, relaxation, None))
-    assert found == list(varied(generator, stage, relaxation, None))
-    assert len(set(found) - set(master.columns)) > 4
-    assert all(fits_column(scene, column) for column in found)
-    assert list(varied(generator, stage, relaxation, monotonic() - 1)) == []
