@@ -7,52 +7,53 @@
 Names are resolved when first used, so that importing a submodule loads no more than it needs.
 """
 
+from __future__ import annotations
+
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .capacities import CapacityInterrupted, CapacityResult, capacity
-    from .comparing import ComparisonResult, compare
-    from .explaining import ExplanationInterrupted, ExplanationResult, explain
-    from .functions import allocate, load, validate
-    from .models.cluster import Cluster
-    from .models.gates import FeatureGates
-    from .models.predicates import ChosenDevice, Predicate
-    from .models.problems import InputError
-    from .plan_comparing import PlanComparisonResult, compare_plans
-    from .plans import PlanInterrupted, PlanResult, plan
+    from .models.cluster.cluster import Cluster
+    from .models.formats.errors import InputError
+    from .models.kubernetes.extensions import ChosenDevice, Predicate
+    from .models.kubernetes.gates import FeatureGates
     from .results import AllocationInterrupted, AllocationResult, ValidationResult
-    from .topologies import TopologyResult, topology
+    from .solver.allocate.load import load
+    from .verbs.allocate import allocate, validate
+    from .verbs.capacity import CapacityInterrupted, CapacityResult, capacity
+    from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
+    from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
+    from .verbs.plan import PlanInterrupted, PlanResult, plan
+    from .verbs.topology import TopologyResult, topology
 
 _HOMES = {
     "AllocationInterrupted": ".results",
     "AllocationResult": ".results",
-    "CapacityInterrupted": ".capacities",
-    "CapacityResult": ".capacities",
-    "Cluster": ".models.cluster",
-    "ChosenDevice": ".models.predicates",
-    "ComparisonResult": ".comparing",
-    "ExplanationInterrupted": ".explaining",
-    "ExplanationResult": ".explaining",
-    "FeatureGates": ".models.gates",
-    "InputError": ".models.problems",
-    "PlanComparisonResult": ".plan_comparing",
-    "PlanInterrupted": ".plans",
-    "PlanResult": ".plans",
-    "Predicate": ".models.predicates",
-    "TopologyResult": ".topologies",
+    "CapacityInterrupted": ".verbs.capacity",
+    "CapacityResult": ".verbs.capacity",
+    "Cluster": ".models.cluster.cluster",
+    "ChosenDevice": ".models.kubernetes.extensions",
+    "ComparisonResult": ".verbs.compare",
+    "ExplanationInterrupted": ".verbs.explain",
+    "ExplanationResult": ".verbs.explain",
+    "FeatureGates": ".models.kubernetes.gates",
+    "InputError": ".models.formats.errors",
+    "PlanComparisonResult": ".verbs.compare",
+    "PlanInterrupted": ".verbs.plan",
+    "PlanResult": ".verbs.plan",
+    "Predicate": ".models.kubernetes.extensions",
+    "TopologyResult": ".verbs.topology",
     "ValidationResult": ".results",
-    "allocate": ".functions",
-    "capacity": ".capacities",
-    "compare": ".comparing",
-    "compare_plans": ".plan_comparing",
-    "explain": ".explaining",
-    "load": ".functions",
-    "plan": ".plans",
-    "topology": ".topologies",
-    "validate": ".functions",
+    "allocate": ".verbs.allocate",
+    "capacity": ".verbs.capacity",
+    "compare": ".verbs.compare",
+    "compare_plans": ".verbs.compare",
+    "explain": ".verbs.explain",
+    "load": ".solver.allocate.load",
+    "plan": ".verbs.plan",
+    "topology": ".verbs.topology",
+    "validate": ".verbs.allocate",
 }
-
 __all__ = [
     "AllocationInterrupted",
     "AllocationResult",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .documents import AllocationDocument, UnitAnswer, ValidationDocument
-from .models.problems import InputProblem
+from .models.formats.errors import InputProblem
+from .models.results.common import AllocationDocument, UnitAnswer, ValidationDocument
 from .reports import allocation as report
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Result:
 
     def to_yaml(self) -> str:
         """The document as YAML."""
-        from .models.writing import to_yaml
+        from .models.manifests.writer import to_yaml
 
         return to_yaml([self.to_dict()])
 

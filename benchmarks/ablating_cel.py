@@ -23,25 +23,24 @@ import cel as cel_benchmark
 import drasat.solver.plan as planning
 from drasat import scenarios
 from drasat.cel import cache, closures, device_sets, program, selector
-from drasat.cel.closures_metered import MeteredEmitter
-from drasat.cel.compile_tree import Compiled
-from drasat.cel.cost_meter import Meter
+from drasat.cel.compiler import Compiled
 from drasat.cel.devices import DeviceShapes, PreparedDevice
 from drasat.cel.errors import CelCompileError, CelError
-from drasat.encoders.lowering import lower, symbolic_lowering
-from drasat.encoders.lowering.formulas import Formulas
-from drasat.encoders.lowering.sums import TRUE
-from drasat.encoders.lowering.symbolic_values import NotLoweredError
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity
-from drasat.reports.comparison import duration
-from drasat.scenarios.fleet import fleet
-from drasat.scenarios.related import RELATED_QUESTIONS, in_a_square, related
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load
-from drasat.solver.outcome import AllocationOutcome
-from drasat.solver.validate import problems_of
+from drasat.cel.meter import Meter
+from drasat.cel.metering import MeteredEmitter
+from drasat.encoders.expressions import lowering as lowering_module
+from drasat.encoders.expressions.formulas import TRUE, Formulas
+from drasat.encoders.expressions.values import NotLoweredError
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity
+from drasat.models.manifests.reader import read_manifests
+from drasat.reports.comparison import display_duration
+from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_square, related_node
+from drasat.scenarios.queues import fleet
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
+from drasat.solver.allocate.validate import manifest_problems
+from drasat.solver.engines.outcome import AllocationOutcome
 
 TESTS = Path(__file__).parents[1] / "tests"
 DATA, LOWERING_TESTS = TESTS / "data", TESTS / "encoders" / "lowering"
@@ -161,7 +160,7 @@ def cel_questions(quick: bool) -> Iterator[tuple[str, Callable[[], float]]]:
     yield f"{sum(map(len, corpus.values()))} evaluations of them", lambda: _evaluate(corpus, 20)
     text = cel_benchmark.SELECTOR
     yield f"{len(devices):,} evaluations of one with two clauses", lambda: _evaluate({text: devices}, 1)
-    yield f"validate, {nodes} nodes", lambda: _clocked(lambda: problems_of(manifests_read, GATES))
+    yield f"validate, {nodes} nodes", lambda: _clocked(lambda: manifest_problems(manifests_read, GATES))
     yield (
         f"allocate, {nodes} nodes, verified",
         lambda: _clocked(lambda: allocate(cluster, feature_gates=GATES, time_limit=None)),
@@ -183,7 +182,7 @@ def _cel_rows(quick: bool, only: str) -> Iterator[Row]:
             measure()
             found = in_turns(EMITTERS, 3 if quick else 9, measure)
             for without, seconds in found.items():
-                yield name, without, duration(median(seconds)), f"{median(seconds) / median(found['']):.2f}"
+                yield name, without, display_duration(median(seconds)), f"{median(seconds) / median(found['']):.2f}"
 
 
 # --- expressions over devices
@@ -197,8 +196,8 @@ class _NoPlans:
 
 
 LOWERING = (
-    Part("joins", symbolic_lowering, "Planner", _NoPlans),
-    Part("cost pass", lower, "require_within_limit", lambda *_: None),
+    Part("joins", lowering_module, "Planner", _NoPlans),
+    Part("cost pass", lowering_module, "require_within_limit", lambda *_: None),
 )
 
 
@@ -207,7 +206,7 @@ def lowering_questions(quick: bool) -> Iterator[tuple[str, list[Any], str]]:
     for name, question in RELATED_QUESTIONS.items():
         yield name, question.objects(), "auto"
     for side in (8, 16) if quick else (8, 16, 24):
-        yield f"story 2 on a square of {side}", related((side, side), 4, in_a_square()), "auto"
+        yield f"story 2 on a square of {side}", related_node((side, side), 4, in_a_square()), "auto"
 
 
 def lowering(quick: bool, only: str) -> None:
@@ -233,7 +232,7 @@ def _lowering_rows(quick: bool, only: str) -> Iterator[Row]:
             known = answer.statistics
             taken = known.cel_lowered, known.cel_lowered + known.cel_tabulated + known.cel_lazy
             sizes = f"{taken[0]} of {taken[1]}", f"{known.literals:,}", f"{known.no_goods:,}"
-            times = duration(encode), duration(solve), duration(whole), f"{whole / base:.2f}"
+            times = display_duration(encode), display_duration(solve), display_duration(whole), f"{whole / base:.2f}"
             yield name, without, answer.outcome, *sizes, *times
 
 
@@ -257,7 +256,7 @@ def _beyond_the_limit() -> Iterator[Row]:
 
     def told() -> str:
         try:
-            formula = lower.lower(found, [device(i=0)], Formulas([64], 64, 64))
+            formula = lowering_module.lower_expression(found, [device(i=0)], Formulas([64], 64, 64))
         except NotLoweredError as error:
             return str(error)
         return "always true" if formula.true == TRUE else "not always true"
@@ -283,7 +282,7 @@ def _random_rows(quick: bool) -> Iterator[Row]:
         started, number = process_time(), 0
         for expression, items in asked:
             with suppress(NotLoweredError):
-                lower.lower(expression, items, Formulas([2] * len(items), 0, 2 * len(items)))
+                lowering_module.lower_expression(expression, items, Formulas([2] * len(items), 0, 2 * len(items)))
                 number += 1
         return process_time() - started, number
 
@@ -291,4 +290,4 @@ def _random_rows(quick: bool) -> Iterator[Row]:
     base = median(seconds for seconds, _ in found[""])
     for without, runs in found.items():
         seconds = median(one for one, _ in runs)
-        yield f"{len(asked)} random", without, f"{runs[0][1]}", duration(seconds), f"{seconds / base:.2f}"
+        yield f"{len(asked)} random", without, f"{runs[0][1]}", display_duration(seconds), f"{seconds / base:.2f}"

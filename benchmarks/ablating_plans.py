@@ -19,21 +19,17 @@ from openb_objects import manifests, openb
 from tables import show
 
 import drasat.solver.plan as planning
-from drasat.models.cluster import Cluster
-from drasat.reports.comparison import duration
-from drasat.scenarios.fleet import fleet
-from drasat.scenarios.gang_queue import MEMBERS, gang_queue
-from drasat.scenarios.scheduler_perf import WORKLOADS
-from drasat.solver.load import load
-from drasat.solver.planning import core
-from drasat.solver.planning.completion import Completed
-from drasat.solver.planning.filling import filling_ends
-from drasat.solver.planning.instance import Stage
-from drasat.solver.planning.limits import PlanCore, StageResult
-from drasat.solver.planning.linear import relaxation
-from drasat.solver.planning.plan import Plan, empty_plan
-from drasat.solver.planning.posing import pricers
-from drasat.solver.planning.pricing import Prices, PricingLimits
+from drasat.models.cluster.cluster import Cluster
+from drasat.reports.comparison import display_duration
+from drasat.scenarios.queues import GANG_MEMBERS, WORKLOADS, fleet, gang_queue
+from drasat.solver.allocate.load import load
+from drasat.solver.plan import price_and_branch
+from drasat.solver.plan.build import build
+from drasat.solver.plan.column_generation import Prices, PricingLimits
+from drasat.solver.plan.heuristics import filling_deadline
+from drasat.solver.plan.instance import IntegerPlan, ObjectiveStage, PlanSolution, StageResult, empty_plan
+from drasat.solver.plan.price_and_branch import EnumerationProof
+from drasat.solver.plan.pricing import lagrangian
 
 PROPERTIES = Path(__file__).parents[1] / "tests" / "properties"
 
@@ -52,31 +48,31 @@ def _best_seen(_relax: Any, seen: Sequence[Any], *_rest: Any) -> Any:
     return min(seen, key=lambda one: one.bound)
 
 
-def _uncompleted(_generator: Any, _stage: Any, _duals: Any, plan: Plan, _deadline: Any) -> Completed:
-    return Completed(plan, proven=False)
+def _uncompleted(_generator: Any, _stage: Any, _duals: Any, plan: IntegerPlan, _deadline: Any) -> EnumerationProof:
+    return EnumerationProof(plan, proven=False)
 
 
-def _start_at_duals(run: Any, stage: Stage) -> None:
+def _start_at_duals(run: Any, stage: ObjectiveStage) -> None:
     if stage.maximise and not run._plan.columns:  # noqa: SLF001
-        run._fill_at_duals(stage, filling_ends(run._limits.deadline))  # noqa: SLF001
+        run._fill_at_duals(stage, filling_deadline(run._limits.deadline))  # noqa: SLF001
 
 
 HEURISTICS = (
-    Part("greedy filling at the start", core._Core, "_start", _start_at_duals),  # noqa: SLF001
-    Part("fill at duals", core._Core, "_fill_at_duals", lambda *_: None),  # noqa: SLF001
-    Part("both fillings", core._Core, "_start", lambda *_: None),  # noqa: SLF001
-    Part("gang filling", core, "fill_for_gangs", _nothing),
-    Part("neighbourhood", core, "Improvement", _NoDive),
+    Part("greedy filling at the start", price_and_branch._StageSolver, "_start", _start_at_duals),  # noqa: SLF001
+    Part("fill at duals", price_and_branch._StageSolver, "_fill_at_duals", lambda *_: None),  # noqa: SLF001
+    Part("both fillings", price_and_branch._StageSolver, "_start", lambda *_: None),  # noqa: SLF001
+    Part("gang filling", price_and_branch, "fill_for_gangs", _nothing),
+    Part("neighbourhood", price_and_branch, "Improvement", _NoDive),
     Part("trimming", planning, "trimmed", lambda _instance, plan, _pricer: plan),
-    Part("counting", core, "counted", lambda instance, *_: empty_plan(instance)),
-    Part("completion", core, "complete", _uncompleted),
-    Part("implied bound", core, "implied_bound", lambda *_: None),
-    Part("dive", core, "Dive", _NoDive),
-    Part("integer master on few columns", core._Core, "_choose_from_all", lambda *_: None),  # noqa: SLF001
-    Part("lagrangian cutting", relaxation, "lowest", _best_seen),
+    Part("counting", price_and_branch, "counted", lambda instance, *_: empty_plan(instance)),
+    Part("completion", price_and_branch, "complete", _uncompleted),
+    Part("implied bound", price_and_branch, "implied_bound", lambda *_: None),
+    Part("dive", price_and_branch, "Dive", _NoDive),
+    Part("integer master on few columns", price_and_branch._StageSolver, "_choose_from_all", lambda *_: None),  # noqa: SLF001
+    Part("lagrangian cutting", lagrangian, "lowest", _best_seen),
 )
-_LINEAR_PART = pricers.linear_part
-PRICING = (Part("pricer of linear nodes", pricers, "linear_part", lambda _, units: _LINEAR_PART({}, units)),)
+_LINEAR_PART = build.linear_nodes
+PRICING = (Part("pricer of linear nodes", build, "linear_part", lambda _, units: _LINEAR_PART({}, units)),)
 
 
 @dataclass
@@ -86,7 +82,7 @@ class Planned:
     seconds: float
     pricings: int
     stages: tuple[StageResult, ...]
-    plan: Plan
+    plan: IntegerPlan
 
     @property
     def gaps(self) -> list[float | None]:
@@ -121,13 +117,13 @@ class Search:
         """Plan once; with ``whole`` the plan is verified, too."""
         found: list[Planned] = []
         original, priced = planning._solved, [0]  # noqa: SLF001
-        price = pricers.Pricers.price
+        price = build.DispatchingPricer.price
 
         def counting(*arguments: Any) -> Any:
             priced[0] += 1
             return price(*arguments)
 
-        def solved(posed: Any, limits: Any, *rest: Any) -> PlanCore:
+        def solved(posed: Any, limits: Any, *rest: Any) -> PlanSolution:
             until = None if self.seconds is None else monotonic() + self.seconds
             started = process_time()
             result = original(posed, replace(limits, deadline=until), *rest)
@@ -136,7 +132,7 @@ class Search:
                 raise _EnoughError
             return result
 
-        price_counted = patch.object(pricers.Pricers, "price", counting)
+        price_counted = patch.object(build.DispatchingPricer, "price", counting)
         with patch.object(planning, "_solved", solved), price_counted, suppress(_EnoughError):
             planning.plan(self.cluster, objective=self.objective, gap=self.gap, time_limit=None, **self.options)
         return found[0]
@@ -170,7 +166,7 @@ def planned(name: str, search: Search, every: Sequence[Part], turns: int) -> Ite
 def _row(name: str, without: str, runs: Sequence[Planned], base: Sequence[Planned]) -> Row:
     seconds, ratio = (median(one.seconds for one in own) for own in (runs, base))
     told = f"{seconds / ratio:.2f}" + (", same plan" if without and runs[0].plan == base[0].plan else "")
-    return name, without, *_reached(runs[0]), duration(seconds), f"{runs[0].pricings}", told
+    return name, without, *_reached(runs[0]), display_duration(seconds), f"{runs[0].pricings}", told
 
 
 def _reached(one: Planned) -> Row:
@@ -202,7 +198,7 @@ def _different_gangs(nodes: int) -> list[Any]:
     items = [*gang_queue(nodes)]
     for number, item in enumerate(item for item in items if item["kind"] == "Pod"):
         requests = item["spec"]["containers"][0]["resources"]["requests"]
-        requests["cpu"] = f"{125 * int(requests['cpu']) + number // MEMBERS}m"
+        requests["cpu"] = f"{125 * int(requests['cpu']) + number // GANG_MEMBERS}m"
     return items
 
 
@@ -288,7 +284,7 @@ def _round(name: str, queue: str, most: int) -> Iterator[Row]:
     def measure() -> tuple[float, int, int]:
         posed: list[Any] = []
 
-        def solved(found: Any, *_rest: Any) -> PlanCore:
+        def solved(found: Any, *_rest: Any) -> PlanSolution:
             posed.append(found)
             raise _EnoughError
 
@@ -307,4 +303,4 @@ def _round(name: str, queue: str, most: int) -> Iterator[Row]:
     measured = in_turns(PRICING, 1, measure)
     for without, ((seconds, worth, bound),) in measured.items():
         ratio = f"{seconds / measured[''][0][0]:.2f}"
-        yield name, f"{most}", without, duration(seconds), f"{worth}", f"{bound}", ratio
+        yield name, f"{most}", without, display_duration(seconds), f"{worth}", f"{bound}", ratio

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from measuring import LIMIT, measure
 
-from drasat.reports.comparison import duration
-from drasat.scenarios.wired import ShapeQuestion
-from drasat.solver.load import load
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN, Statistics
+from drasat.reports.comparison import display_duration
+from drasat.scenarios.lattices import LatticeQuestion
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN, Statistics
 
 ENGINES = ("auto", "cp-sat", "backtracking")
 COLUMNS = ("question", "outcome", "at most", *ENGINES, "proof")
@@ -25,7 +25,7 @@ def arguments_of(description: str | None) -> argparse.ArgumentParser:
 
 
 def answers(
-    questions: Mapping[str, ShapeQuestion], names: Sequence[str], limit: float
+    questions: Mapping[str, LatticeQuestion], names: Sequence[str], limit: float
 ) -> Iterator[tuple[tuple[str, ...], Statistics]]:
     """Measure the questions whose names have one of these parts, all without any: a row, and what the solver did."""
     for name, question in questions.items():
@@ -33,12 +33,12 @@ def answers(
             yield _answer(name, question, limit)
 
 
-def _answer(name: str, question: ShapeQuestion, limit: float) -> tuple[tuple[str, ...], Statistics]:
+def _answer(name: str, question: LatticeQuestion, limit: float) -> tuple[tuple[str, ...], Statistics]:
     cluster = load(question.objects())
     found = {engine: measure(cluster, engine, limit) for engine in ENGINES}
     expected = ALLOCATED if question.fits else UNALLOCATABLE
     wrong = [engine for engine, one in found.items() if one.outcome not in (expected, UNKNOWN)]
     outcome = found["auto"].outcome + (f", WRONG: {', '.join(wrong)}" if wrong else "")
-    times = ["none in time" if one.outcome == UNKNOWN else duration(one.whole) for one in found.values()]
-    row = name, outcome, duration(question.target), *times, found["auto"].proof
+    times = ["none in time" if one.outcome == UNKNOWN else display_duration(one.whole) for one in found.values()]
+    row = name, outcome, display_duration(question.target), *times, found["auto"].proof
     return row, found["cp-sat"].statistics

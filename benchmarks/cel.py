@@ -8,8 +8,8 @@ from time import process_time
 from drasat import scenarios
 from drasat.cel.devices import DeviceShapes, PreparedDevice
 from drasat.cel.selector import Selector
-from drasat.models.manifests import read_manifests
-from drasat.models.slices import ResourceSlice
+from drasat.models.kubernetes.slices import ResourceSlice
+from drasat.models.manifests.reader import read_manifests
 
 DRIVER = "gpu.example.com"
 SELECTOR = f'device.driver == "{DRIVER}" && device.attributes["{DRIVER}"].productName.startsWith("H100")'

@@ -28,12 +28,12 @@ from drasat import cel, scenarios
 from drasat.cel.devices import DeviceShapes
 from drasat.cel.program import Program
 from drasat.cel.selector import Selector
-from drasat.encoders.library import cp_model
-from drasat.models.base import Model
-from drasat.models.manifests import read_manifests
-from drasat.models.slices import ResourceSlice
-from drasat.models.unreadable import Unreadable
-from drasat.models.yaml_documents import yaml_documents
+from drasat.encoders.solver_library import cp_model
+from drasat.models.formats.errors import Unreadable
+from drasat.models.formats.model import Model
+from drasat.models.formats.yaml import yaml_documents
+from drasat.models.kubernetes.slices import ResourceSlice
+from drasat.models.manifests.reader import read_manifests
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
 REPEATS = 5

@@ -11,16 +11,22 @@ from functools import cache
 from statistics import median
 from time import perf_counter, process_time
 
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.models.units import units
-from drasat.peers.catalogue import catalogue
-from drasat.peers.kube_scheduler import KubeScheduler
-from drasat.reports.comparison import duration
-from drasat.solver.allocate import allocate
-from drasat.solver.kube_scheduler import NAME as KUBE_SCHEDULER
-from drasat.solver.kube_scheduler_list import UnitList
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN, AllocationOutcome, Statistics, gravest
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.workload.units import requested_units
+from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
+from drasat.reports.comparison import display_duration
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.compare.kube_scheduler import UnitList
+from drasat.solver.engines.kube_scheduler import NAME as KUBE_SCHEDULER
+from drasat.solver.engines.outcome import (
+    ALLOCATED,
+    UNALLOCATABLE,
+    UNKNOWN,
+    AllocationOutcome,
+    Statistics,
+    worst_outcome,
+)
 
 LIMIT = 10.0
 # A question is asked until one of them is reached.
@@ -47,7 +53,7 @@ class Measured:
     @property
     def told(self) -> str:
         """The time of the search, or that there was no answer."""
-        return "none in time" if self.outcome == UNKNOWN else duration(self.search)
+        return "none in time" if self.outcome == UNKNOWN else display_duration(self.search)
 
 
 def measure(cluster: Cluster, engine: str, limit: float = LIMIT, repeats: int = REPEATS) -> Measured:
@@ -92,17 +98,17 @@ def _proof(answer: AllocationOutcome) -> str:
 def measure_peer(cluster: Cluster, limit: float = LIMIT) -> Measured:
     """Ask the real allocator once; its time is its own, without talking to it."""
     nodes = list(cluster.nodes.values())
-    asked = UnitList(cluster, GATES, units(cluster), nodes, 0)
+    asked = UnitList(cluster, GATES, requested_units(cluster), nodes, 0)
     with KubeScheduler() as peer:
         found = asked.schedule(peer, limit)
-    outcome = gravest([unit.outcome for unit in found.units])
+    outcome = worst_outcome([unit.outcome for unit in found.units])
     return Measured(outcome, found.seconds, found.seconds, "none", Statistics(steps=found.steps))
 
 
 @cache
 def peer_is_built() -> bool:
     """Whether the real allocator can be asked."""
-    return all(status.handshake for status in catalogue() if status.name == KUBE_SCHEDULER)
+    return all(status.handshake for status in peer_statuses() if status.name == KUBE_SCHEDULER)
 
 
 def share(seconds: list[float], part: float) -> float:

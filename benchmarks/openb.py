@@ -12,17 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
 
+from arrivals import Arrivals, FragmentationGradient, LinearBestFit, LinearFirstFit, LinearPolicy, in_random_order
 from openb_objects import QUEUES, WHOLE, Openb, Pods, manifests, openb
 from tables import machine, show
 
-from drasat.reports.comparison import duration
-from drasat.solver.load import load as read
-from drasat.solver.plan import plan
-from drasat.solver.plan_outcome import PlanOutcome, StageOutcome
-from drasat.solver.planning.instance import NodeClass, UnitClass
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-from drasat.solver.planning.rivals.arrivals import Arrivals, in_random_order
-from drasat.solver.planning.rivals.scores import BestFit, FirstFit, FragmentationGradient, Policy
+from drasat.reports.comparison import display_duration
+from drasat.solver.allocate.load import load as read
+from drasat.solver.plan.instance import MasterNodeClass, MasterUnitClass
+from drasat.solver.plan.outcome import PlanOutcome, StageOutcome
+from drasat.solver.plan.plan import plan
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 OBJECTIVE = "admitted=capacity:share"
 LOADS = (1.0, 1.1, 1.3)
@@ -49,7 +48,7 @@ def _planned(queue: str, load: float, gap: float) -> tuple[str, ...]:
     assert found.verified
     (stage,) = found.objective
     times = (seconds, found.seconds["solve"], found.seconds["verify"], used)
-    return queue, f"{load:.0%}", *_reached(trace, stage), *map(duration, times), *_classes(found)
+    return queue, f"{load:.0%}", *_reached(trace, stage), *map(display_duration, times), *_classes(found)
 
 
 def _reached(trace: Openb, stage: StageOutcome) -> Iterator[str]:
@@ -75,18 +74,18 @@ def _classes(found: PlanOutcome) -> tuple[str, str]:
 class Sums:
     """A trace as schedulers see it that know no more of devices than what is free of each."""
 
-    demand: tuple[UnitClass, ...]
+    demand: tuple[MasterUnitClass, ...]
     units: tuple[LinearUnit, ...]
-    classes: tuple[NodeClass, ...]
+    classes: tuple[MasterNodeClass, ...]
     nodes: tuple[LinearNode, ...]
 
     @classmethod
     def of(cls, trace: Openb) -> Sums:
         """Write a trace as sums."""
         return cls(
-            tuple(UnitClass(index, pods.count, pods.takes) for index, pods in enumerate(trace.pods)),
+            tuple(MasterUnitClass(index, pods.count, pods.takes) for index, pods in enumerate(trace.pods)),
             tuple(map(_unit, trace.pods)),
-            tuple(NodeClass(index, node.count) for index, node in enumerate(trace.nodes)),
+            tuple(MasterNodeClass(index, node.count) for index, node in enumerate(trace.nodes)),
             tuple(
                 LinearNode((WHOLE,) * node.gpus, WHOLE, (node.cpu, node.memory), _takes(trace, node.model))
                 for node in trace.nodes
@@ -117,19 +116,19 @@ def rivals(queues: Sequence[str], loads: Sequence[float], seeds: int) -> Iterato
                 yield queue, f"{load:.0%}", policy.name, *_arrived(trace, sums, policy, seeds)
 
 
-def _policies(sums: Sums) -> list[Policy]:
+def _policies(sums: Sums) -> list[LinearPolicy]:
     demands = [unit.demand for unit in sums.demand]
-    return [FirstFit(), BestFit(sums.nodes), FragmentationGradient(sums.units, demands, sums.nodes)]
+    return [LinearFirstFit(), LinearBestFit(sums.nodes), FragmentationGradient(sums.units, demands, sums.nodes)]
 
 
-def _arrived(trace: Openb, sums: Sums, policy: Policy, seeds: int) -> tuple[str, str]:
+def _arrived(trace: Openb, sums: Sums, policy: LinearPolicy, seeds: int) -> tuple[str, str]:
     started, values = process_time(), []
     for seed in range(seeds):
         arrivals = Arrivals(sums.units, sums.nodes, sums.classes, policy)
         found = arrivals.run(in_random_order(sums.demand, seed))
         values.append(sum(placed * unit.weight for placed, unit in zip(found.placed, sums.demand, strict=True)))
     placed = " to ".join(dict.fromkeys([_share(trace, min(values)), _share(trace, max(values))]))
-    return placed, duration((process_time() - started) / seeds)
+    return placed, display_duration((process_time() - started) / seeds)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

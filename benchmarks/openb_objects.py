@@ -12,7 +12,7 @@ from pathlib import Path
 
 from drasat.scenarios import objects
 from drasat.scenarios.objects import Mapped
-from drasat.scenarios.workloads import deployment, pod_spec, with_room
+from drasat.scenarios.queues import deployment, pod_spec, with_room
 
 QUEUES = {"plain": "pods", "models": "pods with models"}
 WHOLE = 1000

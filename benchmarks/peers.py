@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from drasat.comparing import ComparisonResult, compare
-from drasat.peers.catalogue import catalogue
-from drasat.reports.comparison import duration
-from drasat.scenarios import sweeps
+from drasat.peers.kube_scheduler import peer_statuses
+from drasat.reports.comparison import display_duration
+from drasat.scenarios import one_node
 from drasat.scenarios.objects import Mapped
-from drasat.solver.load import load
+from drasat.solver.allocate.load import load
+from drasat.verbs.compare import ComparisonResult, compare
 
 ENGINES = ("backtracking", "kube-scheduler")
 LIMIT = 900.0
@@ -31,16 +31,16 @@ class Case:
 
 def cases() -> Iterator[Case]:
     """List the questions, the quick ones first."""
-    yield Case("1 of 8 devices", lambda: sweeps.easy(8), 25)
+    yield Case("1 of 8 devices", lambda: one_node.easy(8), 25)
     for size in (12, 16, 20):
-        yield Case(f"{size + 1} of {size} devices", lambda size=size: sweeps.too_many(size), 5 if size < 20 else 1)
+        yield Case(f"{size + 1} of {size} devices", lambda size=size: one_node.too_many(size), 5 if size < 20 else 1)
     for size in (16, 32):
         name = f"8 of {size}, then an impossible one"
-        yield Case(name, lambda size=size: sweeps.hopeless(size), 5 if size < 32 else 1)
+        yield Case(name, lambda size=size: one_node.hopeless(size), 5 if size < 32 else 1)
     pods = "5000 pods on 500 nodes"
-    yield Case(f"{pods}, no selector", lambda: sweeps.pods(5000), 1)
-    yield Case(f"{pods}, a selector", lambda: sweeps.selecting_pods(5000), 1)
-    yield Case("2500 pods on 500 nodes, 2 requests, matchAttribute", lambda: sweeps.matching_pods(5000), 1)
+    yield Case(f"{pods}, no selector", lambda: one_node.pods(5000), 1)
+    yield Case(f"{pods}, a selector", lambda: one_node.selecting_pods(5000), 1)
+    yield Case("2500 pods on 500 nodes, 2 requests, matchAttribute", lambda: one_node.matching_pods(5000), 1)
 
 
 def main(wanted: list[str]) -> int:
@@ -56,7 +56,7 @@ def main(wanted: list[str]) -> int:
 
 
 def _machine() -> str:
-    (peer,) = catalogue()
+    (peer,) = peer_statuses()
     if peer.handshake is None:
         sys.exit(peer.problem)
     told = peer.handshake
@@ -68,7 +68,7 @@ def _row(case: Case, result: ComparisonResult) -> str:
     outcomes = dict.fromkeys(f"{one.outcome}, {one.admitted} admitted" for one in result.document.engines)
     steps = dict.fromkeys(f"{one.steps:,}" for one in result.document.engines)
     ours, theirs = (result.seconds[engine] for engine in ENGINES)
-    times = [duration(ours), duration(theirs), f"{theirs / ours:.2g}"]
+    times = [display_duration(ours), display_duration(theirs), f"{theirs / ours:.2g}"]
     cells = [case.name, " / ".join(outcomes), " / ".join(steps), *times]
     return f"| {' | '.join(cells)} |"
 

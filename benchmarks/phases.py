@@ -18,16 +18,16 @@ from time import process_time
 import orjson
 
 from drasat import scenarios
-from drasat.models.cluster import Cluster
-from drasat.models.collector import young_only
-from drasat.models.gates import FeatureGates
-from drasat.models.manifests import read_manifests
-from drasat.models.units import units
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.shapes import Views
-from drasat.solver.allocate import allocate
-from drasat.solver.validate import problems_of
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.gc import gc_young_only
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.units import requested_units
+from drasat.problem.compiler import Compiler
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.validate import manifest_problems
 
 DEVICES = 12
 GATES = FeatureGates.all_on()
@@ -62,7 +62,7 @@ def loaded(path: Path, clock: Clock) -> Cluster:
     with clock.phase("read"):
         manifests, problems, _ = read_manifests([str(path)])
     with clock.phase("validate"):
-        problems += problems_of(manifests, GATES)
+        problems += manifest_problems(manifests, GATES)
     assert not problems, problems[0]
     with clock.phase("index"):
         cluster = Cluster.build(manifests)
@@ -88,12 +88,12 @@ def _allocation(cluster: Cluster) -> dict[str, float]:
     return {"search": marks[-1] - marks[0], "verify": process_time() - marks[-1]}
 
 
-@young_only()
+@gc_young_only()
 def _compile_every_node(cluster: Cluster) -> None:
     """The problem of one unit on each node, as a search that visits them all would need it."""
-    claims = [ref.claim for ref in units(cluster)[0].asked if ref.claim is not None]
-    compiler = Compiler(cluster.classes, GATES, CelExpressions(), "strict")
-    views = Views(cluster.pools(GATES), GATES)
+    claims = [ref.claim for ref in requested_units(cluster)[0].asked if ref.claim is not None]
+    compiler = Compiler(cluster.classes, GATES, CelExpressionEvaluator(), "strict")
+    views = NodeViews(cluster.pools(GATES), GATES)
     question = compiler.question(claims)
     for node in cluster.nodes.values():
         compiler.problem(question, views.of(node, question.visible).shape)

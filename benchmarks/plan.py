@@ -1,4 +1,4 @@
-"""Plan made-up queues: ``plan.py [fleet] [perf] [gangs]``, all of them without any; tables for docs/background/benchmarks.md.
+"""Plan made-up queues: ``plan.py [fleet] [perf] [gangs]``, all of them without any.
 
 ``fleet``: clusters of growing size, and how each phase grows. ``perf``: what scheduler_perf measures, beside first fit
 and the real allocator. ``gangs``: how far a plan for gangs is from its bound after 30 seconds.
@@ -18,12 +18,10 @@ from typing import Any
 from measuring import measure, measure_peer, peer_is_built
 from tables import machine, show
 
-from drasat.reports.comparison import duration
-from drasat.scenarios.gang_queue import NODES as GANG_NODES
-from drasat.scenarios.gang_queue import gangs
-from drasat.scenarios.scheduler_perf import NODES, WORKLOADS, Workload
-from drasat.solver.load import load
-from drasat.solver.outcome import UNKNOWN
+from drasat.reports.comparison import display_duration
+from drasat.scenarios.queues import GANG_NODES, PERF_NODES, WORKLOADS, PerfWorkload, gang_count
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import UNKNOWN
 
 HERE = Path(__file__).parent
 SIZES = (1_000, 3_000, 10_000)
@@ -58,7 +56,7 @@ def fleet_rows(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
     yield _times(runs, "read, index", _reading, _reading_target(runs[-1]))
     for phase in runs[-1]["phases"]:
         yield _times(runs, f"plan: {phase}", lambda one, phase=phase: one["phases"].get(phase, 0.0))
-    yield _times(runs, "plan", lambda one: one["clock"], f"{duration(MOST_SECONDS)}, {MOST_GROWTH}")
+    yield _times(runs, "plan", lambda one: one["clock"], f"{display_duration(MOST_SECONDS)}, {MOST_GROWTH}")
     yield _times(runs, "plan, CPU", lambda one: one["cpu"])
     yield "placed", *(f"{one['placed']:,} of {one['asked']:,}" for one in runs), "", ""
     yield "largest gap", *(percent(gap_of(one)) for one in runs), "", percent(MOST_GAP)
@@ -67,7 +65,7 @@ def fleet_rows(runs: Sequence[Run]) -> Iterator[tuple[str, ...]]:
 
 def _times(runs: Sequence[Run], name: str, seconds: Callable[[Run], float], target: str = "") -> tuple[str, ...]:
     times = [seconds(one) for one in runs]
-    return name, *(duration(one) for one in times), growth(runs, times), target
+    return name, *(display_duration(one) for one in times), growth(runs, times), target
 
 
 def _reading(one: Run) -> float:
@@ -75,7 +73,9 @@ def _reading(one: Run) -> float:
 
 
 def _reading_target(largest: Run) -> str:
-    return f"{duration(MOST_READING)} a device (it is {duration(_reading(largest) / largest['devices'])})"
+    return (
+        f"{display_duration(MOST_READING)} a device (it is {display_duration(_reading(largest) / largest['devices'])})"
+    )
 
 
 def growth(runs: Sequence[Run], seconds: Sequence[float]) -> str:
@@ -110,15 +110,15 @@ def perf_rows(nodes: int, limit: float, names: Sequence[str] = tuple(WORKLOADS))
             name,
             f"{found['placed']:,} of {found['asked']:,}",
             percent(gap_of(found)),
-            duration(found["clock"]),
-            duration(found["phases"]["verify"]),
-            duration(compared * PART_OF_PEER) if isinstance(compared, float) else "",
+            display_duration(found["clock"]),
+            display_duration(found["phases"]["verify"]),
+            display_duration(compared * PART_OF_PEER) if isinstance(compared, float) else "",
             first_fit.told,
-            *(duration(one) if isinstance(one, float) else one for one in (walking, told)),
+            *(display_duration(one) if isinstance(one, float) else one for one in (walking, told)),
         )
 
 
-def _peer(workload: Workload, nodes: int, limit: float, *, told: bool) -> float | str:
+def _peer(workload: PerfWorkload, nodes: int, limit: float, *, told: bool) -> float | str:
     """Seconds that the real allocator takes, or why that is not known."""
     if not peer_is_built():
         return "not built"
@@ -133,8 +133,8 @@ def gang_rows(nodes: int, limit: float) -> Iterator[tuple[str, ...]]:
         found = run("gangs", nodes, [objective], limit)
         stage = found["stages"][-1]
         values = (f"{stage['value']:,}", "none" if stage["bound"] is None else f"{stage['bound']:,}")
-        times = (duration(_reading(found)), duration(found["clock"]))
-        yield str(gangs(nodes)), objective, *values, percent(stage["gap"]), percent(MOST_GANG_GAP), *times
+        times = (display_duration(_reading(found)), display_duration(found["clock"]))
+        yield str(gang_count(nodes)), objective, *values, percent(stage["gap"]), percent(MOST_GANG_GAP), *times
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "fleet" in programs:
         show(fleet_rows([run("fleet", size) for size in sizes or SIZES]))
     if "perf" in programs:
-        show(perf_rows(*(sizes or [NODES])[:1], options.limit))
+        show(perf_rows(*(sizes or [PERF_NODES])[:1], options.limit))
     if "gangs" in programs:
         show(gang_rows(*(sizes or [GANG_NODES])[:1], GANG_LIMIT))
 

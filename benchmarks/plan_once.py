@@ -21,14 +21,12 @@ import msgspec
 import orjson
 from phases import GATES, Clock, loaded
 
-from drasat.models.cluster import Cluster
-from drasat.plan_answers import stage_told
-from drasat.scenarios.fleet import fleet
-from drasat.scenarios.gang_queue import gang_queue
+from drasat.documents import plan_stage
+from drasat.models.cluster.cluster import Cluster
 from drasat.scenarios.objects import Mapped
-from drasat.scenarios.scheduler_perf import WORKLOADS
-from drasat.solver.plan import plan
-from drasat.solver.plan_outcome import PlanOutcome
+from drasat.scenarios.queues import WORKLOADS, fleet, gang_queue
+from drasat.solver.plan.outcome import PlanOutcome
+from drasat.solver.plan.plan import plan
 
 INSTANCES: Mapping[str, Callable[[int], list[Mapped]]] = {
     "fleet": fleet,
@@ -61,7 +59,7 @@ def _told(found: PlanOutcome) -> dict[str, Any]:
         "classes": {"units": known.unit_classes, "nodes": known.node_classes},
         "columns": known.columns,
         "rounds": known.rounds,
-        "stages": [msgspec.to_builtins(stage_told(stage)) for stage in found.objective],
+        "stages": [msgspec.to_builtins(plan_stage(stage)) for stage in found.objective],
     }
 
 

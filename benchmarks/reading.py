@@ -11,7 +11,7 @@ from time import process_time
 import yaml
 
 from drasat import scenarios
-from drasat.models.manifests import read_manifests
+from drasat.models.manifests.reader import read_manifests
 from drasat.scenarios.objects import Mapped
 
 DEVICES = 12

@@ -15,9 +15,9 @@ import solver_phases
 from answering import ENGINES as ENGINES
 from tables import machine, show
 
-from drasat.reports.comparison import duration
-from drasat.scenarios.related import RELATED_QUESTIONS, in_a_square, related
-from drasat.solver.load import load
+from drasat.reports.comparison import display_duration
+from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_square, related_node
+from drasat.solver.allocate.load import load
 
 COLUMNS = (*answering.COLUMNS, "literals", "no-goods")
 SIDES = (4, 8, 16, 24)
@@ -35,10 +35,16 @@ def growth() -> Iterator[tuple[str, ...]]:
     """Lower story 2 on squares: its two neighbours in a row or column are what the expression compares."""
     yield "square", "devices", "pairs beside each other", "lowering", "for each pair"
     for side in SIDES:
-        cluster = load(related((side, side), 4, in_a_square()))
+        cluster = load(related_node((side, side), 4, in_a_square()))
         seconds = median(solver_phases.measure(cluster).seconds["encode"] for _ in range(REPEATS))
         pairs = 2 * side * (side - 1)
-        yield f"{side}x{side}", f"{side * side}", f"{pairs:,}", duration(seconds), duration(seconds / pairs)
+        yield (
+            f"{side}x{side}",
+            f"{side * side}",
+            f"{pairs:,}",
+            display_duration(seconds),
+            display_duration(seconds / pairs),
+        )
 
 
 def main(arguments: Sequence[str]) -> None:

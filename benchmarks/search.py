@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable
 from time import process_time
 
-from drasat.scenarios import sweeps
+from drasat.scenarios import one_node
 from drasat.scenarios.objects import Mapped
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
 
 
 def measure(objects: list[Mapped]) -> tuple[int, float]:
@@ -25,8 +25,8 @@ def measure(objects: list[Mapped]) -> tuple[int, float]:
 def cases(devices: int) -> dict[str, Callable[[], list[Mapped]]]:
     """Searches that look at very many combinations before they say no."""
     return {
-        "21 of 20 devices": lambda: sweeps.too_many(20),
-        f"{devices // 4} of {devices}, then an impossible one": lambda: sweeps.hopeless(devices),
+        "21 of 20 devices": lambda: one_node.too_many(20),
+        f"{devices // 4} of {devices}, then an impossible one": lambda: one_node.hopeless(devices),
     }
 
 

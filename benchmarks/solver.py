@@ -21,14 +21,14 @@ from time import perf_counter
 from measuring import LIMIT, Measured, measure, measure_peer, peer_is_built, share
 from tables import machine
 
-from drasat.models.cluster import Cluster
-from drasat.reports.comparison import duration
-from drasat.scenarios import sweeps
+from drasat.models.cluster.cluster import Cluster
+from drasat.reports.comparison import display_duration
+from drasat.scenarios import one_node
 from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.full_nodes import full_node
-from drasat.scenarios.hard import QUESTIONS
-from drasat.solver.load import load
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
+from drasat.scenarios.one_node import QUESTIONS
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 
 ENGINES = ("auto", "cp-sat", "backtracking")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "whole-gpus"
@@ -58,9 +58,9 @@ def easy(_: Options) -> Iterator[str]:
     """One of eight devices: the search, and all of the call."""
     yield from _head("question", *(f"{engine}{what}" for engine in ENGINES for what in ("", ", verified")))
     for nodes in (1, 500):
-        cluster = load(sweeps.easy(8, nodes))
+        cluster = load(one_node.easy(8, nodes))
         found = [measure(cluster, engine, repeats=100) for engine in ENGINES]
-        times = [duration(seconds) for one in found for seconds in (one.search, one.whole)]
+        times = [display_duration(seconds) for one in found for seconds in (one.search, one.whole)]
         yield _row(f"1 of 8 devices, {nodes} node{'s' * (nodes > 1)}", *times)
 
 
@@ -74,7 +74,7 @@ def command(_: Options) -> Iterator[str]:
             line = ["drasat", "allocate", "-f", f"examples/{EXAMPLE.name}", "--engine", engine]
             _run(engine, environment)
             times = [_run(engine, environment) for _ in range(9)]
-            yield _row(f"`{' '.join(line)}`", duration(median(times)))
+            yield _row(f"`{' '.join(line)}`", display_duration(median(times)))
 
 
 def _run(engine: str, environment: Mapping[str, str]) -> float:
@@ -101,7 +101,7 @@ def _hard_row(name: str, cluster: Cluster, fits: bool, limit: float) -> str:
     peer = measure_peer(cluster, limit).told if peer_is_built() else "not built"
     wrong = [engine for engine, one in found.items() if one.outcome not in (_outcome(fits), UNKNOWN)]
     outcome = auto.outcome + (f", WRONG: {', '.join(wrong)}" if wrong else "")
-    times = [auto.told, duration(auto.whole), solver.told, found["backtracking"].told, peer]
+    times = [auto.told, display_duration(auto.whole), solver.told, found["backtracking"].told, peer]
     return _row(
         name,
         outcome,
@@ -133,7 +133,7 @@ def _full_row(engine: str, outcome: str, found: Sequence[Measured]) -> str:
     decided = [one.search for one in found if one.outcome != UNKNOWN]
     soon = [f"{sum(time <= limit for time in decided) / len(found):.0%}" for limit in (0.1, 2.0)]
     times = [median(seconds), share(seconds, 0.95), max(seconds)]
-    return _row(engine, outcome, str(len(found)), *soon, *map(duration, times))
+    return _row(engine, outcome, str(len(found)), *soon, *map(display_duration, times))
 
 
 def families(options: Options) -> Iterator[str]:
@@ -142,9 +142,9 @@ def families(options: Options) -> Iterator[str]:
     for family in FAMILIES:
         pairs = {seed: _pair(load(member(family, seed))) for seed in range(options.members)}
         slow = {seed: pair for seed, pair in pairs.items() if _is_slow(pair)}
-        times = [duration(median(pair[engine].search for pair in pairs.values())) for engine in range(2)]
+        times = [display_duration(median(pair[engine].search for pair in pairs.values())) for engine in range(2)]
         worst = max(pairs, key=lambda seed: pairs[seed][0].search / pairs[seed][1].search)
-        told = f"member {worst}: {duration(pairs[worst][0].search)}, {duration(pairs[worst][1].search)}"
+        told = f"member {worst}: {display_duration(pairs[worst][0].search)}, {display_duration(pairs[worst][1].search)}"
         yield _row(family, str(len(pairs)), ", ".join(map(str, slow)) or "none", *times, told)
 
 

@@ -1,4 +1,4 @@
-"""Where the time of a solver's answer goes: ``solver_phases.py [NAME ...]`` prints a table for docs/background/benchmarks.md.
+"""Where the time of a solver's answer goes: ``solver_phases.py [NAME ...]`` prints a table.
 
 Each phase is called by itself on one Problem, so that they add up to what ``auto`` does when the dive is not enough.
 Times are CPU time, the least of a few runs.
@@ -12,30 +12,28 @@ from dataclasses import dataclass, field
 from time import process_time
 from typing import TypeVar
 
-from drasat.encoders.composition import ENCODERS
-from drasat.encoders.expansion import expand
-from drasat.encoders.lots import collapse
-from drasat.encoders.merging import merge
-from drasat.encoders.model import build
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.models.units import units
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.in_use import Ledger
-from drasat.problem.lenient import lenient
-from drasat.problem.shapes import Views
-from drasat.problem.usable import usable
-from drasat.reports.comparison import duration
-from drasat.scenarios import sweeps
-from drasat.scenarios.hard import QUESTIONS
-from drasat.solver.attempts import Counts
-from drasat.solver.auto import DIVE_VISITS
-from drasat.solver.backtracking import dive
-from drasat.solver.cp_sat_run import Limits, run_by_turns
-from drasat.solver.load import load
-from drasat.solver.proofs import witness
-from drasat.solver.search import BudgetError
+from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.model import build_model
+from drasat.encoders.solution import decode_solution
+from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.workload.units import requested_units
+from drasat.problem.compiler import Compiler, order_independent
+from drasat.problem.filters import usable_devices
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
+from drasat.reports.comparison import display_duration
+from drasat.scenarios import one_node
+from drasat.scenarios.one_node import QUESTIONS
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.auto import SEARCH_VISITS
+from drasat.solver.engines.backtracking import bounded_search
+from drasat.solver.engines.cp_sat import Limits, run_by_configurations
+from drasat.solver.engines.engine import Counts
+from drasat.solver.engines.search import BudgetError
+from drasat.solver.proofs import find_witness
 
 GATES = FeatureGates.all_on()
 REPEATS = 5
@@ -65,20 +63,20 @@ class Phases:
 def measure(cluster: Cluster) -> Phases:
     """Go through all phases for the cluster's first unit on its first node, whether or not an earlier one decides."""
     phases = Phases()
-    (node, *_), (unit, *_) = cluster.nodes.values(), units(cluster)
+    (node, *_), (unit, *_) = cluster.nodes.values(), requested_units(cluster)
     claims = [ref.claim for ref in unit.asked if ref.claim is not None]
-    compiler = Compiler(cluster.classes, GATES, CelExpressions(), "strict")
-    view = Views(cluster.pools(GATES), GATES).of(node, compiler.question(claims).visible)
-    in_use = Ledger(cluster.usage(GATES)).in_use(view)
-    problem = lenient(phases.take("compile", lambda: compiler.problem(compiler.question(claims), view.shape)))
-    candidates = phases.take("candidates", lambda: usable(problem, in_use))
-    phases.take("proofs", lambda: witness(problem, in_use, candidates))
-    phases.take("dive", lambda: _dive(lambda: dive(problem, in_use, Counts(), None, DIVE_VISITS)))
-    merged = phases.take("merge", lambda: merge(problem, in_use, candidates))
-    collapsed = phases.take("collapse", lambda: collapse(merged, ENCODERS))
-    model = phases.take("encode", lambda: build(collapsed, ENCODERS))
-    found = phases.take("solve", lambda: run_by_turns(model.rows, Limits(work=10.0)))
-    phases.take("expand", lambda: expand(model, found.values) if found.values else ())
+    compiler = Compiler(cluster.classes, GATES, CelExpressionEvaluator(), "strict")
+    view = NodeViews(cluster.pools(GATES), GATES).of(node, compiler.question(claims).visible)
+    in_use = AllocatedState(cluster.usage(GATES)).in_use(view)
+    problem = order_independent(phases.take("compile", lambda: compiler.problem(compiler.question(claims), view.shape)))
+    candidates = phases.take("candidates", lambda: usable_devices(problem, in_use))
+    phases.take("proofs", lambda: find_witness(problem, in_use, candidates))
+    phases.take("dive", lambda: _dive(lambda: bounded_search(problem, in_use, Counts(), None, SEARCH_VISITS)))
+    merged = phases.take("merge", lambda: merge_equal_requests(problem, in_use, candidates))
+    collapsed = phases.take("collapse", lambda: build_symmetry_classes(merged, ENCODERS))
+    model = phases.take("encode", lambda: build_model(collapsed, ENCODERS))
+    found = phases.take("solve", lambda: run_by_configurations(model.rows, Limits(work=10.0)))
+    phases.take("expand", lambda: decode_solution(model, found.values) if found.values else ())
     phases.lots, phases.variables = len(collapsed.lots), model.rows.variables
     return phases
 
@@ -93,7 +91,7 @@ def _dive(work: Callable[[], object]) -> None:
 def rows(wanted: list[str]) -> Iterator[tuple[str, Cluster]]:
     """Name the questions: equal devices in growing number, and the hard ones."""
     for size in GROWING:
-        yield f"{size - 1} of {size} equal devices, by ones", load(sweeps.by_ones(size))
+        yield f"{size - 1} of {size} equal devices, by ones", load(one_node.by_ones(size))
     for name, question in QUESTIONS.items():
         if any(word in name for word in wanted or ("claims of 4", "lists", "groups of 15", "on 8 GPUs, claims")):
             yield name, load(question.objects())
@@ -105,7 +103,7 @@ def main(wanted: list[str]) -> int:
     print(f"|---|{'---:|' * (len(PHASES) + 2)}")
     for name, cluster in rows(wanted):
         runs = [measure(cluster) for _ in range(REPEATS)]
-        least = [duration(min(run.seconds[phase] for run in runs)) for phase in PHASES]
+        least = [display_duration(min(run.seconds[phase] for run in runs)) for phase in PHASES]
         print(f"| {name} | {' | '.join(least)} | {runs[0].lots} | {runs[0].variables} |", flush=True)
     return 0
 

@@ -12,7 +12,7 @@ import answering
 from answering import ENGINES as ENGINES
 from tables import machine, show
 
-from drasat.scenarios.wired import SHAPE_QUESTIONS
+from drasat.scenarios.lattices import SHAPE_QUESTIONS
 
 COLUMNS = (*answering.COLUMNS, "literals")
 

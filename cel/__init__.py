@@ -47,7 +47,6 @@ _MODULES = {
     "values": ("NONE", "CelMap", "Duration", "Optional", "Timestamp", "TypeValue", "UInt"),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
-
 __all__ = [  # noqa: RUF022 - in the order of the modules
     "compile", "compile_selector",
     "DeviceShapes", "PreparedDevice", "prepare_device",

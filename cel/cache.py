@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TypeVar
 
+from .declarations import declared_types
 from .errors import CelCompileError
 from .parser import require_text
 from .program import Program
 from .selector import Selector
-from .type_text import declared_types
 from .types import Type
 
 T = TypeVar("T")
-
 _MOST_REMEMBERED = 1024
 
 
@@ -24,12 +23,12 @@ def compile(text: str, variables: Mapping[str, Type | str] | None = None, *, che
     Lists and maps may be written with values of several types, as in standard CEL; in selectors Kubernetes forbids it.
     With ``check=False`` the text is parsed but not type-checked. Raises ``CelCompileError``.
     """
-    return _or_raise(_program(require_text(text), tuple(declared_types(variables).items()), check))
+    return _unwrap(_program(require_text(text), tuple(declared_types(variables).items()), check))
 
 
 def compile_selector(text: str) -> Selector:
     """The selector of a text; ``CelCompileError`` (CEL-5, CEL-6)."""
-    return _or_raise(_selector(require_text(text)))
+    return _unwrap(_selector(require_text(text)))
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
@@ -48,7 +47,7 @@ def _selector(text: str) -> Selector | CelCompileError:
         return error
 
 
-def _or_raise(compiled: T | CelCompileError) -> T:
+def _unwrap(compiled: T | CelCompileError) -> T:
     if isinstance(compiled, CelCompileError):
         raise compiled.with_traceback(None)
     return compiled

@@ -1,23 +1,26 @@
-"""Type checking (cel.md 1.3): every complaint of an expression at once, worded and placed as cel-go does."""
+"""Type checking (cel.md 1.3): every complaint of an expression at once, worded and placed as cel-go does.
+
+What every part of the type checker works with: complaints, known types, scopes, signatures.
+
+Types of fields: of maps, of objects, and of what may turn out to be either.
+
+Types of macros: what their loops bind, what their bodies must be, what they give.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from . import syntax, types
-from .checker_base import CheckerBase, undeclared
-from .checker_fields import field_type
-from .checker_macros import MACROS, REPEATING
-from .declarations import Declarations
-from .errors import CelCompileError, Issue
-from .library import Overload
+from .declarations import Declarations, Overload
+from .errors import MAX_REPORTED, CelCompileError, Issue
 from .operators import NAMES, UNARY_NAMES
-from .syntax import Node, Postfix, Select, Step, position
-from .types import BOOL, DYN, ERROR, Type, TypeTooLarge, list_of, map_of, optional_of
+from .syntax import Macro, Node, Postfix, Select, Step, Walk, position, walk
+from .types import ANY, BOOL, DYN, ERROR, INT, Substitution, Type, TypeTooLarge, list_of, map_of, optional_of, parameter
 from .values import UInt
-from .walk import Walk, walk
 
 _CONSTANTS: dict[type, Type] = {
     type(None): types.NULL,
@@ -56,7 +59,7 @@ def result_position(node: Node) -> int:
 
 def check(text: str, tree: Node, declarations: Declarations) -> Checked:
     """Check a tree of ``text``; CelCompileError with all complaints."""
-    checker = _Checker(declarations)
+    checker = _TypeChecker(declarations)
     try:
         result = walk(checker.handlers, tree)
         types = {pos: checker.known.resolve(type_, DYN) for pos, type_ in checker.types.items()}
@@ -68,7 +71,99 @@ def check(text: str, tree: Node, declarations: Declarations) -> Checked:
     return Checked(text, tree, result, types, checker.overloads)
 
 
-class _Checker(CheckerBase):
+_BRANCH_TYPE = parameter("A")
+_CONDITIONAL = (BOOL, _BRANCH_TYPE, _BRANCH_TYPE), _BRANCH_TYPE
+Signature = tuple[tuple[Type, ...], Type]
+
+
+class CheckerBase:
+    """The state of checking one expression."""
+
+    def __init__(self, declarations: Declarations) -> None:
+        self.declarations = declarations
+        self.issues: list[Issue] = []
+        self.types: dict[int, Type] = {}
+        self.overloads: dict[int, tuple[Overload, ...]] = {}
+        self.known = Substitution()
+        self.scopes: list[dict[str, Type]] = []
+
+    def report(self, pos: int, message: str) -> Type:
+        """A complaint; the type of what it is about is then unknown."""
+        self.issues.append(Issue(pos, message))
+        return ERROR
+
+    def repeat(self, begun: int) -> None:
+        """Complain again of all since a number of complaints: cel-go checks the target of some macros twice."""
+        if len(self.issues) <= MAX_REPORTED:
+            self.issues += self.issues[begun:]
+
+    def keep(self, pos: int, type_: Type) -> Type:
+        """Remember the type of an operation or leaf."""
+        self.types[pos] = type_
+        return type_
+
+    def expect(self, pos: int, wanted: Type, found: Type) -> bool:
+        """Whether a type fits the one that is needed; a complaint where it does not."""
+        if self.known.assignable([wanted], [found]):
+            return True
+        wanted, found = self.known.resolve(wanted), self.known.resolve(found)
+        self.report(pos, f"expected type '{wanted}' but found '{found}'")
+        return False
+
+    def apply(
+        self, name: str, pos: int, args: Sequence[Type], signatures: Sequence[Signature], *,
+        member: bool = False,
+    ) -> tuple[Type, list[int]]:  # fmt: skip
+        """The result of a function on arguments, and the numbers of the signatures that fit them."""
+        result: Type | None = None
+        fitting = []
+        for number, (wanted, gives) in enumerate(signatures):
+            if len(wanted) != len(args):
+                continue
+            names: dict[Type, Type] = {}
+            if self.known.assignable([self.known.instance(one, names) for one in wanted], list(args)):
+                fitting.append(number)
+                given = self.known.resolve(self.known.instance(gives, names))
+                result = given if result is None or result is given else DYN
+        if result is None:
+            self.report(pos, f"found no matching overload for '{name}' applied to '{self._applied(args, member)}'")
+            return ERROR, fitting
+        return result, fitting
+
+    def function(self, name: str, pos: int, args: list[Type], *, member: bool = False) -> Type:
+        """The result of a declared function; what is left of its overloads is remembered."""
+        declared = self.declarations.functions.get(name.removeprefix("."))
+        if declared is None:
+            return self.keep(pos, self.report(pos, undeclared(name)))
+        usable = [overload for overload in declared if overload.member == member]
+        signatures = [(overload.args, overload.result) for overload in usable]
+        result, fitting = self.apply(name, pos, args, signatures, member=member)
+        self.overloads[pos] = tuple(usable[number] for number in fitting)
+        return self.keep(pos, result)
+
+    @contextmanager
+    def scope(self, names: dict[str, Type]) -> Iterator[None]:
+        """The names that a macro binds."""
+        self.scopes.append(names)
+        yield
+        self.scopes.pop()
+
+    def shown(self, type_: Type) -> Type:
+        """A type as messages show it."""
+        return self.known.resolve(type_, DYN)
+
+    def _applied(self, args: Sequence[Type], member: bool) -> str:
+        shown = [str(self.shown(arg)) for arg in args]
+        receiver = f"{shown.pop(0)}." if member else ""
+        return f"{receiver}({', '.join(shown)})"
+
+    def choose(self, pos: int, condition: Type, value: Type, otherwise: Type) -> Type:
+        """``condition ? value : otherwise``."""
+        result, _ = self.apply("_?_:_", pos, [condition, value, otherwise], [_CONDITIONAL])
+        return self.keep(pos, result)
+
+
+class _TypeChecker(CheckerBase):
     def __init__(self, declarations: Declarations) -> None:
         super().__init__(declarations)
         self.handlers: dict[type, Callable[[Any], Walk[Type] | Type]] = {
@@ -223,3 +318,159 @@ class _Checker(CheckerBase):
     def _macro(self, step: syntax.Macro, target: Type, place: int) -> Walk[Type]:
         result = yield from MACROS[step.name](self, step, target, place)
         return self.keep(step.pos, result)
+
+
+def undeclared(name: str) -> str:
+    """The complaint about a name that nothing declares."""
+    return f"undeclared reference to '{name}' (in container '')"
+
+
+def field_type(checker: CheckerBase, pos: int, target: Type, field: str, optional: bool) -> Type:
+    """The type of ``target.field``, or of ``target.?field``; that of a field of an optional is an optional."""
+    target = checker.known.resolve(target)
+    if target.name == "optional_type":
+        target, optional = checker.known.resolve(target.params[0]), True
+    found = _field_of_type(checker, pos, target, field)
+    return optional_of(found) if optional else found
+
+
+def _field_of_type(checker: CheckerBase, pos: int, target: Type, field: str) -> Type:
+    if target.param:
+        checker.known.assignable([DYN], [target])
+        return DYN
+    if target in (DYN, ANY, ERROR):
+        return DYN
+    if target.name == "map":
+        return target.params[1]
+    if target not in checker.declarations.fields:
+        return _report_missing_field(checker, pos, f"type '{target}' does not support field selection")
+    fields = checker.declarations.fields[target]
+    if fields is None:
+        return checker.report(pos, f"unexpected failed resolution of '{target}'")
+    return fields.get(field) or _report_missing_field(checker, pos, f"undefined field '{field}'")
+
+
+def _report_missing_field(checker: CheckerBase, pos: int, message: str) -> Type:
+    checker.report(pos, message)
+    return DYN
+
+
+_A, _K, _V = parameter("A"), parameter("K"), parameter("V")
+_INSERT = [((map_of(_K, _V), _K, _V), map_of(_K, _V)), ((map_of(_K, _V), map_of(_K, _V)), map_of(_K, _V))]
+_HAS_VALUE = [((optional_of(_A),), BOOL)]
+_VALUE = [((optional_of(_A),), _A)]
+
+
+def _loop(checker: CheckerBase, step: Macro, target: Type, place: int) -> tuple[Type, Type]:
+    """The types of what a loop over ``target`` binds: key or index, and value."""
+    target = checker.known.resolve(target)
+    if target.param:
+        checker.known.assignable([DYN], [target])
+        return DYN, DYN
+    if target.name == "list":
+        return INT, target.params[0]
+    if target.name == "map":
+        key, value = target.params
+        return key, value
+    if target not in (DYN, ERROR):
+        message = f"expression of type '{target}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        return (checker.report(place, message),) * 2
+    return DYN, DYN
+
+
+def _names(checker: CheckerBase, step: Macro, target: Type, place: int) -> dict[str, Type]:
+    key, value = _loop(checker, step, target, place)
+    if len(step.variables) == 2:
+        return dict(zip(step.variables, (key, value), strict=True))
+    return {step.variables[0]: key if checker.known.resolve(target).name == "map" else value}
+
+
+def _predicate(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    assert step.condition is not None
+    with checker.scope(_names(checker, step, target, place)):
+        found = yield step.condition
+    checker.expect(position(step.condition), BOOL, found)
+    return BOOL
+
+
+def _exists_one(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    assert step.condition is not None
+    with checker.scope(_names(checker, step, target, place)):
+        found = yield step.condition
+    checker.choose(step.pos, found, INT, INT)
+    return BOOL
+
+
+def _collection_types(
+    checker: CheckerBase, step: Macro, target: Type, place: int
+) -> Generator[Node, Type, tuple[Type, Type, Type]]:
+    """The types of the condition and body of a macro that collects, and of its first variable."""
+    names = _names(checker, step, target, place)
+    condition: Type = BOOL
+    body: Type = DYN
+    with checker.scope(names):
+        if step.condition is not None:
+            condition = yield step.condition
+        if step.body is not None:
+            body = yield step.body
+    return condition, body, names[step.variables[0]]
+
+
+def _collect_list(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    """``map``, ``filter`` and ``transformList``: a list of the body, or of the variable itself."""
+    condition, body, variable = yield from _collection_types(checker, step, target, place)
+    result = list_of(variable if step.body is None else body)
+    if step.condition is not None:
+        checker.choose(step.pos, condition, result, result)
+    return result
+
+
+def _transform_map(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    condition, body, key = yield from _collection_types(checker, step, target, place)
+    result = map_of(key, body)
+    if step.condition is not None:
+        checker.choose(step.pos, condition, result, result)
+    return result
+
+
+def _transform_entries(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    condition, body, _ = yield from _collection_types(checker, step, target, place)
+    entries = map_of(checker.known.fresh(), checker.known.fresh())
+    result, fitting = checker.apply("cel.@mapInsert", step.pos, [entries, body], _INSERT)
+    if not fitting:
+        result = entries
+    if step.condition is not None:
+        checker.choose(step.pos, condition, result, result)
+    return result
+
+
+def _sort_by(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    _, key, _ = yield from _collection_types(checker, step, target, step.pos)
+    return checker.function("@sortByAssociatedKeys", step.pos, [target, list_of(key)], member=True)
+
+
+def _optional(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
+    """``optMap`` and ``optFlatMap``: the body on the value of an optional, as an optional."""
+    assert step.body is not None
+    present, _ = checker.apply("hasValue", step.pos, [target], _HAS_VALUE, member=True)
+    value, _ = checker.apply("value", step.pos, [target], _VALUE, member=True)
+    with checker.scope({step.variables[0]: value}):
+        body = yield step.body
+    nothing = optional_of(checker.known.fresh())
+    return checker.choose(step.pos, present, optional_of(body) if step.name == "optMap" else body, nothing)
+
+
+REPEATING = frozenset({"optMap", "optFlatMap"})
+MACROS: dict[str, Callable[[CheckerBase, Macro, Type, int], Walk[Type]]] = {
+    "all": _predicate,
+    "exists": _predicate,
+    "exists_one": _exists_one,
+    "map": _collect_list,
+    "filter": _collect_list,
+    "transformList": _collect_list,
+    "transformMap": _transform_map,
+    "transformMapEntry": _transform_entries,
+    "sortBy": _sort_by,
+    "optMap": _optional,
+    "optFlatMap": _optional,
+}

@@ -2,24 +2,55 @@
 
 An ``Emitter`` makes the closure of a node from those of its parts. Chains of any length are loops, so closures are
 nested no deeper than the brackets of the expression.
+
+What all closures have in common.
+
+A closure computes one node of the syntax tree from a *frame*: a list whose first item is the meter of the
+evaluation, or None where nothing is counted, and whose others hold the variables, each in a slot of its own.
+
+Variables of ``cel.bind``, computed when they are first read, once, errors too.
+
+Shorter ways for what selectors are mostly made of: fields of the device, compared with a constant.
+
+List and map literals with their optional entries.
+
+Selection: fields, keys and indexes, plain and optional, as cel-go's attributes have them.
+
+What selects from a map also selects from every other value but lists and then finds no key; once a step is
+optional, or the value it starts from is an optional, all later ones are.
+
+Room for deep expressions: every so many levels an evaluation goes on upon a fresh stack.
+
+Python counts the depth of calls for each thread. An expression nested as deeply as the parser allows needs more than
+that, and what calls us may have used some already; threads give the room without touching the interpreter's limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from threading import Thread
+from typing import Any, Final, TypeAlias, TypeVar
 
-from .closures_base import ABSENT, Closure, Frame
-from .closures_bind import bind_closure, lazy_closure
-from .closures_fast import fast_binary, fast_path
-from .closures_literals import list_closure, map_closure
-from .closures_select import check_key, present, select, select_optional
-from .compile_dispatch import Dispatcher
+from .declarations import Overload
+from .dispatch import Dispatcher
 from .errors import CelCostError, CelRuntimeError
-from .library import Overload
-from .values import Optional, Value, stored_key
+from .meter import Meter, current_meter
+from .values import (
+    NONE,
+    CelMap,
+    Duration,
+    Optional,
+    Timestamp,
+    TypeValue,
+    UInt,
+    Value,
+    equal,
+    put_key,
+    runtime_type,
+    stored_key,
+    unequal,
+)
 
-Step: TypeAlias = Callable[[Frame, Value], Value]
 Cost: TypeAlias = Callable[[tuple[Value, ...], Value], int] | None
 
 
@@ -94,7 +125,7 @@ class Emitter:
 
     def test(self, operand: Closure, own: int, field: str) -> Closure:
         """``has(operand.field)``; ``own`` is what observing the operand would cost."""
-        return lambda frame: present(operand(frame), field)
+        return lambda frame: has_field(operand(frame), field)
 
     def call(self, function: Dispatcher, operands: Sequence[Closure], static: Overload | None) -> Closure:
         """A strict function; ``static`` is its overload where the types tell it."""
@@ -211,3 +242,319 @@ class Emitter:
     def hit(self, run: Closure, cost: int) -> Closure:
         """A predicate that costs so much more where it holds."""
         return run
+
+
+Frame: TypeAlias = list[Any]
+Step: TypeAlias = Callable[[Frame, Value], Value]
+Closure: TypeAlias = Callable[[Frame], Value]
+ABSENT: Final = object()
+"""Stands in a frame for a variable that got no value."""
+
+
+def charge(frame: Frame, units: int) -> None:
+    """Spend cost units; ``CelCostError`` or ``CelDeadlineError`` when there are no more."""
+    meter: Meter = frame[0]
+    meter.cost += units
+    if meter.cost > meter.checkpoint:
+        meter.check()
+
+
+def charged_closure(run: Closure, units: int) -> Closure:
+    """The closure, spending units also when it fails."""
+
+    def charged_run(frame: Frame) -> Value:
+        charge(frame, units)
+        return run(frame)
+
+    return charged_run
+
+
+class _UnreadVariable:
+    """A variable that nothing has read."""
+
+    __slots__ = ("init",)
+
+    def __init__(self, init: Closure) -> None:
+        self.init = init
+
+    def settle(self, frame: Frame) -> Value:
+        """The value, or what stands for its error."""
+        try:
+            return self.init(frame)
+        except CelCostError:
+            raise
+        except CelRuntimeError as error:
+            return _FailedVariable(error)
+
+
+class _FailedVariable:
+    """A variable whose value is an error."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: CelRuntimeError) -> None:
+        self.error = error
+
+
+def bind_closure(slot: int, init: Closure, body: Closure) -> Closure:
+    """The body, with a variable in a slot."""
+
+    def run(frame: Frame) -> Value:
+        frame[slot] = _UnreadVariable(init)
+        return body(frame)
+
+    return run
+
+
+def lazy_closure(slot: int) -> Closure:
+    """The variable in a slot."""
+
+    def run(frame: Frame) -> Value:
+        value = frame[slot]
+        if type(value) is _UnreadVariable:
+            value = frame[slot] = value.settle(frame)
+        if type(value) is _FailedVariable:
+            raise value.error
+        return value
+
+    return run
+
+
+def fast_path(slot: int, keys: tuple[str, ...], slow: Closure) -> Closure:
+    """``variable.k1.k2...`` through maps only; everything else, errors too, is left to ``slow``."""
+    if len(keys) == 1:
+        return _path1(slot, keys[0], slow)
+    if len(keys) == 2:
+        return _path2(slot, keys[0], keys[1], slow)
+    if len(keys) == 3:
+        return _path3(slot, *keys, slow)
+    return slow
+
+
+# Values but maps have no ``entries``; an absent variable has none either.
+
+
+def _path1(slot: int, key: str, slow: Closure) -> Closure:
+    def run(frame: Frame) -> Value:
+        try:
+            return frame[slot].entries[key]
+        except (KeyError, AttributeError):
+            return slow(frame)
+
+    return run
+
+
+def _path2(slot: int, first: str, second: str, slow: Closure) -> Closure:
+    def run(frame: Frame) -> Value:
+        try:
+            return frame[slot].entries[first].entries[second]
+        except (KeyError, AttributeError):
+            return slow(frame)
+
+    return run
+
+
+def _path3(slot: int, first: str, second: str, third: str, slow: Closure) -> Closure:
+    def run(frame: Frame) -> Value:
+        try:
+            return frame[slot].entries[first].entries[second].entries[third]
+        except (KeyError, AttributeError):
+            return slow(frame)
+
+    return run
+
+
+def fast_binary(name: str, left: Closure, right: Closure) -> Closure | None:
+    """The closure of an operator that has a shorter way; None where it has not."""
+    if name == "_==_":
+        return _equal(left, right)
+    if name == "_!=_":
+        return _not_equal(left, right)
+    return None
+
+
+def _equal(left: Closure, right: Closure) -> Closure:
+    def run(frame: Frame) -> Value:
+        a, b = left(frame), right(frame)
+        return a == b if type(a) is str and type(b) is str else equal(a, b)
+
+    return run
+
+
+def _not_equal(left: Closure, right: Closure) -> Closure:
+    def run(frame: Frame) -> bool:
+        return unequal(left(frame), right(frame))
+
+    return run
+
+
+def _require_optional(value: Value, place: str) -> Optional:
+    if type(value) is not Optional:
+        raise CelRuntimeError(f"cannot initialize optional {place} from non-optional value {go_name(value)}")
+    return value
+
+
+def list_closure(elements: Sequence[Closure], optional: frozenset[int]) -> Closure:
+    """``[a, ?b]``: an empty optional adds nothing."""
+    if not optional:
+        return lambda frame: [element(frame) for element in elements]
+
+    def run(frame: Frame) -> Value:
+        made = []
+        for index, element in enumerate(elements):
+            value = element(frame)
+            if index not in optional:
+                made.append(value)
+            elif _require_optional(value, "list element").present:
+                made.append(value.value)
+        return made
+
+    return run
+
+
+def map_closure(entries: Sequence[tuple[Closure, Closure]], optional: frozenset[int]) -> Closure:
+    """``{k: v, ?k: v}``: an empty optional adds nothing; of equal keys the last wins."""
+
+    def run(frame: Frame) -> Value:
+        made: dict[object, Value] = {}
+        for index, (key, value) in enumerate(entries):
+            name, found = key(frame), value(frame)
+            if index in optional:
+                if not _require_optional(found, f"entry '{name}'").present:
+                    continue
+                found = found.value
+            put_key(made, name, found)
+        return CelMap.of(made)
+
+    return run
+
+
+MISSING: Final = object()
+_GO_NAMES = {
+    type(None): "types.Null",
+    bool: "types.Bool",
+    int: "types.Int",
+    UInt: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    Timestamp: "types.Timestamp",
+    Duration: "types.Duration",
+    TypeValue: "*types.Type",
+    Optional: "*types.Optional",
+    list: "*types.baseList",
+    tuple: "*types.baseList",
+    CelMap: "*types.baseMap",
+}
+_KEYS = frozenset({bool, int, UInt, float, str})
+
+
+def go_name(value: Value) -> str:
+    """The name of a value's Go type, which some of cel-go's texts show."""
+    return _GO_NAMES.get(type(value)) or f"cel.{runtime_type(type(value)).name.rpartition('.')[2]}"
+
+
+def display_key(key: Value) -> str:
+    """A key as ``no such key`` spells it."""
+    if type(key) is float:
+        return _display_double_key(key)
+    return str(key).lower() if type(key) is bool else str(key)
+
+
+def _display_double_key(number: float) -> str:
+    """As Go's ``%v`` has it: whole numbers without a point, an exponent from 1e21 on."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e21 else repr(number)
+
+
+def check_key(key: Value) -> Value:
+    """The key, or ``CelRuntimeError`` when values of its type select nothing."""
+    if type(key) in _KEYS:
+        return key
+    raise CelRuntimeError(f"invalid qualifier type: {go_name(key)}")
+
+
+def _position(elements: Sequence[Value], key: Value) -> Value:
+    """The element at an index, ``MISSING`` beyond the ends; doubles without a fraction are indexes too."""
+    if type(key) is float:
+        if not key.is_integer() or not -(2.0**63) <= key < 2.0**63:
+            raise CelRuntimeError(f"unsupported index value {display_key(key)} in list")
+        key = int(key)
+    elif type(key) not in (int, UInt):
+        raise CelRuntimeError(f"unsupported index type '{runtime_type(type(key)).name}' in list")
+    return elements[key] if 0 <= key < len(elements) else MISSING
+
+
+def lookup(value: Value, key: Value) -> Value:
+    """What ``key`` selects in ``value``, or ``MISSING``."""
+    if type(value) is CelMap:
+        try:
+            return value.entries[stored_key(key)]
+        except KeyError:
+            return MISSING
+    if type(value) is list or type(value) is tuple:
+        return _position(value, key)
+    return MISSING
+
+
+def select(value: Value, key: Value) -> Value:
+    """``value[key]``; ``CelRuntimeError`` where there is nothing."""
+    if type(value) is Optional:
+        return select_optional(value, key)
+    found = lookup(value, key)
+    if found is not MISSING:
+        return found
+    if type(value) is list or type(value) is tuple:
+        raise CelRuntimeError(f"index out of bounds: {int(key)}")
+    raise CelRuntimeError(f"no such key: {display_key(key)}")
+
+
+def select_optional(value: Value, key: Value) -> Optional:
+    """``value[?key]``."""
+    if type(value) is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    found = lookup(value, key)
+    return NONE if found is MISSING else Optional(found)
+
+
+def has_field(value: Value, key: Value) -> bool:
+    """``has(value.key)``."""
+    if type(value) is Optional:
+        return value.present and lookup(value.value, key) is not MISSING
+    return lookup(value, key) is not MISSING
+
+
+R = TypeVar("R")
+# Levels of closures upon one stack; a level takes up to five Python frames.
+CLOSURE_LEVELS_PER_STACK = 60
+
+
+def on_fresh_stack(run: Callable[[], R]) -> R:
+    """Run a function in a thread of its own and wait for it; its errors are raised here."""
+    results: list[R] = []
+    errors: list[BaseException] = []
+    meter = current_meter.meter
+
+    def target() -> None:
+        current_meter.meter = meter
+        try:
+            results.append(run())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=target, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def on_fresh_stack_closure(run: Closure) -> Closure:
+    """The closure, run upon a fresh stack."""
+
+    def deep(frame: Frame) -> Value:
+        return on_fresh_stack(lambda: run(frame))
+
+    return deep

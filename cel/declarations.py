@@ -1,13 +1,20 @@
-"""What an expression may refer to: functions, variables, types by name, objects with fields."""
+"""What an expression may refer to: functions, variables, types by name, objects with fields.
+
+How function libraries declare what they offer.
+
+Types as text, e.g. ``map(string, list(int))``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from . import types
-from .library import Function, Overload
+from .errors import CelCompileError
 from .types import DYN, Type, list_of, map_of, optional_of, type_of
+from .values import Value
 
 TYPE_NAMES: Mapping[str, Type] = {
     "bool": types.BOOL,
@@ -29,7 +36,6 @@ TYPE_NAMES: Mapping[str, Type] = {
     "net.CIDR": types.CIDR,
 }
 """The types that have a name in expressions; those of Kubernetes' objects (Quantity, ...) have none."""
-
 OBJECTS: Mapping[Type, Mapping[str, Type] | None] = {
     types.DEVICE: {
         "driver": types.STRING,
@@ -82,3 +88,138 @@ def by_name(functions: Iterable[Function]) -> dict[str, tuple[Overload, ...]]:
     for function in functions:
         merged[function.name] = merged.get(function.name, ()) + function.overloads
     return merged
+
+
+UNBOUNDED = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """From ``min`` to ``max``, of sizes or of cost units; ``UNBOUNDED`` is absorbing."""
+
+    min: int
+    max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What the estimator knows of an operand: its static type and its size.
+
+    ``node`` is the ``syntax.Literal`` where the operand is one, else None. ``element`` is the size of the elements of
+    a list, where its declaration or type tells.
+    """
+
+    type: Type
+    size: Range
+    node: object = None
+    element: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The estimated cost of a call, and the size of its result where the function knows it."""
+
+    cost: Range
+    result_size: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature of a function.
+
+    ``args`` includes the receiver when ``member`` is set. ``apply`` gets the values, receiver first, and returns a
+    value or raises ``CelRuntimeError``; it is called only with values whose run-time types fit ``args``.
+    ``cost`` gives the run-time cost from the argument values and the result (None: 1, cel.md 1.5);
+    ``estimate`` the static one from the operands (None: 1). Neither includes the cost of the operands.
+    """
+
+    id: str
+    args: tuple[Type, ...]
+    result: Type
+    apply: Callable[..., Value]
+    member: bool = False
+    cost: Callable[[tuple[Value, ...], Value], int] | None = None
+    estimate: Callable[[tuple[Operand, ...]], Estimate] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A name and its overloads; operators go by cel-go's names, e.g. ``_+_``, ``_[_]``, ``@in``."""
+
+    name: str
+    overloads: tuple[Overload, ...]
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*")
+_TOKEN = re.compile(r"[A-Za-z_][A-Za-z_0-9.]*|[(),]")
+_NAMES = {name: type_ for name, type_ in TYPE_NAMES.items() if not type_.params and name != "type"} | {
+    "dyn": DYN,
+    "null": types.NULL,
+    **{opaque.name: opaque for opaque in (types.QUANTITY, types.SEMVER, types.URL, types.FORMAT, types.DEVICE)},
+}
+_GENERIC = {"list": ("list", 1), "map": ("map", 2), "optional_type": ("optional_type", 1), "type": ("type", 1)}
+_GENERIC["optional"] = _GENERIC["optional_type"]
+MAX_DEPTH = 20
+
+
+def parse_type(text: str) -> Type:
+    """The type a text stands for; parameters left out are dyn. CelCompileError where it stands for none."""
+    parser = _TypeParser(text)
+    try:
+        parsed = parser.type(MAX_DEPTH)
+        parser.expect("")
+    except ValueError:
+        raise CelCompileError(f"not a type: {text!r:.100}") from None
+    return parsed
+
+
+def declared_types(variables: Mapping[str, Type | str] | None) -> dict[str, Type]:
+    """Variables with their types, which may be given as text; CelCompileError for what is no name or no type."""
+    if variables is None:
+        return {}
+    if not isinstance(variables, Mapping):
+        raise CelCompileError(f"variables must be a mapping of names to types, not {type(variables).__name__}")
+    return {_name(name): _declared(type_) for name, type_ in variables.items()}
+
+
+def _name(name: object) -> str:
+    if isinstance(name, str) and _VARIABLE.fullmatch(name):
+        return name
+    raise CelCompileError(f"not the name of a variable: {name!r:.100}")
+
+
+def _declared(type_: object) -> Type:
+    if isinstance(type_, Type):
+        return type_
+    if isinstance(type_, str):
+        return parse_type(type_)
+    raise CelCompileError(f"not a type: {type_!r:.100}")
+
+
+class _TypeParser:
+    def __init__(self, text: str) -> None:
+        compact = "".join(text.split())
+        self._tokens = _TOKEN.findall(compact)
+        if "".join(self._tokens) != compact:
+            self._tokens = []
+        self._tokens.append("")
+
+    def expect(self, token: str) -> None:
+        if self._tokens.pop(0) != token:
+            raise ValueError
+
+    def type(self, depth: int) -> Type:
+        name = self._tokens.pop(0)
+        if name in _NAMES:
+            return _NAMES[name]
+        if name not in _GENERIC or not depth:
+            raise ValueError
+        name, count = _GENERIC[name]
+        if self._tokens[0] != "(":
+            return Type(name, (DYN,) * count)
+        params = []
+        for separator in "(" + "," * (count - 1):
+            self.expect(separator)
+            params.append(self.type(depth - 1))
+        self.expect(")")
+        return Type(name, tuple(params))

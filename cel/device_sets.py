@@ -6,17 +6,15 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .cost_meter import COST_LIMIT
-from .device_sets_analysis import Dependence, dependence
-from .device_sets_kinds import agree
-from .devices import PreparedDevice
-from .devices_projection import Path
+from .devices import Path, PreparedDevice
 from .environment import MOST_DEVICES, device_set_environment
 from .errors import CelCompileError, CelError, CelRuntimeError
-from .estimate_sizes import device_set_sizes
+from .meter import COST_LIMIT
+from .order_analysis import Dependence, analyse_dependence
+from .order_flow import kinds_agree
 from .parser import require_text
-from .program import Program
-from .verdicts import hinted, prefixed, verdict
+from .program import Program, bool_result, with_compilation_prefix, with_hint
+from .sizes import device_set_sizes
 
 # What may cost no more is done long before a deadline could matter.
 _QUICK = 10_000
@@ -34,7 +32,7 @@ class DeviceSetExpression:
         try:
             self.program, self._dependence, self._quick = _compiled(require_text(text))
         except CelCompileError as error:
-            raise prefixed(error) from None
+            raise with_compilation_prefix(error) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DeviceSetExpression, (self.text,)
@@ -64,7 +62,7 @@ class DeviceSetExpression:
 
     def ordered_among(self, devices: Iterable[PreparedDevice]) -> bool:
         """As ``ordered``, for sets of these devices, whatever the types of their attributes."""
-        return self.ordered or not agree(self._dependence.demands, devices)
+        return self.ordered or not kinds_agree(self._dependence.demands, devices)
 
     def result(self, devices: Sequence[PreparedDevice], *, deadline: float | None = None) -> bool | CelError:
         """Evaluate: an error is returned, but ``CelDeadlineError`` raised (CELC-4).
@@ -77,10 +75,10 @@ class DeviceSetExpression:
         try:
             values = [device.cel_value for device in devices]
             if self._is_quick(len(devices)) and not any(device.oversized for device in devices):
-                return verdict(self.program.evaluate_quickly([values], deadline=deadline))
-            return verdict(self.program.evaluate({"devices": values}, deadline=deadline))
+                return bool_result(self.program.evaluate_quickly([values], deadline=deadline))
+            return bool_result(self.program.evaluate({"devices": values}, deadline=deadline))
         except CelRuntimeError as error:
-            return hinted(error)
+            return with_hint(error)
 
     def _is_quick(self, count: int) -> bool:
         """Whether evaluating on so many devices surely costs little: then nothing needs to be counted."""
@@ -95,4 +93,4 @@ class DeviceSetExpression:
 def _compiled(text: str) -> tuple[Program, Dependence, dict[int, bool]]:
     """The program, what it depends on, and which numbers of devices surely cost little: dearer than evaluating."""
     program = Program(text, scope=device_set_environment)
-    return program, dependence(program.checked), {}
+    return program, analyse_dependence(program.checked), {}

@@ -3,25 +3,28 @@
 A cluster holds very many devices of few kinds. What devices of a kind have in common, the names and types of
 what they publish, is their *shape*; a prepared device is its shape and a tuple of plain values. The maps that
 expressions read are made from both when an expression is really evaluated.
+
+How the single attributes and capacities of devices are told apart by kind, and read (CEL-2, CEL-3).
+
+Which part of a device an expression can see.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..models.quantity import Quantity
-from ..models.slices import Device, DeviceAttribute
-from ..models.versions import Version
-from .device_fields import AMOUNTS, HIDDEN, LISTS, MOST_TEXT, READ, TEXTS, complaint, is_fallible, is_long_list, plain
+from ..models.kubernetes.quantity import Quantity
+from ..models.kubernetes.semver import Version
+from ..models.kubernetes.slices import Device, DeviceAttribute
 from .errors import CelRuntimeError
+from .syntax import Has, Ident, Index, Literal, Node, Postfix, Select, Step, children
 from .types import QUANTITY, SEMVER
 from .values import CelMap, Value, register
 
 ATTRIBUTES, CAPACITY = "attributes", "capacity"
 _EMPTY = CelMap()
-
 register(Quantity, QUANTITY)
 register(Version, SEMVER)
 
@@ -39,7 +42,7 @@ class Field:
 _Places: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, int]]]]
 
 
-class Shape:
+class DeviceShape:
     """What devices of a kind have in common; equal to itself only.
 
     ``published`` are names, as they are written, and kinds of all fields, hidden ones included.
@@ -61,10 +64,10 @@ class Shape:
         # expressions find it.
         kinds = [(position, name, kind) for position, (name, kind) in enumerate(published)]
         self._fallible = [one for one in kinds if is_fallible(one[2])]
-        self._texts = [position for position, _, kind in kinds if kind in TEXTS]
-        self._lists = [position for position, _, kind in kinds if kind in LISTS]
-        self._read = [(position, READ[field.kind]) for position, field in enumerate(fields) if field.kind in READ]
-        self._attributes, self._capacity = _places(fields, ATTRIBUTES), _places(fields, CAPACITY)
+        self._texts = [position for position, _, kind in kinds if kind in TEXT_KINDS]
+        self._lists = [position for position, _, kind in kinds if kind in LIST_KINDS]
+        self._read = [(position, READERS[field.kind]) for position, field in enumerate(fields) if field.kind in READERS]
+        self._attributes, self._capacity = _value_positions(fields, ATTRIBUTES), _value_positions(fields, CAPACITY)
 
     def positions(self, path: tuple[str, ...]) -> list[int]:
         """Which values a path reads: ``()`` all, ``("attributes", domain)`` a domain's, ..."""
@@ -78,7 +81,7 @@ class Shape:
     def complaint(self, values: Sequence[Any]) -> str | None:
         """Why a device with these plain values cannot be read, if so: the first of them (CEL-3)."""
         for position, name, kind in self._fallible:
-            found = complaint(kind, name, values[position])
+            found = unreadable_message(kind, name, values[position])
             if found is not None:
                 return found
         return None
@@ -99,8 +102,8 @@ class Shape:
             {
                 "driver": self.driver,
                 "allowMultipleAllocations": self.shareable,
-                ATTRIBUTES: _section(self._attributes, seen),
-                CAPACITY: _section(self._capacity, seen),
+                ATTRIBUTES: _section_map(self._attributes, seen),
+                CAPACITY: _section_map(self._capacity, seen),
             }
         )
 
@@ -114,7 +117,7 @@ class PreparedDevice:
 
     __slots__ = ("_oversized", "_value", "error", "shape", "values")
 
-    def __init__(self, shape: Shape, values: tuple[Any, ...], error: str | None) -> None:
+    def __init__(self, shape: DeviceShape, values: tuple[Any, ...], error: str | None) -> None:
         self.shape = shape
         self.values = values
         self.error = error
@@ -146,25 +149,25 @@ class DeviceShapes:
     """Prepares devices, and sees to it that those of one kind share their shape."""
 
     def __init__(self) -> None:
-        self._shapes: dict[tuple[Any, ...], Shape] = {}
+        self._shapes: dict[tuple[Any, ...], DeviceShape] = {}
 
     def prepare(self, device: Device, driver: str) -> PreparedDevice:
         """A device that a driver publishes."""
         attributes, capacity = device.attributes or {}, device.capacity or {}
-        told = [plain(attribute) for attribute in attributes.values()]
-        told += [(AMOUNTS[type(amount.value)], amount.value) for amount in capacity.values()]
+        told = [kind_and_value(attribute) for attribute in attributes.values()]
+        told += [(AMOUNT_KINDS[type(amount.value)], amount.value) for amount in capacity.values()]
         kinds, values = zip(*told, strict=True) if told else ((), ())
         key = driver, device.allow_multiple_allocations is True, tuple(attributes), tuple(capacity), kinds
         shape = self._shapes.get(key)
         if shape is None:
-            shape = self._shapes[key] = _shape(*key)
+            shape = self._shapes[key] = _build_shape(*key)
         return PreparedDevice(shape, values, shape.complaint(values))
 
 
 def is_readable(attribute: DeviceAttribute) -> bool:
     """Whether expressions can run on a device with this attribute (CEL-3)."""
-    kind, value = plain(attribute)
-    return complaint(kind, "", value) is None
+    kind, value = kind_and_value(attribute)
+    return unreadable_message(kind, "", value) is None
 
 
 def prepare_device(device: Device, driver: str) -> PreparedDevice:
@@ -180,9 +183,9 @@ def _long_name(field: Field) -> bool:
     return len(field.domain) > _MOST_DOMAIN or len(field.id) > _MOST_ID
 
 
-def _shape(
+def _build_shape(
     driver: str, shareable: bool, attributes: tuple[str, ...], capacity: tuple[str, ...], kinds: tuple[str, ...]
-) -> Shape:
+) -> DeviceShape:
     named = [(ATTRIBUTES, name) for name in attributes] + [(CAPACITY, name) for name in capacity]
     fields = []
     for (section, name), kind in zip(named, kinds, strict=True):
@@ -195,7 +198,7 @@ def _shape(
         else:
             fields.append(Field(section, driver, name, kind))
     published = zip((*attributes, *capacity), kinds, strict=True)
-    return Shape(driver, shareable, tuple(fields), tuple(published))
+    return DeviceShape(driver, shareable, tuple(fields), tuple(published))
 
 
 class _Domains(dict[Any, Value]):
@@ -207,7 +210,7 @@ class _Domains(dict[Any, Value]):
         return _EMPTY
 
 
-def _places(fields: Sequence[Field], section: str) -> _Places:
+def _value_positions(fields: Sequence[Field], section: str) -> _Places:
     """The identifiers of each domain of a section, with the positions of their values."""
     domains: dict[str, list[tuple[str, int]]] = {}
     for position, field in enumerate(fields):
@@ -216,8 +219,159 @@ def _places(fields: Sequence[Field], section: str) -> _Places:
     return tuple(domains.items())
 
 
-def _section(places: _Places, seen: Sequence[Value]) -> CelMap:
+def _section_map(places: _Places, seen: Sequence[Value]) -> CelMap:
     domains = _Domains()
     for domain, ids in places:
         domains[domain] = CelMap.of({id_: seen[position] for id_, position in ids})
     return CelMap.of(domains)
+
+
+Read: TypeAlias = Callable[[Any], Value]
+"""From a plain value to the one that expressions see; ``ValueError`` for what cannot be read."""
+HIDDEN = "hidden"
+"""The kind of an attribute that expressions do not see."""
+
+
+def kind_and_value(attribute: DeviceAttribute) -> tuple[str, Any]:
+    """The kind and the value of an attribute; the first field that is set counts."""
+    # Nearly all are scalars.
+    if attribute.int_value is not None:
+        return "int", attribute.int_value
+    if attribute.bool_value is not None:
+        return "bool", attribute.bool_value
+    if attribute.string is not None:
+        return "string", attribute.string
+    if attribute.version is not None:
+        return "version", attribute.version
+    for kind in LIST_KINDS:
+        value = getattr(attribute, kind)
+        if value is not None:
+            return kind, value
+    return "none", None
+
+
+LIST_KINDS = "ints", "bools", "strings", "versions"
+"""Kinds whose values are lists, and the fields that hold them."""
+# Amounts written differently are different values, though Python may call them equal.
+AMOUNT_KINDS = {str: "amount", int: "whole amount", float: "number amount"}
+
+
+def _versions(texts: tuple[str, ...]) -> Value:
+    return [Version.parse(text) for text in texts]
+
+
+def _unsupported(_value: None) -> Value:
+    raise ValueError("unsupported attribute value")
+
+
+READERS: Mapping[str, Read] = {
+    **dict.fromkeys(("ints", "bools", "strings"), list),
+    "version": Version.parse,
+    "versions": _versions,
+    **dict.fromkeys(AMOUNT_KINDS.values(), Quantity.parse),
+    "none": _unsupported,
+}
+"""How values of a kind are read; those of other kinds are seen as they are."""
+# What may turn out to be unreadable, and how the error begins.
+_FALLIBLE = {
+    "version": "attribute {}: parse semantic version: {}",
+    "versions": "attribute {}: parse semantic version: {}",
+    **dict.fromkeys(AMOUNT_KINDS.values(), "capacity {}: {}"),
+    "none": "attribute {}: {}",
+}
+
+
+def is_fallible(kind: str) -> bool:
+    """Whether a value of the kind may turn out to be unreadable."""
+    return kind in _FALLIBLE
+
+
+def unreadable_message(kind: str, name: str, value: Any) -> str | None:
+    """Why a value cannot be read, as upstream words it."""
+    if kind in _FALLIBLE:
+        try:
+            READERS[kind](value)
+        except ValueError as error:
+            return _FALLIBLE[kind].format(name, error)
+    return None
+
+
+# Limits of the API (ATTR-3): characters of texts, values of a list.
+MOST_TEXT, _MOST_VALUES = 64, 48
+TEXT_KINDS = frozenset({"string", "version", AMOUNT_KINDS[str]})
+"""Kinds whose values are texts."""
+
+
+def is_long_list(values: tuple[Any, ...]) -> bool:
+    """Whether a list, or a text in it, exceeds limits of the API; all its values are of one type."""
+    texts = values and type(values[0]) is str
+    return len(values) > _MOST_VALUES or bool(texts and max(map(len, values)) > MOST_TEXT)
+
+
+Path: TypeAlias = tuple[str, ...]
+"""Constant selections from the device: ``("attributes", "gpu.example.com", "model")``; ``()`` is all of it."""
+_LONGEST = 3
+
+
+def read_paths(tree: Node, variable: str = "device") -> frozenset[Path]:
+    """The paths of a device that an expression can depend on; those that begin with another are left out."""
+    found: set[Path] = set()
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        path = _path(node, variable)
+        if path is None:
+            pending.extend(children(node))
+        else:
+            found.add(path[:_LONGEST])
+            pending.extend(_computed_nodes(node))
+    return shortest_paths(found)
+
+
+def shortest_paths(paths: Collection[Path]) -> frozenset[Path]:
+    """The paths but those that begin with another."""
+    return frozenset(path for path in paths if not any(path[:length] in paths for length in range(len(path))))
+
+
+def _path(node: Node, variable: str) -> Path | None:
+    """The constant selections from the device that a node begins with; None where it is not about the device."""
+    selected: list[Path] = []
+    while True:
+        if isinstance(node, Has):
+            selected.append((node.field,))
+            node = node.operand
+        elif isinstance(node, Postfix):
+            names = _constants(node.steps)
+            if len(names) < len(node.steps):
+                # What follows selects from something computed.
+                selected.clear()
+            selected.append(names)
+            node = node.operand
+        else:
+            break
+    if not isinstance(node, Ident) or node.name.removeprefix(".") != variable:
+        return None
+    return tuple(name for names in reversed(selected) for name in names)
+
+
+def _constants(steps: tuple[Step, ...]) -> Path:
+    """The constant selections that a chain of steps begins with."""
+    names: list[str] = []
+    for step in steps:
+        if isinstance(step, Select):
+            names.append(step.field)
+        elif isinstance(step, Index) and isinstance(step.key, Literal) and type(step.key.value) is str:
+            names.append(step.key.value)
+        else:
+            break
+    return tuple(names)
+
+
+def _computed_nodes(node: Node) -> list[Node]:
+    """What is computed along a path: keys, and all that follows the constant selections."""
+    keys: list[Node] = []
+    while isinstance(node, (Has, Postfix)):
+        if isinstance(node, Postfix):
+            keys.extend(part for step in node.steps for part in children(step))
+        node = node.operand
+    return keys

@@ -8,15 +8,13 @@ from functools import lru_cache
 
 from . import types
 from .checker import Checked, check
-from .declarations import OBJECTS, Declarations, by_name
+from .cost import estimate
+from .declarations import OBJECTS, Declarations, Function, Range, by_name, declared_types
 from .errors import CelCompileError
-from .estimate import estimate
-from .estimate_sizes import Path, SizeOf, device_set_sizes, device_sizes
-from .libraries import Offered, all_functions
-from .library import Function, Range
+from .libraries import LazyFunctions, all_functions
 from .operators import OPERATORS
 from .parser import parse
-from .type_text import declared_types
+from .sizes import Path, SizeOf, device_set_sizes, device_sizes
 from .types import ANY, BOOL, DEVICE, DYN, Type, full_name
 from .validators import validate
 
@@ -84,7 +82,7 @@ def dra_environment(
     fields["attributes"] = types.map_of(types.STRING, types.map_of(types.STRING, value))
     if not allow_multiple_allocations:
         del fields["allowMultipleAllocations"]
-    functions = Offered(by_name(_OPERATORS), without=frozenset() if includes else _INCLUDES)
+    functions = LazyFunctions(by_name(_OPERATORS), without=frozenset() if includes else _INCLUDES)
     declarations = Declarations.of(functions, {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
     return Environment(declarations, device_sizes, frozenset({BOOL, value}))
 

@@ -2,6 +2,8 @@
 
 ``&&``, ``||``, ``?:`` and the selections are declared here for the checker only: they are not strict, so closures
 carry them out. Overload ids are cel-go's.
+
+What the operators compute: 64-bit integers that overflow loudly, IEEE doubles, points in time and spans.
 """
 
 from __future__ import annotations
@@ -9,11 +11,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from . import arithmetic
-from .library import Function, Overload
+from .declarations import Function, Overload
+from .errors import CelCostError, CelRuntimeError
+from .meter import tick, ticking
 from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, map_of, optional_of
 from .types import parameter as type_parameter
-from .values import CelMap, Value, compare, equal, inner_size, is_measured, unequal
+from .values import (
+    INT_MAX,
+    INT_MIN,
+    UINT_MAX,
+    CelMap,
+    Duration,
+    Timestamp,
+    UInt,
+    Value,
+    compare,
+    equal,
+    inner_size,
+    is_measured,
+    stored_key,
+    surely_equal,
+    unequal,
+)
 
 _A, _K, _V = type_parameter("A"), type_parameter("K"), type_parameter("V")
 _Cost = Callable[[tuple[Value, ...], Value], int]
@@ -91,36 +110,36 @@ def _numeric(name: str, prefix: str, apply: dict[str, Callable[..., Value]], *mo
 def _add() -> Function:
     lists = list_of(_A)
     return _numeric(
-        "_+_", "add", arithmetic.ADD,
-        _binary("add_string", STRING, STRING, STRING, arithmetic.concatenate, _concatenate),
-        _binary("add_bytes", BYTES, BYTES, BYTES, arithmetic.concatenate, _concatenate),
-        _binary("add_list", lists, lists, lists, arithmetic.join_lists),
-        _binary("add_duration_duration", DURATION, DURATION, DURATION, arithmetic.add_durations),
-        _binary("add_duration_timestamp", DURATION, TIMESTAMP, TIMESTAMP, lambda a, b: arithmetic.shift(b, a)),
-        _binary("add_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, arithmetic.shift),
+        "_+_", "add", ADD,
+        _binary("add_string", STRING, STRING, STRING, concatenate, _concatenate),
+        _binary("add_bytes", BYTES, BYTES, BYTES, concatenate, _concatenate),
+        _binary("add_list", lists, lists, lists, join_lists),
+        _binary("add_duration_duration", DURATION, DURATION, DURATION, add_durations),
+        _binary("add_duration_timestamp", DURATION, TIMESTAMP, TIMESTAMP, lambda a, b: add_to_timestamp(b, a)),
+        _binary("add_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, add_to_timestamp),
     )  # fmt: skip
 
 
 def _subtract() -> Function:
     return _numeric(
-        "_-_", "subtract", arithmetic.SUBTRACT,
-        _binary("subtract_timestamp_timestamp", TIMESTAMP, TIMESTAMP, DURATION, arithmetic.between),
-        _binary("subtract_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, arithmetic.shift_back),
-        _binary("subtract_duration_duration", DURATION, DURATION, DURATION, arithmetic.subtract_durations),
+        "_-_", "subtract", SUBTRACT,
+        _binary("subtract_timestamp_timestamp", TIMESTAMP, TIMESTAMP, DURATION, timestamp_difference),
+        _binary("subtract_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, subtract_from_timestamp),
+        _binary("subtract_duration_duration", DURATION, DURATION, DURATION, subtract_durations),
     )  # fmt: skip
 
 
 def _contains(element: Value, container: Value) -> bool:
     if type(container) is CelMap:
-        return arithmetic.has_key(container, element)
-    return arithmetic.has_element(container, element)
+        return has_key(container, element)
+    return has_element(container, element)
 
 
 def _negate() -> Function:
     return Function(
         "-_",
         (
-            Overload("negate_int64", (INT,), INT, arithmetic.negate_int),
+            Overload("negate_int64", (INT,), INT, negate_int),
             Overload("negate_double", (DOUBLE,), DOUBLE, lambda a: -a),
         ),
     )
@@ -159,9 +178,9 @@ def _functions() -> Iterator[Function]:
     yield _comparison("_>=_", "greater_equals", _greater_equal)
     yield _add()
     yield _subtract()
-    yield _numeric("_*_", "multiply", arithmetic.MULTIPLY)
-    yield _numeric("_/_", "divide", arithmetic.DIVIDE)
-    yield _numeric("_%_", "modulo", arithmetic.MODULO)
+    yield _numeric("_*_", "multiply", MULTIPLY)
+    yield _numeric("_/_", "divide", DIVIDE)
+    yield _numeric("_%_", "modulo", MODULO)
     yield Function("!_", (Overload("logical_not", (BOOL,), BOOL, lambda a: not a),))
     yield _negate()
     yield Function(
@@ -177,11 +196,142 @@ def _functions() -> Iterator[Function]:
     yield _unchecked("_?_:_", ("conditional", (BOOL, _A, _A), _A))
 
 
-OPERATORS: tuple[Function, ...] = tuple(_functions())
-BY_NAME: dict[str, Function] = {function.name: function for function in OPERATORS}
-
 # The written form of the binary operators.
 NAMES: dict[str, str] = {"in": "@in"} | {
     sign: f"_{sign}_" for sign in ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%")
 }
 UNARY_NAMES: dict[str, str] = {"!": "!_", "-": "-_"}
+# A chain of concatenations doubles its result at every step; what outgrows this costs more than any budget to look at.
+# Elements copied in the time of a step.
+_QUICK = 64
+_MOST_CHARACTERS, _MOST_ELEMENTS = 10_000_000, 1_000_000
+
+
+def checked_int(number: int) -> int:
+    """The number, or ``CelRuntimeError`` when it is out of int64."""
+    if INT_MIN <= number <= INT_MAX:
+        return number
+    raise CelRuntimeError("integer overflow")
+
+
+def checked_uint(number: int) -> UInt:
+    """The number as a uint, or ``CelRuntimeError`` when it is out of uint64."""
+    if 0 <= number <= UINT_MAX:
+        return UInt(number)
+    raise CelRuntimeError("unsigned integer overflow")
+
+
+def _quotient(a: int, b: int) -> int:
+    """Division rounding towards zero."""
+    if b == 0:
+        raise CelRuntimeError("division by zero")
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _remainder(a: int, b: int) -> int:
+    """What ``_quotient`` leaves; it has the sign of ``a``."""
+    if b == 0:
+        raise CelRuntimeError("modulus by zero")
+    if b == -1 and a == INT_MIN:
+        raise CelRuntimeError("integer overflow")
+    remainder = abs(a) % abs(b)
+    return -remainder if a < 0 else remainder
+
+
+def _divide_doubles(a: float, b: float) -> float:
+    if b != 0:
+        return a / b
+    if a == 0 or math.isnan(a):
+        return math.nan
+    return math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+_Binary = Callable[[Value, Value], Value]
+ADD: dict[str, _Binary] = {
+    "int64": lambda a, b: checked_int(a + b),
+    "uint64": lambda a, b: checked_uint(int(a) + int(b)),
+    "double": lambda a, b: a + b,
+}
+SUBTRACT: dict[str, _Binary] = {
+    "int64": lambda a, b: checked_int(a - b),
+    "uint64": lambda a, b: checked_uint(int(a) - int(b)),
+    "double": lambda a, b: a - b,
+}
+MULTIPLY: dict[str, _Binary] = {
+    "int64": lambda a, b: checked_int(a * b),
+    "uint64": lambda a, b: checked_uint(int(a) * int(b)),
+    "double": lambda a, b: a * b,
+}
+DIVIDE: dict[str, _Binary] = {
+    "int64": lambda a, b: checked_int(_quotient(a, b)),
+    "uint64": lambda a, b: UInt(_quotient(int(a), int(b))),
+    "double": _divide_doubles,
+}
+MODULO: dict[str, _Binary] = {"int64": _remainder, "uint64": lambda a, b: UInt(_remainder(int(a), int(b)))}
+
+
+def negate_int(a: int) -> int:
+    """``-a``; the smallest int has no negative."""
+    return checked_int(-a)
+
+
+def _check_size(size: int, most: int) -> None:
+    if size > most:
+        raise CelCostError("operation cancelled: actual cost limit exceeded")
+
+
+def concatenate(a: Value, b: Value) -> Value:
+    """Two strings, or two bytes, one after the other."""
+    _check_size(len(a) + len(b), _MOST_CHARACTERS)
+    return a + b
+
+
+def join_lists(a: Value, b: Value) -> Value:
+    """The elements of two lists."""
+    size = len(a) + len(b)
+    _check_size(size, _MOST_ELEMENTS)
+    tick(size // _QUICK)
+    return [*a, *b]
+
+
+def add_durations(a: Duration, b: Duration) -> Duration:
+    """The sum of two spans."""
+    return Duration.checked(a.ns + b.ns)
+
+
+def subtract_durations(a: Duration, b: Duration) -> Duration:
+    """The difference of two spans."""
+    return Duration.checked(a.ns - b.ns)
+
+
+def add_to_timestamp(a: Timestamp, b: Duration) -> Timestamp:
+    """The point in time a span later."""
+    return Timestamp.checked(a.ns + b.ns)
+
+
+def subtract_from_timestamp(a: Timestamp, b: Duration) -> Timestamp:
+    """The point in time a span earlier."""
+    return Timestamp.checked(a.ns - b.ns)
+
+
+def timestamp_difference(a: Timestamp, b: Timestamp) -> Duration:
+    """The span from ``b`` to ``a``."""
+    return Duration.checked(a.ns - b.ns)
+
+
+def has_key(container: CelMap, key: Value) -> bool:
+    """``key in map``."""
+    try:
+        return stored_key(key) in container.entries
+    except TypeError:  # A list or a map can be no key.
+        return False
+
+
+def has_element(container: Value, element: Value) -> bool:
+    """``element in list``; what cannot be compared is not equal."""
+    return any(surely_equal(element, other) for other in ticking(container))
+
+
+OPERATORS: tuple[Function, ...] = tuple(_functions())
+BY_NAME: dict[str, Function] = {function.name: function for function in OPERATORS}

@@ -2,23 +2,33 @@
 
 The limits are those of cel-go's parser as Kubernetes uses it: how deep brackets may nest, and how many operations may
 stand inside one another, be it only in a row.
+
+The open brackets of a text that is being parsed, and what ends them.
+
+What a closing bracket makes of what has been read inside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
-from . import brackets, literals
-from .brackets import unexpected, unexpected_comma
-from .brackets_open import OpenBrackets
+from . import lexer, precedence, syntax
 from .errors import CelCompileError, Issue
-from .lexer import Token
-from .precedence import LEVELS, Misplaced, TooDeep
-from .syntax import Ident, Literal, Node, Select
+from .lexer import Token, TokenReader
+from .precedence import (
+    LEVELS,
+    Bracket,
+    BracketKind,
+    ExpressionBuilder,
+    NestingTooDeep,
+    UnexpectedToken,
+    unexpected,
+    unexpected_comma,
+)
+from .syntax import Call, Ident, Index, ListLiteral, Literal, MapLiteral, Method, Node, Report, Select, Struct
 
 MAX_BYTES = 10_240
-
 RESERVED = frozenset(
     {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"}
     | {"namespace", "return", "var", "void", "while"}
@@ -50,9 +60,72 @@ def require_text(text: str) -> str:
     raise CelCompileError(f"an expression must be a string, not {type(text).__name__}")
 
 
-class _Parser(OpenBrackets):
+MAX_NESTING = 250
+"""How many brackets may stand inside one another, the whole text being the first."""
+
+
+class BracketStack(TokenReader):
+    """Tokens, and a stack of the brackets that are open at a place among them."""
+
+    result: Node
+
+    def __init__(self, text: str, functions: frozenset[str], names: frozenset[str]) -> None:
+        """``functions`` and ``names`` are the dotted names that are functions, and identifiers."""
+        super().__init__(text)
+        self._functions = functions
+        self._names = names
+        self.stack: list[Bracket] = []
+
+    @property
+    def innermost(self) -> Bracket:
+        """The bracket opened last."""
+        return self.stack[-1]
+
+    @property
+    def here(self) -> ExpressionBuilder:
+        """The expression being read."""
+        return self.stack[-1].expression
+
+    def expression(self) -> ExpressionBuilder:
+        """A new expression."""
+        return ExpressionBuilder(self._names)
+
+    def open(self, kind: BracketKind, pos: int = 0, name: str = "") -> None:
+        """A bracket opens; CelCompileError where it stands too deep."""
+        if len(self.stack) >= MAX_NESTING:
+            raise self.refusal(f"expression recursion limit exceeded: {MAX_NESTING}")
+        self.stack.append(Bracket(kind, self.expression(), pos, name))
+
+    def end_item(self, bracket: Bracket) -> None:
+        """A comma or the closing bracket after an item."""
+        if bracket.kind.keyed:
+            if bracket.key is None:
+                raise UnexpectedToken
+            bracket.keys.append(bracket.key)
+            bracket.key = None
+        bracket.items.append(bracket.end_expression())
+
+    def end_empty(self, bracket: Bracket) -> None:
+        """A closing bracket where an item might begin: nothing was written, or a trailing comma."""
+        before = self.previous()
+        if not bracket.kind.separated or not (
+            before.pos == bracket.pos or (before.kind == "," and bracket.kind.trailing)
+        ):
+            raise UnexpectedToken
+        self.close(bracket)
+
+    def close(self, bracket: Bracket) -> None:
+        """Give what a bracket holds to the expression around it; that of the outermost is the result."""
+        self.stack.pop()
+        if bracket.kind is precedence.ROOT:
+            self.result = bracket.items[0]
+        else:
+            CLOSE[bracket.kind](bracket, self.here, self._functions, self.report)
+
+
+class _Parser(BracketStack):
     def run(self) -> Node:
-        self.open(brackets.ROOT)
+        self.open(precedence.ROOT)
         while self.stack:
             token = self.take()
             try:
@@ -60,9 +133,9 @@ class _Parser(OpenBrackets):
                     self._after_operand(token)
                 else:
                     self._at_operand(token)
-            except Misplaced:
+            except UnexpectedToken:
                 raise self.failure(token, unexpected(self.stack, token, self.peek())) from None
-            except TooDeep:
+            except NestingTooDeep:
                 raise self.refusal("max recursion depth exceeded") from None
         self.finish()
         return self.result
@@ -80,14 +153,14 @@ class _Parser(OpenBrackets):
             self.expect(f"'{bracket.kind.closer}'", bracket.kind.closer)
             self.close(bracket)
         else:
-            raise Misplaced
+            raise UnexpectedToken
 
     def _constant(self, token: Token) -> None:
         self.here.begin(Literal(_CONSTANTS[token.kind], token.pos))
 
     def _literal(self, token: Token, sign: str = "") -> None:
         try:
-            value = literals.PARSERS[token.kind](sign + token.text)
+            value = lexer.PARSERS[token.kind](sign + token.text)
         except ValueError as error:
             self.report(Issue(token.pos, str(error)))
             value = None
@@ -97,7 +170,7 @@ class _Parser(OpenBrackets):
         following = self.peek()
         if following.kind in ("int", "double") and not self.here.minus_pending:
             self._literal(self.take()._replace(pos=token.pos), "-")
-        elif following.kind not in brackets.OPERAND_KINDS or following.kind == "!" or self.here.not_pending:
+        elif following.kind not in precedence.OPERAND_KINDS or following.kind == "!" or self.here.not_pending:
             raise self.dead_end("-", following)
         else:
             self.here.prefix("-", token.pos)
@@ -112,23 +185,23 @@ class _Parser(OpenBrackets):
         if token.text in RESERVED:
             self.report(Issue(token.pos, f"reserved identifier: {token.text}"))
         if self.peek().kind == "(":
-            self.open(brackets.CALL, self.take().pos, dot + token.text)
+            self.open(precedence.CALL, self.take().pos, dot + token.text)
         else:
             self.here.begin(Ident(dot + token.text, token.pos))
 
     def _parenthesis(self, token: Token) -> None:
-        self.open(brackets.PARENTHESIS, token.pos)
+        self.open(precedence.PARENTHESIS, token.pos)
 
     def _list(self, token: Token) -> None:
-        self.open(brackets.LIST, token.pos)
+        self.open(precedence.LIST, token.pos)
 
     def _map(self, token: Token) -> None:
-        self.open(brackets.MAP, token.pos)
+        self.open(precedence.MAP, token.pos)
 
     def _mark(self, token: Token) -> None:
         bracket = self.innermost
         if not bracket.kind.marks or self.previous().kind not in ("[", "{", ","):
-            raise Misplaced
+            raise UnexpectedToken
         bracket.optional.add(len(bracket.items))
 
     # --- what may follow an operand
@@ -143,7 +216,7 @@ class _Parser(OpenBrackets):
         elif token.kind in self._FOLLOWERS:
             self._FOLLOWERS[token.kind](self, token)
         else:
-            raise Misplaced
+            raise UnexpectedToken
 
     def _dot(self, token: Token) -> None:
         if self.peek().kind == "?":
@@ -152,7 +225,7 @@ class _Parser(OpenBrackets):
             self.here.step(Select(name, True, token.pos))
         elif self.peek().kind == "name" and self.peek(1).kind == "(":
             name = self.take().text
-            self.open(brackets.METHOD, self.take().pos, name)
+            self.open(precedence.METHOD, self.take().pos, name)
         else:
             self.here.step(Select(self._field("."), False, token.pos))
 
@@ -160,13 +233,13 @@ class _Parser(OpenBrackets):
         return self.expect(expected, "name", "quoted").text.strip("`")
 
     def _subscript(self, token: Token) -> None:
-        self.open(brackets.INDEX, token.pos)
+        self.open(precedence.INDEX, token.pos)
 
     def _brace(self, token: Token) -> None:
         name = self.here.qualified("")
         if name is None:
-            raise Misplaced
-        self.open(brackets.STRUCT, token.pos, name[:-1])
+            raise UnexpectedToken
+        self.open(precedence.STRUCT, token.pos, name[:-1])
         self._struct_field()
 
     def _struct_field(self) -> None:
@@ -189,22 +262,22 @@ class _Parser(OpenBrackets):
             bracket.key = bracket.end_expression()
             bracket.expression = self.expression()
         else:
-            raise Misplaced
+            raise UnexpectedToken
 
     def _comma(self, token: Token) -> None:
         bracket = self.innermost
         if not bracket.kind.separated:
-            raise Misplaced
+            raise UnexpectedToken
         self.end_item(bracket)
         bracket.expression = self.expression()
-        if bracket.kind is brackets.STRUCT:
+        if bracket.kind is precedence.STRUCT:
             self._struct_field()
         elif bracket.kind.trailing and self.peek().kind == ",":
             raise self.failure(self.peek(), unexpected_comma(bracket, self.peek(), self.peek(1)))
 
     _OPERANDS: ClassVar[dict[str, Callable[[_Parser, Token], None]]] = {
         **dict.fromkeys(_CONSTANTS, _constant),
-        **dict.fromkeys(literals.PARSERS, _literal),
+        **dict.fromkeys(lexer.PARSERS, _literal),
         "-": _minus,
         "!": _not,
         ".": _leading_dot,
@@ -222,3 +295,60 @@ class _Parser(OpenBrackets):
         ":": _colon,
         ",": _comma,
     }
+
+
+Close: TypeAlias = Callable[[Bracket, ExpressionBuilder, frozenset[str], Report], None]
+"""Gives the node or step for a closed bracket to the expression around it; the names are those of dotted functions."""
+
+
+def _parenthesis(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
+    around.begin(bracket.items[0], bracket.depth)
+
+
+def _list(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
+    around.begin(ListLiteral(tuple(bracket.items), frozenset(bracket.optional), bracket.pos), bracket.depth)
+
+
+def _map(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
+    entries = tuple(zip(bracket.keys, bracket.items, strict=True))
+    around.begin(MapLiteral(entries, frozenset(bracket.optional), bracket.pos), bracket.depth)
+
+
+def _struct(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
+    entries = tuple(zip(bracket.keys, bracket.items, strict=True))
+    around.replace(Struct(bracket.name, entries, bracket.pos), bracket.depth)
+
+
+def _index(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
+    around.step(Index(bracket.items[0], bool(bracket.optional), bracket.pos), bracket.depth)
+
+
+def _call(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
+    if bracket.name == "has" and len(bracket.items) == 1:
+        around.begin(syntax.has(bracket.items, bracket.pos, report), bracket.depth)
+    else:
+        around.begin(Call(bracket.name, tuple(bracket.items), bracket.pos), bracket.depth)
+
+
+def _method(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
+    name, args = bracket.name, bracket.items
+    qualified = around.qualified(name)
+    if qualified == "cel.bind" and len(args) == 3:
+        around.replace(syntax.bind(args, bracket.pos, report), bracket.depth)
+    elif syntax.is_macro(name, len(args)):
+        around.step(syntax.macro(name, around.receiver, args, bracket.pos, report), bracket.depth)
+    elif qualified is not None and qualified.lstrip(".") in functions:
+        around.replace(Call(qualified, tuple(args), bracket.pos), bracket.depth)
+    else:
+        around.step(Method(name, tuple(args), bracket.pos), bracket.depth)
+
+
+CLOSE: dict[BracketKind, Close] = {
+    precedence.PARENTHESIS: _parenthesis,
+    precedence.LIST: _list,
+    precedence.MAP: _map,
+    precedence.STRUCT: _struct,
+    precedence.INDEX: _index,
+    precedence.CALL: _call,
+    precedence.METHOD: _method,
+}

@@ -1,4 +1,7 @@
-"""Compiled expressions."""
+"""Compiled expressions.
+
+How results and errors of selectors and of constraints are told (CEL-5, CEL-6).
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,20 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from .checker import Checked
-from .closures import Emitter
-from .closures_base import ABSENT, Frame
-from .closures_metered import MeteredEmitter
-from .compile_stack import on_fresh_stack
-from .compile_tree import Compiled, compile_tree
-from .cost_meter import COST_LIMIT, Meter, current
+from .closures import ABSENT, Emitter, Frame, on_fresh_stack
+from .compiler import Compiled, compile_tree
+from .cost import estimate
+from .declarations import Range
 from .environment import Environment, dra_environment, generic_environment
-from .errors import CelError, CelRuntimeError
-from .estimate import estimate
-from .estimate_sizes import UNKNOWN, SizeOf
-from .library import Range
+from .errors import CelCompileError, CelError, CelRuntimeError
+from .meter import COST_LIMIT, Meter, current_meter
+from .metering import MeteredEmitter
+from .native import from_native
 from .parser import parse
+from .sizes import UNKNOWN_RANGE, SizeOf, cost_shows_work
 from .syntax import Node
 from .types import DYN, Type
-from .values import Value
-from .values_native import from_native
-from .work import cost_shows_work
+from .values import Optional, Value, type_name
 
 R = TypeVar("R")
 
@@ -65,7 +65,9 @@ class Program:
         environment = self._environment = (
             scope() if variables is None else _generic_environment(tuple(variables.items()), mixed_literals)
         )
-        self.checked = _on_any_stack(lambda: environment.compile(text) if check else _unchecked(text, environment))
+        self.checked = _on_any_stack(
+            lambda: environment.compile(text) if check else _parse_unchecked(text, environment)
+        )
         self._names = tuple(environment.declarations.variables)
         self._plain: Compiled = self._compile(Emitter())
 
@@ -107,7 +109,7 @@ class Program:
         functions = self._environment.declarations.functions
         return compile_tree(node, names, functions, self.checked.overloads, emitter)
 
-    def estimate_with(self, sizes: SizeOf, unknown: Range = UNKNOWN) -> Range:
+    def estimate_with(self, sizes: SizeOf, unknown: Range = UNKNOWN_RANGE) -> Range:
         """As ``estimate``, for inputs of other sizes than declared, and values of no declared size."""
         return _on_any_stack(lambda: estimate(self.checked, sizes, unknown))
 
@@ -139,7 +141,7 @@ class Program:
     def _counted(self, meter: Meter, values: list[Value]) -> Value:
         compiled = self._metered
         meter.restart()
-        return _under(meter, compiled, compiled.frame(meter, values))
+        return _run_with_meter(meter, compiled, compiled.frame(meter, values))
 
     def evaluate_quickly(self, values: list[Value], *, deadline: float | None = None) -> Value:
         """Evaluate without counting: only for values as small as declared, where ``estimate`` is within the limit.
@@ -150,7 +152,7 @@ class Program:
         if self._cost_shows_work:
             return _on_any_stack(lambda: compiled.run(compiled.frame(None, values)))
         meter = Meter(deadline=deadline)
-        return _on_any_stack(lambda: _under(meter, compiled, compiled.frame(None, values)))
+        return _on_any_stack(lambda: _run_with_meter(meter, compiled, compiled.frame(None, values)))
 
     def _values(self, inputs: Mapping[str, Any]) -> list[Value]:
         if not isinstance(inputs, Mapping):
@@ -158,13 +160,13 @@ class Program:
         return [from_native(inputs[name]) if name in inputs else ABSENT for name in self._names]
 
 
-def _under(meter: Meter, compiled: Compiled, frame: Frame) -> Value:
+def _run_with_meter(meter: Meter, compiled: Compiled, frame: Frame) -> Value:
     """Evaluate, functions reporting their work to a meter."""
-    outer, current.meter = current.meter, meter
+    outer, current_meter.meter = current_meter.meter, meter
     try:
         return compiled.run(frame)
     finally:
-        current.meter = outer
+        current_meter.meter = outer
 
 
 def _on_any_stack(run: Callable[[], R]) -> R:
@@ -175,7 +177,7 @@ def _on_any_stack(run: Callable[[], R]) -> R:
         return on_fresh_stack(run)
 
 
-def _unchecked(text: str, environment: Environment) -> Checked:
+def _parse_unchecked(text: str, environment: Environment) -> Checked:
     declared = environment.declarations
     return Checked(text, parse(text, declared.dotted_functions, declared.dotted_names), DYN, {}, {})
 
@@ -189,3 +191,51 @@ def _rebuild(
     text: str, variables: Mapping[str, Type] | None, check: bool, mixed_literals: bool, scope: Callable[[], Environment]
 ) -> Program:
     return Program(text, variables, check=check, mixed_literals=mixed_literals, scope=scope)
+
+
+HINT = (
+    "consider using CEL optional chaining (.? followed by orValue()) "
+    "or guarding the check with has() for optional fields"
+)
+
+
+def with_compilation_prefix(error: CelCompileError) -> CelCompileError:
+    """What upstream says of an expression that does not parse or type-check."""
+    if not error.issues:
+        return error
+    told = CelCompileError(f"compilation failed: {error}")
+    told.issues = error.issues
+    return told
+
+
+def bool_result(value: Value) -> bool:
+    """The result, which must be a bool (CEL-5); ``CelRuntimeError``."""
+    if value is True or value is False:
+        return value
+    kind, reason = type_name(value), _not_bool_message(value)
+    raise CelRuntimeError(f"CEL result of type {kind} could not be converted to bool: {reason}")
+
+
+def _not_bool_message(value: Value) -> str:
+    """Why a value is no bool, as cel-go words it for its type."""
+    while type(value) is Optional and value.present:
+        value = value.value
+    kind = type_name(value)
+    if kind in ("int", "uint"):
+        return f"unsupported type conversion from '{kind}' to bool"
+    if kind == "string":
+        return "unsupported native conversion from string to 'bool'"
+    if kind == "type":
+        return "type conversion not supported for 'type'"
+    return f"type conversion error from {_SOURCES.get(kind) or repr(kind.rpartition('.')[2])} to 'bool'"
+
+
+_SOURCES = {"list": "list", "map": "map", "double": "Double", "bytes": "Bytes"}
+
+
+def with_hint(error: CelRuntimeError) -> CelRuntimeError:
+    """The error, with advice where a key was missing (CEL-6)."""
+    text = str(error)
+    if "no such key" not in text:
+        return error
+    return type(error)(f"{text}. {HINT}")

@@ -8,17 +8,14 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from .devices import PreparedDevice, Shape
-from .devices_projection import Path, projection
+from .devices import DeviceShape, Path, PreparedDevice, read_paths
 from .errors import CelCompileError, CelError, CelRuntimeError
 from .parser import require_text
-from .program import Program
-from .verdicts import hinted, prefixed, verdict
+from .program import Program, bool_result, with_compilation_prefix, with_hint
 
 COST_LIMIT = 1_000_000
 # A selector that may cost no more is done long before a deadline could matter.
 _QUICK = 10_000
-
 _Key: TypeAlias = Callable[[tuple[Any, ...]], Any]
 _Memo: TypeAlias = tuple[_Key, dict[Any, "bool | CelError"]]
 
@@ -26,7 +23,7 @@ _Memo: TypeAlias = tuple[_Key, dict[Any, "bool | CelError"]]
 class Selector:
     """A compiled selector.
 
-    Results are remembered by what the expression can see of a device (its ``projection``): devices that agree in that
+    Results are remembered by what the expression can see of a device (its ``read_paths``): devices that agree in that
     are evaluated once. Pickled, it is its text.
     """
 
@@ -35,8 +32,8 @@ class Selector:
         try:
             self.program, self.projection, self._quick = _compiled(require_text(text))
         except CelCompileError as error:
-            raise prefixed(error) from None
-        self._memos: WeakKeyDictionary[Shape, _Memo] = WeakKeyDictionary()
+            raise with_compilation_prefix(error) from None
+        self._memos: WeakKeyDictionary[DeviceShape, _Memo] = WeakKeyDictionary()
 
     @classmethod
     def compile(cls, text: str) -> Selector:
@@ -69,9 +66,9 @@ class Selector:
 
     def matches_all(self, devices: Iterable[PreparedDevice], *, deadline: float | None = None) -> list[bool | CelError]:
         """The result for each device, an error where ``matches`` would raise it."""
-        shape: Shape | None = None
+        shape: DeviceShape | None = None
         results: dict[Any, bool | CelError] = {}
-        key: _Key = _nothing
+        key: _Key = _empty_key
         found = []
         for device in devices:
             if device.shape is not shape:
@@ -86,14 +83,14 @@ class Selector:
         try:
             value = device.cel_value
             if self._quick and not device.oversized:
-                return verdict(self.program.evaluate_quickly([value], deadline=deadline))
-            return verdict(self.program.evaluate({"device": value}, deadline=deadline))
+                return bool_result(self.program.evaluate_quickly([value], deadline=deadline))
+            return bool_result(self.program.evaluate({"device": value}, deadline=deadline))
         except CelRuntimeError as error:
-            return hinted(error)
+            return with_hint(error)
 
-    def _memo(self, shape: Shape) -> _Memo:
+    def _memo(self, shape: DeviceShape) -> _Memo:
         positions = sorted({position for path in self.projection for position in shape.positions(path)})
-        memo = self._memos[shape] = (itemgetter(*positions) if positions else _nothing, {})
+        memo = self._memos[shape] = (itemgetter(*positions) if positions else _empty_key, {})
         return memo
 
 
@@ -101,8 +98,8 @@ class Selector:
 def _compiled(text: str) -> tuple[Program, frozenset[Path], bool]:
     """The program, what it can see of a device, and whether it is quick; all of it costs far more than evaluating."""
     program = Program(text)
-    return program, projection(program.checked.tree), program.estimate.max <= _QUICK
+    return program, read_paths(program.checked.tree), program.estimate.max <= _QUICK
 
 
-def _nothing(_values: tuple[Any, ...]) -> None:
+def _empty_key(_values: tuple[Any, ...]) -> None:
     return None

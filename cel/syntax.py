@@ -8,14 +8,20 @@ stack than that. Macros are kept as they were written; no pass needs them expand
 It is where cel-go reports an error of the node: the operator, the dot of a selection, the opening bracket of a call,
 an index or a literal list. No two operations share one, so it also serves as their key; nodes that only hold
 others together (``Postfix``, ``Chain``) have that of their first operand.
+
+Passes over the syntax tree without recursion.
+
+Macros: calls that bind names, recognized by name and number of arguments while parsing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from types import GeneratorType
+from typing import Any, TypeAlias, TypeVar, cast
 
+from .errors import Issue
 from .values import Value
 
 
@@ -219,3 +225,155 @@ _PLACES: dict[type, Callable[[Any], int]] = {
     Chain: lambda node: node.rest[-1][2],
     Logical: _middle,
 }
+R = TypeVar("R")
+Walk: TypeAlias = Generator[Node, R, R]
+"""A visit that yields the nodes it wants visited, is sent their results, and returns its own."""
+
+
+def walk(handlers: Mapping[type, Callable[[Any], Walk[R] | R]], root: Node) -> R:
+    """Visit a tree: the handler of a node's class gives a result at once, or a ``Walk`` to it.
+
+    Trees may be as deep as brackets nest times the levels of precedence; this takes one Python frame.
+    """
+    stack: list[Walk[R]] = []
+    visited: Any = handlers[type(root)](root)
+    while True:
+        sent: Any = None
+        if type(visited) is GeneratorType:
+            stack.append(visited)
+        elif stack:
+            sent = visited
+        else:
+            return cast("R", visited)
+        try:
+            node = stack[-1].send(sent)
+        except StopIteration as stop:
+            stack.pop()
+            visited = stop.value
+        else:
+            visited = handlers[type(node)](node)
+
+
+def children(node: Node | Step) -> Iterator[Node]:
+    """The nodes directly below a node or step, in the order they are written."""
+    below = _CHILDREN.get(type(node))
+    return below(node) if below else iter(())
+
+
+def _of_postfix(node: Postfix) -> Iterator[Node]:
+    yield node.operand
+    for step in node.steps:
+        yield from children(step)
+
+
+def _of_conditional(node: Conditional) -> Iterator[Node]:
+    for branch in node.branches:
+        yield from branch
+    yield node.otherwise
+
+
+def _of_chain(node: Chain) -> Iterator[Node]:
+    yield node.first
+    yield from (operand for _, operand, _ in node.rest)
+
+
+_CHILDREN: dict[type, Callable[[Any], Iterator[Node]]] = {
+    ListLiteral: lambda node: iter(node.elements),
+    MapLiteral: lambda node: (part for entry in node.entries for part in entry),
+    Struct: lambda node: (value for _, value in node.entries),
+    Unary: lambda node: iter((node.operand,)),
+    Chain: _of_chain,
+    Logical: lambda node: iter(node.operands),
+    Conditional: _of_conditional,
+    Call: lambda node: iter(node.args),
+    Has: lambda node: iter((node.operand,)),
+    Bind: lambda node: iter((node.init, node.body)),
+    Postfix: _of_postfix,
+    Index: lambda node: iter((node.key,)),
+    Method: lambda node: iter(node.args),
+    Macro: lambda node: (part for part in (node.condition, node.body) if part is not None),
+}
+Report = Callable[[Issue], None]
+ACCUMULATOR = "__result__"
+_SORTED = "a list, identifier, comprehension, call or select expression"
+
+
+@dataclass(frozen=True, slots=True)
+class _MacroForm:
+    """How the arguments of a macro are used: names first, then perhaps a condition, then perhaps a body."""
+
+    name: str
+    variables: int
+    condition: bool
+    body: bool
+    complaint: str = "argument must be a simple name"
+
+
+def _macro_forms() -> dict[tuple[str, int], _MacroForm]:
+    forms: dict[tuple[str, int], _MacroForm] = {}
+    for spelling, name in (
+        ("all", "all"),
+        ("exists", "exists"),
+        ("exists_one", "exists_one"),
+        ("existsOne", "exists_one"),
+    ):
+        forms[spelling, 3] = _MacroForm(name, 2, True, False)
+    for name in ("all", "exists", "exists_one"):
+        forms[name, 2] = _MacroForm(name, 1, True, False)
+    forms["filter", 2] = _MacroForm("filter", 1, True, False, "argument is not an identifier")
+    forms["map", 2] = _MacroForm("map", 1, False, True, "argument is not an identifier")
+    forms["map", 3] = _MacroForm("map", 1, True, True, "argument is not an identifier")
+    for name in ("transformList", "transformMap", "transformMapEntry"):
+        forms[name, 3] = _MacroForm(name, 2, False, True)
+        forms[name, 4] = _MacroForm(name, 2, True, True)
+    forms["sortBy", 2] = _MacroForm("sortBy", 1, False, True, "argument is not an identifier")
+    for name in ("optMap", "optFlatMap"):
+        forms[name, 2] = _MacroForm(name, 1, False, True, f"{name}() variable name must be a simple identifier")
+    return forms
+
+
+_FORMS = _macro_forms()
+
+
+def is_macro(name: str, count: int) -> bool:
+    """Whether a method call with so many arguments is a macro."""
+    return (name, count) in _FORMS
+
+
+def macro(name: str, receiver: Node, args: list[Node], pos: int, report: Report) -> Macro:
+    """The macro step for a method call that ``is_macro``; wrong arguments are reported and stood in for."""
+    form = _FORMS[name, len(args)]
+    if name == "sortBy" and type(receiver) in (Literal, MapLiteral, Struct):
+        report(Issue(receiver.pos, f"sortBy can only be applied to {_SORTED}"))
+    variables = tuple(_variable(arg, form.complaint, report) for arg in args[: form.variables])
+    if len(variables) == 2 and variables[0] == variables[1]:
+        report(Issue(args[1].pos, f"duplicate variable name: {variables[1]}"))
+    rest = args[form.variables :]
+    return Macro(form.name, variables, rest[0] if form.condition else None, rest[-1] if form.body else None, pos)
+
+
+def has(args: list[Node], pos: int, report: Report) -> Node:
+    """``has(e.f)``."""
+    arg = args[0]
+    if type(arg) is Postfix:
+        *steps, last = arg.steps
+        if type(last) is Select and not last.optional:
+            operand = Postfix(arg.operand, tuple(steps), arg.pos) if steps else arg.operand
+            return Has(operand, last.field, pos)
+    report(Issue(position(arg), "invalid argument to has() macro"))
+    return arg
+
+
+def bind(args: list[Node], pos: int, report: Report) -> Node:
+    """``cel.bind(variable, init, body)``."""
+    name = _variable(args[0], "cel.bind() variable names must be simple identifiers", report)
+    return Bind(name, args[1], args[2], pos)
+
+
+def _variable(arg: Node, complaint: str, report: Report) -> str:
+    if type(arg) is not Ident or arg.name.startswith("."):
+        report(Issue(position(arg), complaint))
+        return "_"
+    if arg.name == ACCUMULATOR:
+        report(Issue(arg.pos, "iteration variable overwrites accumulator variable"))
+    return arg.name

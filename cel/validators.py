@@ -1,16 +1,18 @@
-"""What cel-go refuses in a tree that type-checks: mixed literals, constants that will not parse (cel.md 1.3)."""
+"""What cel-go refuses in a tree that type-checks: mixed literals, constants that will not parse (cel.md 1.3).
+
+Constant format strings are checked against the types of their constant argument list.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .checker import Checked
 from .errors import CelRuntimeError, Issue
-from .syntax import Call, ListLiteral, Literal, MapLiteral, Method, Node, Postfix, position
-from .types import Type, optional_of
-from .validators_format import format_issues
-from .walk import children
+from .syntax import Call, ListLiteral, Literal, MapLiteral, Method, Node, Postfix, children, position
+from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, NULL, STRING, TIMESTAMP, UINT, Type, full_name, optional_of
 
 _PARSED = frozenset({"duration", "timestamp", "matches"})
 
@@ -70,7 +72,7 @@ def _call(checked: Checked, node: Call) -> Iterator[Issue]:
         argument = node.args[0]
         # cel-go looks at the first argument of ``matches(s, re)`` too, though that is not the pattern.
         parts = (argument,) if node.function != "matches" else ("", argument)
-        yield from _constant(checked, node.function, node.pos, argument, parts)
+        yield from _constant_argument_issues(checked, node.function, node.pos, argument, parts)
 
 
 def _postfix(checked: Checked, node: Postfix) -> Iterator[Issue]:
@@ -78,12 +80,14 @@ def _postfix(checked: Checked, node: Postfix) -> Iterator[Issue]:
         if type(step) is not Method:
             continue
         if step.name == "matches" and len(step.args) == 1:
-            yield from _constant(checked, "matches", step.pos, step.args[0], ("", step.args[0]))
+            yield from _constant_argument_issues(checked, "matches", step.pos, step.args[0], ("", step.args[0]))
         elif step.name == "format" and number == 0:
             yield from format_issues(checked, node.operand, step)
 
 
-def _constant(checked: Checked, name: str, pos: int, argument: Node, parts: tuple[Any, ...]) -> Iterator[Issue]:
+def _constant_argument_issues(
+    checked: Checked, name: str, pos: int, argument: Node, parts: tuple[Any, ...]
+) -> Iterator[Issue]:
     """Try a function on a constant string."""
     if type(argument) is not Literal or type(argument.value) is not str:
         return
@@ -92,6 +96,104 @@ def _constant(checked: Checked, name: str, pos: int, argument: Node, parts: tupl
         checked.overloads[pos][0].apply(*values)
     except CelRuntimeError:
         yield Issue(argument.pos, f"invalid {name} argument")
+
+
+_PRECISION = re.compile(r"\.([0-9]*)")
+_Clause = tuple[frozenset[str], str]
+
+
+def _clause(complaint: str, *allowed: Type) -> _Clause:
+    return frozenset(type_.name for type_ in (*allowed, DYN)), complaint
+
+
+_HEXADECIMAL = _clause(
+    "only integers, byte buffers, and strings can be formatted as hex", INT, UINT, BYTES, STRING
+)  # fmt: skip
+_CLAUSES: dict[str, _Clause] = {
+    "s": _clause(
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
+        "timestamps",
+        STRING, BOOL, BYTES, INT, UINT, DOUBLE, NULL, DURATION, TIMESTAMP, Type("list"), Type("map"), Type("type"),
+    ),
+    "d": _clause("decimal clause can only be used on integers", INT, UINT),
+    "f": _clause("fixed-point clause can only be used on doubles", DOUBLE, STRING),
+    "e": _clause("scientific clause can only be used on doubles", DOUBLE, STRING),
+    "b": _clause("only integers and bools can be formatted as binary", INT, UINT, BOOL),
+    "x": _HEXADECIMAL,
+    "X": _HEXADECIMAL,
+    "o": _clause("octal clause can only be used on integers", INT, UINT),
+}  # fmt: skip
+
+
+def format_issues(checked: Checked, receiver: Node, call: Method) -> Iterator[Issue]:
+    """At most one complaint about ``'...'.format([...])``; none where either is not written out."""
+    if len(call.args) != 1 or type(receiver) is not Literal or type(receiver.value) is not str:
+        return
+    args = call.args[0]
+    if type(args) is not ListLiteral:
+        return
+    used = 0
+    try:
+        for letter in _letters(receiver.value):
+            if used == len(args.elements):
+                raise ValueError(f"index {used} out of range")
+            issue = _unprintable_part(checked, args.elements[used], _CLAUSES[letter])
+            if issue:
+                yield issue
+                return
+            used += 1
+        if used < len(args.elements):
+            raise ValueError(
+                f"too many arguments supplied to string.format (expected {used}, got {len(args.elements)})"
+            )
+    except ValueError as error:
+        yield Issue(call.pos, str(error))
+
+
+def _letters(text: str) -> Iterator[str]:
+    """The letters of the clauses of a format string; ValueError for what is none."""
+    end = 0
+    while (start := text.find("%", end)) >= 0:
+        end = start + 1
+        if end == len(text):
+            raise ValueError("unexpected end of string")
+        if text[end] == "%":
+            end += 1
+            continue
+        end = _skip_precision(text, end)
+        if text[end] not in _CLAUSES:
+            raise ValueError(f'could not parse formatting clause: unrecognized formatting clause "{text[end]}"')
+        yield text[end]
+        end += 1
+
+
+def _skip_precision(text: str, start: int) -> int:
+    match = _PRECISION.match(text, start)
+    if match is None:
+        return start
+    prefix = "could not parse formatting clause: error while parsing precision: "
+    if match.end() == len(text):
+        raise ValueError(f"{prefix}could not find end of precision specifier")
+    if not match.group(1):
+        raise ValueError(
+            f'{prefix}error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+        )
+    return match.end()
+
+
+def _unprintable_part(checked: Checked, arg: Node, clause: _Clause) -> Issue | None:
+    """The first constituent of an argument that the clause cannot print; it looks into literals."""
+    allowed, complaint = clause
+    pending = [arg]
+    while pending:
+        node = pending.pop()
+        found = checked.type_of(node)
+        if found.name not in allowed:
+            name = full_name(Type(found.name))
+            return Issue(position(node), f"error during formatting: {complaint}, was given {name}")
+        if type(node) in (ListLiteral, MapLiteral):
+            pending.extend(reversed(list(children(node))))
+    return None
 
 
 _VALIDATORS: dict[type, Callable[[Checked, Any], Iterator[Issue]]] = {

@@ -1,27 +1,46 @@
-"""The model of one question: how many devices of each lot each branch takes, and which branches are chosen."""
+"""The model of one question: how many devices of each lot each branch takes, and which branches are chosen.
+
+What an encoder is: a joint rule with a stable id, what it sees of a device, and the rows it posts.
+
+Units whose entries no count can say: all that one copy could take is listed, and the model counts who takes what.
+
+These are the patterns of a cutting-stock problem (Gilmore & Gomory, 1961): equal copies have no order among them, where
+copies side by side have as many as there are permutations.
+
+Units that may be left out: how many of several equal ones are served, the first ones of them.
+
+The sentences of justifications, one function for each kind of thing that can be in the way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeAlias
 
-from ..problem.justification import Justification
-from ..problem.outcomes import check_deadline
-from .collapsed import Branch, Collapsed, Lot, Merged, MergedRelation
-from .configurations import ConfiguredUnit
-from .encoder import Encoder
-from .lowering.order_literals import OrderLiterals
-from .optional_units import Number, OptionalUnits
-from .rows import Rows, Term
-from .wording import about_relation
+from ..problem.obstacles import Obstacle
+from ..problem.problem import Constraint, Justification, Placeholder, Problem, Relation, check_deadline
+from .classes import (
+    MergedAlternative,
+    MergedConstraint,
+    MergedProblem,
+    MergedRelation,
+    SymmetryClass,
+    SymmetryReducedProblem,
+    UnitCopies,
+)
+from .expressions.posting import OrderLiterals
+from .rows import CpSatRows, Term
 
 
-class RoadError(Exception):
+class EncodingError(Exception):
     """A relation cannot be written in the way that was asked for (CELC-9)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lazy:
+class LazyConstraint:
     """A relation whose complete sets are judged one by one, wherever ``guard`` is true; None: always.
 
     ``order`` has literals for how many devices of each item it takes, an item being lots that it cannot tell apart.
@@ -36,7 +55,7 @@ class Lazy:
     failing: Callable[[], Iterable[tuple[int, ...]]] | None = None
 
 
-Bundle = tuple[int, tuple[int, ...]]
+PlacementLiteral = tuple[int, tuple[int, ...]]
 """A literal, and devices by their numbers in the Problem."""
 
 
@@ -54,28 +73,28 @@ class AllocationModel:
     With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
     """
 
-    def __init__(self, collapsed: Collapsed, *, guarded: bool = False) -> None:
+    def __init__(self, collapsed: SymmetryReducedProblem, *, guarded: bool = False) -> None:
         self.collapsed = collapsed
-        self.rows = Rows()
+        self.rows = CpSatRows()
         self.guards: dict[Justification, int] = {}
         self._guarded = guarded
         self._used: dict[int, int] = {}
         self._kept: dict[int, int] = {}
-        self.lazies: list[Lazy] = []
+        self.lazies: list[LazyConstraint] = []
         self.roads: list[str] = []
         self.troubled = False
-        self.bundles: dict[int, list[Bundle]] = {}
+        self.bundles: dict[int, list[PlacementLiteral]] = {}
         self.units = OptionalUnits(self.rows, self.merged.units)
         self.configured: list[ConfiguredUnit] = []
         self.choices = [self._choice(branch) for branch in self.merged.branches]
         self.takes = dict(self._takes())
 
     @property
-    def merged(self) -> Merged:
+    def merged(self) -> MergedProblem:
         """Requests and branches."""
         return self.collapsed.merged
 
-    def _choice(self, branch: Branch) -> int | None:
+    def _choice(self, branch: MergedAlternative) -> int | None:
         listed = self.merged.requests[branch.request].listed
         return self.rows.integer(0, branch.copies) if listed else None
 
@@ -90,7 +109,7 @@ class AllocationModel:
                 most = min(sizes[lot], needed) if sizes[lot] else branch.copies
                 yield (branch.index, lot), self.rows.integer(0, most)
 
-    def used(self, lot: Lot) -> int:
+    def used(self, lot: SymmetryClass) -> int:
         """Return the literal that says that anything of a lot is taken."""
         literal = self._used.get(lot.index)
         if literal is None:
@@ -123,7 +142,7 @@ class AllocationModel:
 
     def enforcement(self, relation: MergedRelation) -> int | None:
         """Return the literal under which the rows of a relation hold, None if they hold always."""
-        return self.guard(about_relation(relation)) if relation.record.hard else self.kept(relation)
+        return self.guard(justify_relation(relation)) if relation.record.hard else self.kept(relation)
 
     def judge(
         self,
@@ -135,7 +154,7 @@ class AllocationModel:
     ) -> None:
         """Leave a relation to the one who looks at solutions, and notes errors of those that are judged at all."""
         order = OrderLiterals(self.rows, counts)
-        self.lazies.append(Lazy(relation, order, self.enforcement(relation), antimonotone, failing))
+        self.lazies.append(LazyConstraint(relation, order, self.enforcement(relation), antimonotone, failing))
         self.troubled |= antimonotone
 
     def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:
@@ -153,20 +172,20 @@ class AllocationModel:
         """Tell whether the claims that a branch belongs to may be left out."""
         return self.merged.claim_of(self.merged.branches[branch]) in self.units
 
-    def claims_served(self, branch: Branch) -> Number:
+    def claims_served(self, branch: MergedAlternative) -> CountExpression:
         """Return how many of the claims that a branch belongs to are served."""
         return self.units.served(self.merged.requests[branch.request].claims)
 
-    def due(self, branch: Branch) -> Number:
+    def due(self, branch: MergedAlternative) -> CountExpression:
         """Return how many copies of the branch's request are served, by this alternative or another one."""
         return self.claims_served(branch).scaled(branch.per_claim)
 
-    def served(self, branch: Branch) -> Number:
+    def served(self, branch: MergedAlternative) -> CountExpression:
         """Return how many copies the branch serves."""
         choice = self.choices[branch.index]
-        return self.due(branch) if choice is None else Number(0, ((choice, 1),))
+        return self.due(branch) if choice is None else CountExpression(0, ((choice, 1),))
 
-    def times_chosen(self, branch: Branch, terms: Sequence[Term], factor: int, guard: int | None) -> None:
+    def times_chosen(self, branch: MergedAlternative, terms: Sequence[Term], factor: int, guard: int | None) -> None:
         """Post ``sum(terms) == factor * copies that the branch serves``."""
         served = self.served(branch)
         # What an alternative serves is chosen, and only the choice can be let go.
@@ -174,8 +193,8 @@ class AllocationModel:
         self.rows.equal([*terms, *served.times(-factor)], factor * served.constant, held)
 
 
-def build(
-    collapsed: Collapsed,
+def build_model(
+    collapsed: SymmetryReducedProblem,
     encoders: Sequence[Encoder],
     *,
     guarded: bool = False,
@@ -190,3 +209,243 @@ def build(
         check_deadline(deadline)
         encoder.post(model)
     return model
+
+
+Signature = Callable[[int], Hashable]
+"""What a rule sees of a device: devices of one lot must look equal to every rule."""
+
+
+class SignatureSource(Protocol):
+    """Whatever must be able to tell devices apart: a rule, or an objective."""
+
+    @property
+    def sign(self) -> Callable[[MergedProblem], Signature | None]:
+        """Return what it sees of a device, None if it tells none apart."""
+        raise NotImplementedError
+
+
+def no_signature(_merged: MergedProblem) -> None:
+    """Sign for a rule that only counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """A joint rule. The same ``id`` appears in explanations, in result documents and in the docs.
+
+    ``post`` adds the rows. ``sign`` returns what the rule sees of a device, None if it tells none apart in this
+    problem; a device that must be spoken of alone signs with its own number. ``sees`` says the same in words, for
+    readers: what the rule adds to the signature of a lot; nothing for a rule that only counts.
+    """
+
+    id: str
+    description: str
+    post: Callable[[AllocationModel], None]
+    sign: Callable[[MergedProblem], Signature | None] = no_signature
+    sees: str = ""
+
+
+TakeKey: TypeAlias = tuple[int, int]
+"""A branch and a lot: what takes, and from where."""
+Configuration: TypeAlias = tuple[tuple[TakeKey, int], ...]
+"""All that one copy of a unit takes: how many devices for each branch from each lot."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredUnit:
+    """A unit with variables for how many copies take each configuration; ``copies`` is how many there could be."""
+
+    branches: tuple[int, ...]
+    copies: int
+    choices: tuple[tuple[int, Configuration], ...]
+
+
+def post_configurations(
+    model: AllocationModel, number: int, configurations: Sequence[Configuration]
+) -> tuple[int, ...]:
+    """Let every served copy of a unit take one of its configurations, and nothing else; return who counts each."""
+    rows, copies = model.rows, len(model.merged.units[number].claims)
+    claims = {claim for own in model.merged.units[number].claims for claim in own}
+    branches = tuple(one.index for one in model.merged.branches if model.merged.claim_of(one) in claims)
+    choices = tuple((rows.integer(0, copies), configuration) for configuration in configurations)
+    rows.equal([*((variable, 1) for variable, _ in choices), (model.units.placed[number], -1)], 0)
+    takers: Mapping[TakeKey, list[Term]] = defaultdict(list)
+    for variable, configuration in choices:
+        for place, count in configuration:
+            takers[place].append((variable, -count))
+    for branch in branches:
+        for lot in model.collapsed.lots_of[branch]:
+            rows.equal([(model.takes[branch, lot], 1), *takers[branch, lot]], 0)
+    model.configured.append(ConfiguredUnit(branches, copies, choices))
+    return tuple(variable for variable, _ in choices)
+
+
+@dataclass(frozen=True, slots=True)
+class CountExpression:
+    """A number that may depend on what is chosen: a constant and terms that add to it."""
+
+    constant: int
+    terms: tuple[Term, ...] = ()
+
+    def times(self, factor: int) -> list[Term]:
+        """Return the terms, multiplied."""
+        return [(variable, coefficient * factor) for variable, coefficient in self.terms]
+
+    def scaled(self, factor: int) -> CountExpression:
+        """Return so many times the number."""
+        return self if factor == 1 else CountExpression(self.constant * factor, tuple(self.times(factor)))
+
+
+class OptionalUnits:
+    """Variables for how many copies of each unit are served; ``placed`` has one for each unit.
+
+    Equal claims that are merged only need the number. Where claims of a unit stay alone, a literal a copy says whether
+    it is served; copies are equal, so that the first ones are.
+    """
+
+    def __init__(self, rows: CpSatRows, units: Sequence[UnitCopies]) -> None:
+        self.placed = [rows.integer(0, len(unit.claims)) for unit in units]
+        self._rows = rows
+        self._units = units
+        self._copy_of = {
+            claim: (number, copy)
+            for number, unit in enumerate(units)
+            for copy, claims in enumerate(unit.claims)
+            for claim in claims
+        }
+        self._literals: dict[int, list[int]] = {}
+
+    def __contains__(self, claim: int) -> bool:
+        return claim in self._copy_of
+
+    def together(self, one: int, other: int) -> bool:
+        """Tell whether two claims are of one unit; those that must be served are."""
+        return self._copy_of.get(one) == self._copy_of.get(other)
+
+    def served(self, claims: Sequence[int]) -> CountExpression:
+        """Return how many of these claims are served."""
+        if not self._units:
+            return CountExpression(len(claims))
+        copies = Counter(self._copy_of[claim] for claim in claims if claim in self._copy_of)
+        by_unit: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for (unit, copy), times in copies.items():
+            by_unit[unit].append((copy, times))
+        terms = [term for unit, own in by_unit.items() for term in self._of_unit(unit, own)]
+        return CountExpression(len(claims) - copies.total(), tuple(terms))
+
+    def _of_unit(self, unit: int, copies: Sequence[tuple[int, int]]) -> list[Term]:
+        """Count by the number of copies if all have equally many of the claims, else copy by copy."""
+        times = {number for _, number in copies}
+        if len(copies) == len(self._units[unit].claims) and len(times) == 1:
+            return [(self.placed[unit], times.pop())]
+        literals = self._of_copies(unit)
+        return [(literals[copy], number) for copy, number in copies]
+
+    def _of_copies(self, unit: int) -> Sequence[int]:
+        literals = self._literals.get(unit)
+        if literals is None:
+            literals = self._literals[unit] = [self._rows.boolean() for _ in self._units[unit].claims]
+            self._rows.equal([*((literal, 1) for literal in literals), (self.placed[unit], -1)], 0)
+            for before, after in pairwise(literals):
+                self._rows.at_most([(after, 1), (before, -1)], 0)
+        return literals
+
+    def left_out(self, values: Sequence[int]) -> frozenset[int]:
+        """List the claims that are not served."""
+        return frozenset(
+            claim
+            for unit, placed in zip(self._units, self.placed, strict=True)
+            for claim in _flattened(unit.claims[values[placed] :])
+        )
+
+
+def _flattened(copies: Iterable[Iterable[int]]) -> Iterable[int]:
+    return (claim for claims in copies for claim in claims)
+
+
+def justify_request(merged: MergedProblem, branch: MergedAlternative) -> Justification:
+    """Justify that a request must be served at all."""
+    request = merged.requests[branch.request]
+    first = merged.problem.demands[branch.demands[0]]
+    if request.listed:
+        kind, needs = "firstAvailable", " needs one of its alternatives"
+    elif branch.all_devices:
+        kind, needs = "all", f" needs all {_device_count_text(branch.count)} that it selects"
+    else:
+        kind, needs = "exactCount", f" needs {_device_count_text(branch.count)}"
+    each = " each" if branch.copies > 1 else ""
+    message = (
+        f"request {request.name} of claim ",
+        Placeholder.CLAIM,
+        f"{_equal_copies_text(branch.copies)}{needs}{each}",
+    )
+    return Justification(kind, message, first.claim, subject=request.index)
+
+
+def justify_constraint(constraint: MergedConstraint) -> Justification:
+    """Justify an entry of ``constraints``, by its number in the claim."""
+    record = constraint.record
+    equal, entry = _equal_copies_text(len(constraint.claims)), f"{record.kind} {record.attribute}"
+    message = (f"{entry_label(record)} of claim ", Placeholder.CLAIM, f"{equal}, {entry}")
+    return Justification(record.kind, message, record.claim, subject=constraint.position)
+
+
+def entry_label(record: Constraint | Relation) -> str:
+    """Name an entry of a claim: by its number in ``constraints`` or in the annotation, or by its own name."""
+    return record.label.replace("constraint #", "constraint ") or f"constraint {record.position}"
+
+
+def justify_relation(relation: MergedRelation) -> Justification:
+    """Justify an entry that is judged on complete sets, by its number among the entries of its claims."""
+    record = relation.record
+    message = (
+        f"{entry_label(record)} of claim ",
+        Placeholder.CLAIM,
+        f"{_equal_copies_text(relation.copies)}, {record.id}",
+    )
+    return Justification(record.id, message, record.claims[0], subject=record.position)
+
+
+def justify_counter(problem: Problem, row: int) -> Justification:
+    """Justify a counter of a pool."""
+    counter_set, counter = problem.counters.names[row]
+    text = f"counter {counter} of counter set {counter_set}, pool "
+    return Justification("counters", (text, Placeholder.POOL), pool=problem.counters.pool_of_row[row], subject=row)
+
+
+def justify_groups(problem: Problem, place: int) -> Justification:
+    """Justify that devices of a counter set have a compatibility group in common."""
+    pool, counter_set = problem.groups.sets[place]
+    text = f"compatibility groups of counter set {counter_set}, pool "
+    return Justification("compatibilityGroups", (text, Placeholder.POOL), pool=pool, subject=place)
+
+
+def justify_capacity(problem: Problem, row: int) -> Justification:
+    """Justify a capacity, of all devices that have it: one at a time they would be too many to read."""
+    name = problem.capacities.names[row]
+    return Justification("capacity", (f"capacity {name}",), subject=name)
+
+
+def justify_limit(claim: int, most: int) -> Justification:
+    """Justify the limit of results."""
+    return Justification("resultLimit", ("claim ", Placeholder.CLAIM, f" gets at most {most} devices"), claim)
+
+
+def justify_obstacle(merged: MergedProblem, branch: MergedAlternative, obstacle: Obstacle) -> Justification:
+    """Justify what keeps devices away from a request whatever else is chosen."""
+    if not obstacle.own:
+        return Justification(obstacle.filter, (obstacle.text,), subject=obstacle)
+    first = merged.problem.demands[branch.demands[0]]
+    message = (
+        f"{obstacle.text} of request {first.label} of claim ",
+        Placeholder.CLAIM,
+        _equal_copies_text(branch.copies),
+    )
+    return Justification(obstacle.filter, message, first.claim, subject=(branch.index, obstacle))
+
+
+def _device_count_text(count: int) -> str:
+    return "1 device" if count == 1 else f"{count} devices"
+
+
+def _equal_copies_text(copies: int) -> str:
+    return f" (and {copies - 1} equal)" if copies > 1 else ""

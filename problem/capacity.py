@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..models.quantity import INT64_MAX, NANO, Quantity
-from ..models.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
+from ..models.kubernetes.quantity import INT64_MAX, NANO, Quantity
+from ..models.kubernetes.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
 
 # Range arithmetic works in thousandths if it can (CAP-4).
 MILLI = NANO // 1000
-
 _UNREPRESENTABLE = "capacity request cannot be represented in the device's range arithmetic: "
 
 
@@ -22,7 +21,7 @@ class CapacityError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class CapacityDraw:
     """What a request takes of each capacity of a device, or why the device does not match."""
 
     amounts: Mapping[str, Quantity]
@@ -46,10 +45,10 @@ class _Arithmetic:
 
 
 _MILLI = _Arithmetic(MILLI, "is not a representable milli value", "the milli-value range")
-_WHOLE = _Arithmetic(NANO, "exceeds MaxInt64", "MaxInt64")
+_WHOLE_UNITS = _Arithmetic(NANO, "exceeds MaxInt64", "MaxInt64")
 
 
-def draw(device: Device, requests: Mapping[str, Quantity], fractional: bool) -> Draw:
+def compute_capacity_draw(device: Device, requests: Mapping[str, Quantity], fractional: bool) -> CapacityDraw:
     """Compute what a request for these capacities takes of the device.
 
     ``fractional`` is the gate of fractional ranges. Raises ``CapacityError``.
@@ -57,19 +56,19 @@ def draw(device: Device, requests: Mapping[str, Quantity], fractional: bool) -> 
     capacities = device.capacity or {}
     lacking = sorted(requests.keys() - capacities.keys())
     if lacking:
-        return Draw({}, f"no capacity {lacking[0]}")
+        return CapacityDraw({}, f"no capacity {lacking[0]}")
     amounts: dict[str, Quantity] = {}
     for name in sorted(capacities):
         try:
-            amounts[name], mismatch = _take(capacities[name], requests.get(name), fractional)
+            amounts[name], mismatch = _amount_taken(capacities[name], requests.get(name), fractional)
         except CapacityError as error:
             raise CapacityError(f'capacity "{name}": {error}') from None
         if mismatch:
-            return Draw({}, f"{name} {mismatch}")
-    return Draw(amounts)
+            return CapacityDraw({}, f"{name} {mismatch}")
+    return CapacityDraw(amounts)
 
 
-def _take(capacity: DeviceCapacity, requested: Quantity | None, fractional: bool) -> tuple[Quantity, str]:
+def _amount_taken(capacity: DeviceCapacity, requested: Quantity | None, fractional: bool) -> tuple[Quantity, str]:
     """Return the amount taken of one capacity, and why it cannot be (empty: it can)."""
     value = Quantity.parse(capacity.value)
     policy = capacity.request_policy or CapacityRequestPolicy()
@@ -116,7 +115,7 @@ def _arithmetic(bounds: CapacityRange, fractional: bool) -> _Arithmetic:
     """Choose thousandths if the gate is on and all bounds can be written in them (CAP-4)."""
     parts = [Quantity.parse(part) for part in (bounds.min, bounds.max, bounds.step) if part is not None]
     forwards = Quantity.parse(bounds.step or 0).nano > 0
-    return _MILLI if fractional and forwards and all(map(_MILLI.holds, parts)) else _WHOLE
+    return _MILLI if fractional and forwards and all(map(_MILLI.holds, parts)) else _WHOLE_UNITS
 
 
 def _violation(policy: CapacityRequestPolicy, amount: Quantity, fractional: bool) -> str:

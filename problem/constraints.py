@@ -1,31 +1,48 @@
-"""Constraint entries compiled to tokens: equal values are equal numbers (section 13)."""
+"""Constraint entries compiled to tokens: equal values are equal numbers (section 13).
+
+How an entry reads the values of its attribute: as one thing each, or as sets of members (CON-4, CON-7, SEM-2).
+
+The entries of a claim as they are posed: those of its spec, then those of its annotation, by kind.
+
+Where the order in which devices are taken decides: what a count of equal devices cannot say.
+
+Nearly every rule is about the set of devices that is taken. Two corners are not, and both are legal manifests: a
+device that draws a negative amount makes room for those after it, and a list value may come first under a scalar
+``distinctAttribute`` and not later (CON-9).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..models.attribute_values import Scalar, members_of, published, scalar_of
-from ..models.slices import DeviceAttribute
-from .asks import Ask
-from .entries import Posed
-from .messages import Blank, Message
-from .profiles import Profile
-from .readings import Reading, reading_of
-from .records import Constraint, Failure
-from .selectors import ExpressionError, Expressions
+from ..models.kubernetes.claims import (
+    SEMANTICS_MODES,
+    ConstraintSemantics,
+    DeviceConstraint,
+    ResourceClaim,
+    mode_options,
+    semantics_of,
+)
+from ..models.kubernetes.extensions import Entry, Predicate, annotated_entries
+from ..models.kubernetes.gates import FeatureGates
+from ..models.kubernetes.slices import DeviceAttribute, Scalar, member_values, published_value, scalar_value
+from ..models.validation.annotations import CallerConstraint
+from .asks import ResolvedRequest
+from .problem import Constraint, FatalError, FilterFailure, InUse, Message, Placeholder, Problem
+from .selectors import ExpressionError, ExpressionEvaluator
+from .shapes import Profile
 
 # In scalar mode a list or a value of no type: may come first, and nothing like it later (CON-8, CON-9).
-ODD = -1
+INCOMPARABLE = -1
+AttributeConstraintKind = Literal["matchAttribute", "distinctAttribute"]
 
-Kind = Literal["matchAttribute", "distinctAttribute"]
 
-
-class Tokens:
+class ValueTokens:
     """Numbers for the values of one constraint: one a value, or in set mode one bit a value."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: ValueSemantics) -> None:
         self._reading = reading
         self._numbers: dict[object, int] = {}
         self.of: Callable[[DeviceAttribute], int | None] = self._explicit if reading.explicit else self._plain
@@ -33,14 +50,14 @@ class Tokens:
     def _plain(self, value: DeviceAttribute) -> int:
         """Return the token of any value; without semantics only an attribute that is missing has none."""
         if self._reading.sets:
-            return self._bits(members_of(value))
-        scalar = scalar_of(value)
-        return ODD if scalar is None else self._number(scalar)
+            return self._bits(member_values(value))
+        scalar = scalar_value(value)
+        return INCOMPARABLE if scalar is None else self._number(scalar)
 
     def _explicit(self, value: DeviceAttribute) -> int | None:
         """Return the token of what is a value to these semantics, None for what is none (SEM-2, SEM-4)."""
-        reading, members = self._reading, members_of(value)
-        scalar = None if reading.coerce else scalar_of(value)
+        reading, members = self._reading, member_values(value)
+        scalar = None if reading.coerce else scalar_value(value)
         if reading.sets:
             bits = 0 if scalar else self._bits(members)
             return bits if bits.bit_count() >= reading.min_size else None
@@ -55,10 +72,10 @@ class Tokens:
         return self._numbers.setdefault(value, len(self._numbers))
 
 
-class Derivation:
+class DerivedAttributes:
     """Attributes that an ask computes on its candidates, for constraints only (CON-12)."""
 
-    def __init__(self, ask: Ask, expressions: Expressions) -> None:
+    def __init__(self, ask: ResolvedRequest, expressions: ExpressionEvaluator) -> None:
         self._expressions = expressions
         # Of two with one name the later counts.
         self._texts = {derived.name: derived.expression for derived in ask.spec.derived_attributes or ()}
@@ -67,51 +84,55 @@ class Derivation:
         """Tell whether the ask derives this attribute; then what the device publishes does not matter."""
         return attribute in self._texts
 
-    def value(self, attribute: str, profile: Profile) -> DeviceAttribute | Failure:
+    def value(self, attribute: str, profile: Profile) -> DeviceAttribute | FilterFailure:
         """Compute the attribute."""
         result = self._expressions.derive(self._texts[attribute], profile)
         if not isinstance(result, ExpressionError):
             return result
         name = f"derived attribute {attribute}"
-        message: Message = (f"evaluate {name} on device ", Blank.DEVICE, f" failed: {result.text}")
+        message: Message = (f"evaluate {name} on device ", Placeholder.DEVICE, f" failed: {result.text}")
         if result.compiling:
             message = (f"compile {name} failed: {result.text}",)
-        return Failure("derivedAttribute", f"{name}: {result.text}", message)
+        return FilterFailure("derivedAttribute", f"{name}: {result.text}", message)
 
 
-class Values:
+class AttributeValueTable:
     """The values of the attributes that entries name, on all devices of a shape: each is read once in each way."""
 
-    def __init__(self, profiles: Sequence[Profile], sets: bool, expressions: Expressions) -> None:
+    def __init__(self, profiles: Sequence[Profile], sets: bool, expressions: ExpressionEvaluator) -> None:
         self.sets = sets
         self.profiles = profiles
         self.expressions = expressions
-        self._read: dict[tuple[str, Reading], tuple[Tokens, dict[int, int]]] = {}
+        self._read: dict[tuple[str, ValueSemantics], tuple[ValueTokens, dict[int, int]]] = {}
 
-    def of(self, name: str, reading: Reading) -> tuple[Tokens, dict[int, int]]:
+    def of(self, name: str, reading: ValueSemantics) -> tuple[ValueTokens, dict[int, int]]:
         """Return the numbers of an attribute's values, and the published ones by device."""
         key = name, reading
         read = self._read.get(key)
         if read is None:
-            numbers = Tokens(reading)
-            read = self._read[key] = numbers, _published(name, self.profiles, numbers)
+            numbers = ValueTokens(reading)
+            read = self._read[key] = numbers, _published_tokens(name, self.profiles, numbers)
         return read
 
 
 def compile_constraint(
-    posed: Posed, kind: Kind, claim: int, asks: Iterable[tuple[int, Ask]], values: Values
+    posed: ApplicableEntry,
+    kind: AttributeConstraintKind,
+    claim: int,
+    asks: Iterable[tuple[int, ResolvedRequest]],
+    values: AttributeValueTable,
 ) -> Constraint:
     """Give every device a token, for each numbered ask that the entry applies to. Raises ``FatalError`` (SEM-1)."""
     entry = posed.entry
     name = (entry.match_attribute if kind == "matchAttribute" else entry.distinct_attribute) or ""
-    reading = reading_of(entry, claim, posed.label, values.sets)
+    reading = value_semantics_of(entry, claim, posed.label, values.sets)
     numbers, plain = values.of(name, reading)
     tokens: dict[int, dict[int, int]] = {}
-    errors: dict[int, dict[int, Failure]] = {}
+    errors: dict[int, dict[int, FilterFailure]] = {}
     for index, ask in asks:
-        derivation = Derivation(ask, values.expressions)
+        derivation = DerivedAttributes(ask, values.expressions)
         if derivation.covers(name):
-            tokens[index], errors[index] = _derived(name, derivation, values.profiles, numbers)
+            tokens[index], errors[index] = _derived_tokens(name, derivation, values.profiles, numbers)
         else:
             tokens[index] = plain
     return Constraint(
@@ -129,26 +150,26 @@ def compile_constraint(
     )
 
 
-def _published(name: str, profiles: Sequence[Profile], numbers: Tokens) -> dict[int, int]:
-    values = ((device, published(profile, name)) for device, profile in enumerate(profiles))
+def _published_tokens(name: str, profiles: Sequence[Profile], numbers: ValueTokens) -> dict[int, int]:
+    values = ((device, published_value(profile, name)) for device, profile in enumerate(profiles))
     return {device: token for device, value in values if value is not None and (token := numbers.of(value)) is not None}
 
 
-def _derived(
-    name: str, derivation: Derivation, profiles: Sequence[Profile], numbers: Tokens
-) -> tuple[dict[int, int], dict[int, Failure]]:
+def _derived_tokens(
+    name: str, derivation: DerivedAttributes, profiles: Sequence[Profile], numbers: ValueTokens
+) -> tuple[dict[int, int], dict[int, FilterFailure]]:
     tokens: dict[int, int] = {}
-    errors: dict[int, Failure] = {}
+    errors: dict[int, FilterFailure] = {}
     for device, profile in enumerate(profiles):
         value = derivation.value(name, profile)
-        if isinstance(value, Failure):
+        if isinstance(value, FilterFailure):
             errors[device] = value
         elif (token := numbers.of(value)) is not None:
             tokens[device] = token
     return tokens, errors
 
 
-def plainest(constraint: Constraint) -> Constraint:
+def sets_as_scalars(constraint: Constraint) -> Constraint:
     """Write sets of one member each as scalars, which say the same and let more claims be merged."""
     if not constraint.sets or constraint.overlap:
         return constraint
@@ -158,3 +179,146 @@ def plainest(constraint: Constraint) -> Constraint:
         return constraint
     scalars = {key: {device: bits.bit_length() for device, bits in tables[key].items() if bits} for key in tables}
     return replace(constraint, sets=False, tokens={one: scalars[id(table)] for one, table in constraint.tokens.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSemantics:
+    """What tokens stand for.
+
+    ``sets``: the members of a value, in bits; else the value as a whole. Without ``explicit`` semantics a scalar is a
+    set of one, and a list that is not read as a set is equal to nothing (CON-7 to CON-9). With them, ``coerce`` makes
+    a scalar a list of one, and ``ordered`` lists are equal only in the same order (SEM-2, SEM-3). ``min_size`` and
+    ``overlap`` are those of the entry.
+    """
+
+    sets: bool
+    explicit: bool = False
+    coerce: bool = False
+    ordered: bool = False
+    min_size: int = 1
+    overlap: bool = False
+
+
+def value_semantics_of(entry: DeviceConstraint, claim: int, label: str, lists: bool) -> ValueSemantics:
+    """Find how an entry reads values; ``lists`` tells whether the feature of list attributes is on.
+
+    Raises ``FatalError`` for semantics without the feature, as the scheduler does for other features, and for a mode
+    that is for the other attribute: only entries made in Python get that far.
+    """
+    semantics = semantics_of(entry)
+    if semantics is None:
+        return ValueSemantics(lists)
+    attribute = "distinct_attribute" if entry.match_attribute is None else "match_attribute"
+    known = SEMANTICS_MODES.get(semantics.mode)
+    problem = "" if lists else "cannot handle entry with semantics, the feature is disabled"
+    if known is None or known.attribute != attribute:
+        problem = f"unknown mode {semantics.mode!r} of semantics"
+    if problem:
+        raise FatalError("constraints", ("claim ", Placeholder.CLAIM, f", {label}: {problem}"), claim=claim)
+    return _explicit_semantics(semantics)
+
+
+def _explicit_semantics(semantics: ConstraintSemantics) -> ValueSemantics:
+    options, mode = mode_options(semantics), semantics.mode
+    return ValueSemantics(
+        sets=mode not in ("Identical", "AllDistinct"),
+        explicit=True,
+        coerce=bool(options.coerce_scalar_to_list),
+        ordered=options.list_mode != "Set",
+        min_size=1 if options.min_size is None else options.min_size,
+        overlap=mode == "EmptyIntersection",
+    )
+
+
+EntryKind = Literal["matchAttribute", "distinctAttribute", "cel", "topology", "predicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicableEntry:
+    """An entry with its kind, its number in the claim, and how messages name it."""
+
+    entry: Entry
+    kind: EntryKind
+    position: int
+    label: str
+    predicate: Predicate | None = None
+
+
+def entries_of_claim(
+    number: int, claim: ResourceClaim, given: Sequence[CallerConstraint], gates: FeatureGates
+) -> tuple[ApplicableEntry, ...]:
+    """List the entries of a claim; ``given`` are asked for beside its own. Raises ``FatalError`` (PRE-12)."""
+    own = [
+        (f"constraint #{index}", _entry_of_constraint(constraint))
+        for index, constraint in enumerate(claim.spec.devices.constraints or ())
+    ]
+    added = [
+        (_entry_label(index, entry), entry) for index, entry in enumerate((*annotated_entries(claim.metadata), *given))
+    ]
+    return tuple(
+        _applicable_entry(number, label, entry, position, gates)
+        for position, (label, entry) in enumerate((*own, *added))
+    )
+
+
+def entries_of_owner(owner: str, entries: Iterable[Entry], gates: FeatureGates) -> tuple[ApplicableEntry, ...]:
+    """List the entries of something else than a claim, which messages name as ``owner``."""
+    labels = ((f"{owner}, {_entry_label(index, entry)}", entry) for index, entry in enumerate(entries))
+    return tuple(_applicable_entry(0, label, entry, position, gates) for position, (label, entry) in enumerate(labels))
+
+
+def _applicable_entry(
+    claim: int, label: str, entry: CallerConstraint, position: int, gates: FeatureGates
+) -> ApplicableEntry:
+    if isinstance(entry, Predicate):
+        about = Entry(requests=entry.requests, name=entry.name, weight=entry.weight)
+        return ApplicableEntry(about, "predicate", position, label, entry)
+    return ApplicableEntry(entry, _entry_kind(claim, label, entry, gates), position, label)
+
+
+def _entry_of_constraint(constraint: DeviceConstraint) -> Entry:
+    return Entry(**{name: getattr(constraint, name) for name in DeviceConstraint.__struct_fields__})
+
+
+def _entry_label(index: int, entry: CallerConstraint) -> str:
+    return f"entry {entry.name}" if entry.name else f"entry #{index}"
+
+
+def _entry_kind(claim: int, label: str, entry: Entry, gates: FeatureGates) -> EntryKind:
+    """Tell what an entry asks for; with both attributes it is a match (CLM-2)."""
+    if entry.match_attribute is not None:
+        return "matchAttribute"
+    if entry.distinct_attribute is not None and gates.variant != "stable":
+        return "distinctAttribute"
+    if entry.cel is not None and gates.cel_device_constraint:
+        return "cel"
+    if entry.topology is not None:
+        return "topology"
+    message = ("claim ", Placeholder.CLAIM, f", {label}: empty constraint (unsupported constraint type?)")
+    raise FatalError("constraints", message, claim=claim)
+
+
+def entry_applies(entry: DeviceConstraint, request: str, subrequest: str) -> bool:
+    """CON-1: the entry names no request, the (main) request, or this very alternative."""
+    names = entry.requests
+    return not names or request in names or (bool(subrequest) and f"{request}/{subrequest}" in names)
+
+
+def draws_counters(problem: Problem, in_use: InUse, device: int) -> bool:
+    """Tell whether taking the device draws its counters: not if it is a further share of one in use (CTR-3)."""
+    return not (device in problem.shared and in_use.shares.get(device))
+
+
+def pools_with_negative_draws(problem: Problem) -> frozenset[int]:
+    """Find the pools where some device draws a negative amount of a counter."""
+    counters = problem.counters
+    return frozenset(
+        counters.pool_of_row[row] for amounts in counters.consumption.values() for row, amount in amounts if amount < 0
+    )
+
+
+def has_first_only_values(constraint: Constraint) -> bool:
+    """Tell whether some value may only come first: a list where lists are not compared as sets."""
+    if constraint.kind != "distinctAttribute" or constraint.sets:
+        return False
+    return any(INCOMPARABLE in tokens.values() for tokens in constraint.tokens.values())

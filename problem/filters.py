@@ -1,31 +1,53 @@
 """Unary tests of a candidate, in the order upstream makes them (section 7). Reads like a table of contents.
 
 A candidate keeps every filter it fails: what the search does follows from the first one, explanations need them all.
+
+Where devices are judged: each filter once for asks that look alike to it, and each profile once (section 7).
+
+Which devices each demand could take, looked at alone, beside what is in use.
+
+Everything that holds of one device whatever else is chosen is decided here once, so that the proofs and the model
+speak of joint rules only. A candidate that is a trap is not usable: who cannot replay the order of a search must not
+depend on an error that only this order meets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from ..models.claims import DeviceSelector
-from ..models.device_taints import untolerated
-from ..models.gates import FeatureGates
-from ..models.taints import DeviceTaint
-from .asks import Ask
-from .capacity import CapacityError, Draw, draw
-from .messages import Blank, Message
-from .profiles import Profile
-from .records import Failure
-from .selectors import Expressions, Verdict, judge_all
+import msgspec
+
+from ..models.cluster.device_taints import untolerated_device_taints
+from ..models.kubernetes.claims import DeviceSelector, DeviceTaint
+from ..models.kubernetes.gates import FeatureGates
+from .asks import ResolvedRequest
+from .capacity import CapacityDraw, CapacityError, compute_capacity_draw
+from .constraints import draws_counters, pools_with_negative_draws
+from .problem import (
+    KUBE,
+    Amounts,
+    Constraint,
+    Demand,
+    FilterFailure,
+    InUse,
+    Message,
+    Placeholder,
+    Problem,
+    groups_compatible,
+)
+from .selectors import ExpressionEvaluator, SelectorVerdict, evaluate_selectors_on_all
+from .shapes import NodeType, Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class FilterContext:
     """What filters know beside the candidate."""
 
     gates: FeatureGates
-    expressions: Expressions
+    expressions: ExpressionEvaluator
     # Only the experimental variant knows what it means to skip node operations.
     knows_node_operations: bool
 
@@ -43,34 +65,33 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class FilterQuery:
     """An ask and the candidates that a filter is to judge for it, all at once.
 
-    ``drawn`` says what the ask takes of a device's capacities, None if that is not asked (CAP-1).
+    ``draw_or_error`` says what the ask takes of a device's capacities, None if that is not asked (CAP-1).
     """
 
-    ask: Ask
-    context: Context
+    ask: ResolvedRequest
+    context: FilterContext
     candidates: Sequence[Candidate]
-    drawn: Callable[[Profile], Draw | CapacityError | None]
+    drawn: Callable[[Profile], CapacityDraw | CapacityError | None]
 
-    def each(self, test: Callable[[Candidate], str | Verdict | None]) -> Failing:
+    def each(self, test: Callable[[Candidate], str | SelectorVerdict | None]) -> FailuresByPlace:
         """Ask a test about each candidate alone."""
         return {number: found for number, one in enumerate(self.candidates) if (found := test(one))}
 
-    def selected(self, selectors: Sequence[DeviceSelector] | None, subject: Message) -> Failing:
+    def selected(self, selectors: Sequence[DeviceSelector] | None, subject: Message) -> FailuresByPlace:
         """Ask selectors about all candidates."""
         profiles = [candidate.profile for candidate in self.candidates]
-        return judge_all(selectors or (), subject, profiles, self.context.expressions)
+        return evaluate_selectors_on_all(selectors or (), subject, profiles, self.context.expressions)
 
 
-Failing = Mapping[int, str | Verdict]
+FailuresByPlace = Mapping[int, str | SelectorVerdict]
 """Why candidates fail, by their places in the inquiry."""
+FilterTest = Callable[[FilterQuery], FailuresByPlace]
 
-Test = Callable[[Inquiry], Failing]
 
-
-def _nothing(_ask: Ask) -> None:
+def _reads_nothing(_ask: ResolvedRequest) -> None:
     """Read for a test that is about the device and the node only."""
 
 
@@ -84,73 +105,73 @@ class Filter:
     id: str
     description: str
     listed: bool
-    test: Test
-    reads: Callable[[Ask], object] = _nothing
+    test: FilterTest
+    reads: Callable[[ResolvedRequest], object] = _reads_nothing
 
-    def __call__(self, inquiry: Inquiry) -> dict[int, Failure]:
+    def __call__(self, inquiry: FilterQuery) -> dict[int, FilterFailure]:
         """Return the failures of candidates that fail; equal ones are mostly one object."""
-        made: dict[str, Failure] = {}
+        made: dict[str, FilterFailure] = {}
         return {number: self._failure(result, made) for number, result in self.test(inquiry).items()}
 
-    def _failure(self, result: str | Verdict, made: dict[str, Failure]) -> Failure:
+    def _failure(self, result: str | SelectorVerdict, made: dict[str, FilterFailure]) -> FilterFailure:
         detail, error = (result, ()) if isinstance(result, str) else (result.detail, result.error)
         if error:
-            return Failure(self.id, detail, error)
-        return made.get(detail) or made.setdefault(detail, Failure(self.id, detail))
+            return FilterFailure(self.id, detail, error)
+        return made.get(detail) or made.setdefault(detail, FilterFailure(self.id, detail))
 
 
-def _binding_conditions(inquiry: Inquiry) -> Failing:
+def _binding_conditions(inquiry: FilterQuery) -> FailuresByPlace:
     if inquiry.context.gates.binding_conditions:
         return {}
     return inquiry.each(lambda candidate: ", ".join(candidate.profile.device.binding_conditions or ()))
 
 
-def _class_selectors(inquiry: Inquiry) -> Failing:
+def _class_selectors(inquiry: FilterQuery) -> FailuresByPlace:
     device_class = inquiry.ask.device_class
     return inquiry.selected(device_class.spec.selectors, (f"class {device_class.metadata.name}",))
 
 
-def _request_selectors(inquiry: Inquiry) -> Failing:
-    return inquiry.selected(inquiry.ask.spec.selectors, ("claim ", Blank.CLAIM))
+def _request_selectors(inquiry: FilterQuery) -> FailuresByPlace:
+    return inquiry.selected(inquiry.ask.spec.selectors, ("claim ", Placeholder.CLAIM))
 
 
-def _device_node(inquiry: Inquiry) -> Failing:
+def _device_node(inquiry: FilterQuery) -> FailuresByPlace:
     return inquiry.each(lambda candidate: None if candidate.reachable else "for other nodes")
 
 
-def drawn(profile: Profile, ask: Ask, gates: FeatureGates) -> Draw | CapacityError | None:
+def draw_or_error(profile: Profile, ask: ResolvedRequest, gates: FeatureGates) -> CapacityDraw | CapacityError | None:
     """Compute what the ask takes of the device's capacities, errors as values."""
     if not gates.consumable_capacity:
         return None
     try:
-        return draw(profile.device, ask.capacity, gates.fractional_capacity_range)
+        return compute_capacity_draw(profile.device, ask.capacity, gates.fractional_capacity_range)
     except CapacityError as error:
         return error
 
 
-def _capacity(inquiry: Inquiry) -> Failing:
+def _capacity_suffices(inquiry: FilterQuery) -> FailuresByPlace:
     ask = inquiry.ask
     # Upstream names the device shortly while it lists all devices.
-    device = Blank.DEVICE_NAME if ask.all_devices else Blank.DEVICE
-    place = ("claim ", Blank.CLAIM, f", request {ask.own_name}: checking capacity for device ", device)
+    device = Placeholder.DEVICE_NAME if ask.all_devices else Placeholder.DEVICE
+    place = ("claim ", Placeholder.CLAIM, f", request {ask.own_name}: checking capacity for device ", device)
 
-    def test(candidate: Candidate) -> str | Verdict | None:
+    def test(candidate: Candidate) -> str | SelectorVerdict | None:
         result = inquiry.drawn(candidate.profile)
         if isinstance(result, CapacityError):
-            return Verdict(str(result), (*place, f": {result}"))
+            return SelectorVerdict(str(result), (*place, f": {result}"))
         return result.mismatch if result else None
 
     return inquiry.each(test)
 
 
-def _counters_feature(inquiry: Inquiry) -> Failing:
+def _counters_feature(inquiry: FilterQuery) -> FailuresByPlace:
     if inquiry.context.gates.partitionable_devices:
         return {}
     text = "needs DRAPartitionableDevices"
     return inquiry.each(lambda candidate: text if candidate.profile.device.consumes_counters else None)
 
 
-def _groups_feature(inquiry: Inquiry) -> Failing:
+def _groups_feature(inquiry: FilterQuery) -> FailuresByPlace:
     if inquiry.context.gates.compatibility_groups:
         return {}
 
@@ -162,19 +183,21 @@ def _groups_feature(inquiry: Inquiry) -> Failing:
     return inquiry.each(test)
 
 
-def _node_operations(inquiry: Inquiry) -> Failing:
+def _node_operations(inquiry: FilterQuery) -> FailuresByPlace:
     if not inquiry.context.knows_node_operations:
         return {}
     text = "needs DRAOptionalNodeOperations, declared by the node"
     return inquiry.each(lambda one: text if one.profile.skips_node_operations and not one.node_skips else None)
 
 
-def _taints(inquiry: Inquiry) -> Failing:
+def _taints(inquiry: FilterQuery) -> FailuresByPlace:
     if not inquiry.context.gates.device_taints:
         return {}
     tolerations = inquiry.ask.spec.tolerations
     return inquiry.each(
-        lambda candidate: ", ".join(map(taint_text, untolerated(candidate.profile.device.taints, tolerations)))
+        lambda candidate: ", ".join(
+            map(taint_text, untolerated_device_taints(candidate.profile.device.taints, tolerations))
+        )
     )
 
 
@@ -183,39 +206,266 @@ def taint_text(taint: DeviceTaint) -> str:
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
-def _class(ask: Ask) -> object:
+def _reads_class(ask: ResolvedRequest) -> object:
     return ask.device_class.metadata.name
 
 
-def _selectors(ask: Ask) -> object:
+def _reads_selectors(ask: ResolvedRequest) -> object:
     return ask.spec.selectors
 
 
-def capacity_of(ask: Ask) -> object:
+def reads_capacity(ask: ResolvedRequest) -> object:
     """Read what an ask takes of capacities, and how an error in that is told."""
     return ask.spec.capacity, ask.all_devices
 
 
-def _tolerations(ask: Ask) -> object:
+def _reads_tolerations(ask: ResolvedRequest) -> object:
     return ask.spec.tolerations
 
 
 FILTERS: tuple[Filter, ...] = (
     Filter("bindingConditions", "binding conditions need their feature (DEV-2)", True, _binding_conditions),
-    Filter("classSelector", "all selectors of the class are true (DEV-3)", True, _class_selectors, _class),
-    Filter("requestSelector", "all selectors of the request are true (DEV-3)", True, _request_selectors, _selectors),
+    Filter("classSelector", "all selectors of the class are true (DEV-3)", True, _class_selectors, _reads_class),
+    Filter(
+        "requestSelector", "all selectors of the request are true (DEV-3)", True, _request_selectors, _reads_selectors
+    ),
     Filter("deviceNode", "the device is for this node (DEV-4)", True, _device_node),
-    Filter("capacity", "capacities suffice when nothing is consumed (DEV-6)", True, _capacity, capacity_of),
+    Filter("capacity", "capacities suffice when nothing is consumed (DEV-6)", True, _capacity_suffices, reads_capacity),
     Filter("countersFeature", "counters need their feature (DEV-7)", False, _counters_feature),
     Filter("groupsFeature", "compatibility groups need their feature (GRP-5)", False, _groups_feature),
     Filter("nodeOperations", "the node may skip the operations that the device skips (DEV-9)", False, _node_operations),
-    Filter("taint", "all taints are tolerated (DEV-10)", False, _taints, _tolerations),
+    Filter("taint", "all taints are tolerated (DEV-10)", False, _taints, _reads_tolerations),
 )
-
 # Asked last, by the constraints themselves.
 CONSTRAINT_ATTRIBUTE = "constraintAttribute"
-
 # Filters whose errors are about expressions, so that the policy for them applies.
 EXPRESSION_FILTERS = frozenset({"classSelector", "requestSelector", "derivedAttribute"})
+UNLISTED_FILTERS = frozenset(filter_.id for filter_ in FILTERS if filter_.listed)
+FilterFailures = tuple[FilterFailure, ...]
+FailuresByKind = Mapping[int, FilterFailure]
+"""What one filter says of the kinds of devices of a shape: those that fail, by number."""
+_CAPACITY = next(number for number, filter_ in enumerate(FILTERS) if filter_.reads is reads_capacity)
+_encode = msgspec.msgpack.Encoder().encode
 
-UNLISTED = frozenset(filter_.id for filter_ in FILTERS if filter_.listed)
+
+@dataclass(frozen=True, slots=True)
+class FilterResult:
+    """What filters make of all devices of a shape, for asks that are alike: one object for all of them."""
+
+    failures: tuple[FilterFailures, ...]
+    passing: tuple[int, ...]
+    traps: dict[int, FilterFailure]
+    amounts: dict[int, Amounts]
+
+
+@dataclass(frozen=True, slots=True)
+class _CandidateKinds:
+    """The different devices of a shape: most devices of a node are like another one."""
+
+    candidates: tuple[Candidate, ...]
+    of_device: tuple[int, ...]
+
+
+class CandidateFilter:
+    """Judges all devices of a shape at once, and remembers what each filter said about each profile."""
+
+    def __init__(self, context: FilterContext, policy: str) -> None:
+        self._context = context
+        self._policy = policy
+        self._parts: dict[Hashable, int] = {}
+        self._kinds: dict[int, _CandidateKinds] = {}
+        self._candidates: dict[Hashable, Candidate] = {}
+        self._sheets: dict[Hashable, FilterResult] = {}
+        self._columns: dict[Hashable, FailuresByKind] = {}
+        self._found: dict[int, dict[Candidate, FilterFailure | None]] = defaultdict(dict)
+        self._offers: dict[int, bytes] = {}
+        self._drawn: dict[Hashable, CapacityDraw | CapacityError | None] = {}
+        self._taken: dict[Hashable, dict[int, Amounts]] = {}
+
+    def sheet(self, ask: ResolvedRequest, shape: NodeType) -> FilterResult:
+        """Judge all devices of the shape for the ask."""
+        parts = [self._part(filter_.id, filter_.reads(ask)) for filter_ in FILTERS]
+        # Errors of capacities name the request, and are kept for it alone.
+        key = *parts, shape.index
+        sheet = self._sheets.get(key) or self._sheets.get((ask.own_name, *key))
+        if sheet is None:
+            sheet = self._judged(ask, shape, parts)
+            named = any(map(_names_request, chain.from_iterable(sheet.failures)))
+            self._sheets[(ask.own_name, *key) if named else key] = sheet
+        return sheet
+
+    def is_fatal(self, failure: FilterFailure) -> bool:
+        """Tell whether meeting this failure aborts everything; the policy is about expressions only."""
+        return bool(failure.error) and (self._policy == KUBE or failure.filter not in EXPRESSION_FILTERS)
+
+    def _kinds_of(self, shape: NodeType) -> _CandidateKinds:
+        kinds = self._kinds.get(shape.index)
+        if kinds is None:
+            seen = list(zip(shape.profiles, shape.reachable, strict=True))
+            numbers = {device: number for number, device in enumerate(dict.fromkeys(seen))}
+            candidates = tuple([self._candidate(*device, shape.node_skips) for device in numbers])
+            kinds = self._kinds[shape.index] = _CandidateKinds(candidates, tuple([numbers[device] for device in seen]))
+        return kinds
+
+    def _candidate(self, profile: Profile, reachable: bool, node_skips: bool) -> Candidate:
+        key = profile.index, reachable, node_skips
+        return self._candidates.get(key) or self._candidates.setdefault(key, Candidate(profile, reachable, node_skips))
+
+    def _part(self, filter_: str, read: object) -> int:
+        return self._parts.setdefault((filter_, _encode(read)), len(self._parts))
+
+    def _judged(self, ask: ResolvedRequest, shape: NodeType, parts: Sequence[int]) -> FilterResult:
+        kinds = self._kinds_of(shape)
+        failing: dict[int, FilterFailures] = {}
+        for filter_, part in zip(FILTERS, parts, strict=True):
+            for kind, failure in self._column(filter_, part, ask, shape, kinds.candidates).items():
+                failing[kind] = (*failing.get(kind, ()), failure)
+        failures = tuple([failing.get(kind, ()) for kind in kinds.of_device])
+        fatal = {kind for kind, failed in failing.items() if self.is_fatal(failed[0])}
+        traps = {device: failures[device][0] for device, kind in enumerate(kinds.of_device) if kind in fatal}
+        passing = tuple([device for device, failed in enumerate(failures) if not failed or device in traps])
+        return FilterResult(failures, passing, traps, self._amounts(ask, parts[_CAPACITY], shape))
+
+    def _column(
+        self, filter_: Filter, part: int, ask: ResolvedRequest, shape: NodeType, candidates: Sequence[Candidate]
+    ) -> FailuresByKind:
+        key = part, shape.index
+        column = self._columns.get(key)
+        if column is None:
+            known = self._found[part]
+            asked = [candidate for candidate in candidates if candidate not in known]
+            failed = filter_(FilterQuery(ask, self._context, asked, lambda profile: self._draw(profile, ask, part)))
+            fresh = {candidate: failed.get(place) for place, candidate in enumerate(asked)}
+            named = any(map(_names_request, failed.values()))
+            if named:
+                known = {**known, **fresh}
+            else:
+                known |= fresh
+            column = {kind: one for kind, candidate in enumerate(candidates) if (one := known[candidate]) is not None}
+            if not named:
+                self._columns[key] = column
+        return column
+
+    def _amounts(self, ask: ResolvedRequest, part: int, shape: NodeType) -> dict[int, Amounts]:
+        """List what the ask takes of each device's capacities, in the order of their names (CAP-3)."""
+        known = self._taken.get((part, shape.index))
+        if known is not None:
+            return known
+        amounts = self._taken[part, shape.index] = dict[int, Amounts]()
+        for device, rows in shape.capacities.rows.items():
+            result = self._draw(shape.profiles[device], ask, part)
+            if isinstance(result, CapacityDraw) and result.amounts:
+                taken = (result.amounts[name].nano for name in sorted(result.amounts))
+                amounts[device] = tuple(zip(rows, taken, strict=True))
+        return amounts
+
+    def _draw(self, profile: Profile, ask: ResolvedRequest, part: int) -> CapacityDraw | CapacityError | None:
+        """Compute what the ask takes once for devices that have the same capacities."""
+        offer = self._offers.get(profile.index)
+        if offer is None:
+            offer = self._offers[profile.index] = _encode(profile.device.capacity)
+        key = part, offer
+        result = self._drawn.get(key, _NOT_COMPUTED)
+        if result is _NOT_COMPUTED:
+            result = self._drawn[key] = draw_or_error(profile, ask, self._context.gates)
+        return result
+
+
+def _names_request(failure: FilterFailure) -> bool:
+    return bool(failure.error) and failure.filter == FILTERS[_CAPACITY].id
+
+
+_NOT_COMPUTED = CapacityDraw({}, "unasked")
+DeviceTest = Callable[[Demand, int], bool]
+
+
+def usable_devices(problem: Problem, in_use: InUse) -> tuple[tuple[int, ...], ...]:
+    """List the devices that each demand could take, in visiting order.
+
+    An All demand takes every device of its list or nothing: if one of them is not usable, none is.
+    """
+    tests = _device_tests(problem, in_use)
+    known: dict[Hashable, tuple[int, ...]] = {}
+    found: list[tuple[int, ...]] = []
+    for demand in problem.demands:
+        # Demands that are alike share these objects.
+        values = (id(problem.constraints[number].tokens[demand.index]) for number in demand.constraints)
+        alike = id(demand.candidates), demand.all_devices, id(demand.amounts), demand.admin, demand.barred, *values
+        if alike not in known:
+            known[alike] = _usable_for_demand(demand, tests)
+        found.append(known[alike])
+    return tuple(found)
+
+
+def _usable_for_demand(demand: Demand, tests: tuple[DeviceTest, ...]) -> tuple[int, ...]:
+    found = tuple(
+        device
+        for device in demand.candidates
+        if device not in demand.traps and device not in demand.barred and all(test(demand, device) for test in tests)
+    )
+    return () if demand.all_devices and len(found) < demand.count else found
+
+
+def _device_tests(problem: Problem, in_use: InUse) -> tuple[DeviceTest, ...]:
+    """List the tests that can fail at all for this problem."""
+    tests: list[DeviceTest] = []
+    if in_use.dedicated:
+        tests.append(lambda demand, device: demand.admin or device not in in_use.dedicated)
+    if problem.capacities.rows:
+        tests.append(_capacity_device_test(problem, in_use))
+    if problem.counters.consumption:
+        tests.append(_counter_device_test(problem, in_use))
+    if any(state is not None for state in in_use.groups):
+        tests.append(_group_device_test(problem, in_use))
+    if problem.constraints:
+        tests.append(lambda demand, device: _has_values(problem.constraints, demand, device))
+    return tuple(tests)
+
+
+def _capacity_device_test(problem: Problem, in_use: InUse) -> DeviceTest:
+    """CAP-6 for one allocation alone."""
+    consumed, totals = in_use.consumed, problem.capacities.totals
+    return lambda demand, device: all(
+        consumed.get(row, 0) + amount <= totals[row] for row, amount in demand.amounts.get(device, ())
+    )
+
+
+def _counter_device_test(problem: Problem, in_use: InUse) -> DeviceTest:
+    """CTR-2 for one device alone: a row that is overdrawn already blocks its whole pool."""
+    counters, available = problem.counters, in_use.available
+    giving = pools_with_negative_draws(problem)
+    blocked = {pool for pool, left in zip(counters.pool_of_row, available, strict=True) if left < 0}
+
+    def test(_demand: Demand, device: int) -> bool:
+        amounts = counters.consumption.get(device, ())
+        if not amounts or not draws_counters(problem, in_use, device):
+            return True
+        pool = counters.pool_of_row[amounts[0][0]]
+        if pool in giving:
+            # Devices before it may make room.
+            return True
+        return pool not in blocked and all(amount <= available[row] for row, amount in amounts)
+
+    return test
+
+
+def _group_device_test(problem: Problem, in_use: InUse) -> DeviceTest:
+    """GRP-3 against the devices that are in use."""
+    membership = problem.groups.membership
+
+    def test(_demand: Demand, device: int) -> bool:
+        if not draws_counters(problem, in_use, device):
+            return True
+        return all(groups_compatible(in_use.groups[place], groups) for place, groups in membership.get(device, ()))
+
+    return test
+
+
+def _has_values(constraints: tuple[Constraint, ...], demand: Demand, device: int) -> bool:
+    """CON-3, and CON-8: a set without members matches nothing and is distinct from nothing."""
+    for number in demand.constraints:
+        constraint = constraints[number]
+        token = constraint.tokens[demand.index].get(device)
+        if token is None or (constraint.sets and not token):
+            return False
+    return True

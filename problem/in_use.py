@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
-from ..models.claims import AllocationResult
-from ..models.identity import ObjectKey, PoolId
-from ..models.pools import Pool, PoolDevice
-from ..models.quantity import Quantity
-from ..models.usage import Hold, Usage
-from .records import InUse, joined_groups
+from ..models.cluster.pools import Pool, PoolDevice
+from ..models.cluster.usage import Hold, Usage
+from ..models.kubernetes.claims import AllocationResult
+from ..models.kubernetes.meta import ObjectKey, PoolId
+from ..models.kubernetes.quantity import Quantity
+from .problem import InUse, groups_after_joining
 from .shapes import NodeView, group_set
 
 
-class Ledger:
+class AllocatedState:
     """The usage while units are placed one after the other, and when each pool last changed.
 
     What is derived from it is kept until the pools concerned change.
@@ -70,7 +70,7 @@ class Ledger:
     def _number(self, view: NodeView) -> InUse:
         holds = self.usage.holds
         held = [(number, found) for number, device in enumerate(view.devices) if (found := holds(device.id))]
-        shares = {number: count for number, found in held if (count := _shares(found))}
+        shares = {number: count for number, found in held if (count := _count_shares(found))}
         return InUse(
             frozenset(number for number, found in held if shares.get(number, 0) < len(found)),
             shares,
@@ -118,9 +118,9 @@ class Ledger:
         for device in self._holders(view.pools[pool_number]):
             for consumption in device.device.consumes_counters or ():
                 if consumption.counter_set == set_name:
-                    state = joined_groups(state, group_set(consumption, bits))
+                    state = groups_after_joining(state, group_set(consumption, bits))
         return state
 
 
-def _shares(holds: Iterable[Hold]) -> int:
+def _count_shares(holds: Iterable[Hold]) -> int:
     return sum(hold.share_id is not None for hold in holds)

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..models.device_taints import untolerated
-from ..models.gates import FeatureGates
-from .asks import Ask
-from .capacity import Draw
-from .filters import CONSTRAINT_ATTRIBUTE, drawn, taint_text
-from .records import Amounts, Demand, Failure, Problem
-from .selector_table import FailedSelector, SelectorTable
-from .shapes import Shape
+from ..models.cluster.device_taints import untolerated_device_taints
+from ..models.kubernetes.gates import FeatureGates
+from .asks import ResolvedRequest
+from .capacity import CapacityDraw
+from .filters import CONSTRAINT_ATTRIBUTE, draw_or_error, taint_text
+from .problem import Amounts, Demand, FilterFailure, Problem
+from .selectors import FailedSelector, SelectorTable
+from .shapes import NodeType
 
 # What holds of a device is in its rows (the entries of a claim), or asked anew part by part.
-_ELSEWHERE = frozenset({"classSelector", "requestSelector", "taint", CONSTRAINT_ATTRIBUTE, "derivedAttribute"})
+_HANDLED_ELSEWHERE = frozenset({"classSelector", "requestSelector", "taint", CONSTRAINT_ATTRIBUTE, "derivedAttribute"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Obstacle:
     @property
     def text(self) -> str:
         """Say what it is."""
-        return _TEXTS.get(self.filter, "{0.name}").format(self)
+        return _OBSTACLE_TEXTS.get(self.filter, "{0.name}").format(self)
 
 
-_TEXTS = {
+_OBSTACLE_TEXTS = {
     "classSelector": "selector {0.index} of class {0.name}",
     "requestSelector": "selector {0.index}",
     "deviceNode": "devices for other nodes",
@@ -54,34 +54,33 @@ _TEXTS = {
     "groupsFeature": "feature gate DRADeviceCompatibilityGroups is off",
     "nodeOperations": "devices whose node operations the node cannot skip",
 }
-
-Found = tuple[Obstacle, ...]
+DeviceObstacles = tuple[Obstacle, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacles:
     """``of[demand][device]`` are the obstacles; ``details`` say more about the first device that each one stops."""
 
-    of: tuple[tuple[Found, ...], ...]
+    of: tuple[tuple[DeviceObstacles, ...], ...]
     details: dict[tuple[int, Obstacle], str] = field(default_factory=dict)
 
 
 def find_obstacles(
     problem: Problem,
-    asks: Sequence[Ask],
-    shape: Shape,
+    asks: Sequence[ResolvedRequest],
+    shape: NodeType,
     holders: Mapping[int, Sequence[str]],
     selectors: SelectorTable,
     gates: FeatureGates,
 ) -> Obstacles:
     """Take apart what keeps each device from each demand; ``holders`` are the claims that have dedicated devices."""
-    finder = _Finder(shape, holders, selectors, gates)
+    finder = _ObstacleFinder(shape, holders, selectors, gates)
     return Obstacles(tuple(finder.of(demand, asks[demand.index]) for demand in problem.demands), finder.details)
 
 
-class _Finder:
+class _ObstacleFinder:
     def __init__(
-        self, shape: Shape, holders: Mapping[int, Sequence[str]], selectors: SelectorTable, gates: FeatureGates
+        self, shape: NodeType, holders: Mapping[int, Sequence[str]], selectors: SelectorTable, gates: FeatureGates
     ) -> None:
         self.details: dict[tuple[int, Obstacle], str] = {}
         self._shape = shape
@@ -89,21 +88,21 @@ class _Finder:
         self._selectors = selectors
         self._gates = gates
         # Equal ones are one object: there are many devices and few kinds.
-        self._known: dict[Found, Found] = {}
+        self._known: dict[DeviceObstacles, DeviceObstacles] = {}
 
-    def of(self, demand: Demand, ask: Ask) -> tuple[Found, ...]:
+    def of(self, demand: Demand, ask: ResolvedRequest) -> tuple[DeviceObstacles, ...]:
         found = (tuple(self._device(demand, ask, device)) for device in range(len(self._shape.profiles)))
         return tuple(self._known.setdefault(obstacles, obstacles) for obstacles in found)
 
-    def _device(self, demand: Demand, ask: Ask, device: int) -> Iterator[Obstacle]:
+    def _device(self, demand: Demand, ask: ResolvedRequest, device: int) -> Iterator[Obstacle]:
         profile = self._shape.profiles[device]
         for selector in self._selectors.failed(ask, profile):
-            yield self._noted(demand, _selector(ask, selector), selector.error)
+            yield self._noted(demand, _selector_obstacle(ask, selector), selector.error)
         for failure in demand.failures[device]:
-            if failure.filter not in _ELSEWHERE:
-                yield self._noted(demand, _plain(failure), failure.detail)
+            if failure.filter not in _HANDLED_ELSEWHERE:
+                yield self._noted(demand, _filter_obstacle(failure), failure.detail)
         if self._gates.device_taints:
-            taints = untolerated(profile.device.taints, ask.spec.tolerations)
+            taints = untolerated_device_taints(profile.device.taints, ask.spec.tolerations)
             yield from dict.fromkeys(Obstacle("taint", taint_text(taint)) for taint in taints)
         if not ask.admin:
             yield from (Obstacle("inUse", claim) for claim in self._holders.get(device, ()))
@@ -114,27 +113,29 @@ class _Finder:
         return obstacle
 
 
-def _selector(ask: Ask, failed: FailedSelector) -> Obstacle:
+def _selector_obstacle(ask: ResolvedRequest, failed: FailedSelector) -> Obstacle:
     if failed.filter == "classSelector":
         return Obstacle(failed.filter, ask.device_class.metadata.name, failed.index, failed.expression)
     return Obstacle(failed.filter, "", failed.index, failed.expression, own=True)
 
 
-def _plain(failure: Failure) -> Obstacle:
+def _filter_obstacle(failure: FilterFailure) -> Obstacle:
     return Obstacle(failure.filter, own=failure.filter == "capacity")
 
 
-def opened(problem: Problem, asks: Sequence[Ask], shape: Shape, gates: FeatureGates) -> Problem:
+def with_all_candidates(
+    problem: Problem, asks: Sequence[ResolvedRequest], shape: NodeType, gates: FeatureGates
+) -> Problem:
     """Make every device a candidate of every demand; what they draw of capacities is computed for all.
 
     What a request for all devices means stays as it is, if it means any: then it takes these. If not, it would take
     one at least.
     """
-    demands = tuple(_opened(demand, asks[demand.index], shape, gates) for demand in problem.demands)
+    demands = tuple(_demand_with_all_candidates(demand, asks[demand.index], shape, gates) for demand in problem.demands)
     return replace(problem, demands=demands, fatal_constraints=False)
 
 
-def _opened(demand: Demand, ask: Ask, shape: Shape, gates: FeatureGates) -> Demand:
+def _demand_with_all_candidates(demand: Demand, ask: ResolvedRequest, shape: NodeType, gates: FeatureGates) -> Demand:
     listed = demand.all_devices and demand.candidates
     return replace(
         demand,
@@ -143,17 +144,17 @@ def _opened(demand: Demand, ask: Ask, shape: Shape, gates: FeatureGates) -> Dema
         candidates=demand.candidates if listed else tuple(range(len(shape.profiles))),
         traps={},
         barred=frozenset(),
-        amounts=dict(_amounts(ask, shape, gates)),
+        amounts=dict(_capacity_amounts(ask, shape, gates)),
     )
 
 
-def _amounts(ask: Ask, shape: Shape, gates: FeatureGates) -> Iterator[tuple[int, Amounts]]:
+def _capacity_amounts(ask: ResolvedRequest, shape: NodeType, gates: FeatureGates) -> Iterator[tuple[int, Amounts]]:
     by_profile: dict[int, tuple[int, ...]] = {}
     for device, rows in shape.capacities.rows.items():
         profile = shape.profiles[device]
         if profile.index not in by_profile:
-            result = drawn(profile, ask, gates)
-            amounts = result.amounts if isinstance(result, Draw) else {}
+            result = draw_or_error(profile, ask, gates)
+            amounts = result.amounts if isinstance(result, CapacityDraw) else {}
             by_profile[profile.index] = tuple(amounts[name].nano for name in sorted(amounts))
         if by_profile[profile.index]:
             yield device, tuple(zip(rows, by_profile[profile.index], strict=True))

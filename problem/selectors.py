@@ -2,20 +2,32 @@
 
 An expression is evaluated once for each profile, and what it does not read does not make it run again: that is up to
 the evaluator behind ``Expressions``. An error is remembered like a result; what it does is the caller's policy.
+
+Expressions over devices, each run once for what it can see of a device (CEL-4 to CEL-9).
+
+Derived attributes: what an expression may return, and the attribute it makes (CON-12).
+
+Every selector of an ask that a device fails, not the first one only: explanations weigh each of them alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..cel.devices import PreparedDevice
-from ..cel.devices_projection import Path
-from ..models.claims import DeviceSelector
-from ..models.slices import DeviceAttribute
-from .messages import Blank, Message
-from .profiles import Profile
+from ..cel.devices import DeviceShapes, Path, PreparedDevice, read_paths
+from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
+from ..cel.program import Program
+from ..cel.selector import Selector
+from ..cel.types import BOOL, DEVICE, DYN, INT, NULL, SEMVER, STRING, Type
+from ..cel.values import Value, type_name
+from ..models.kubernetes.claims import DeviceSelector
+from ..models.kubernetes.semver import Version
+from ..models.kubernetes.slices import DeviceAttribute
+from .asks import ResolvedRequest
+from .problem import DeadlineExceededError, Message, Placeholder
+from .shapes import Profile
 
 if TYPE_CHECKING:
     from ..cel.device_sets import DeviceSetExpression
@@ -29,7 +41,7 @@ class ExpressionError:
     compiling: bool
 
 
-class Expressions(Protocol):
+class ExpressionEvaluator(Protocol):
     """What evaluates expressions on devices."""
 
     @property
@@ -77,43 +89,281 @@ class Expressions(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SelectorVerdict:
     """What a list of selectors says: nothing (it matches), which one is false, or the error of one."""
 
     detail: str = ""
     error: Message = ()
 
 
-MATCH = Verdict()
+MATCH = SelectorVerdict()
 
 
-def judge(selectors: Sequence[DeviceSelector], subject: Message, profile: Profile, expressions: Expressions) -> Verdict:
+def evaluate_selectors(
+    selectors: Sequence[DeviceSelector], subject: Message, profile: Profile, expressions: ExpressionEvaluator
+) -> SelectorVerdict:
     """Ask selectors in order until one is false or fails (CEL-8); ``subject`` begins the text of an error."""
-    return judge_all(selectors, subject, (profile,), expressions).get(0, MATCH)
+    return evaluate_selectors_on_all(selectors, subject, (profile,), expressions).get(0, MATCH)
 
 
-def judge_all(
-    selectors: Sequence[DeviceSelector], subject: Message, profiles: Sequence[Profile], expressions: Expressions
-) -> dict[int, Verdict]:
+def evaluate_selectors_on_all(
+    selectors: Sequence[DeviceSelector], subject: Message, profiles: Sequence[Profile], expressions: ExpressionEvaluator
+) -> dict[int, SelectorVerdict]:
     """Ask the same about several devices: verdicts of those that do not match, by their places."""
-    found: dict[int, Verdict] = {}
+    found: dict[int, SelectorVerdict] = {}
     left: Sequence[int] = range(len(profiles))
     for index, selector in enumerate(selectors):
         text = selector.cel.expression if selector.cel else ""
         results = expressions.test_all(text, [profiles[place] for place in left])
-        no, passing = Verdict(text), []
+        no, passing = SelectorVerdict(text), []
         for place, result in zip(left, results, strict=True):
             if result is True:
                 passing.append(place)
             elif isinstance(result, ExpressionError):
-                found[place] = Verdict(result.text, _message(subject, index, result))
+                found[place] = SelectorVerdict(result.text, _selector_error_message(subject, index, result))
             else:
                 found[place] = no
         left = passing
     return found
 
 
-def _message(subject: Message, index: int, error: ExpressionError) -> Message:
+def _selector_error_message(subject: Message, index: int, error: ExpressionError) -> Message:
     if error.compiling:
         return (*subject, f": selector #{index}: CEL compile error: {error.text}")
-    return (*subject, f": selector #{index} on device ", Blank.DEVICE, f": CEL runtime error: {error.text}")
+    return (*subject, f": selector #{index} on device ", Placeholder.DEVICE, f": CEL runtime error: {error.text}")
+
+
+class CelExpressionEvaluator:
+    """Compiles each text once and remembers results and errors alike.
+
+    ``deadline`` is a reading of ``time.monotonic`` or None; passing it raises ``DeadlineExceededError`` (CEL-11).
+    """
+
+    def __init__(self) -> None:
+        self.evaluations = 0
+        self.deadline: float | None = None
+        self._shapes = DeviceShapes()
+        self._prepared: dict[int, PreparedDevice] = {}
+        self._selectors: dict[str, Selector | ExpressionError] = {}
+        self._derivations: dict[str, Program | ExpressionError] = {}
+        self._derived: dict[tuple[str, int], DeviceAttribute | ExpressionError] = {}
+        self._device_sets: dict[str, DeviceSetExpression | ExpressionError] = {}
+        self._judged: dict[tuple[str, tuple[int, ...]], bool | ExpressionError] = {}
+
+    def test(self, expression: str, profile: Profile) -> bool | ExpressionError:
+        """Evaluate a selector on devices of this profile."""
+        return self.test_all(expression, (profile,))[0]
+
+    def test_all(self, expression: str, profiles: Sequence[Profile]) -> Sequence[bool | ExpressionError]:
+        """Evaluate a selector on devices of each of these profiles."""
+        selector = _compile_once(self._selectors, expression, self._selector)
+        if isinstance(selector, ExpressionError):
+            return [selector] * len(profiles)
+        try:
+            results = selector.matches_all(map(self.prepared, profiles), deadline=self.deadline)
+        except CelDeadlineError as error:
+            raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+        return [ExpressionError(str(one), False) if isinstance(one, CelError) else one for one in results]
+
+    def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
+        """Compute a derived attribute of devices of this profile (CON-12)."""
+        program = _compile_once(self._derivations, expression, _compile_derivation)
+        if isinstance(program, ExpressionError):
+            return program
+        key = expression, profile.index
+        if key not in self._derived:
+            self._derived[key] = self._derive(program, profile)
+        return self._derived[key]
+
+    def reads(self, expression: str) -> frozenset[Path]:
+        """Tell which parts of a device a selector can depend on: of one that does not compile, none."""
+        selector = _compile_once(self._selectors, expression, self._selector)
+        return frozenset() if isinstance(selector, ExpressionError) else selector.projection
+
+    def derivation_reads(self, expression: str) -> frozenset[Path]:
+        """Tell the same of the expression of a derived attribute."""
+        program = _compile_once(self._derivations, expression, _compile_derivation)
+        return frozenset() if isinstance(program, ExpressionError) else read_paths(program.checked.tree)
+
+    def _selector(self, expression: str) -> Selector:
+        return _CountedSelector(expression, self)
+
+    def _derive(self, program: Program, profile: Profile) -> DeviceAttribute | ExpressionError:
+        self.evaluations += 1
+        try:
+            value = program.evaluate({"device": self.prepared(profile).cel_value}, deadline=self.deadline)
+            return to_attribute(value)
+        except CelDeadlineError as error:
+            raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+        except CelRuntimeError as error:
+            return ExpressionError(str(error), False)
+
+    def device_set(self, text: str) -> DeviceSetExpression | ExpressionError:
+        """Compile an expression over ``devices`` (CELC-1)."""
+        # Few claims have any.
+        from ..cel.device_sets import DeviceSetExpression
+
+        found: DeviceSetExpression | ExpressionError = _compile_once(self._device_sets, text, DeviceSetExpression)
+        return found
+
+    def sight(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
+        """Return the values that the expression reads of a device, with all names that tell devices apart."""
+        device = self.prepared(profile)
+        positions = {position for path in expression.reads for position in device.shape.positions(path)}
+        return device.shape, device.error, tuple(device.values[position] for position in sorted(positions))
+
+    def judge(
+        self, expression: DeviceSetExpression, profiles: Sequence[Profile], *, ordered: bool
+    ) -> bool | ExpressionError:
+        """Evaluate an expression on devices of these profiles, once for each set of them if order does not matter."""
+        numbers = [profile.index for profile in profiles]
+        key = expression.text, tuple(numbers if ordered else sorted(numbers))
+        if key not in self._judged:
+            self.evaluations += 1
+            try:
+                result = expression.result([self.prepared(one) for one in profiles], deadline=self.deadline)
+            except CelDeadlineError as error:
+                raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+            self._judged[key] = ExpressionError(str(result), False) if isinstance(result, CelError) else result
+        return self._judged[key]
+
+    def prepared(self, profile: Profile) -> PreparedDevice:
+        """Return a device of this profile as expressions see it."""
+        prepared = self._prepared.get(profile.index)
+        if prepared is None:
+            prepared = self._prepared[profile.index] = self._shapes.prepare(profile.device, profile.driver)
+        return prepared
+
+
+class _CountedSelector(Selector):
+    """Counts how often it really runs."""
+
+    def __init__(self, text: str, owner: CelExpressionEvaluator) -> None:
+        super().__init__(text)
+        self._owner = owner
+
+    def evaluate(self, device: PreparedDevice, *, deadline: float | None = None) -> bool | CelError:
+        """Evaluate on a device, remembering nothing."""
+        self._owner.evaluations += 1
+        return super().evaluate(device, deadline=deadline)
+
+
+def _compile_once(known: dict[str, Any], expression: str, compile_: Callable[[str], Any]) -> Any:
+    """Compile a text the first time; its error is remembered too."""
+    if expression not in known:
+        try:
+            known[expression] = compile_(expression)
+        except CelCompileError as error:
+            known[expression] = ExpressionError(str(error), True)
+    return known[expression]
+
+
+def _compile_derivation(expression: str) -> Program:
+    try:
+        program = Program(expression, {"device": DEVICE})
+    except CelCompileError as error:
+        # As for selectors, upstream tells what does not parse or type-check from what is too long.
+        raise CelCompileError(f"compilation failed: {error}") if error.issues else error from None
+    check_type(program.type)
+    return program
+
+
+_SCALARS = frozenset({BOOL, DYN, INT, SEMVER, STRING})
+_ATTRIBUTE_TYPES_TEXT = "a primitive scalar (string, integer, boolean, semver) or a list of these scalars"
+# Fields of an attribute for a value of this type, alone and in a list.
+_FIELDS: dict[type, tuple[str, str]] = {
+    bool: ("bool_value", "bools"),
+    int: ("int_value", "ints"),
+    str: ("string", "strings"),
+    Version: ("version", "versions"),
+}
+# What upstream calls the types it does not take, in its own language.
+_UPSTREAM_TYPE_NAMES = {
+    "double": "float64",
+    "uint": "uint64",
+    "null_type": "structpb.NullValue",
+    "map": "map[ref.Val]ref.Val",
+    "list": "[]ref.Val",
+    "bytes": "[]uint8",
+}
+
+
+def check_type(type_: Type) -> None:
+    """Refuse an expression whose result can be no attribute; ``CelCompileError``."""
+    element = type_.params[0] if type_.name == "list" else type_
+    if element not in _SCALARS:
+        name = "null_type" if type_ is NULL else str(type_)
+        raise CelCompileError(f"must evaluate to {_ATTRIBUTE_TYPES_TEXT}, not {name}")
+
+
+def to_attribute(value: Value) -> DeviceAttribute:
+    """Turn a result into an attribute, an empty list into one without value; ``CelRuntimeError`` for other types."""
+    if isinstance(value, (list, tuple)):
+        return _list_attribute(value)
+    fields = _FIELDS.get(type(value))
+    if fields is None:
+        raise CelRuntimeError(f"unsupported CEL return type: {_upstream_type_name(value)}")
+    return _attribute(fields[0], _attribute_value(value))
+
+
+def _list_attribute(values: Sequence[Value]) -> DeviceAttribute:
+    if not values:
+        return DeviceAttribute()
+    first = type(values[0])
+    if first not in _FIELDS:
+        raise CelRuntimeError(f"unsupported list element type: {_upstream_type_name(values[0])}")
+    for index, value in enumerate(values):
+        if type(value) is not first:
+            expected, got = type_name(values[0]), type_name(value)
+            raise CelRuntimeError(f"expected list element at index {index} to be {expected}, got {got}")
+    return _attribute(_FIELDS[first][1], tuple(map(_attribute_value, values)))
+
+
+def _attribute(field: str, value: Any) -> DeviceAttribute:
+    return DeviceAttribute(**{field: value})
+
+
+def _attribute_value(value: Value) -> Any:
+    return value.text if type(value) is Version else value
+
+
+def _upstream_type_name(value: Value) -> str:
+    name = type_name(value)
+    return _UPSTREAM_TYPE_NAMES.get(name, name)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedSelector:
+    """A selector that is false, or fails with an error, by its number among those of its class or request."""
+
+    filter: str
+    index: int
+    expression: str
+    error: str = ""
+
+
+class SelectorTable:
+    """Asks all selectors of classes and requests, each once for a profile."""
+
+    def __init__(self, expressions: ExpressionEvaluator) -> None:
+        self._expressions = expressions
+        self._known: dict[tuple[ResolvedRequest, int], tuple[FailedSelector, ...]] = {}
+
+    def failed(self, ask: ResolvedRequest, profile: Profile) -> tuple[FailedSelector, ...]:
+        """List what devices of this profile fail, the class's selectors first. Raises ``DeadlineExceededError``."""
+        key = ask, profile.index
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = tuple(self._ask_all(ask, profile))
+        return found
+
+    def _ask_all(self, ask: ResolvedRequest, profile: Profile) -> Iterator[FailedSelector]:
+        sources = (("classSelector", ask.device_class.spec.selectors), ("requestSelector", ask.spec.selectors))
+        for filter_, selectors in sources:
+            for index, selector in enumerate(selectors or ()):
+                text = selector.cel.expression if selector.cel else ""
+                result = self._expressions.test(text, profile)
+                if isinstance(result, ExpressionError):
+                    yield FailedSelector(filter_, index, text, result.text)
+                elif not result:
+                    yield FailedSelector(filter_, index, text)

@@ -1,4 +1,7 @@
-"""What one node can see, without names: equal nodes have one shape, and every question about it is compiled once."""
+"""What one node can see, without names: equal nodes have one shape, and every question about it is compiled once.
+
+Devices without their names: what filters see of a device, once for all that look the same.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,23 @@ from typing import Any
 
 import msgspec
 
-from ..models.core import Node
-from ..models.gates import FeatureGates
-from ..models.identity import PoolId
-from ..models.pools import COMPLETE, INVALID, Pool, PoolDevice, PoolIndex
-from ..models.quantity import Quantity
-from ..models.slices import DeviceCounterConsumption
-from .profiles import Profile, Profiles
-from .records import Amounts, Capacities, Counters, Groups
-from .visible import EVERYTHING, Visible
+from ..cel.devices import is_readable
+from ..models.cluster.pools import COMPLETE, INVALID, Pool, PoolDevice, PoolIndex
+from ..models.kubernetes.core import Node
+from ..models.kubernetes.gates import FeatureGates
+from ..models.kubernetes.meta import PoolId
+from ..models.kubernetes.quantity import Quantity
+from ..models.kubernetes.slices import Device, DeviceAttribute, DeviceCounterConsumption
+from .asks import ALL_VISIBLE, VisibleAttributes
+from .problem import Amounts, Capacities, CompatibilityGroups, Counters
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
-
 # Bit 0 of a group set says that there are groups at all.
 GROUPED = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PoolShape:
+class PoolType:
     """A pool without names. Equal ones are one object."""
 
     index: int
@@ -40,11 +42,11 @@ class PoolShape:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class NodeType:
     """All pools of a node together, devices numbered in visiting order (POOL-11). Equal ones are one object."""
 
     index: int
-    pools: tuple[PoolShape, ...]
+    pools: tuple[PoolType, ...]
     node_skips: bool
     """The node can do without the operations that a slice says to skip (DEV-9)."""
     profiles: tuple[Profile, ...]
@@ -52,7 +54,7 @@ class Shape:
     shared: frozenset[int]
     capacities: Capacities
     counters: Counters
-    groups: Groups
+    groups: CompatibilityGroups
 
     @property
     def invalid(self) -> bool:
@@ -66,12 +68,12 @@ class NodeView:
 
     node: Node
     pools: tuple[Pool, ...]
-    shape: Shape
+    shape: NodeType
     devices: tuple[PoolDevice, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sight:
+class _NodePools:
     """What a node sees, whoever asks."""
 
     node: Node
@@ -79,7 +81,7 @@ class _Sight:
     devices: tuple[PoolDevice, ...]
 
 
-class Views:
+class NodeViews:
     """Views of nodes, made when first asked for; knows all shapes met so far.
 
     Questions that look at different things each have a lens of their own: what one of them sees must not keep apart
@@ -91,55 +93,57 @@ class Views:
         self._gates = gates
         self._numbers = count()
         self._groups = _GroupBits()
-        self._sights: dict[str, _Sight] = {}
-        self._lenses: dict[Visible, Lens] = {}
+        self._sights: dict[str, _NodePools] = {}
+        self._lenses: dict[VisibleAttributes, NodeProjection] = {}
 
     @property
     def classes(self) -> int:
         """Number of profiles met so far, through the lens that tells most of them apart."""
         return max((len(lens.profiles) for lens in self._lenses.values()), default=0)
 
-    def of(self, node: Node, visible: Visible = EVERYTHING) -> NodeView:
+    def of(self, node: Node, visible: VisibleAttributes = ALL_VISIBLE) -> NodeView:
         """Find what the node sees, for questions that look at this. Raises ``SelectorError`` (NODE-2)."""
         return self._lens(visible).of(self._sight(node))
 
-    def of_pools(self, node: Node, pools: Iterable[Pool], visible: Visible = EVERYTHING) -> NodeView:
+    def of_pools(self, node: Node, pools: Iterable[Pool], visible: VisibleAttributes = ALL_VISIBLE) -> NodeView:
         """Find what a node like this one would see of these pools; nothing is kept."""
         ordered = tuple(sorted(pools, key=lambda pool: (pool.binds, pool.driver, pool.name)))
-        return self._lens(visible).once(_sight_of(node, ordered))
+        return self._lens(visible).once(_node_pools(node, ordered))
 
-    def _lens(self, visible: Visible) -> Lens:
+    def _lens(self, visible: VisibleAttributes) -> NodeProjection:
         lens = self._lenses.get(visible)
         if lens is None:
-            lens = self._lenses[visible] = Lens(self._gates, visible, self._numbers, self._groups)
+            lens = self._lenses[visible] = NodeProjection(self._gates, visible, self._numbers, self._groups)
         return lens
 
-    def _sight(self, node: Node) -> _Sight:
+    def _sight(self, node: Node) -> _NodePools:
         name = node.metadata.name
         sight = self._sights.get(name)
         if sight is None or sight.node is not node:
-            sight = self._sights[name] = _sight_of(node, self._pools.pools_for(node))
+            sight = self._sights[name] = _node_pools(node, self._pools.pools_for(node))
         return sight
 
 
-def _sight_of(node: Node, pools: tuple[Pool, ...]) -> _Sight:
-    return _Sight(node, pools, tuple(chain.from_iterable(pool.devices for pool in pools)))
+def _node_pools(node: Node, pools: tuple[Pool, ...]) -> _NodePools:
+    return _NodePools(node, pools, tuple(chain.from_iterable(pool.devices for pool in pools)))
 
 
-class Lens:
+class NodeProjection:
     """Shapes and profiles as far as certain questions can see them. Numbers are unique over all lenses."""
 
-    def __init__(self, gates: FeatureGates, visible: Visible, numbers: Iterator[int], groups: _GroupBits) -> None:
+    def __init__(
+        self, gates: FeatureGates, visible: VisibleAttributes, numbers: Iterator[int], groups: _GroupBits
+    ) -> None:
         self.profiles = Profiles(gates, visible, numbers)
         self._operations = gates.optional_node_operations
         self._numbers = numbers
         self._groups = groups
         self._views: dict[str, NodeView] = {}
-        self._pool_shapes: dict[Any, PoolShape] = {}
-        self._of_pool: dict[Pool, PoolShape] = {}
-        self._shapes: dict[Any, Shape] = {}
+        self._pool_shapes: dict[Any, PoolType] = {}
+        self._of_pool: dict[Pool, PoolType] = {}
+        self._shapes: dict[Any, NodeType] = {}
 
-    def of(self, sight: _Sight) -> NodeView:
+    def of(self, sight: _NodePools) -> NodeView:
         """Find the view of what a node sees."""
         name = sight.node.metadata.name
         view = self._views.get(name)
@@ -147,21 +151,21 @@ class Lens:
             view = self._views[name] = self.once(sight)
         return view
 
-    def once(self, sight: _Sight) -> NodeView:
+    def once(self, sight: _NodePools) -> NodeView:
         """Make a view that is not kept."""
         return NodeView(sight.node, sight.pools, self._shape(sight.node, sight.pools), sight.devices)
 
-    def _shape(self, node: Node, pools: Iterable[Pool]) -> Shape:
+    def _shape(self, node: Node, pools: Iterable[Pool]) -> NodeType:
         declared = (node.status.declared_features if node.status else None) or ()
         skips = self._operations and OPTIONAL_NODE_OPERATIONS in declared
         parts = tuple(self._pool_shape(pool) for pool in pools)
         key = (skips, *(part.index for part in parts))
         shape = self._shapes.get(key)
         if shape is None:
-            shape = self._shapes[key] = _assemble(next(self._numbers), parts, skips)
+            shape = self._shapes[key] = _assemble_node_type(next(self._numbers), parts, skips)
         return shape
 
-    def _pool_shape(self, pool: Pool) -> PoolShape:
+    def _pool_shape(self, pool: Pool) -> PoolType:
         known = self._of_pool.get(pool)
         if known is not None:
             return known
@@ -177,7 +181,7 @@ class Lens:
         )
         shape = self._pool_shapes.get(key)
         if shape is None:
-            shape = PoolShape(next(self._numbers), pool.status, profiles, reachable, counter_rows(pool), bits)
+            shape = PoolType(next(self._numbers), pool.status, profiles, reachable, counter_rows(pool), bits)
             self._pool_shapes[key] = shape
         self._of_pool[pool] = shape
         return shape
@@ -224,22 +228,22 @@ def consumed_amounts(profile: Profile, row_of: dict[tuple[str, str], int]) -> Am
     )
 
 
-def _assemble(index: int, pools: tuple[PoolShape, ...], node_skips: bool) -> Shape:
+def _assemble_node_type(index: int, pools: tuple[PoolType, ...], node_skips: bool) -> NodeType:
     profiles = tuple(profile for pool in pools for profile in pool.profiles)
-    return Shape(
+    return NodeType(
         index,
         pools,
         node_skips,
         profiles,
         tuple(reachable for pool in pools for reachable in pool.reachable),
         frozenset(number for number, profile in enumerate(profiles) if profile.shared),
-        _capacities(profiles),
-        _counters(pools),
-        _groups(pools),
+        _capacity_rows(profiles),
+        _counter_table(pools),
+        _compatibility_groups(pools),
     )
 
 
-def _capacities(profiles: Sequence[Profile]) -> Capacities:
+def _capacity_rows(profiles: Sequence[Profile]) -> Capacities:
     names: list[str] = []
     totals: list[int] = []
     rows: dict[int, tuple[int, ...]] = {}
@@ -252,7 +256,7 @@ def _capacities(profiles: Sequence[Profile]) -> Capacities:
     return Capacities(tuple(names), tuple(totals), rows)
 
 
-def _numbered(pools: Iterable[PoolShape]) -> Iterator[tuple[int, int, PoolShape, Profile]]:
+def _numbered_devices(pools: Iterable[PoolType]) -> Iterator[tuple[int, int, PoolType, Profile]]:
     """Yield each complete pool's devices: pool number, device number, pool, profile."""
     number = 0
     for pool_number, pool in enumerate(pools):
@@ -262,7 +266,7 @@ def _numbered(pools: Iterable[PoolShape]) -> Iterator[tuple[int, int, PoolShape,
             number += 1
 
 
-def _counters(pools: Sequence[PoolShape]) -> Counters:
+def _counter_table(pools: Sequence[PoolType]) -> Counters:
     names = tuple(row for pool in pools for row in pool.rows)
     if not names:
         return Counters()
@@ -272,13 +276,13 @@ def _counters(pools: Sequence[PoolShape]) -> Counters:
         row_of[pool_number][name] = row
     consumption = {
         number: amounts
-        for pool_number, number, _, profile in _numbered(pools)
+        for pool_number, number, _, profile in _numbered_devices(pools)
         if (amounts := consumed_amounts(profile, row_of[pool_number]))
     }
     return Counters(names, pool_of_row, consumption)
 
 
-def _groups(pools: Sequence[PoolShape]) -> Groups:
+def _compatibility_groups(pools: Sequence[PoolType]) -> CompatibilityGroups:
     sets = tuple(
         (number, name)
         for number, pool in enumerate(pools)
@@ -291,7 +295,91 @@ def _groups(pools: Sequence[PoolShape]) -> Groups:
             (place[pool_number, consumption.counter_set], group_set(consumption, pool.group_bits))
             for consumption in profile.device.consumes_counters
         )
-        for pool_number, number, pool, profile in _numbered(pools)
+        for pool_number, number, pool, profile in _numbered_devices(pools)
         if pool.group_bits and profile.device.consumes_counters
     }
-    return Groups(sets, membership)
+    return CompatibilityGroups(sets, membership)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Profile:
+    """Everything that can be seen of a device, less its name, pool and node. Equal ones are one object.
+
+    ``device`` is one of those that look like this; its name and values that nobody looks at mean nothing.
+    """
+
+    index: int
+    driver: str
+    device: Device
+    skips_node_operations: bool
+    # May be held by several at once; never while ConsumableCapacity is off.
+    shared: bool
+
+
+class Profiles:
+    """All profiles met so far under one set of gates, for questions that look at the same; ``numbers`` are theirs."""
+
+    def __init__(self, gates: FeatureGates, visible: VisibleAttributes, numbers: Iterator[int]) -> None:
+        self._sharing = gates.consumable_capacity
+        # The stable variant hides from expressions that devices can be shared.
+        self._hides_sharing = gates.variant == "stable"
+        self._visible = visible
+        self._numbers = numbers
+        self._seen: dict[tuple[str, tuple[str, ...]], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._readable: dict[DeviceAttribute, bool] = {}
+        self._by_content: dict[tuple[str, bool, tuple[str, ...], bytes], Profile] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_content)
+
+    def of(self, entry: PoolDevice) -> Profile:
+        """Find the profile of a device of a pool."""
+        device = entry.device
+        if self._hides_sharing and device.allow_multiple_allocations:
+            device = msgspec.structs.replace(device, allow_multiple_allocations=None)
+        skips = bool(entry.slice.spec.skip_node_operations)
+        names = tuple(device.attributes or ())
+        key = (entry.driver, skips, names, self._content(entry.driver, device, names))
+        profile = self._by_content.get(key)
+        if profile is None:
+            shared = self._sharing and bool(device.allow_multiple_allocations)
+            profile = Profile(next(self._numbers), entry.driver, device, skips, shared)
+            self._by_content[key] = profile
+        return profile
+
+    def _content(self, driver: str, device: Device, names: tuple[str, ...]) -> bytes:
+        """Write down what can be seen, beside the names; all of it where a value fails every expression (CEL-3)."""
+        attributes = device.attributes or {}
+        seen, hidden = self._split(driver, names)
+        for name in hidden:
+            # Plain texts are by far the most and never wrong; as keys they would only fill the memory.
+            if attributes[name].string is None and not self._is_readable(attributes[name]):
+                seen = names
+                break
+        return _encode(
+            (
+                [attributes[name] for name in seen],
+                device.capacity,
+                device.consumes_counters,
+                device.taints,
+                device.binding_conditions,
+                device.allow_multiple_allocations,
+            )
+        )
+
+    def _split(self, driver: str, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of attributes that are seen, and of those that are not."""
+        found = self._seen.get((driver, names))
+        if found is None:
+            seen = self._visible.of(driver, names)
+            found = self._seen[driver, names] = seen, tuple(name for name in names if name not in seen)
+        return found
+
+    def _is_readable(self, attribute: DeviceAttribute) -> bool:
+        known = self._readable.get(attribute)
+        if known is None:
+            known = self._readable[attribute] = is_readable(attribute)
+        return known

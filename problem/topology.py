@@ -2,31 +2,41 @@
 
 A shape is made of distinct devices of one instance of the topology: a shareable device that is taken several times
 counts once. What is in use is no candidate, so that shapes avoid it; an admin request alone may have it (DEV-15).
+
+Where the devices of a shape stand, in each instance of a DeviceTopology (TOPO-1, TOPO-3).
+
+Which devices belong to a DeviceTopology: those of a driver, or those that a class selects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 from math import prod
 
-from ..models.entries import TopologyAsk
-from ..models.placed_devices import Axis, Places
-from ..models.topologies import STRAIGHT
-from ..models.topology_asks import FIXED
-from .relations import Member
+from ..cel.cache import compile_selector
+from ..cel.devices import DeviceShapes
+from ..cel.errors import CelError
+from ..models.cluster.topologies import TopologyMembership, driver_membership
+from ..models.kubernetes.claims import DeviceClass, DeviceSelector
+from ..models.kubernetes.extensions import STRAIGHT, DeviceTopology, TopologyRequest
+from ..models.kubernetes.slices import DescribedDevice, Device
+from ..models.topology.places import FIXED_ORIENTATION, Axis, Places, place_devices
+from .problem import Member
+from .shapes import NodeType, Profile
 
-Devices = AbstractSet[int]
+DeviceNumbers = AbstractSet[int]
 
 
 @dataclass(frozen=True)
 class TopologyCondition:
     """A shape that is asked for, and where the devices of a Problem stand: one ``Places`` for each instance."""
 
-    ask: TopologyAsk
+    ask: TopologyRequest
     places: tuple[Places[int], ...]
     ordered: bool = False
 
@@ -81,7 +91,7 @@ class TopologyCondition:
         home = homes.pop()
         if homes or home is None:
             return False
-        return _JUDGES[self.ask.shape](self, self.places[home], devices)
+        return _SHAPE_TESTS[self.ask.shape](self, self.places[home], devices)
 
     def renumbered(self, demands: Mapping[int, int]) -> TopologyCondition:
         """Return itself: it is about devices, whoever takes them."""
@@ -92,7 +102,7 @@ class TopologyCondition:
         places = self.places[self.homes[device]]
         return {**dict.fromkeys(places.devices, len(places.devices) + len(places.levels)), **places.distances(device)}
 
-    def near(self, device: int) -> Devices:
+    def near(self, device: int) -> DeviceNumbers:
         """Find the devices within the greatest distance of one, itself included."""
         found = self._near.get(device)
         if found is None:
@@ -103,16 +113,16 @@ class TopologyCondition:
         return found
 
     @cached_property
-    def _near(self) -> dict[int, Devices]:
+    def _near(self) -> dict[int, DeviceNumbers]:
         return {}
 
 
-def _is_segment(_condition: TopologyCondition, places: Places[int], devices: Devices) -> bool:
+def _is_segment(_condition: TopologyCondition, places: Places[int], devices: DeviceNumbers) -> bool:
     (axis,) = places.axes
     return _is_range({places.cells[device][0] for device in devices}, axis)
 
 
-def _is_box(condition: TopologyCondition, places: Places[int], devices: Devices) -> bool:
+def _is_box(condition: TopologyCondition, places: Places[int], devices: DeviceNumbers) -> bool:
     """As many devices as the box has cells, and along each axis the range of one of its edges."""
     ask = condition.ask
     size = ask.size or ()
@@ -120,20 +130,20 @@ def _is_box(condition: TopologyCondition, places: Places[int], devices: Devices)
     edges = tuple(map(len, columns))
     if len(devices) != prod(edges) or not all(map(_is_range, columns, places.axes)):
         return False
-    return edges == size if ask.orientation == FIXED else edges in set(permutations(size))
+    return edges == size if ask.orientation == FIXED_ORIENTATION else edges in set(permutations(size))
 
 
 def _is_range(positions: Collection[int], axis: Axis) -> bool:
     """Tell whether positions follow each other, around the end of an axis that wraps: at most one has no next."""
-    last = [position for position in positions if _next(position, axis) not in positions]
+    last = [position for position in positions if _next_position(position, axis) not in positions]
     return len(last) <= 1
 
 
-def _next(position: int, axis: Axis) -> int:
+def _next_position(position: int, axis: Axis) -> int:
     return (position + 1) % axis.size if axis.periodic else position + 1
 
 
-def _is_connected(_condition: TopologyCondition, places: Places[int], devices: Devices) -> bool:
+def _is_connected(_condition: TopologyCondition, places: Places[int], devices: DeviceNumbers) -> bool:
     start = min(devices)
     reached, edge = {start}, [start]
     while edge:
@@ -143,7 +153,7 @@ def _is_connected(_condition: TopologyCondition, places: Places[int], devices: D
     return len(reached) == len(devices)
 
 
-def _is_compact(condition: TopologyCondition, _places: Places[int], devices: Devices) -> bool:
+def _is_compact(condition: TopologyCondition, _places: Places[int], devices: DeviceNumbers) -> bool:
     """Any devices are, where no distance is given: then they only ought to be near each other."""
     return condition.ask.max_distance is None or all(devices <= condition.near(device) for device in devices)
 
@@ -153,10 +163,112 @@ def _is_subtree(condition: TopologyCondition, places: Places[int], devices: Iter
     return len({places.paths[device][: level + 1] for device in devices}) == 1
 
 
-_JUDGES: dict[str, Callable[[TopologyCondition, Places[int], Devices], bool]] = {
+_SHAPE_TESTS: dict[str, Callable[[TopologyCondition, Places[int], DeviceNumbers], bool]] = {
     "Segment": _is_segment,
     "Box": _is_box,
     "Connected": _is_connected,
     "Compact": _is_compact,
     "Subtree": _is_subtree,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _NumberedDevice:
+    """A device of a shape, known by its number."""
+
+    id: int
+    driver: str
+    device: Device
+
+
+class TopologyPlaces:
+    """Places of the topologies of a cluster, each found once for all questions about a shape.
+
+    ``sites``: for shapes of several nodes together, by scope what tells instances apart, for each device; a device
+    with None is in none. ``axes``: those of topologies whose only instance is the cluster, of which a shape may be a
+    part.
+    """
+
+    def __init__(
+        self,
+        topologies: Mapping[str, DeviceTopology],
+        classes: Mapping[str, DeviceClass],
+        sites: Mapping[str, Sequence[Hashable]] | None = None,
+        axes: Mapping[str, tuple[Axis, ...]] | None = None,
+    ) -> None:
+        self._sites = sites or {}
+        self.axes = axes or {}
+        self.topologies = topologies
+        self._classes = classes
+        self._found: dict[tuple[str, int], tuple[Places[int], ...]] = {}
+
+    def of(self, topology: DeviceTopology, shape: NodeType) -> tuple[Places[int], ...]:
+        """Find the places in each instance. Raises ``TopologyError`` whose ``device`` is a number (TOPO-3)."""
+        key = topology.metadata.name, shape.index
+        found = self._found.get(key)
+        if found is None:
+            instances = self._instances(topology, shape)
+            axes = self.axes.get(topology.metadata.name)
+            found = self._found[key] = tuple(place_devices(topology, own, axes=axes) for own in instances)
+        return found
+
+    def selectors(self, topology: DeviceTopology) -> tuple[DeviceSelector, ...]:
+        """List the selectors of the class whose devices a topology places, if it names one."""
+        known = self._classes.get(topology.spec.device_class_name or "")
+        return tuple((known.spec.selectors if known else None) or ())
+
+    def _instances(self, topology: DeviceTopology, shape: NodeType) -> list[list[_NumberedDevice]]:
+        """Group the members; those of a single node are one instance, but for the scope ``Pool``."""
+        scope = topology.spec.scope
+        pools = [number for number, pool in enumerate(shape.pools) for _ in pool.profiles]
+        site = self._sites.get(scope) or (pools if scope == "Pool" else [0] * len(pools))
+        instances: dict[Hashable, list[_NumberedDevice]] = defaultdict(list)
+        for member in self._members(topology, shape):
+            if site[member.id] is not None:
+                instances[site[member.id]].append(member)
+        return list(instances.values())
+
+    def _members(self, topology: DeviceTopology, shape: NodeType) -> Iterator[_NumberedDevice]:
+        belongs = membership_of(topology, self._classes)
+        belonging: dict[Profile, bool] = {}
+        for number, (profile, reachable) in enumerate(zip(shape.profiles, shape.reachable, strict=True)):
+            if profile not in belonging:
+                belonging[profile] = belongs(profile)
+            if reachable and belonging[profile]:
+                yield _NumberedDevice(number, profile.driver, profile.device)
+
+
+def coordinate_names(topology: DeviceTopology) -> Iterable[str]:
+    """List the attributes that say where a device stands."""
+    spec = topology.spec
+    return filter(None, (*(spec.coordinates or ()), *((spec.links.id, spec.links.peers) if spec.links else ())))
+
+
+def membership_of(topology: DeviceTopology, classes: Mapping[str, DeviceClass]) -> TopologyMembership:
+    """Membership of a topology; a class that is not there, or whose selectors fail on a device, has no such device."""
+    name = topology.spec.device_class_name
+    if name is None:
+        return driver_membership(topology)
+    device_class = classes.get(name)
+    return _no_member if device_class is None else _ClassMembership(device_class.spec.selectors or ())
+
+
+def _no_member(_device: DescribedDevice) -> bool:
+    return False
+
+
+class _ClassMembership:
+    """Devices that all selectors take; each selector remembers its results by what it sees."""
+
+    def __init__(self, selectors: Sequence[DeviceSelector]) -> None:
+        self._texts = [selector.cel.expression for selector in selectors if selector.cel is not None]
+        self._shapes = DeviceShapes()
+
+    def __call__(self, device: DescribedDevice) -> bool:
+        return all(self._takes(text, device) for text in self._texts)
+
+    def _takes(self, text: str, device: DescribedDevice) -> bool:
+        try:
+            return compile_selector(text).matches(self._shapes.prepare(device.device, device.driver))
+        except CelError:
+            return False

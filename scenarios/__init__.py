@@ -14,16 +14,11 @@ smaller one.
   ``related.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
 """
 
-from .asking import requests
-from .channels import channel_nodes
-from .cpus import cpu_nodes
-from .gpus import gpu_nodes
-from .hosts import multi_host_nodes
+from __future__ import annotations
+
+from .clusters import mixed_nodes, requests, with_taints
 from .mig import mig_nodes
-from .mixture import mixed_nodes
-from .nics import nic_nodes
-from .shapes import combine
-from .tainting import with_taints
+from .node_shapes import channel_nodes, combine, cpu_nodes, gpu_nodes, multi_host_nodes, nic_nodes
 
 __all__ = [
     "channel_nodes",

@@ -1,5 +1,7 @@
 """Small clusters while they are being made: pools and claims that features change before they become objects."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -10,7 +12,6 @@ from .objects import AttributeValue, Mapped
 
 DRIVER = "gpu.example.com"
 NAMESPACE = "default"
-
 # The expression of a GPU's attributes.
 GPU = f'device.attributes["{DRIVER}"]'
 
@@ -77,7 +78,7 @@ class DraftClaim:
 
 
 @dataclass
-class Draft:
+class ClusterDraft:
     """A small cluster and what is asked of it."""
 
     rng: Random
@@ -139,7 +140,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class DraftSize:
     """Least and most of what a member of a family has."""
 
     nodes: tuple[int, int] = (1, 2)
@@ -152,9 +153,9 @@ class Size:
     count: tuple[int, int] = (1, 2)
 
 
-def plain_draft(rng: Random, size: Size) -> Draft:
+def plain_draft(rng: Random, size: DraftSize) -> ClusterDraft:
     """Nodes with GPUs of two models, and claims that ask for some of them."""
-    draft = Draft(rng)
+    draft = ClusterDraft(rng)
     draft.classes = {
         "any": objects.device_class("any"),
         "gpu": objects.device_class("gpu", f'device.driver == "{DRIVER}"'),

@@ -5,32 +5,52 @@ members can be allocated; the devices that come first are often in the way of la
 go back.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from .claim_features import administer, alternatives, configure, derive, distinct, everything, lists, match
-from .cluster_features import disturb, occupy, place
-from .device_features import bind, fail_selectors, group, network, partition, select, share, skip_operations, taint
-from .drafts import Draft, Size, plain_draft
+from .drafts import ClusterDraft, DraftSize, plain_draft
+from .features import (
+    administer,
+    alternatives,
+    bind,
+    configure,
+    derive,
+    distinct,
+    disturb,
+    everything,
+    fail_selectors,
+    group,
+    lists,
+    match,
+    network,
+    occupy,
+    partition,
+    place,
+    select,
+    share,
+    skip_operations,
+    taint,
+)
 from .objects import Mapped
 
-Feature = Callable[[Draft], None]
-
+Feature = Callable[[ClusterDraft], None]
 # Sizes by which about half of a family's members can be allocated.
-_USUAL = Size()
-_SMALL = Size(requests=(1, 2))
-_HUNGRY = Size(requests=(2, 3), count=(1, 3))
-_LONG = Size(requests=(2, 3))
-_SCATTERED = Size(devices=(2, 4), requests=(1, 2))
+_USUAL = DraftSize()
+_SMALL = DraftSize(requests=(1, 2))
+_HUNGRY = DraftSize(requests=(2, 3), count=(1, 3))
+_LONG = DraftSize(requests=(2, 3))
+_SCATTERED = DraftSize(devices=(2, 4), requests=(1, 2))
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ClusterFamily:
     """What the members of a family have, and how large they are."""
 
     features: tuple[Feature, ...]
-    size: Size = _USUAL
+    size: DraftSize = _USUAL
     # With which probability a member has each feature.
     chance: float = 1.0
 
@@ -56,31 +76,30 @@ _MIXTURE = (
     place,
     occupy,
 )
-
-FAMILIES: dict[str, Family] = {
-    "selectors": Family((select,)),
-    "selector-errors": Family((fail_selectors,)),
-    "match": Family((match,)),
-    "distinct": Family((distinct,)),
-    "lists": Family((lists,)),
-    "counters": Family((partition,)),
-    "groups": Family((partition, group), _SMALL),
-    "capacity": Family((share,), _HUNGRY),
-    "alternatives": Family((select, alternatives)),
-    "all": Family((everything,)),
-    "taints": Family((taint,)),
-    "admin": Family((select, administer, occupy)),
-    "pools": Family((disturb,)),
-    "nodes": Family((place,), _SCATTERED),
-    "in-use": Family((select, occupy), _SMALL),
-    "shares-in-use": Family((share, occupy), _LONG),
-    "counters-in-use": Family((partition, occupy), _SMALL),
-    "configs": Family((select, alternatives, configure)),
-    "binding": Family((network, bind), _LONG),
-    "derived": Family((derive,)),
-    "operations": Family((network, skip_operations)),
-    "drivers": Family((network, lists)),
-    "mixed": Family(_MIXTURE, _SMALL, chance=0.25),
+FAMILIES: dict[str, ClusterFamily] = {
+    "selectors": ClusterFamily((select,)),
+    "selector-errors": ClusterFamily((fail_selectors,)),
+    "match": ClusterFamily((match,)),
+    "distinct": ClusterFamily((distinct,)),
+    "lists": ClusterFamily((lists,)),
+    "counters": ClusterFamily((partition,)),
+    "groups": ClusterFamily((partition, group), _SMALL),
+    "capacity": ClusterFamily((share,), _HUNGRY),
+    "alternatives": ClusterFamily((select, alternatives)),
+    "all": ClusterFamily((everything,)),
+    "taints": ClusterFamily((taint,)),
+    "admin": ClusterFamily((select, administer, occupy)),
+    "pools": ClusterFamily((disturb,)),
+    "nodes": ClusterFamily((place,), _SCATTERED),
+    "in-use": ClusterFamily((select, occupy), _SMALL),
+    "shares-in-use": ClusterFamily((share, occupy), _LONG),
+    "counters-in-use": ClusterFamily((partition, occupy), _SMALL),
+    "configs": ClusterFamily((select, alternatives, configure)),
+    "binding": ClusterFamily((network, bind), _LONG),
+    "derived": ClusterFamily((derive,)),
+    "operations": ClusterFamily((network, skip_operations)),
+    "drivers": ClusterFamily((network, lists)),
+    "mixed": ClusterFamily(_MIXTURE, _SMALL, chance=0.25),
 }
 
 

@@ -1,37 +1,127 @@
-"""Random nodes that are full or nearly so: hard for a search, and no allocation is obvious.
+"""Claims around devices that are chosen first, so that what they ask for can be allocated.
+
+Random nodes that are full or nearly so: hard for a search, and no allocation is obvious.
 
 A part of the devices is in use. For nearly all others there are claims: what they ask for was planted, so it can be
 allocated. To most members a claim is added that may be one too many.
 """
 
-from collections.abc import Callable, Iterator
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
-from . import gpus, mig, objects
+from . import mig, node_shapes, objects
 from .drafts import DraftClaim
+from .node_shapes import combine, held_claim
 from .objects import Mapped
-from .partitioned import of_profile
-from .planting import Bond, Planted, claims_for
-from .shapes import combine, held_claim
-from .single import LISTS_PER_SLICE, NODE, one_pod, sliced
+from .one_node import LISTS_PER_SLICE, NODE, of_profile, one_pod, sliced
 
+# The attributes of a device by name: scalars, or lists of strings.
+Facts = Mapping[str, int | str | list[str]]
+
+
+class PlantedDevice(NamedTuple):
+    """A device that a claim is to get; ``bodies`` are ways to ask for it, the one that it satisfies last."""
+
+    facts: Facts
+    bodies: Sequence[Mapped]
+
+
+class PlantedConstraint(NamedTuple):
+    """A constraint of a claim, and how many devices it is to hold for."""
+
+    kind: str
+    attribute: str
+    size: tuple[int, int]
+
+
+def claims_for(
+    rng: Random,
+    driver: str,
+    devices: Sequence[PlantedDevice],
+    bonds: Sequence[tuple[PlantedConstraint | None, float]],
+    name: str,
+) -> list[DraftClaim]:
+    """Claims for all of the devices, each with one of the bonds (None: no constraint), drawn by weight."""
+    left, claims = rng.sample(devices, len(devices)), list[DraftClaim]()
+    kinds, weights = [bond for bond, _ in bonds], [weight for _, weight in bonds]
+    while left:
+        (bond,) = rng.choices(kinds, weights)
+        size = rng.randint(*bond.size) if bond else rng.randint(1, 3)
+        chosen = _CHOICES[bond.kind](left, bond.attribute, size) if bond else left[:size]
+        left = [device for device in left if not any(device is other for other in chosen)]
+        claims.append(
+            _planted_claim(rng, driver, chosen, bond if len(chosen) > 1 else None, f"{name}-{len(claims):02d}")
+        )
+    return claims
+
+
+def _planted_claim(
+    rng: Random, driver: str, chosen: Sequence[PlantedDevice], bond: PlantedConstraint | None, name: str
+) -> DraftClaim:
+    constraints = [{bond.kind: f"{driver}/{bond.attribute}"}] if bond else []
+    return DraftClaim(name, _planted_requests(rng, chosen), constraints)
+
+
+def _planted_requests(rng: Random, chosen: Sequence[PlantedDevice]) -> list[Mapped]:
+    """Devices that are asked for alike are one request with a count; now and then with better alternatives."""
+    alike: dict[str, list[PlantedDevice]] = defaultdict(list)
+    for device in chosen:
+        alike[repr(device.bodies[-1])].append(device)
+    requests = []
+    for number, members in enumerate(alike.values()):
+        bodies, count = members[0].bodies, {"count": len(members)}
+        if len(bodies) > 1 and rng.random() < 0.3:
+            ways = [(f"s{way}", {**body, **count}) for way, body in enumerate(bodies)]
+            requests.append(objects.first_available(f"r{number}", ways))
+        else:
+            requests.append(objects.exactly(f"r{number}", {**bodies[-1], **count}))
+    return requests
+
+
+def _values(device: PlantedDevice, attribute: str) -> set[int | str]:
+    value = device.facts[attribute]
+    return set(value) if isinstance(value, list) else {value}
+
+
+def _matching(left: Sequence[PlantedDevice], attribute: str, size: int) -> list[PlantedDevice]:
+    """Devices with a value in common: the smallest of the first one's, so that the same seed gives the same."""
+    common = min(_values(left[0], attribute), key=str)
+    return [device for device in left if common in _values(device, attribute)][:size]
+
+
+def _distinct(left: Sequence[PlantedDevice], attribute: str, size: int) -> list[PlantedDevice]:
+    chosen, seen = list[PlantedDevice](), set[int | str]()
+    for device in left:
+        values = _values(device, attribute)
+        if len(chosen) < size and not values & seen:
+            chosen.append(device)
+            seen |= values
+    return chosen
+
+
+_CHOICES: dict[str, Callable[[Sequence[PlantedDevice], str, int], list[PlantedDevice]]] = {
+    "matchAttribute": _matching,
+    "distinctAttribute": _distinct,
+}
 DRIVER = "whole.example.com"
-
 _DEVICE = f'device.attributes["{DRIVER}"]'
 _WHOLE = objects.device_class("whole", f'device.driver == "{DRIVER}" && !device.allowMultipleAllocations')
 _SHARED = objects.device_class("shared", f'device.driver == "{DRIVER}" && device.allowMultipleAllocations')
-
 _PARTITION_BONDS = [
     (None, 3.0),
-    (Bond("matchAttribute", "parentIndex", (2, 4)), 2.0),
-    (Bond("distinctAttribute", "parentIndex", (2, 6)), 2.0),
+    (PlantedConstraint("matchAttribute", "parentIndex", (2, 4)), 2.0),
+    (PlantedConstraint("distinctAttribute", "parentIndex", (2, 6)), 2.0),
 ]
 _WHOLE_BONDS = [
-    (Bond("matchAttribute", "root", (2, 4)), 2.0),
-    (Bond("matchAttribute", "fabrics", (4, 12)), 3.0),
-    (Bond("distinctAttribute", "root", (4, 12)), 2.0),
-    (Bond("distinctAttribute", "fabrics", (2, 4)), 1.0),
+    (PlantedConstraint("matchAttribute", "root", (2, 4)), 2.0),
+    (PlantedConstraint("matchAttribute", "fabrics", (4, 12)), 3.0),
+    (PlantedConstraint("distinctAttribute", "root", (4, 12)), 2.0),
+    (PlantedConstraint("distinctAttribute", "fabrics", (2, 4)), 1.0),
 ]
 # What a shared device has; a request may take any whole number of it.
 _CORES = 12
@@ -47,7 +137,7 @@ class FullNode:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _NodePart:
     """Devices of one kind: the objects that are there, claims that fit together, and one claim more."""
 
     there: list[Mapped]
@@ -71,9 +161,9 @@ def full_node(seed: int, shrink: int = 1) -> FullNode:
     return FullNode([*there, *one_pod(claims)], planted)
 
 
-def _partitions(rng: Random, count: int) -> _Part:
+def _partitions(rng: Random, count: int) -> _NodePart:
     """GPUs with all their partitions as devices, each packed at random; some of that is in use, the rest planted."""
-    shape, planted = mig.mig_shape(count), list[Planted]()
+    shape, planted = mig.mig_shape(count), list[PlantedDevice]()
     there = [*shape.classes, *shape.build(rng, NODE, 0.0)]
     for index in range(count):
         for profile, start in mig.packed(rng):
@@ -81,35 +171,35 @@ def _partitions(rng: Random, count: int) -> _Part:
                 there.append(mig.held_partition(NODE, index, profile, start))
             else:
                 bodies = [*([of_profile(_LARGER[profile])] if profile in _LARGER else []), of_profile(profile)]
-                planted.append(Planted({"parentIndex": index}, bodies))
-    claims = claims_for(rng, gpus.DRIVER, planted, _PARTITION_BONDS, "mig")
+                planted.append(PlantedDevice({"parentIndex": index}, bodies))
+    claims = claims_for(rng, node_shapes.GPU_DRIVER, planted, _PARTITION_BONDS, "mig")
     body = of_profile(rng.choice(["1g.10gb", "2g.10gb", "3g.20gb"]))
-    return _Part(there, claims, DraftClaim("mig-more", [objects.exactly("r0", body)]))
+    return _NodePart(there, claims, DraftClaim("mig-more", [objects.exactly("r0", body)]))
 
 
-def _devices(rng: Random, count: int) -> _Part:
+def _devices(rng: Random, count: int) -> _NodePart:
     """Whole devices on PCIe roots and fabrics, and a few that are shared."""
-    shared, facts = max(1, count // 16), [_facts(rng, index, count) for index in range(count)]
+    shared, facts = max(1, count // 16), [_device_facts(rng, index, count) for index in range(count)]
     devices = [objects.device(f"gpu-{index:03d}", dict(each)) for index, each in enumerate(facts)]
     names = rng.sample(range(shared, count), count - shared)
     in_use, idle = rng.randint(0, count // 3), rng.randint(0, min(6, count // 4))
-    held = [_held(f"held-{index}", f"gpu-{index:03d}") for index in names[:in_use]]
-    planted = [Planted(facts[index], _ways(rng, facts[index])) for index in names[in_use + idle :]]
+    held = [_holding_claim(f"held-{index}", f"gpu-{index:03d}") for index in names[:in_use]]
+    planted = [PlantedDevice(facts[index], _request_bodies(rng, facts[index])) for index in names[in_use + idle :]]
     for device in devices[:shared]:
         device |= _shared_fields()
     claims = claims_for(rng, DRIVER, planted, _WHOLE_BONDS, "gpu")
     amounts, slack = _amounts(rng, shared)
-    extra = rng.choice([_tied(rng), DraftClaim("share-more", [_share(0, max(1, slack))])])
-    return _Part([*sliced(devices, LISTS_PER_SLICE, DRIVER), *held], claims + list(_shares(amounts)), extra)
+    extra = rng.choice([_tied_claim(rng), DraftClaim("share-more", [_share(0, max(1, slack))])])
+    return _NodePart([*sliced(devices, LISTS_PER_SLICE, DRIVER), *held], claims + list(_shares(amounts)), extra)
 
 
-def _tied(rng: Random) -> DraftClaim:
+def _tied_claim(rng: Random) -> DraftClaim:
     """A claim for a whole root, or as many devices of one fabric."""
     tie: Mapped = {"matchAttribute": f"{DRIVER}/{rng.choice(['root', 'fabrics'])}"}
     return DraftClaim("gpu-more", [objects.exactly("r0", objects.wanted("whole", count=4))], [tie])
 
 
-def _facts(rng: Random, index: int, count: int) -> dict[str, int | str | list[str]]:
+def _device_facts(rng: Random, index: int, count: int) -> dict[str, int | str | list[str]]:
     fabrics = sorted(rng.sample(range(max(3, count // 8)), rng.randint(1, 3)))
     return {
         "model": rng.choice("aabc"),
@@ -119,7 +209,7 @@ def _facts(rng: Random, index: int, count: int) -> dict[str, int | str | list[st
     }
 
 
-def _ways(rng: Random, facts: dict[str, int | str | list[str]]) -> list[Mapped]:
+def _request_bodies(rng: Random, facts: dict[str, int | str | list[str]]) -> list[Mapped]:
     """Ask for a device of any kind or by its model; better is one of the last generation."""
     tests = rng.choice([[], [f'{_DEVICE}.model == "{facts["model"]}"']])
     return [objects.wanted("whole", *tests, f"{_DEVICE}.generation == 3"), objects.wanted("whole", *tests)]
@@ -153,27 +243,27 @@ def _share(number: int, cores: int) -> Mapped:
     return objects.exactly(f"r{number}", objects.wanted("shared", capacity={"requests": {"cores": str(cores)}}))
 
 
-def _held(name: str, device: str) -> Mapped:
+def _holding_claim(name: str, device: str) -> Mapped:
     return held_claim(name, "whole", [objects.result("devices", DRIVER, NODE, device)], NODE)
 
 
-def _many_partitions(rng: Random, shrink: int) -> _Part:
+def _many_partitions(rng: Random, shrink: int) -> _NodePart:
     return _partitions(rng, max(1, rng.choice([4, 8]) // shrink))
 
 
-def _few_partitions(rng: Random, shrink: int) -> _Part:
+def _few_partitions(rng: Random, shrink: int) -> _NodePart:
     return _partitions(rng, max(1, 2 // shrink))
 
 
-def _many_devices(rng: Random, shrink: int) -> _Part:
+def _many_devices(rng: Random, shrink: int) -> _NodePart:
     return _devices(rng, rng.randint(64, 128) // shrink)
 
 
-def _few_devices(rng: Random, shrink: int) -> _Part:
+def _few_devices(rng: Random, shrink: int) -> _NodePart:
     return _devices(rng, rng.randint(32, 64) // shrink)
 
 
-_KINDS: list[list[Callable[[Random, int], _Part]]] = [
+_KINDS: list[list[Callable[[Random, int], _NodePart]]] = [
     [_many_partitions],
     [_many_devices],
     [_few_partitions, _few_devices],

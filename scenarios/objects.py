@@ -1,16 +1,15 @@
 """Short forms of v1 objects, as plain mappings."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Mapped = dict[str, Any]
-
 RESOURCE_API = "resource.k8s.io/v1"
 HOSTNAME = "kubernetes.io/hostname"
-
 # What an attribute value may be written as; a mapping is taken as it is.
 AttributeValue = bool | int | str | Sequence[int] | Sequence[str] | Mapped
-
 _ATTRIBUTE_FIELDS: dict[type, str] = {bool: "bool", int: "int", str: "string"}
 
 

@@ -29,7 +29,7 @@ def drasat(monkeypatch, capsys):
     def run(*argv):
         monkeypatch.setattr("sys.argv", ["drasat", *map(str, argv)])
         with pytest.raises(SystemExit) as end:
-            entry.main()
+            entry.run_application()
         streams = capsys.readouterr()
         return Done(end.value.code, streams.out, streams.err)
 

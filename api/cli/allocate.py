@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options, printing
-from .exits import Exit, UsageError, complain, tell, write
-from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
-from .watching import watching
+from . import options, output
+from .inputs import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
+from .output import Exit, UsageError, print_problems, print_stderr, search_progress, write_stdout
 
 if TYPE_CHECKING:
-    from ..models.cluster import Cluster
+    from ..models.cluster.cluster import Cluster
     from ..results import AllocationResult
 
 
@@ -37,20 +36,20 @@ def command(
     seed: options.Seed = 0,
     objective: options.Objective = "",
     cel_road: Annotated[
-        options.CelRoad, typer.Option(help="How the solver takes expressions over devices.")
-    ] = options.CelRoad.AUTO,
+        options.CelEncoding, typer.Option(help="How the solver takes expressions over devices.")
+    ] = options.CelEncoding.AUTO,
     timings: options.Timings = False,
-    output: options.Output = options.Format.TABLE,
+    output: options.Output = options.OutputFormat.TABLE,
 ) -> None:
     """Allocate the claims that have no allocation: those of pods, and loose ones."""
-    from ..functions import allocate
     from ..results import AllocationInterrupted
+    from ..verbs.allocate import allocate
 
-    check_node(node)
-    gates = options.gates(feature_gates, kubernetes_version)
-    limit = options.seconds(time_limit)
+    check_node_name(node)
+    gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    limit = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    complain(*_order(engine, cel_errors))
+    print_problems(*_check_engine_order(engine, cel_errors))
     interrupted = False
     try:
         result = allocate(
@@ -66,34 +65,34 @@ def command(
             objective=objective,
             cel_road=cel_road.value,
             timings=timings,
-            watch=watching(),
+            watch=search_progress(),
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
     except AllocationInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*_doubts(cluster, result, node, namespace, selector))
-    complain(*(f"warning: {notice}" for notice in result.document.notices))
-    _PRINT[output](result)
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else OUTCOMES[result.outcome])
+    print_problems(*_warnings(cluster, result, node, namespace, selector))
+    print_problems(*(f"warning: {notice}" for notice in result.document.notices))
+    _PRINTERS[output](result)
+    raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 
-def _order(engine: str, cel_errors: options.CelErrors | None) -> Iterator[str]:
+def _check_engine_order(engine: str, cel_errors: options.CelErrors | None) -> Iterator[str]:
     """Say that an error cannot be met in order by an engine that has none."""
-    from ..solver.engines import effective_policy
+    from ..solver.engines.registry import effective_policy
 
     if cel_errors is options.CelErrors.KUBE and effective_policy(engine, cel_errors.value) != cel_errors.value:
         yield f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict"
 
 
-def _doubts(
+def _warnings(
     cluster: Cluster, result: AllocationResult, node: str | None, namespace: str | None, selector: str
 ) -> Iterator[str]:
     """What is no error but hardly meant: names that match nothing, claims that nobody asks for."""
-    from ..models.units import left_over
+    from ..models.workload.units import orphaned_claims
 
-    yield from unknown_node(cluster, node)
-    for claim in () if selector else left_over(cluster, namespace):
+    yield from unknown_node_warnings(cluster, node)
+    for claim in () if selector else orphaned_claims(cluster, namespace):
         pods = "pods that are finished or being deleted"
         yield f"warning: claim {'/'.join(claim)} is named only by {pods}: not asked for"
     makers = {
@@ -109,40 +108,40 @@ def _doubts(
         yield "warning: nothing to allocate: no pod or claim that was asked about is without an allocation"
 
 
-def _table(result: AllocationResult) -> None:
+def _print_table(result: AllocationResult) -> None:
     from ..reports import allocation, tables
 
-    write(tables.table(allocation.HEADERS, list(allocation.rows(result.document))))
-    _say_why(result)
+    write_stdout(tables.format_table(allocation.HEADERS, list(allocation.rows(result.document))))
+    _print_explanations(result)
 
 
-def _wide(result: AllocationResult) -> None:
+def _print_wide(result: AllocationResult) -> None:
     from ..reports import allocation, tables
 
-    write(tables.table(allocation.WIDE_HEADERS, list(allocation.wide_rows(result.document))))
-    _say_why(result)
+    write_stdout(tables.format_table(allocation.WIDE_HEADERS, list(allocation.wide_rows(result.document))))
+    _print_explanations(result)
 
 
-def _say_why(result: AllocationResult) -> None:
+def _print_explanations(result: AllocationResult) -> None:
     """Stages of an objective go to stderr, soft entries, then reasons, and the wall times after them."""
-    from ..reports import allocation, lines
+    from ..reports import allocation, tables
 
-    tell(*allocation.stages(result.document))
-    tell(*allocation.soft_entries(result.document))
-    tell(*allocation.reasons(result.document))
-    tell(*lines.timings(result.document))
-
-
-def _manifests(result: AllocationResult) -> None:
-    printing.manifests(result)
-    _say_why(result)
+    print_stderr(*allocation.stages(result.document))
+    print_stderr(*allocation.soft_entries(result.document))
+    print_stderr(*allocation.reasons(result.document))
+    print_stderr(*tables.timing_lines(result.document))
 
 
-_PRINT: dict[options.Format, Callable[[AllocationResult], None]] = {
-    options.Format.TABLE: _table,
-    options.Format.WIDE: _wide,
-    options.Format.JSON: printing.json,
-    options.Format.YAML: printing.yaml,
-    options.Format.MANIFESTS: _manifests,
-    options.Format.NAME: printing.names,
+def _print_allocated_manifests(result: AllocationResult) -> None:
+    output.print_manifests(result)
+    _print_explanations(result)
+
+
+_PRINTERS: dict[options.OutputFormat, Callable[[AllocationResult], None]] = {
+    options.OutputFormat.TABLE: _print_table,
+    options.OutputFormat.WIDE: _print_wide,
+    options.OutputFormat.JSON: output.print_json,
+    options.OutputFormat.YAML: output.print_yaml,
+    options.OutputFormat.MANIFESTS: _print_allocated_manifests,
+    options.OutputFormat.NAME: output.print_claim_names,
 }

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options, printing
-from .exits import Exit, UsageError, complain, tell, write, write_lines
-from .inputs import check_node, load_cluster, unknown_node
+from . import options, output
+from .inputs import check_node_name, load_cluster, unknown_node_warnings
+from .output import Exit, UsageError, print_problems, print_stderr, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
-    from ..capacities import CapacityResult
+    from ..verbs.capacity import CapacityResult
 
 
-class ReportFormat(StrEnum):
+class CapacityFormat(StrEnum):
     """How the room is printed."""
 
     TABLE = "table"
@@ -25,7 +25,7 @@ class ReportFormat(StrEnum):
     YAML = "yaml"
 
 
-def _name(option: str, what: str) -> typer.models.OptionInfo:
+def _checked_name(option: str, what: str) -> typer.models.OptionInfo:
     info: typer.models.OptionInfo = typer.Option(option, metavar="[NAMESPACE/]NAME", help=what)
     return info
 
@@ -33,9 +33,9 @@ def _name(option: str, what: str) -> typer.models.OptionInfo:
 def command(
     filename: options.Filenames,
     recursive: options.Recursive = False,
-    claim: Annotated[str | None, _name("--claim", "Copies of this ResourceClaim.")] = None,
-    template: Annotated[str | None, _name("--template", "Claims from this ResourceClaimTemplate.")] = None,
-    pod: Annotated[str | None, _name("--pod", "Copies of this pod: all its claims on one node.")] = None,
+    claim: Annotated[str | None, _checked_name("--claim", "Copies of this ResourceClaim.")] = None,
+    template: Annotated[str | None, _checked_name("--template", "Claims from this ResourceClaimTemplate.")] = None,
+    pod: Annotated[str | None, _checked_name("--pod", "Copies of this pod: all its claims on one node.")] = None,
     node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Only this node.")] = None,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", help="The number of copies on one node at which counting ends.")
@@ -46,17 +46,17 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
-    output: Annotated[ReportFormat, typer.Option("--output", "-o", help="How it is printed.")] = ReportFormat.TABLE,
+    output: Annotated[CapacityFormat, typer.Option("--output", "-o", help="How it is printed.")] = CapacityFormat.TABLE,
 ) -> None:
     """Count how many more copies of a claim, a claim template or a pod fit, with proof, and say what stops the next.
 
     Exit codes: 0 one more fits at least; 1 none fits; 2 bad input or usage; 3 none was found, and that is not proven.
     """
-    from ..capacities import CapacityInterrupted, capacity
+    from ..verbs.capacity import CapacityInterrupted, capacity
 
-    check_node(node)
-    gates = options.gates(feature_gates, kubernetes_version)
-    seconds = options.seconds(time_limit)
+    check_node_name(node)
+    gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    seconds = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     interrupted = False
     try:
@@ -76,36 +76,36 @@ def command(
         raise UsageError(str(error)) from None
     except CapacityInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*unknown_node(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
-    _PRINT[output](result)
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit(result))
+    print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
+    _PRINTERS[output](result)
+    raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
 
 
-def _exit(result: CapacityResult) -> Exit:
+def _exit_code(result: CapacityResult) -> Exit:
     """Whether one more fits is what the code says; how many is in the answer, and whether that is proven."""
     if result.unbounded or result.fits:
         return Exit.DONE
     return Exit.NO if result.proven else Exit.UNDECIDED
 
 
-def _table(result: CapacityResult) -> None:
-    from ..reports import capacity, lines, tables
+def _print_table(result: CapacityResult) -> None:
+    from ..reports import capacity, tables
 
-    write(tables.table(capacity.HEADERS, list(capacity.rows(result.document))))
-    write_lines([capacity.summary(result.document)])
-    tell(*lines.timings(result.document))
+    write_stdout(tables.format_table(capacity.HEADERS, list(capacity.rows(result.document))))
+    write_stdout_lines([capacity.summary(result.document)])
+    print_stderr(*tables.timing_lines(result.document))
 
 
-def _wide(result: CapacityResult) -> None:
+def _print_wide(result: CapacityResult) -> None:
     from ..reports import capacity
 
-    _table(result)
-    write_lines(capacity.proofs(result.document))
+    _print_table(result)
+    write_stdout_lines(capacity.proofs(result.document))
 
 
-_PRINT: dict[ReportFormat, Callable[[CapacityResult], None]] = {
-    ReportFormat.TABLE: _table,
-    ReportFormat.WIDE: _wide,
-    ReportFormat.JSON: printing.json,
-    ReportFormat.YAML: printing.yaml,
+_PRINTERS: dict[CapacityFormat, Callable[[CapacityResult], None]] = {
+    CapacityFormat.TABLE: _print_table,
+    CapacityFormat.WIDE: _print_wide,
+    CapacityFormat.JSON: output.print_json,
+    CapacityFormat.YAML: output.print_yaml,
 }

@@ -1,21 +1,25 @@
-"""``drasat compare``: several engines side by side on the same input, or on inputs of growing size."""
+"""``drasat compare``: several engines side by side on the same input, or on inputs of growing size.
+
+``drasat compare --plan``: sequential schedulers and ``plan`` side by side on one queue.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options, plan_comparison, printing
-from .exits import Exit, UsageError, asked, complain, write, write_lines
+from . import options, output
 from .inputs import load_cluster
+from .output import Exit, UsageError, call_with_usage_errors, print_problems, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
-    from ..comparing import ComparisonResult
-    from ..sweeping import SweepResult
+    from ..models.cluster.cluster import Cluster
+    from ..verbs.compare import ComparisonResult, PlanComparisonResult, SweepResult
 
 Filenames = Annotated[
     list[str] | None,
@@ -37,7 +41,7 @@ Sweep = Annotated[
 ]
 
 
-class ReportFormat(StrEnum):
+class ComparisonFormat(StrEnum):
     """How a comparison is printed."""
 
     TABLE = "table"
@@ -56,11 +60,11 @@ def command(
     repeat: Repeat = 1,
     exact: Exact = False,
     sweep: Sweep = None,
-    plan: plan_comparison.Plan = False,
-    planners: plan_comparison.Planners = None,
-    orders: plan_comparison.Orders = None,
-    objective: plan_comparison.Objective = None,
-    gap: plan_comparison.Gap = None,
+    plan: Plan = False,
+    planners: Planners = None,
+    orders: Orders = None,
+    objective: Objective = None,
+    gap: Gap = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
@@ -68,27 +72,29 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
-    output: Annotated[ReportFormat, typer.Option("--output", "-o", help="How it is printed.")] = ReportFormat.TABLE,
+    output: Annotated[
+        ComparisonFormat, typer.Option("--output", "-o", help="How it is printed.")
+    ] = ComparisonFormat.TABLE,
 ) -> None:
     """Ask several engines the same: verdicts, devices, steps and times side by side, and where the answers part.
 
     Exit codes: 0 same verdict and number admitted; 1 different; 2 bad input or usage; 3 an engine ran out of time. With
     --plan: 0 plan admits at least as many units as every other planner; 1 another admits more; 3 one ran out of time.
     """
-    gates = options.gates(feature_gates, kubernetes_version)
-    wishes = plan_comparison.Wishes(planners, orders, objective, gap)
+    gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    wishes = PlanComparisonOptions(planners, orders, objective, gap)
     wishes.check(plan)
     common: dict[str, Any] = {
         "feature_gates": gates,
         "cel_errors": cel_errors.value,
-        "time_limit": options.seconds(time_limit),
+        "time_limit": options.parse_seconds(time_limit),
         "seed": seed,
     }
     names = [name.strip() for name in engines.split(",")]
     if sweep is not None:
         if filename or node or namespace or selector or plan:
             raise UsageError("--sweep makes its own input: no -f, -n, -l, --node or --plan")
-        raise typer.Exit(_sweep(sweep, names, {**common, "repeat": repeat}, output))
+        raise typer.Exit(_run_sweep(sweep, names, {**common, "repeat": repeat}, output))
     if not filename:
         raise UsageError("compare needs -f PATH, or --sweep NAME")
     if plan and (node is not None or exact or repeat != 1):
@@ -96,58 +102,165 @@ def command(
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     common |= {"namespace": namespace, "selector": selector, "timings": timings}
     if plan:
-        raise typer.Exit(plan_comparison.run(cluster, wishes, common, output.value))
-    from ..comparing import compare
+        raise typer.Exit(run_plan_comparison(cluster, wishes, common, output.value))
+    from ..verbs.compare import compare
 
-    result = asked(partial(compare, cluster, names, node=node, repeat=repeat, **common))
-    complain(*(f"warning: {notice}" for engine in result.document.engines for notice in engine.notices))
-    _PRINT[output](result)
-    raise typer.Exit(_exit(result.identical if exact else result.same_verdict, result.document.decided))
-
-
-def _sweep(text: str, engines: list[str], common: dict[str, Any], output: ReportFormat) -> Exit:
-    from ..sweeping import parse_sweep, sweep
-
-    grown = asked(lambda: sweep(*parse_sweep(text), engines, **common))
-    _PRINT_SWEEP[output](grown)
-    return _exit(grown.same_verdict, grown.decided)
+    result = call_with_usage_errors(partial(compare, cluster, names, node=node, repeat=repeat, **common))
+    print_problems(*(f"warning: {notice}" for engine in result.document.engines for notice in engine.notices))
+    _COMPARISON_PRINTERS[output](result)
+    raise typer.Exit(_comparison_exit_code(result.identical if exact else result.same_verdict, result.document.decided))
 
 
-def _exit(same: bool, decided: bool) -> Exit:
+def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: ComparisonFormat) -> Exit:
+    from ..verbs.compare import parse_sweep, sweep
+
+    grown = call_with_usage_errors(lambda: sweep(*parse_sweep(text), engines, **common))
+    _SWEEP_PRINTERS[output](grown)
+    return _comparison_exit_code(grown.same_verdict, grown.decided)
+
+
+def _comparison_exit_code(same: bool, decided: bool) -> Exit:
     if not same:
         return Exit.NO
     return Exit.DONE if decided else Exit.UNDECIDED
 
 
-def _table(result: ComparisonResult) -> None:
+def _print_comparison_table(result: ComparisonResult) -> None:
     from ..reports import comparison, tables
 
-    write(tables.table(comparison.HEADERS, list(comparison.rows(result.document, result.seconds))))
-    write_lines(comparison.summary(result.document))
+    write_stdout(
+        tables.format_table(
+            comparison.COMPARISON_HEADERS, list(comparison.comparison_rows(result.document, result.seconds))
+        )
+    )
+    write_stdout_lines(comparison.comparison_summary(result.document))
 
 
-def _wide(result: ComparisonResult) -> None:
+def _print_comparison_wide(result: ComparisonResult) -> None:
     from ..reports import comparison, tables
 
-    _table(result)
-    write("\n" + tables.table(comparison.UNIT_HEADERS, list(comparison.unit_rows(result.document))))
+    _print_comparison_table(result)
+    write_stdout(
+        "\n"
+        + tables.format_table(
+            comparison.COMPARISON_UNIT_HEADERS, list(comparison.comparison_unit_rows(result.document))
+        )
+    )
 
 
-def _sweep_table(result: SweepResult) -> None:
+def _print_sweep_table(result: SweepResult) -> None:
     from ..reports import comparison, tables
 
-    write(tables.table(*comparison.sweep_table(result.document)))
+    write_stdout(tables.format_table(*comparison.sweep_table(result.document)))
 
 
-_PRINT: dict[ReportFormat, Callable[[ComparisonResult], None]] = {
-    ReportFormat.TABLE: _table,
-    ReportFormat.WIDE: _wide,
-    ReportFormat.JSON: printing.json,
-    ReportFormat.YAML: printing.yaml,
+_COMPARISON_PRINTERS: dict[ComparisonFormat, Callable[[ComparisonResult], None]] = {
+    ComparisonFormat.TABLE: _print_comparison_table,
+    ComparisonFormat.WIDE: _print_comparison_wide,
+    ComparisonFormat.JSON: output.print_json,
+    ComparisonFormat.YAML: output.print_yaml,
 }
-_PRINT_SWEEP: dict[ReportFormat, Callable[[SweepResult], None]] = {
-    ReportFormat.TABLE: _sweep_table,
-    ReportFormat.WIDE: _sweep_table,
-    ReportFormat.JSON: printing.json,
-    ReportFormat.YAML: printing.yaml,
+_SWEEP_PRINTERS: dict[ComparisonFormat, Callable[[SweepResult], None]] = {
+    ComparisonFormat.TABLE: _print_sweep_table,
+    ComparisonFormat.WIDE: _print_sweep_table,
+    ComparisonFormat.JSON: output.print_json,
+    ComparisonFormat.YAML: output.print_yaml,
+}
+Plan = Annotated[bool, typer.Option("--plan", help="Compare planners of the whole queue instead of engines.")]
+Planners = Annotated[
+    str | None,
+    typer.Option(
+        "--planners",
+        metavar="A,B",
+        help="With --plan: first-fit, best-fit, fgd, kube-scheduler, plan. [default: all; kube-scheduler where built]",
+    ),
+]
+Orders = Annotated[
+    str | None,
+    typer.Option(
+        "--orders",
+        metavar="A,B",
+        help="With --plan: in which order units arrive, given, random (by --seed) or priority. [default: all]",
+    ),
+]
+Objective = Annotated[
+    str | None, typer.Option("--objective", metavar="A,B", help="With --plan: the stages of plan, as for drasat plan.")
+]
+Gap = Annotated[
+    str | None, typer.Option("--gap", metavar="PART", help="With --plan: as for drasat plan. [default: 0.1%]")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanComparisonOptions:
+    """Options that make sense with ``--plan`` alone; None: not given."""
+
+    planners: str | None
+    orders: str | None
+    objective: str | None
+    gap: str | None
+
+    def check(self, plan: bool) -> None:
+        """Raise ``UsageError`` if one is given without ``--plan``."""
+        if not plan and any(one is not None for one in (self.planners, self.orders, self.objective, self.gap)):
+            raise UsageError("--planners, --orders, --objective and --gap need --plan")
+
+    def arguments(self) -> dict[str, Any]:
+        """What they say, as arguments of ``compare_plans``; what is not said is left out."""
+        said = {
+            "planners": self.planners and _split_names(self.planners),
+            "orders": self.orders and _split_names(self.orders),
+            "objective": self.objective,
+            "gap": None if self.gap is None else options.parse_fraction(self.gap),
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+
+def _split_names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
+
+
+def run_plan_comparison(cluster: Cluster, wishes: PlanComparisonOptions, common: dict[str, Any], output: str) -> Exit:
+    """Ask, print, and say how it went. Raises ``UsageError``."""
+    from ..verbs.compare import compare_plans
+
+    result = call_with_usage_errors(partial(compare_plans, cluster, **wishes.arguments(), **common))
+    print_problems(*_plan_comparison_warnings(cluster, result))
+    _PLAN_COMPARISON_PRINTERS[output](result)
+    if result.document.beaten:
+        return Exit.NO
+    return Exit.DONE if result.document.decided else Exit.UNDECIDED
+
+
+def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) -> list[str]:
+    """What no planner takes notice of, and what some leave aside."""
+    from ..models.workload.running import allocatable_warnings
+    from ..models.workload.unsupported import unsupported_fields
+
+    notices = (notice for one in result.document.planners for notice in one.notices)
+    found = [
+        f"warning: {line}"
+        for line in dict.fromkeys((*unsupported_fields(cluster), *allocatable_warnings(cluster), *notices))
+    ]
+    if not result.document.asked:
+        found.append("warning: nothing to plan: no pod, controller or claim that was asked about waits")
+    return found
+
+
+def _print_plan_comparison_table(result: PlanComparisonResult) -> None:
+    from ..reports import comparison, tables
+
+    write_stdout(
+        tables.format_table(
+            comparison.PLAN_COMPARISON_HEADERS, list(comparison.plan_comparison_rows(result.document, result.seconds))
+        )
+    )
+    write_stdout_lines([comparison.plan_comparison_summary(result.document)])
+
+
+_PLAN_COMPARISON_PRINTERS: dict[str, Callable[[PlanComparisonResult], None]] = {
+    "table": _print_plan_comparison_table,
+    "wide": _print_plan_comparison_table,
+    "json": output.print_json,
+    "yaml": output.print_yaml,
 }

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options, printing
-from .exits import Exit, UsageError, complain, tell, write_lines
-from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
+from . import options, output
+from .inputs import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
+from .output import Exit, UsageError, print_problems, print_stderr, write_stdout_lines
 
 if TYPE_CHECKING:
-    from ..explaining import ExplanationResult
+    from ..verbs.explain import ExplanationResult
 
 
-class ReportFormat(StrEnum):
+class ExplanationFormat(StrEnum):
     """How an explanation is printed."""
 
     TABLE = "table"
@@ -37,17 +37,19 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
-    output: Annotated[ReportFormat, typer.Option("--output", "-o", help="How it is printed.")] = ReportFormat.TABLE,
+    output: Annotated[
+        ExplanationFormat, typer.Option("--output", "-o", help="How it is printed.")
+    ] = ExplanationFormat.TABLE,
 ) -> None:
     """Say why claims cannot be allocated: a minimal set of reasons by kind of node, and what would help.
 
     Exit codes: 0 everything fits; 1 something does not; 2 bad input or usage; 3 undecided within the limit.
     """
-    from ..explaining import ExplanationInterrupted, explain
+    from ..verbs.explain import ExplanationInterrupted, explain
 
-    check_node(node)
-    gates = options.gates(feature_gates, kubernetes_version)
-    limit = options.seconds(time_limit)
+    check_node_name(node)
+    gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    limit = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     interrupted = False
     try:
@@ -66,22 +68,22 @@ def command(
         raise UsageError(str(error)) from None
     except ExplanationInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*unknown_node(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
+    print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
-        complain("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
-    _PRINT[output](result)
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else OUTCOMES[result.outcome])
+        print_problems("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
+    _PRINTERS[output](result)
+    raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 
-def _text(result: ExplanationResult) -> None:
-    from ..reports import explanation, lines
+def _print_text(result: ExplanationResult) -> None:
+    from ..reports import explanation, tables
 
-    write_lines(explanation.lines(result.document))
-    tell(*lines.timings(result.document))
+    write_stdout_lines(explanation.lines(result.document))
+    print_stderr(*tables.timing_lines(result.document))
 
 
-_PRINT: dict[ReportFormat, Callable[[ExplanationResult], None]] = {
-    ReportFormat.TABLE: _text,
-    ReportFormat.JSON: printing.json,
-    ReportFormat.YAML: printing.yaml,
+_PRINTERS: dict[ExplanationFormat, Callable[[ExplanationResult], None]] = {
+    ExplanationFormat.TABLE: _print_text,
+    ExplanationFormat.JSON: output.print_json,
+    ExplanationFormat.YAML: output.print_yaml,
 }

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from . import options
-from .exits import Exit, UsageError, complain
+from .output import Exit, UsageError, print_problems
 
 if TYPE_CHECKING:
-    from ..models.cluster import Cluster
-    from ..models.gates import FeatureGates
+    from ..models.cluster.cluster import Cluster
+    from ..models.kubernetes.gates import FeatureGates
 
-OUTCOMES = {
+EXIT_BY_OUTCOME = {
     "Allocated": Exit.DONE,
     "Unallocatable": Exit.NO,
     "Error": Exit.NO,
@@ -21,7 +21,7 @@ OUTCOMES = {
 """The exit code of each outcome."""
 
 
-def check_node(name: str | None) -> None:
+def check_node_name(name: str | None) -> None:
     """Refuse what no node can be called. Raises ``UsageError``."""
     if name is not None and not name.isprintable():
         raise UsageError(f"--node: {name!r} is no name of a node")
@@ -29,14 +29,14 @@ def check_node(name: str | None) -> None:
 
 def load_cluster(filename: Sequence[str], *, recursive: bool, skip_validation: bool, gates: FeatureGates) -> Cluster:
     """Read and validate the input; warnings and what was ignored go to stderr. Raises ``InputError``."""
-    from ..solver.load import load_all
+    from ..solver.allocate.load import load_all
 
     loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    complain(*map(str, loaded.warnings), *options.ignored(loaded.ignored))
+    print_problems(*map(str, loaded.warnings), *options.ignored_kinds_line(loaded.ignored))
     return loaded.cluster
 
 
-def unknown_node(cluster: Cluster, name: str | None) -> Iterator[str]:
+def unknown_node_warnings(cluster: Cluster, name: str | None) -> Iterator[str]:
     """Warn of a node that is not in the input."""
     if name is not None and not cluster.knows_node(name):
         yield f'warning: node "{name}" is not in the input'

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from . import allocate, capacity, compare, explain, peers, plan, topology, validate
-from .exits import Exit, run, write_lines
+from .output import Exit, run_command, write_stdout_lines
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,17 +28,19 @@ app.command("topology")(topology.command)
 app.add_typer(peers.app, name="peers")
 
 
-def _version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        write_lines([f"drasat {version('drasat')}"])
+        write_stdout_lines([f"drasat {version('drasat')}"])
         raise typer.Exit
 
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+    ] = False,
 ) -> None:
     """Allocate Kubernetes DRA devices: does an allocation exist, which one, and why not.
 
@@ -57,12 +59,12 @@ def program_name() -> str:
     return "kubectl-drasat" if completion else "kubectl drasat"
 
 
-def main() -> NoReturn:
+def run_application() -> NoReturn:
     """Run the command line and exit."""
-    run(_invoke)
+    run_command(_exit_code_of_application)
 
 
-def _invoke() -> int:
+def _exit_code_of_application() -> int:
     # typer ends every normal path with SystemExit; its code is ours.
     try:
         app(prog_name=program_name())

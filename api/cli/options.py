@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .exits import UsageError
+from .output import UsageError
 
 if TYPE_CHECKING:
-    from ..models.gates import FeatureGates as FeatureGateSet
+    from ..models.kubernetes.gates import FeatureGates as FeatureGateSet
 
 Filenames = Annotated[
     list[str],
@@ -51,7 +51,7 @@ class CelErrors(StrEnum):
     SKIP = "skip"
 
 
-class CelRoad(StrEnum):
+class CelEncoding(StrEnum):
     """How the solver takes expressions over devices (CELC-9)."""
 
     AUTO = "auto"
@@ -60,7 +60,7 @@ class CelRoad(StrEnum):
     LAZY = "lazy"
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     """How a result is printed."""
 
     TABLE = "table"
@@ -90,10 +90,10 @@ Objective = Annotated[
     ),
 ]
 Timings = Annotated[bool, typer.Option("--timings", help="Add wall times to the result.")]
-Output = Annotated[Format, typer.Option("--output", "-o", help="How the result is printed.")]
+Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How the result is printed.")]
 
 
-def ignored(kinds: Mapping[str, int]) -> list[str]:
+def ignored_kinds_line(kinds: Mapping[str, int]) -> list[str]:
     """One line about the objects of other kinds, or none."""
     if not kinds:
         return []
@@ -101,7 +101,7 @@ def ignored(kinds: Mapping[str, int]) -> list[str]:
     return [f"ignored {sum(kinds.values())} objects of other kinds: {told}"]
 
 
-def gates(switches: str, version: str | None) -> FeatureGateSet:
+def parse_feature_gates(switches: str, version: str | None) -> FeatureGateSet:
     """The gates in force: all on, or a release's defaults, and switches on top.
 
     Raises
@@ -110,7 +110,7 @@ def gates(switches: str, version: str | None) -> FeatureGateSet:
         For an unknown gate or version.
 
     """
-    from ..models.gates import FeatureGates as FeatureGateSet
+    from ..models.kubernetes.gates import FeatureGates as FeatureGateSet
 
     try:
         base = FeatureGateSet.for_version(version) if version else FeatureGateSet.all_on()
@@ -119,11 +119,11 @@ def gates(switches: str, version: str | None) -> FeatureGateSet:
         raise UsageError(str(error)) from None
 
 
-_PARTS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
+_SECONDS_PER_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """``30s``, ``1m30s``, ``500ms`` or a plain number of seconds.
 
     Raises
@@ -134,8 +134,8 @@ def seconds(text: str) -> float:
     """
     if re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", text):
         total = float(text)
-    elif text and _PARTS.sub("", text) == "":
-        total = sum(float(number) * _SECONDS[unit] for number, unit in _PARTS.findall(text))
+    elif text and _DURATION_PART.sub("", text) == "":
+        total = sum(float(number) * _SECONDS_PER_UNIT[unit] for number, unit in _DURATION_PART.findall(text))
     else:
         raise UsageError(f"--time-limit: {text!r} is not a duration such as 30s or 1m30s")
     if not 0 < total < 1e9:
@@ -143,7 +143,7 @@ def seconds(text: str) -> float:
     return total
 
 
-def part(text: str) -> float:
+def parse_fraction(text: str) -> float:
     """``0.1%`` or ``0.001`` as a number.
 
     Raises

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .exits import Exit, UsageError, tell, write, write_lines
+from .output import Exit, UsageError, print_stderr, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
-    from ..peers.catalogue import PeerStatus
+    from ..peers.kube_scheduler import PeerStatus
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -24,16 +24,16 @@ def command(context: typer.Context) -> None:
     """List what there is; why something cannot be used goes to stderr. Exit code 1 if anything cannot."""
     if context.invoked_subcommand is not None:
         return
-    from ..peers.catalogue import catalogue
-    from ..reports.tables import table
+    from ..peers.kube_scheduler import peer_statuses
+    from ..reports.tables import format_table
 
-    found = catalogue()
-    write(table(_HEADERS, list(map(_row, found))))
-    tell(*_problems(found))
+    found = peer_statuses()
+    write_stdout(format_table(_HEADERS, list(map(_peer_row, found))))
+    print_stderr(*_peer_problems(found))
     raise typer.Exit(Exit.NO if any(peer.problem for peer in found) else Exit.DONE)
 
 
-def _row(peer: PeerStatus) -> tuple[str, ...]:
+def _peer_row(peer: PeerStatus) -> tuple[str, ...]:
     program = str(peer.program) if peer.program else "<none>"
     if peer.handshake is None:
         return peer.name, "broken" if peer.program else "not built", "", "", "", program
@@ -41,7 +41,7 @@ def _row(peer: PeerStatus) -> tuple[str, ...]:
     return peer.name, "ready", told.module, told.version, told.go, program
 
 
-def _problems(found: tuple[PeerStatus, ...]) -> Iterator[str]:
+def _peer_problems(found: tuple[PeerStatus, ...]) -> Iterator[str]:
     return (f"{peer.name}: {peer.problem}" for peer in found if peer.problem)
 
 
@@ -50,10 +50,10 @@ def build_command(
     force: Annotated[bool, typer.Option("--force", help="Compile even if that has been done.")] = False,
 ) -> None:
     """Compile the peers into the user's cache folder; needs Go, and fetches the modules they are made of."""
-    from ..peers.build import build
     from ..peers.errors import PeerError
+    from ..peers.kube_scheduler import build_program
 
     try:
-        write_lines([str(build(force=force))])
+        write_stdout_lines([str(build_program(force=force))])
     except PeerError as error:
         raise UsageError(str(error)) from None

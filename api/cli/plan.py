@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options, printing
-from .exits import Exit, UsageError, complain, tell, write, write_lines
+from . import options, output
 from .inputs import load_cluster
-from .watching import watching_plan
+from .output import Exit, UsageError, plan_progress, print_problems, print_stderr, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
-    from ..models.cluster import Cluster
-    from ..plans import PlanResult
+    from ..models.cluster.cluster import Cluster
+    from ..verbs.plan import PlanResult
 
 Objective = Annotated[
     str,
@@ -64,26 +63,26 @@ def command(
     seed: options.Seed = 0,
     workers: Workers = 1,
     timings: options.Timings = False,
-    output: options.Output = options.Format.TABLE,
+    output: options.Output = options.OutputFormat.TABLE,
 ) -> None:
     """Plan all pods, jobs and claims that wait at once: on which nodes, with which devices, and how good that is.
 
     Exit codes: 0 all placed; 1 some are not, and nothing better exists within the gap; 2 bad input or usage; 3 some are
     not, and that is not proven; 130 interrupted.
     """
-    from ..plans import PlanInterrupted, plan
-    from ..solver.load import load_all
+    from ..solver.allocate.load import load_all
+    from ..verbs.plan import PlanInterrupted, plan
 
     if not buy and (only_new or budget is not None):
         raise UsageError("--only-new and --budget need --buy")
-    gates = options.gates(feature_gates, kubernetes_version)
-    limit, part = options.seconds(time_limit), options.part(gap)
+    gates = options.parse_feature_gates(feature_gates, kubernetes_version)
+    limit, part = options.parse_seconds(time_limit), options.parse_fraction(gap)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
     target = load_all(mix, recursive=recursive, skip_validation=skip_validation, gates=gates).cluster if mix else None
     interrupted = False
     try:
-        with _pool(workers) as executor:
+        with _thread_pool(workers) as executor:
             result = plan(
                 cluster,
                 objective=objective,
@@ -100,19 +99,19 @@ def command(
                 mix=target,
                 executor=executor,
                 timings=timings,
-                watch=watching_plan(),
+                watch=plan_progress(),
             )
     except ValueError as error:
         raise UsageError(str(error)) from None
     except PlanInterrupted as interrupt:
         result, interrupted = interrupt.result, True
-    complain(*_doubts(cluster, result, only_new, cel_errors))
-    _PRINT[output](result)
-    raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit(result))
+    print_problems(*_warnings(cluster, result, only_new, cel_errors))
+    _PRINTERS[output](result)
+    raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
 
 
 @contextmanager
-def _pool(workers: int) -> Iterator[Executor | None]:
+def _thread_pool(workers: int) -> Iterator[Executor | None]:
     """Threads for parts of the work; the solver lets others run beside it. What has not begun by the end is dropped."""
     if workers == 1:
         yield None
@@ -124,13 +123,13 @@ def _pool(workers: int) -> Iterator[Executor | None]:
         executor.shutdown(cancel_futures=True)
 
 
-def _doubts(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: options.CelErrors) -> Iterator[str]:
+def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: options.CelErrors) -> Iterator[str]:
     """What the plan takes no notice of, what is unknown of nodes that count, and what is hardly meant."""
-    from ..models.running_pods import room_warnings
-    from ..models.unhonoured import unhonoured
+    from ..models.workload.running import allocatable_warnings
+    from ..models.workload.unsupported import unsupported_fields
 
-    rooms = () if only_new else room_warnings(cluster)
-    found = (*unhonoured(cluster), *rooms, *result.document.notices)
+    rooms = () if only_new else allocatable_warnings(cluster)
+    found = (*unsupported_fields(cluster), *rooms, *result.document.notices)
     yield from (f"warning: {line}" for line in dict.fromkeys(found))
     if result.document.cel_errors != cel_errors.value:
         told = f"--cel-errors {cel_errors.value} means {result.document.cel_errors}"
@@ -139,54 +138,56 @@ def _doubts(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: op
         yield "warning: nothing to plan: no pod, controller or claim that was asked about waits"
 
 
-def _exit(result: PlanResult) -> Exit:
+def _exit_code(result: PlanResult) -> Exit:
     """Whether all is placed is what the code says first; then whether it is proven that no better plan exists."""
     if result.placed == result.document.asked:
         return Exit.DONE
     return Exit.NO if result.outcome in ("Optimal", "Infeasible") else Exit.UNDECIDED
 
 
-def _table(result: PlanResult) -> None:
+def _print_table(result: PlanResult) -> None:
     from ..reports import plan, tables
 
-    write(tables.table(plan.HEADERS, plan.cells(plan.rows(result.document))))
-    _conclude(result)
+    write_stdout(tables.format_table(plan.HEADERS, plan.display_cells(plan.rows(result.document))))
+    _print_summary(result)
 
 
-def _wide(result: PlanResult) -> None:
+def _print_wide(result: PlanResult) -> None:
     from ..reports import plan, tables
 
-    write(tables.table(plan.UNIT_HEADERS, plan.cells(plan.unit_rows(result.document))))
-    write("\n" + tables.table(plan.NODE_HEADERS, plan.cells(plan.node_rows(result.document))))
-    _conclude(result)
+    write_stdout(tables.format_table(plan.UNIT_HEADERS, plan.display_cells(plan.unit_rows(result.document))))
+    write_stdout("\n" + tables.format_table(plan.NODE_HEADERS, plan.display_cells(plan.node_rows(result.document))))
+    _print_summary(result)
 
 
-def _conclude(result: PlanResult) -> None:
+def _print_summary(result: PlanResult) -> None:
     """What must be bought and a summary end the tables; how good and why not is told beside them."""
     from ..reports import plan, tables
 
     if result.document.bought:
-        write("\n" + tables.table(plan.BOUGHT_HEADERS, plan.cells(plan.bought_rows(result.document))))
-    write_lines(["", plan.summary(result.document)])
-    _say_why(result)
+        write_stdout(
+            "\n" + tables.format_table(plan.BOUGHT_HEADERS, plan.display_cells(plan.bought_rows(result.document)))
+        )
+    write_stdout_lines(["", plan.summary(result.document)])
+    _print_explanations(result)
 
 
-def _say_why(result: PlanResult) -> None:
-    from ..reports import lines, plan
+def _print_explanations(result: PlanResult) -> None:
+    from ..reports import plan, tables
 
-    tell(*plan.stages(result.document), *plan.reasons(result.document), *lines.timings(result.document))
-
-
-def _manifests(result: PlanResult) -> None:
-    printing.manifests(result)
-    _say_why(result)
+    print_stderr(*plan.stages(result.document), *plan.reasons(result.document), *tables.timing_lines(result.document))
 
 
-_PRINT: dict[options.Format, Callable[[PlanResult], None]] = {
-    options.Format.TABLE: _table,
-    options.Format.WIDE: _wide,
-    options.Format.JSON: printing.json,
-    options.Format.YAML: printing.yaml,
-    options.Format.MANIFESTS: _manifests,
-    options.Format.NAME: printing.names,
+def _print_allocated_manifests(result: PlanResult) -> None:
+    output.print_manifests(result)
+    _print_explanations(result)
+
+
+_PRINTERS: dict[options.OutputFormat, Callable[[PlanResult], None]] = {
+    options.OutputFormat.TABLE: _print_table,
+    options.OutputFormat.WIDE: _print_wide,
+    options.OutputFormat.JSON: output.print_json,
+    options.OutputFormat.YAML: output.print_yaml,
+    options.OutputFormat.MANIFESTS: _print_allocated_manifests,
+    options.OutputFormat.NAME: output.print_claim_names,
 }

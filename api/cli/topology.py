@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options, printing
-from .exits import Exit, UsageError, complain, tell, write
-from .inputs import OUTCOMES, check_node, load_cluster, unknown_node
+from . import options, output
+from .inputs import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
+from .output import Exit, UsageError, print_problems, print_stderr, write_stdout
 
 if TYPE_CHECKING:
-    from ..models.cluster import Cluster
-    from ..models.gates import FeatureGates
+    from ..models.cluster.cluster import Cluster
+    from ..models.kubernetes.gates import FeatureGates
     from ..results import AllocationResult
-    from ..topologies import TopologyResult
+    from ..verbs.topology import TopologyResult
 
 
 class TopologyFormat(StrEnum):
@@ -56,71 +56,71 @@ def command(
 
     Exit codes: 0 listed; 2 bad input or usage; with --allocate also those of allocate.
     """
-    check_node(node)
+    check_node_name(node)
     if objective and not allocate:
         raise UsageError("--objective needs --allocate")
-    gates, seconds = options.gates(feature_gates, kubernetes_version), options.seconds(time_limit)
+    gates, seconds = options.parse_feature_gates(feature_gates, kubernetes_version), options.parse_seconds(time_limit)
     try:
         if plot is not None:
-            from ..plots.files import check
+            from ..reports.plots import check_plot_path
 
-            check(Path(plot))
+            check_plot_path(Path(plot))
         cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-        complain(*unknown_node(cluster, node))
-        got, code = _allocated(cluster, node, gates, seconds, objective) if allocate else (None, Exit.DONE)
-        result = _listed(cluster, name or [], node, gates, got)
+        print_problems(*unknown_node_warnings(cluster, node))
+        got, code = _allocate_open_claims(cluster, node, gates, seconds, objective) if allocate else (None, Exit.DONE)
+        result = _survey(cluster, name or [], node, gates, got)
         if plot is not None:
             result.plot(plot)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    _PRINT[output](result)
+    _PRINTERS[output](result)
     raise typer.Exit(code)
 
 
-def _allocated(
+def _allocate_open_claims(
     cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float, objective: str
 ) -> tuple[AllocationResult, Exit]:
     """What open claims get, and the exit code; after Ctrl-C what they got by then."""
-    from ..functions import allocate
     from ..results import AllocationInterrupted
+    from ..verbs.allocate import allocate
 
     try:
         result = allocate(cluster, node=node, feature_gates=gates, time_limit=seconds, objective=objective)
     except AllocationInterrupted as interrupt:
         return interrupt.result, Exit.INTERRUPTED
-    return result, OUTCOMES[result.outcome]
+    return result, EXIT_BY_OUTCOME[result.outcome]
 
 
-def _listed(
+def _survey(
     cluster: Cluster, names: list[str], node: str | None, gates: FeatureGates, got: AllocationResult | None
 ) -> TopologyResult:
-    from ..topologies import topology
+    from ..verbs.topology import topology
 
     return topology(cluster, names=names, node=node, chosen=() if got is None else got, feature_gates=gates)
 
 
-def _table(result: TopologyResult) -> None:
+def _print_table(result: TopologyResult) -> None:
     from ..reports import tables, topology
 
-    write(tables.table(topology.headers(result.document), list(topology.rows(result.document))))
-    tell(*topology.remarks(result.document))
+    write_stdout(tables.format_table(topology.headers(result.document), list(topology.rows(result.document))))
+    print_stderr(*topology.remarks(result.document))
 
 
-def _wide(result: TopologyResult) -> None:
+def _print_wide(result: TopologyResult) -> None:
     from ..reports import tables, topology
 
-    _table(result)
-    write("\n" + tables.table(topology.DEVICE_HEADERS, list(topology.wide_rows(result.document))))
+    _print_table(result)
+    write_stdout("\n" + tables.format_table(topology.DEVICE_HEADERS, list(topology.wide_rows(result.document))))
 
 
-def _dot(result: TopologyResult) -> None:
-    write(result.to_dot())
+def _print_dot(result: TopologyResult) -> None:
+    write_stdout(result.to_dot())
 
 
-_PRINT: dict[TopologyFormat, Callable[[TopologyResult], None]] = {
-    TopologyFormat.TABLE: _table,
-    TopologyFormat.WIDE: _wide,
-    TopologyFormat.JSON: printing.json,
-    TopologyFormat.YAML: printing.yaml,
-    TopologyFormat.DOT: _dot,
+_PRINTERS: dict[TopologyFormat, Callable[[TopologyResult], None]] = {
+    TopologyFormat.TABLE: _print_table,
+    TopologyFormat.WIDE: _print_wide,
+    TopologyFormat.JSON: output.print_json,
+    TopologyFormat.YAML: output.print_yaml,
+    TopologyFormat.DOT: _print_dot,
 }

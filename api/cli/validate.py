@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options
-from .exits import Exit, write, write_lines
+from .output import Exit, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..results import ValidationResult
 
 
-class ReportFormat(StrEnum):
+class ValidationFormat(StrEnum):
     """How problems are printed."""
 
     TABLE = "table"
@@ -23,28 +23,28 @@ class ReportFormat(StrEnum):
     NAME = "name"
 
 
-def _lines(result: ValidationResult) -> None:
-    write_lines(map(str, result.problems))
-    write_lines([f"{result.count('error')} errors, {result.count('warning')} warnings"])
+def _print_lines(result: ValidationResult) -> None:
+    write_stdout_lines(map(str, result.problems))
+    write_stdout_lines([f"{result.count('error')} errors, {result.count('warning')} warnings"])
 
 
-def _names(result: ValidationResult) -> None:
-    write_lines(dict.fromkeys(f"{problem.kind.lower()}/{problem.name}" for problem in result.document.problems))
+def _print_names(result: ValidationResult) -> None:
+    write_stdout_lines(dict.fromkeys(f"{problem.kind.lower()}/{problem.name}" for problem in result.document.problems))
 
 
-def _json(result: ValidationResult) -> None:
-    write(result.to_json())
+def _print_json(result: ValidationResult) -> None:
+    write_stdout(result.to_json())
 
 
-def _yaml(result: ValidationResult) -> None:
-    write(result.to_yaml())
+def _print_yaml(result: ValidationResult) -> None:
+    write_stdout(result.to_yaml())
 
 
-_PRINT = {
-    ReportFormat.TABLE: _lines,
-    ReportFormat.JSON: _json,
-    ReportFormat.YAML: _yaml,
-    ReportFormat.NAME: _names,
+_PRINTERS = {
+    ValidationFormat.TABLE: _print_lines,
+    ValidationFormat.JSON: _print_json,
+    ValidationFormat.YAML: _print_yaml,
+    ValidationFormat.NAME: _print_names,
 }
 
 
@@ -55,17 +55,17 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     output: Annotated[
-        ReportFormat, typer.Option("--output", "-o", help="How problems are printed.")
-    ] = ReportFormat.TABLE,
+        ValidationFormat, typer.Option("--output", "-o", help="How problems are printed.")
+    ] = ValidationFormat.TABLE,
 ) -> None:
     """Check manifests as the API server would, all of them in one run. Exit code 2 if anything is refused."""
-    from ..functions import validate
+    from ..verbs.allocate import validate
 
     result = validate(
         *filename,
         recursive=recursive,
         skip_validation=skip_validation,
-        feature_gates=options.gates(feature_gates, kubernetes_version),
+        feature_gates=options.parse_feature_gates(feature_gates, kubernetes_version),
     )
-    _PRINT[output](result)
+    _PRINTERS[output](result)
     raise typer.Exit(Exit.DONE if result.valid else Exit.BAD_INPUT)

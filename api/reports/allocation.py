@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..documents import AllocationDocument, ClaimAnswer, FallenDevices, NodeClass, StageAnswer, UnitAnswer
-from ..models.claims import DeviceRequestAllocationResult
-from ..solver.reasons import DEVICES
-from ..solver.tables import words
+from ..models.kubernetes.claims import DeviceRequestAllocationResult
+from ..models.results.common import (
+    AllocationDocument,
+    ClaimAnswer,
+    FallenDevices,
+    RejectedNodes,
+    StageAnswer,
+    UnitAnswer,
+)
+from ..solver.engines.outcome import filter_words
+from ..solver.engines.reasons import DEVICES_REASON
 
 HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")
 WIDE_HEADERS = (*HEADERS[:-1], "driver", "pool", "device", "share", "consumed", "flags")
@@ -18,12 +25,12 @@ def rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
     """One row a request, under ``HEADERS``; a claim without devices has one row that says its outcome."""
     for unit in document.units:
         for claim in unit.claims:
-            place = _place(unit, claim)
+            place = _place_cells(unit, claim)
             requests = _by_request(claim)
             for request, results in requests.items():
                 yield (*place, request, ", ".join(result.device for result in results))
             if not requests:
-                yield (*place, _NOTHING, _told(unit, claim))
+                yield (*place, _NOTHING, _display_no_devices(unit, claim))
 
 
 def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
@@ -31,19 +38,19 @@ def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
     for unit in document.units:
         for claim in unit.claims:
             for result in _results(claim):
-                yield (*_place(unit, claim), result.request, *_device(result))
+                yield (*_place_cells(unit, claim), result.request, *_device_cells(result))
             if not _results(claim):
-                yield (*_place(unit, claim), _NOTHING, "", "", _told(unit, claim), "", "", "")
+                yield (*_place_cells(unit, claim), _NOTHING, "", "", _display_no_devices(unit, claim), "", "", "")
 
 
 def stages(document: AllocationDocument) -> Iterator[str]:
     """What the stages of an objective came to, a line a unit."""
     for unit in document.units:
         if unit.objective:
-            yield f"{_title(unit)}: " + ", ".join(map(_stage, unit.objective))
+            yield f"{_unit_title(unit)}: " + ", ".join(map(_display_stage, unit.objective))
 
 
-def _stage(stage: StageAnswer) -> str:
+def _display_stage(stage: StageAnswer) -> str:
     return f"{stage.stage} {stage.value}" + ("" if stage.proven else f" (at least {stage.bound})")
 
 
@@ -60,43 +67,43 @@ def reasons(document: AllocationDocument) -> Iterator[str]:
     """Why units were not allocated: a line a unit, its reasons, and by kind of node where the devices fell."""
     for unit in document.units:
         if unit.outcome != "Allocated":
-            yield f"{_title(unit)}: {unit.outcome}"
-            yield from (f"  {_about(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
-            for kind in unit.failures[_told_by_reasons(unit) :]:
-                yield from _failure(kind, unit)
+            yield f"{_unit_title(unit)}: {unit.outcome}"
+            yield from (f"  {_claim_prefix(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
+            for kind in unit.failures[_tables_in_reasons(unit) :]:
+                yield from _failure_lines(kind, unit)
 
 
-def _told_by_reasons(unit: UnitAnswer) -> int:
+def _tables_in_reasons(unit: UnitAnswer) -> int:
     """The reasons give the request tables of the largest class of nodes, unless they are about something else."""
     tables = unit.failures[0].requests if unit.failures else ()
-    told = {DEVICES, *(row.filter for table in tables for row in table.fallen)}
+    told = {DEVICES_REASON, *(row.filter for table in tables for row in table.fallen)}
     return int(bool(tables) and any(reason.id in told for reason in unit.reasons))
 
 
-def _failure(kind: NodeClass, unit: UnitAnswer) -> Iterator[str]:
+def _failure_lines(kind: RejectedNodes, unit: UnitAnswer) -> Iterator[str]:
     more = f" and {kind.nodes - len(kind.names)} more" if kind.nodes > len(kind.names) else ""
     yield f"  on {', '.join(name or 'any node' for name in kind.names)}{more}: {kind.message}"
     for table in kind.requests:
-        fallen = ", ".join(_fallen(row) for row in table.fallen)
+        fallen = ", ".join(_display_fallen(row) for row in table.fallen)
         told = f"{table.devices} devices" + (f": {fallen}" if fallen else "")
-        claim = _about(table.claim, unit)
+        claim = _claim_prefix(table.claim, unit)
         yield f"    {claim}request {table.request} needs {table.needed}, {table.fitting} fit; {told}"
 
 
-def _fallen(row: FallenDevices) -> str:
-    return " ".join(filter(None, (str(row.devices), words(row.filter), row.detail)))
+def _display_fallen(row: FallenDevices) -> str:
+    return " ".join(filter(None, (str(row.devices), filter_words(row.filter), row.detail)))
 
 
-def _title(unit: UnitAnswer) -> str:
+def _unit_title(unit: UnitAnswer) -> str:
     return f"pod {unit.pod}" if unit.pod else "claim " + ", ".join(f"{c.namespace}/{c.name}" for c in unit.claims)
 
 
-def _about(claim: str, unit: UnitAnswer) -> str:
+def _claim_prefix(claim: str, unit: UnitAnswer) -> str:
     """Name the claim where the unit has several."""
     return f"claim {claim}: " if claim and len(unit.claims) > 1 else ""
 
 
-def _place(unit: UnitAnswer, claim: ClaimAnswer) -> tuple[str, str, str, str]:
+def _place_cells(unit: UnitAnswer, claim: ClaimAnswer) -> tuple[str, str, str, str]:
     pod = unit.pod.split("/")[-1] if unit.pod else _NOTHING
     return claim.namespace, pod, claim.name, _NOTHING if unit.node is None else unit.node or "<any>"
 
@@ -112,11 +119,11 @@ def _by_request(claim: ClaimAnswer) -> Mapping[str, list[DeviceRequestAllocation
     return found
 
 
-def _told(unit: UnitAnswer, claim: ClaimAnswer) -> str:
+def _display_no_devices(unit: UnitAnswer, claim: ClaimAnswer) -> str:
     return "no devices asked for" if claim.allocation else unit.outcome
 
 
-def _device(result: DeviceRequestAllocationResult) -> tuple[str, ...]:
+def _device_cells(result: DeviceRequestAllocationResult) -> tuple[str, ...]:
     consumed = ", ".join(f"{name}={amount}" for name, amount in (result.consumed_capacity or {}).items())
     flags = {"admin": result.admin_access, "binding": result.binding_conditions}
     told = ",".join(name for name, present in flags.items() if present)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .lines import named
+from .tables import display_names
 
 if TYPE_CHECKING:
-    from ..capacity_documents import CapacityDocument, Copies, NodeCopies
+    from ..models.results.capacity import CapacityDocument, Copies, NodeCopies
 
 HEADERS = ("nodes", "names", "fits", "at most", "first fit", "what stops the next")
 NODE_COLUMNS = ("node", "fits", "bound", "proven", "unbounded", "firstFit", "stops")
@@ -17,18 +17,18 @@ NODE_COLUMNS = ("node", "fits", "bound", "proven", "unbounded", "firstFit", "sto
 def rows(document: CapacityDocument) -> Iterator[tuple[str, ...]]:
     """One row for each kind of node and for nodes that share something, and one for all, under ``HEADERS``."""
     for kind in document.nodes:
-        yield (str(len(kind.nodes)), named(kind.nodes), *_cells(kind.each), _stops(kind))
+        yield (str(len(kind.nodes)), display_names(kind.nodes), *_copies_cells(kind.each), _display_limits(kind))
     for group in document.sharing:
         told = "they reach the same devices or counters"
-        yield (str(len(group.nodes)), f"{named(group.nodes)} together", *_cells(group.together), told)
+        yield (str(len(group.nodes)), f"{display_names(group.nodes)} together", *_copies_cells(group.together), told)
     nodes = sum(len(kind.nodes) for kind in document.nodes)
-    yield (str(nodes), "all together", *_cells(document.total), "")
+    yield (str(nodes), "all together", *_copies_cells(document.total), "")
 
 
 def node_rows(document: CapacityDocument) -> Iterator[tuple[object, ...]]:
     """One row a node, by name, under ``NODE_COLUMNS``."""
     found = (
-        (name, one.fits, one.bound, one.proven, one.unbounded, one.first_fit, _stops(kind))
+        (name, one.fits, one.bound, one.proven, one.unbounded, one.first_fit, _display_limits(kind))
         for kind in document.nodes
         for one in (kind.each,)
         for name in kind.nodes
@@ -43,32 +43,32 @@ def summary(document: CapacityDocument) -> str:
     if total.unbounded:
         return f"{what}: any number of copies fits"
     first = "" if total.first_fit in (None, total.fits) else f"; the scheduler's first fit reaches {total.first_fit}"
-    return f"{what}: {total.fits} more fit, {_certainty(total)}{first}"
+    return f"{what}: {total.fits} more fit, {_display_certainty(total)}{first}"
 
 
 def proofs(document: CapacityDocument) -> Iterator[str]:
     """Why no more fit than the bounds say, a line for each kind of node."""
     for kind in document.nodes:
         if kind.proof:
-            yield f"{named(kind.nodes)}: {kind.proof}"
+            yield f"{display_names(kind.nodes)}: {kind.proof}"
 
 
-def _cells(copies: Copies) -> tuple[str, str, str]:
+def _copies_cells(copies: Copies) -> tuple[str, str, str]:
     if copies.unbounded:
         return "any number", "", ""
-    return str(copies.fits), _number(copies.bound), _number(copies.first_fit)
+    return str(copies.fits), _display_number(copies.bound), _display_number(copies.first_fit)
 
 
-def _number(value: int | None) -> str:
+def _display_number(value: int | None) -> str:
     return "?" if value is None else str(value)
 
 
-def _certainty(copies: Copies) -> str:
+def _display_certainty(copies: Copies) -> str:
     if copies.proven:
         return "proven"
     return "not proven" if copies.bound is None else f"at most {copies.bound} could, not proven"
 
 
-def _stops(kind: NodeCopies) -> str:
+def _display_limits(kind: NodeCopies) -> str:
     several = len({reason.claim for reason in kind.reasons}) > 1
     return "; ".join(f"{reason.claim}: {reason.message}" if several else reason.message for reason in kind.reasons)

@@ -1,4 +1,7 @@
-"""Engines side by side, as rows of a table and as lines."""
+"""Engines side by side, as rows of a table and as lines.
+
+Planners side by side, as rows of a table and as a line.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ..solver.compare_units import Relation
+from ..models.results.comparison import AnswerRelation
+from ..solver.compare.plans import PLAN
 
 if TYPE_CHECKING:
-    from ..comparison_documents import (
+    from ..models.results.comparison import (
         ComparisonDocument,
         EngineAnswer,
+        PlanComparisonDocument,
+        PlannerAnswer,
         SweepDocument,
         SweepEngine,
         SweepPoint,
@@ -19,56 +25,56 @@ if TYPE_CHECKING:
         UnitSides,
     )
 
-HEADERS = ("engine", "outcome", "admitted", "devices", "steps", "time", "free devices", "whole nodes")
-UNIT_HEADERS = ("pod", "claims", "engine", "outcome", "node", "devices", "relation")
-_RELATIONS: tuple[Relation, ...] = ("equal", "equivalent", "different")
+COMPARISON_HEADERS = ("engine", "outcome", "admitted", "devices", "steps", "time", "free devices", "whole nodes")
+COMPARISON_UNIT_HEADERS = ("pod", "claims", "engine", "outcome", "node", "devices", "relation")
+_RELATIONS: tuple[AnswerRelation, ...] = ("equal", "equivalent", "different")
 
 
-def rows(document: ComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
-    """One row an engine, under ``HEADERS``; ``devices`` says how units relate to the first engine's."""
+def comparison_rows(document: ComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+    """One row an engine, under ``COMPARISON_HEADERS``; ``devices`` says how units relate to the first engine's."""
     for position, engine in enumerate(document.engines):
         relations = Counter(unit.sides[position].relation for unit in document.units)
         told = ", ".join(f"{relations[name]} {name}" for name in _RELATIONS if relations[name])
         yield (
-            _named(engine),
+            _engine_label(engine),
             engine.outcome,
             f"{engine.admitted} of {document.asked}",
             told if position else "",
             str(engine.steps),
-            duration(seconds[engine.engine]),
+            display_duration(seconds[engine.engine]),
             f"{engine.left.free} of {engine.left.devices}",
             str(engine.left.whole_nodes),
         )
 
 
-def _named(engine: EngineAnswer) -> str:
+def _engine_label(engine: EngineAnswer) -> str:
     return f"{engine.engine} {engine.version}".strip()
 
 
-def unit_rows(document: ComparisonDocument) -> Iterator[tuple[str, ...]]:
-    """One row a unit and engine, under ``UNIT_HEADERS``."""
+def comparison_unit_rows(document: ComparisonDocument) -> Iterator[tuple[str, ...]]:
+    """One row a unit and engine, under ``COMPARISON_UNIT_HEADERS``."""
     for unit in document.units:
         for side in unit.sides:
             place = "<none>" if side.node is None else side.node or "<any>"
             names = (unit.pod or "<none>", ", ".join(unit.claims))
-            yield (*names, side.engine, side.outcome, place, _devices(side), side.relation)
+            yield (*names, side.engine, side.outcome, place, _display_devices(side), side.relation)
 
 
-def _devices(side: UnitSide) -> str:
+def _display_devices(side: UnitSide) -> str:
     return "; ".join(f"{one.request}: {', '.join(one.devices)}" for one in side.requests) or "<none>"
 
 
-def summary(document: ComparisonDocument) -> Iterator[str]:
+def comparison_summary(document: ComparisonDocument) -> Iterator[str]:
     """Say whether the answers agree, and if not, where they part, both answers side by side."""
-    yield _verdict(document)
+    yield _display_agreement(document)
     if document.parting is not None:
-        yield f"they part at {_title(document.parting)}:"
+        yield f"they part at {_unit_title(document.parting)}:"
         width = max(len(side.engine) for side in document.parting.sides)
         for side in document.parting.sides:
-            yield f"  {side.engine:{width}}  {_told(side)}"
+            yield f"  {side.engine:{width}}  {_display_answer(side)}"
 
 
-def _verdict(document: ComparisonDocument) -> str:
+def _display_agreement(document: ComparisonDocument) -> str:
     if document.identical:
         return "same answers"
     undecided = "" if document.decided else "; not all engines were done in time"
@@ -76,25 +82,25 @@ def _verdict(document: ComparisonDocument) -> str:
     return agreement + undecided
 
 
-def _title(unit: UnitSides) -> str:
+def _unit_title(unit: UnitSides) -> str:
     name = f"pod {unit.pod}" if unit.pod else f"claim {', '.join(unit.claims)}"
     if not unit.request:
         return name
     return f"{name}, request {unit.request}" + (f" of claim {unit.claim}" if unit.pod else "")
 
 
-def _told(side: UnitSide) -> str:
+def _display_answer(side: UnitSide) -> str:
     if side.outcome == "Allocated":
-        return f"Allocated on {side.node or '<any>'}, {_devices(side)}"
+        return f"Allocated on {side.node or '<any>'}, {_display_devices(side)}"
     return f"{side.outcome}: " + "; ".join(reason.message for reason in side.reasons)
 
 
-_UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "us", 1e6))
+_TIME_UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "us", 1e6))
 
 
-def duration(seconds: float) -> str:
+def display_duration(seconds: float) -> str:
     """Seconds in the unit that reads best, with three digits."""
-    unit, factor = next((unit, factor) for least, unit, factor in _UNITS if seconds >= least)
+    unit, factor = next((unit, factor) for least, unit, factor in _TIME_UNITS if seconds >= least)
     return f"{seconds * factor:.3g} {unit}"
 
 
@@ -110,15 +116,99 @@ def _sweep_row(point: SweepPoint, names: list[str]) -> tuple[str, ...]:
     found = {one.engine: one for one in point.engines}
     cells = [cell for name in names for cell in _sweep_cells(found.get(name))]
     outcomes = ", ".join(dict.fromkeys(one.outcome for one in point.engines))
-    ratios = [_ratio(found.get(name), found.get(names[0])) for name in names[1:]]
+    ratios = [_time_ratio(found.get(name), found.get(names[0])) for name in names[1:]]
     return (str(point.size), outcomes, *cells, *ratios)
 
 
 def _sweep_cells(one: SweepEngine | None) -> tuple[str, str]:
     if one is None:
         return "", ""
-    return str(one.steps), duration(one.seconds) + (" (out of time)" if one.outcome == "Unknown" else "")
+    return str(one.steps), display_duration(one.seconds) + (" (out of time)" if one.outcome == "Unknown" else "")
 
 
-def _ratio(one: SweepEngine | None, first: SweepEngine | None) -> str:
+def _time_ratio(one: SweepEngine | None, first: SweepEngine | None) -> str:
     return f"{one.seconds / first.seconds:.3g}" if one and first and first.seconds else ""
+
+
+PLAN_COMPARISON_HEADERS = (
+    "planner",
+    "order",
+    "outcome",
+    "admitted",
+    "gangs",
+    "devices",
+    "wasted of free",
+    "wasted of all",
+    "time",
+)
+PLAN_COMPARISON_COLUMNS = (
+    "planner",
+    "order",
+    "outcome",
+    "admitted",
+    "asked",
+    "gangs",
+    "used",
+    "devices",
+    "free",
+    "wasted",
+    "wasted of free",
+    "wasted of all",
+    "seconds",
+)
+
+
+def plan_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
+    """One row a planner and order, under ``PLAN_COMPARISON_HEADERS``; what is not known is ``?``."""
+    for one in document.planners:
+        found = one.fragmentation
+        yield (
+            f"{one.planner} {one.version}".strip(),
+            one.order or "",
+            _display_outcome(one),
+            f"{one.admitted} of {document.asked}",
+            f"{one.gangs} of {document.gangs}",
+            f"{one.used} of {one.devices}",
+            "?" if found is None else f"{found.of_free:.1%}",
+            "?" if found is None else f"{found.of_all:.1%}",
+            display_duration(seconds[one.label]),
+        )
+
+
+def _display_outcome(one: PlannerAnswer) -> str:
+    return one.outcome or ("" if one.decided else "out of time")
+
+
+def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> list[tuple[object, ...]]:
+    """The same as numbers, under ``PLAN_COMPARISON_COLUMNS``."""
+    return [
+        (
+            one.planner,
+            one.order,
+            one.outcome,
+            one.admitted,
+            document.asked,
+            one.gangs,
+            one.used,
+            one.devices,
+            *_fragmentation_cells(one),
+            seconds[one.label],
+        )
+        for one in document.planners
+    ]
+
+
+def _fragmentation_cells(one: PlannerAnswer) -> tuple[float | None, ...]:
+    found = one.fragmentation
+    return (None,) * 4 if found is None else (found.free, found.wasted, found.of_free, found.of_all)
+
+
+def plan_comparison_summary(document: PlanComparisonDocument) -> str:
+    """One line: how many units ``plan`` admits, and how many the best of the others does."""
+    plan = next((one for one in document.planners if one.planner == PLAN), None)
+    best = max((one for one in document.planners if one is not plan), key=lambda one: one.admitted, default=None)
+    told = [] if plan is None else [f"plan admits {plan.admitted} of {document.asked} units"]
+    if best is not None:
+        head = "the best of the others is" if told else "the best is"
+        told.append(f"{head} {best.label} with {best.admitted}")
+    return ", ".join(told)

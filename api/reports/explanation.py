@@ -6,14 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..solver.tables import words
+from ..solver.engines.outcome import filter_words
 
 if TYPE_CHECKING:
-    from ..documents import FallenDevices
-    from ..explanation_documents import DevicesForRequest, ExplainedNodes, ExplainedUnit, ExplanationDocument
+    from ..models.results.common import FallenDevices
+    from ..models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit, ExplanationDocument
 
 _WORDS = {"inUse": "in use by claim", "deviceNode": "for other nodes"}
-
 COLUMNS = ("unit", "outcome", "nodes", "what", "id", "claim", "message")
 
 
@@ -21,22 +20,22 @@ def lines(document: ExplanationDocument) -> Iterator[str]:
     """Tell of every unit: that it fits, or why it does not and what would help."""
     for unit in document.units:
         if unit.outcome == "Allocated":
-            yield f"{_title(unit)}: fits on {unit.node or 'any node'}"
+            yield f"{_unit_title(unit)}: fits on {unit.node or 'any node'}"
         else:
-            yield f"{_title(unit)}: {unit.outcome}"
+            yield f"{_unit_title(unit)}: {unit.outcome}"
             yield from (f"  {reason.message}" for reason in unit.reasons)
             for nodes in unit.failures:
-                yield from _nodes(nodes)
-            yield from _relaxations(unit)
+                yield from _node_lines(nodes)
+            yield from _relaxation_lines(unit)
 
 
-def _title(unit: ExplainedUnit) -> str:
+def _unit_title(unit: ExplainedUnit) -> str:
     return f"pod {unit.pod}" if unit.pod else f"claim {', '.join(unit.claims)}"
 
 
-def _nodes(nodes: ExplainedNodes) -> Iterator[str]:
-    yield f"  on {_named(nodes)}:"
-    yield from (f"    {_request(request)}" for request in nodes.requests)
+def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:
+    yield f"  on {_display_nodes(nodes)}:"
+    yield from (f"    {_display_request(request)}" for request in nodes.requests)
     doubt = "" if nodes.minimal else ", perhaps not all of them needed"
     yield f"    impossible together{doubt}:" if len(nodes.reasons) > 1 else "    impossible:"
     yield from (f"      {reason.message}" for reason in nodes.reasons)
@@ -45,34 +44,34 @@ def _nodes(nodes: ExplainedNodes) -> Iterator[str]:
         yield "    note: no second proof of this was found within the limit"
 
 
-def _named(nodes: ExplainedNodes) -> str:
+def _display_nodes(nodes: ExplainedNodes) -> str:
     names = ", ".join(name or "any node" for name in nodes.names)
     return names + (f" and {nodes.nodes - len(nodes.names)} more" if nodes.nodes > len(nodes.names) else "")
 
 
-def _request(request: DevicesForRequest) -> str:
+def _display_request(request: DevicesForRequest) -> str:
     head = f"request {request.request} of claim {request.claim} needs {request.needed}"
-    matching = f"{request.matching} of {_devices(request.devices)} match class {request.device_class}"
-    told = [*_fallen(request.fallen), f"{request.free} free"] if request.matching else []
+    matching = f"{request.matching} of {_display_device_count(request.devices)} match class {request.device_class}"
+    told = [*_display_fallen(request.fallen), f"{request.free} free"] if request.matching else []
     return f"{head}: {matching}" + (f": {', '.join(told)}" if told else "")
 
 
-def _fallen(rows: tuple[FallenDevices, ...]) -> Iterator[str]:
+def _display_fallen(rows: tuple[FallenDevices, ...]) -> Iterator[str]:
     """Count devices by filter, with all details together."""
     groups: dict[str, list[FallenDevices]] = defaultdict(list)
     for row in rows:
         groups[row.filter].append(row)
     for filter_, members in groups.items():
         details = ", ".join(row.detail for row in members if row.detail)
-        told = _WORDS.get(filter_, words(filter_))
+        told = _WORDS.get(filter_, filter_words(filter_))
         yield " ".join(filter(None, (f"{sum(row.devices for row in members)} {told}", details)))
 
 
-def _devices(count: int) -> str:
+def _display_device_count(count: int) -> str:
     return "1 device" if count == 1 else f"{count} devices"
 
 
-def _relaxations(unit: ExplainedUnit) -> Iterator[str]:
+def _relaxation_lines(unit: ExplainedUnit) -> Iterator[str]:
     if unit.relaxations:
         yield "  it would fit with any of these:"
     for relaxation in unit.relaxations:
@@ -87,12 +86,14 @@ def _relaxations(unit: ExplainedUnit) -> Iterator[str]:
 def rows(document: ExplanationDocument) -> Iterator[tuple[str, ...]]:
     """One row a reason and a change, under ``COLUMNS``; changes of one relaxation have its number."""
     for unit in document.units:
-        head = (_title(unit), unit.outcome)
+        head = (_unit_title(unit), unit.outcome)
         if unit.outcome == "Allocated":
             yield (*head, unit.node or "", "", "", "", "")
         yield from ((*head, "", "reason", one.id, one.claim, one.message) for one in unit.reasons)
         for nodes in unit.failures:
-            yield from ((*head, _named(nodes), "reason", one.id, one.claim, one.message) for one in nodes.reasons)
+            yield from (
+                (*head, _display_nodes(nodes), "reason", one.id, one.claim, one.message) for one in nodes.reasons
+            )
         for number, relaxation in enumerate(unit.relaxations, 1):
             what = f"relaxation {number}"
             yield from ((*head, relaxation.node, what, one.id, one.claim, one.message) for one in relaxation.changes)

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, TypeAlias
 
-from .lines import named
+from .tables import display_names
 
 if TYPE_CHECKING:
-    from ..plan_documents import Number, PlanDocument, PlannedUnit, PlanStage
+    from ..models.results.plan import Number, PlanDocument, PlannedUnit, PlanStage
 
 Row: TypeAlias = tuple[object, ...]
-
 HEADERS = ("kind", "namespace", "name", "asked", "placed", "nodes")
 UNIT_HEADERS = ("kind", "namespace", "name", "unit", "gang", "node", "devices", "outcome", "reason")
 NODE_HEADERS = ("node", "new", "devices", "used", "units")
@@ -27,14 +26,14 @@ def rows(document: PlanDocument) -> Iterator[Row]:
         owners.setdefault((unit.kind, unit.namespace, unit.name), []).append(unit)
     for owner, units in owners.items():
         nodes = [unit.node for unit in units if unit.node is not None]
-        yield (*owner, len(units), len(nodes), named(tuple(sorted(set(nodes)))))
+        yield (*owner, len(units), len(nodes), display_names(tuple(sorted(set(nodes)))))
 
 
 def unit_rows(document: PlanDocument) -> Iterator[Row]:
     """One row a unit, under ``UNIT_HEADERS``; without a node it is None."""
     for unit in document.units:
         place = unit.kind, unit.namespace, unit.name, unit.unit, unit.gang, unit.node
-        yield (*place, ", ".join(_devices(unit)), unit.outcome, _reason(unit))
+        yield (*place, ", ".join(_display_devices(unit)), unit.outcome, _display_reasons(unit))
 
 
 def node_rows(document: PlanDocument) -> Iterator[Row]:
@@ -58,16 +57,7 @@ def stage_rows(document: PlanDocument) -> Iterator[Row]:
         yield one.stage, one.value, one.bound, one.gap, one.proven, one.sense
 
 
-FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]]]] = {
-    "units": (UNIT_HEADERS, unit_rows),
-    "nodes": (NODE_HEADERS, node_rows),
-    "owners": (HEADERS, rows),
-    "objective": (STAGE_HEADERS, stage_rows),
-}
-"""The columns and the rows of each table that a frame is made of."""
-
-
-def cells(found: Iterable[Row]) -> list[list[str]]:
+def display_cells(found: Iterable[Row]) -> list[list[str]]:
     """Rows for printing."""
     return [["<none>" if cell is None else str(cell) for cell in row] for row in found]
 
@@ -83,7 +73,7 @@ def summary(document: PlanDocument) -> str:
 def stages(document: PlanDocument) -> Iterator[str]:
     """What each stage of the objective came to, a line each."""
     for one in document.objective:
-        yield f"{one.stage}: {_amount(one.value)}, {_certainty(one)}"
+        yield f"{one.stage}: {_display_amount(one.value)}, {_display_certainty(one)}"
 
 
 def reasons(document: PlanDocument) -> Iterator[str]:
@@ -91,51 +81,60 @@ def reasons(document: PlanDocument) -> Iterator[str]:
     groups: dict[tuple[str, str], list[PlannedUnit]] = {}
     for unit in document.units:
         if unit.outcome != "Placed":
-            groups.setdefault((_title(unit), _reason(unit)), []).append(unit)
+            groups.setdefault((_unit_title(unit), _display_reasons(unit)), []).append(unit)
     for (title, reason), units in groups.items():
         more = f" and {len(units) - 1} more" if len(units) > 1 else ""
         first = units[0]
         yield f"not placed: {title} {first.namespace}/{first.unit}{more}" + (f": {reason}" if reason else "")
 
 
-def progress(stage: str, value: Number, bound: Number | None, gap: float | None) -> str:
+def display_progress(stage: str, value: Number, bound: Number | None, gap: float | None) -> str:
     """How far a stage is."""
-    parts = [f"{stage} {_amount(value)}"]
+    parts = [f"{stage} {_display_amount(value)}"]
     if bound is not None:
-        parts.append(f"bound {_amount(round(bound, 1))}")
+        parts.append(f"bound {_display_amount(round(bound, 1))}")
     if gap is not None:
-        parts.append(f"gap {_percent(gap)}")
+        parts.append(f"gap {_display_percent(gap)}")
     return ", ".join(parts)
 
 
-def _certainty(stage: PlanStage) -> str:
+def _display_certainty(stage: PlanStage) -> str:
     if stage.bound is None:
         return "no bound known"
     if stage.bound == stage.value:
         return "proven"
     word = "at most" if stage.sense == "max" else "at least"
-    gap = "" if stage.gap is None else f", gap {_percent(stage.gap)}"
-    return f"{word} {_amount(stage.bound)}{gap}, {'close enough' if stage.proven else 'not proven'}"
+    gap = "" if stage.gap is None else f", gap {_display_percent(stage.gap)}"
+    return f"{word} {_display_amount(stage.bound)}{gap}, {'close enough' if stage.proven else 'not proven'}"
 
 
-def _amount(number: Number) -> str:
+def _display_amount(number: Number) -> str:
     return f"{number:.10g}" if number != int(number) else str(int(number))
 
 
-def _percent(part: float) -> str:
+def _display_percent(part: float) -> str:
     return f"{100 * part:.3g} %"
 
 
-def _title(unit: PlannedUnit) -> str:
+def _unit_title(unit: PlannedUnit) -> str:
     return "claim" if unit.kind == "ResourceClaim" else "pod"
 
 
-def _devices(unit: PlannedUnit) -> Iterator[str]:
+def _display_devices(unit: PlannedUnit) -> Iterator[str]:
     for claim in unit.claims:
         if claim.allocation is not None:
             yield from (result.device for result in claim.allocation.devices.results or ())
 
 
-def _reason(unit: PlannedUnit) -> str:
+def _display_reasons(unit: PlannedUnit) -> str:
     """The reasons in one line, without the names of claims: they differ where units are equal."""
     return "; ".join(dict.fromkeys(reason.message for reason in unit.reasons))
+
+
+FRAMES: Mapping[str, tuple[Sequence[str], Callable[[PlanDocument], Iterator[Row]]]] = {
+    "units": (UNIT_HEADERS, unit_rows),
+    "nodes": (NODE_HEADERS, node_rows),
+    "owners": (HEADERS, rows),
+    "objective": (STAGE_HEADERS, stage_rows),
+}
+"""The columns and the rows of each table that a frame is made of."""

@@ -1,35 +1,40 @@
-"""Plain tables, as kubectl prints them."""
+"""Plain tables, as kubectl prints them.
+
+Lines and parts of lines that reports of several results have.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import StringIO
-from typing import cast
+from typing import Protocol, cast
 
-from ..models.problems import one_line
+from msgspec import UNSET, UnsetType
+
+from ..models.formats.errors import one_line
 
 _UNBOUNDED = 10_000
 # Columns; a terminal with fewer breaks lines by itself, as squeezed columns could not be read.
 _NARROWEST = 80
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Rows under headers, for stdout: on a terminal long cells wrap, elsewhere every row stays on its line."""
     lines = [[header.upper() for header in headers], *([one_line(cell) for cell in row] for row in rows)]
     terminal = sys.stdout.isatty()
     if not terminal and all(cell.isascii() for line in lines for cell in line):
-        return _padded(lines)
-    return _laid_out(lines[0], lines[1:], terminal)
+        return _pad_columns(lines)
+    return _layout_with_rich(lines[0], lines[1:], terminal)
 
 
-def _padded(lines: Sequence[Sequence[str]]) -> str:
+def _pad_columns(lines: Sequence[Sequence[str]]) -> str:
     """What needs no layout is written without rich, which takes long to load."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join("  ".join(map(str.ljust, line, widths)) + "\n" for line in lines)
 
 
-def _laid_out(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: bool) -> str:
+def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: bool) -> str:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -44,3 +49,27 @@ def _laid_out(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: b
         console.width = max(console.width, _NARROWEST)
     console.print(grid, soft_wrap=not terminal)
     return cast("StringIO", console.file).getvalue()
+
+
+# More names than these are only counted.
+_MOST_NAMES = 3
+
+
+class TimedDocument(Protocol):
+    """A document that may have wall times."""
+
+    @property
+    def timings(self) -> dict[str, float] | UnsetType:
+        """Seconds of each phase."""
+
+
+def timing_lines(document: TimedDocument) -> Iterator[str]:
+    """Wall times of the phases, if the document has them."""
+    if document.timings is not UNSET:
+        yield ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in document.timings.items())
+
+
+def display_names(names: tuple[str, ...]) -> str:
+    """The first few names, and how many more."""
+    told = ", ".join(name or "any node" for name in names[:_MOST_NAMES])
+    return f"{told} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else told

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..declarations import UNBOUNDED, Estimate, Function, Operand, Overload, Range
 from ..errors import CelRuntimeError
-from ..estimate_sizes import scaled
-from ..library import UNBOUNDED, Estimate, Function, Operand, Overload, Range
+from ..sizes import scale_range
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, parameter, type_of
-from ..values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt, Value, size_of, type_name
-from ..values_time import NANOS, Duration, Timestamp
-from .costs import STRING_FACTOR, of_size, part, sized
-from .declare import function, only
-from .numbers import format_bool, format_double, parse_double, parse_integer
-from .time_text import format_duration, format_timestamp, parse_duration, parse_timestamp
+from ..values import INT_MAX, INT_MIN, NANOS, UINT_MAX, Duration, Timestamp, TypeValue, UInt, Value, size_of, type_name
+from .declare import (
+    STRING_FACTOR,
+    format_bool,
+    format_double,
+    function,
+    of_size,
+    parse_double,
+    parse_integer,
+    scaled_cost,
+    single_overload,
+    sized_result,
+)
+from .times import format_duration, format_timestamp, parse_duration, parse_timestamp
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
@@ -141,8 +149,8 @@ def _coded(id_: str, source: Type, to: Type, apply: Callable[..., Value]) -> Ove
         (source,),
         to,
         apply,
-        cost=lambda args, _: part(size_of(args[0]), STRING_FACTOR),
-        estimate=lambda operands: Estimate(scaled(operands[0].size, STRING_FACTOR), result(operands)),
+        cost=lambda args, _: scaled_cost(size_of(args[0]), STRING_FACTOR),
+        estimate=lambda operands: Estimate(scale_range(operands[0].size, STRING_FACTOR), result(operands)),
     )
 
 
@@ -158,8 +166,7 @@ _TO_STRING = _conversions(
     _from("timestamp", TIMESTAMP, lambda value: format_timestamp(value.ns)),
     _from("duration", DURATION, lambda value: format_duration(value.ns)),
 )
-
-FUNCTIONS: tuple[Function, ...] = (
+CONVERSION_FUNCTIONS: tuple[Function, ...] = (
     _conversions(
         "int",
         INT,
@@ -201,6 +208,6 @@ FUNCTIONS: tuple[Function, ...] = (
         _from("int64", INT, _from_unix),
         _from("string", STRING, _parse_timestamp),
     ),
-    only("dyn", function("to_dyn", (_T,), DYN, _same, **sized(of_size(0)))),
-    only("type", function("type", (_T,), type_of(_T), lambda value: TypeValue(type_name(value)))),
+    single_overload("dyn", function("to_dyn", (_T,), DYN, _same, **sized_result(of_size(0)))),
+    single_overload("type", function("type", (_T,), type_of(_T), lambda value: TypeValue(type_name(value)))),
 )

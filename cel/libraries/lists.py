@@ -1,24 +1,81 @@
-"""Lists: ``slice``, ``flatten``, ``sort``, ``reverse``, ``distinct``, ``lists.range``."""
+"""Lists: ``slice``, ``flatten``, ``sort``, ``reverse``, ``distinct``, ``lists.range``.
+
+Lists as the API server extends them: ``min max sum isSorted indexOf lastIndexOf``.
+
+``sets``: lists compared without regard to order and repetition, by CEL's equality.
+
+``includes``: one test for attributes that may be lists or single values (CEL-4); ``include`` is the same (SEM-8).
+
+``size`` of strings, bytes, lists and maps.
+
+Optional values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
-from ..cost_meter import paced, tick
+from ..declarations import UNBOUNDED, Estimate, Function, Operand, Overload, Range
 from ..errors import CelRuntimeError
-from ..estimate_sizes import plus
-from ..library import UNBOUNDED, Estimate, Function, Operand, Overload, Range
-from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
-from ..values import Duration, Timestamp, UInt, Value, size_of, surely_equal
-from .costs import LIST_CREATION, STRING_FACTOR, Rule, literal_int, part
-from .declare import MOST_ELEMENTS, check_elements, check_pairs, function, method, only
+from ..meter import PACE, tick, ticking
+from ..sizes import ONE_RANGE, add_ranges, multiply_ranges
+from ..types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+    parameter,
+)
+from ..values import (
+    INT_MAX,
+    INT_MIN,
+    NONE,
+    TIMESTAMP_MIN,
+    UINT_MAX,
+    Duration,
+    Optional,
+    Timestamp,
+    UInt,
+    Value,
+    compare,
+    size_of,
+    surely_equal,
+)
+from .declare import (
+    LIST_CREATION,
+    MOST_ELEMENTS,
+    STRING_FACTOR,
+    CostRule,
+    check_elements,
+    check_pairs,
+    free_call,
+    function,
+    literal_int,
+    method,
+    no_overload,
+    scaled_cost,
+    single_overload,
+    traversal,
+)
 
-_T = parameter("T")
-_LIST = list_of(_T)
-_COMPARABLE = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
+_ELEMENT = parameter("T")
+_ELEMENT_LIST = list_of(_ELEMENT)
+_LISTS_ORDERED_CLASSES = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
 _TEXTS = frozenset({STRING, BYTES})
 # A call and a list.
-_BASE = 1 + LIST_CREATION
+_NEW_LIST_COST = 1 + LIST_CREATION
 
 
 def _slice(values: Sequence[Value], start: int, end: int) -> Sequence[Value]:
@@ -42,7 +99,7 @@ def _flatten(values: Sequence[Value], depth: int = 1) -> Sequence[Value]:
 
 def _flat_once(values: Sequence[Value]) -> list[Value]:
     flat: list[Value] = []
-    for value in paced(values):
+    for value in ticking(values):
         if type(value) in (list, tuple):
             check_elements(len(flat) + len(value))
             flat.extend(value)
@@ -63,7 +120,7 @@ def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
         return []
     check_pairs(len(keys) ** 2)
     kind = type(keys[0])
-    if kind not in _COMPARABLE:
+    if kind not in _LISTS_ORDERED_CLASSES:
         raise CelRuntimeError("list elements must be comparable")
     if any(type(key) is not kind for key in keys):
         raise CelRuntimeError("list elements must have the same type")
@@ -108,21 +165,21 @@ def _estimate_slice(operands: tuple[Operand, ...]) -> Estimate:
     length = (operands[0].size.max if end is None else max(end, 0)) - max(start, 0)
     if length < 0 or (operands[0].size.max == UNBOUNDED and end is None):
         length = UNBOUNDED
-    return _made(Range(length, length))
+    return _new_list_rule(Range(length, length))
 
 
-def _made(length: Range) -> Estimate:
+def _new_list_rule(length: Range) -> Estimate:
     """A new list."""
-    return Estimate(plus(Range(_BASE, _BASE), length), length)
+    return Estimate(add_ranges(Range(_NEW_LIST_COST, _NEW_LIST_COST), length), length)
 
 
 def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
     depth = 1 if len(operands) == 1 else literal_int(operands[1])
     length = operands[0].size
     if depth is None:
-        return Estimate(Range(_BASE, UNBOUNDED), length)
+        return Estimate(Range(_NEW_LIST_COST, UNBOUNDED), length)
     visited = Range(length.min * max(depth, 0), min(length.max * max(depth, 0), UNBOUNDED))
-    return Estimate(plus(Range(_BASE, _BASE), visited), length)
+    return Estimate(add_ranges(Range(_NEW_LIST_COST, _NEW_LIST_COST), visited), length)
 
 
 def _squares(count: int, texts: bool) -> float:
@@ -133,7 +190,7 @@ def _squares(count: int, texts: bool) -> float:
 def _pairwise_cost(args: tuple[Value, ...], result: Value) -> int:
     """The last argument holds what is compared."""
     texts = bool(size_of(args[-1])) and type(args[-1][0]) in (str, bytes)
-    return _BASE + int(_squares(size_of(args[0]), texts))
+    return _NEW_LIST_COST + int(_squares(size_of(args[0]), texts))
 
 
 def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Estimate:
@@ -141,39 +198,38 @@ def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Es
     length = operands[0].size
     square = Range(min(length.min**2, UNBOUNDED), min(length.max**2, UNBOUNDED))
     cost = Range(
-        *(min(part(amount, 2 + STRING_FACTOR if texts else 2), UNBOUNDED) for amount in (square.min, square.max))
+        *(min(scaled_cost(amount, 2 + STRING_FACTOR if texts else 2), UNBOUNDED) for amount in (square.min, square.max))
     )
-    return Estimate(plus(Range(_BASE, _BASE), cost), square)
+    return Estimate(add_ranges(Range(_NEW_LIST_COST, _NEW_LIST_COST), cost), square)
 
 
-def _pairwise(texts: bool) -> Rule:
+def _pairwise(texts: bool) -> CostRule:
     return {"cost": _pairwise_cost, "estimate": lambda operands: _estimate_pairwise(operands, texts)}
 
 
 def _by_type(name: str, apply: Callable[..., Value], keyed: bool) -> Function:
     """One overload for each comparable type."""
-    return Function(name, tuple(_sorter(type_, apply, keyed) for type_ in _SORTED))
+    return Function(name, tuple(_sorter(type_, apply, keyed) for type_ in _LISTS_ORDERED_TYPES))
 
 
 def _sorter(type_: Type, apply: Callable[..., Value], keyed: bool) -> Overload:
     rule = _pairwise(type_ in _TEXTS)
     if keyed:
         id_ = f"list_{type_}_sortByAssociatedKeys"
-        return method(id_, (_LIST, list_of(type_)), _LIST, apply, **rule)
+        return method(id_, (_ELEMENT_LIST, list_of(type_)), _ELEMENT_LIST, apply, **rule)
     return method(f"list_{type_}_sort", (list_of(type_),), list_of(type_), apply, **rule)
 
 
-_SORTED = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
-
-FUNCTIONS: tuple[Function, ...] = (
-    only(
+_LISTS_ORDERED_TYPES = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
+LIST_FUNCTIONS: tuple[Function, ...] = (
+    single_overload(
         "slice",
         method(
             "list_slice",
-            (_LIST, INT, INT),
-            _LIST,
+            (_ELEMENT_LIST, INT, INT),
+            _ELEMENT_LIST,
             _slice,
-            cost=lambda args, result: _BASE + size_of(result),
+            cost=lambda args, result: _NEW_LIST_COST + size_of(result),
             estimate=_estimate_slice,
         ),
     ),
@@ -182,10 +238,10 @@ FUNCTIONS: tuple[Function, ...] = (
         (
             method(
                 "list_flatten",
-                (list_of(_LIST),),
-                _LIST,
+                (list_of(_ELEMENT_LIST),),
+                _ELEMENT_LIST,
                 _flatten,
-                cost=lambda args, result: _BASE + size_of(args[0]),
+                cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]),
                 estimate=_estimate_flatten,
             ),
             method(
@@ -193,34 +249,36 @@ FUNCTIONS: tuple[Function, ...] = (
                 (list_of(DYN), INT),
                 list_of(DYN),
                 _flatten,
-                cost=lambda args, result: _BASE + size_of(args[0]) * (args[1] if args[1] >= 0 else 1),
+                cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]) * (args[1] if args[1] >= 0 else 1),
                 estimate=_estimate_flatten,
             ),
         ),
     ),
     _by_type("sort", _sort, keyed=False),
     _by_type("@sortByAssociatedKeys", sort_by_keys, keyed=True),
-    only(
+    single_overload(
         "reverse",
         method(
             "list_reverse",
-            (_LIST,),
-            _LIST,
+            (_ELEMENT_LIST,),
+            _ELEMENT_LIST,
             _reverse,
-            cost=lambda args, result: _BASE + size_of(result),
-            estimate=lambda operands: _made(operands[0].size),
+            cost=lambda args, result: _NEW_LIST_COST + size_of(result),
+            estimate=lambda operands: _new_list_rule(operands[0].size),
         ),
     ),
-    only("distinct", method("list_distinct", (_LIST,), _LIST, _distinct, **_pairwise(texts=False))),
-    only(
+    single_overload(
+        "distinct", method("list_distinct", (_ELEMENT_LIST,), _ELEMENT_LIST, _distinct, **_pairwise(texts=False))
+    ),
+    single_overload(
         "lists.range",
         function(
             "lists_range",
             (INT,),
             list_of(INT),
             _range,
-            cost=lambda args, result: _BASE + size_of(result),
-            estimate=lambda operands: _made(_range_size(operands[0])),
+            cost=lambda args, result: _NEW_LIST_COST + size_of(result),
+            estimate=lambda operands: _new_list_rule(_range_size(operands[0])),
         ),
     ),
 )
@@ -229,3 +287,284 @@ FUNCTIONS: tuple[Function, ...] = (
 def _range_size(count: Operand) -> Range:
     written = literal_int(count)
     return Range(UNBOUNDED, UNBOUNDED) if written is None else Range(max(written, 0), max(written, 0))
+
+
+_LIST_FOLDS_ORDERED_TYPES = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
+_LIST_FOLDS_ORDERED_CLASSES = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
+
+
+def _compare_or_equal(a: Value, b: Value) -> int:
+    """As ``compare``, but values that cannot be compared (NaN, other types) count as in order."""
+    try:
+        return compare(a, b)
+    except CelRuntimeError:
+        return 0
+
+
+def _extreme(name: str, sign: int, values: Sequence[Value]) -> Value:
+    if not values:
+        raise CelRuntimeError(f"{name} called on empty list")
+    _check_ordered(name, values)
+    if len(set(map(type, values))) == 1 and type(values[0]) is not float:
+        return (max if sign > 0 else min)(values)
+    best = values[0]
+    for value in ticking(values):
+        if _compare_or_equal(value, best) == sign:
+            best = value
+    return best
+
+
+def _check_ordered(name: str, values: Sequence[Value]) -> None:
+    wrong = next((index for index, value in enumerate(values) if type(value) not in _LIST_FOLDS_ORDERED_CLASSES), None)
+    if wrong is not None:
+        raise no_overload() if wrong else no_overload(name, "list")
+
+
+def _is_sorted(values: Sequence[Value]) -> bool:
+    _check_ordered("isSorted", values)
+    return all(_compare_or_equal(a, b) <= 0 for a, b in ticking(pairwise(values)))
+
+
+def _add_int(numbers: Sequence[int]) -> int:
+    total = sum(numbers)
+    if INT_MIN <= total <= INT_MAX:
+        return total
+    raise CelRuntimeError("integer overflow")
+
+
+def _add_uint(numbers: Sequence[UInt]) -> UInt:
+    total = sum(numbers)
+    if total <= UINT_MAX:
+        return UInt(total)
+    raise CelRuntimeError("unsigned integer overflow")
+
+
+def _add_double(numbers: Sequence[float]) -> float:
+    total = numbers[0]
+    for number in numbers[1:]:
+        total += number
+    return total
+
+
+def _add_duration(durations: Sequence[Duration]) -> Duration:
+    total = sum(duration.ns for duration in durations)
+    if INT_MIN <= total <= INT_MAX:
+        return Duration(total)
+    raise CelRuntimeError("integer overflow")
+
+
+_ADDERS: dict[type, Callable[[Sequence[Any]], Value]] = {
+    int: _add_int,
+    UInt: _add_uint,
+    float: _add_double,
+    Duration: _add_duration,
+}
+_SUM_ZEROS: tuple[tuple[Type, Value], ...] = ((INT, 0), (UINT, UInt(0)), (DOUBLE, 0.0), (DURATION, Duration(0)))
+
+
+def _sum(zero: Value, values: Sequence[Value]) -> Value:
+    if not values:
+        return zero
+    adder = _ADDERS.get(type(values[0]))
+    if adder is None:
+        raise no_overload("sum", "list")
+    if any(type(value) is not type(values[0]) for value in values):
+        raise no_overload()
+    return adder(values)
+
+
+def _index_of(values: Sequence[Value], wanted: Value) -> int:
+    return next((index for index, value in enumerate(ticking(values)) if surely_equal(value, wanted)), -1)
+
+
+def _last_index_of(values: Sequence[Value], wanted: Value) -> int:
+    return next((index for index in ticking(range(len(values) - 1, -1, -1)) if surely_equal(values[index], wanted)), -1)
+
+
+def _extremes(name: str, sign: int) -> Function:
+    fold = partial(_extreme, name, sign)
+    return Function(
+        name,
+        tuple(
+            method(f"list_{one}_{name}_{one}", (list_of(one),), one, fold, **traversal())
+            for one in _LIST_FOLDS_ORDERED_TYPES
+        ),
+    )
+
+
+LIST_FOLD_FUNCTIONS: tuple[Function, ...] = (
+    _extremes("min", -1),
+    _extremes("max", 1),
+    Function(
+        "sum",
+        tuple(
+            method(f"list_{one}_sum_{one}", (list_of(one),), one, partial(_sum, zero), **traversal())
+            for one, zero in _SUM_ZEROS
+        ),
+    ),
+    Function(
+        "isSorted",
+        tuple(
+            method(f"list_{one}_is_sorted_bool", (list_of(one),), BOOL, _is_sorted, **traversal())
+            for one in _LIST_FOLDS_ORDERED_TYPES
+        ),
+    ),
+    Function("indexOf", (method("list_a_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _index_of, **traversal()),)),
+    Function(
+        "lastIndexOf",
+        (method("list_a_last_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _last_index_of, **traversal()),),
+    ),
+)
+_TWO_LISTS = (list_of(parameter("T")), list_of(parameter("T")))
+_EXACT = frozenset({str, bool, bytes})
+
+
+def _membership_test(values: Sequence[Value]) -> Callable[[Value], bool]:
+    """A test of membership; strings are looked up, all else is compared one by one."""
+    kinds = set(map(type, values))
+    if len(kinds) <= 1 and kinds <= _EXACT:
+        known = set(values)
+        return lambda value: type(value) in kinds and value in known
+    return lambda value: _anymatches(values, value)
+
+
+def _anymatches(values: Sequence[Value], wanted: Value) -> bool:
+    tick(len(values) % PACE)
+    return any(surely_equal(wanted, value) for value in ticking(values))
+
+
+def _contains(values: Sequence[Value], wanted: Sequence[Value]) -> bool:
+    check_pairs(len(values) * len(wanted))
+    return all(map(_membership_test(values), wanted))
+
+
+def _intersects(a: Sequence[Value], b: Sequence[Value]) -> bool:
+    check_pairs(len(a) * len(b))
+    return any(map(_membership_test(b), a))
+
+
+def _equivalent(a: Sequence[Value], b: Sequence[Value]) -> bool:
+    return _contains(a, b) and _contains(b, a)
+
+
+def _pairwise_rule(weight: int) -> CostRule:
+    """1, and ``weight`` for each pair of elements."""
+
+    def estimate(operands: tuple[Operand, ...]) -> Estimate:
+        pairs = multiply_ranges(operands[0].size, operands[1].size)
+        return Estimate(add_ranges(ONE_RANGE, *(pairs,) * weight))
+
+    return {"cost": lambda args, _: 1 + weight * size_of(args[0]) * size_of(args[1]), "estimate": estimate}
+
+
+SET_FUNCTIONS: tuple[Function, ...] = (
+    single_overload(
+        "sets.contains", function("list_sets_contains_list", _TWO_LISTS, BOOL, _contains, **_pairwise_rule(1))
+    ),
+    single_overload(
+        "sets.intersects", function("list_sets_intersects_list", _TWO_LISTS, BOOL, _intersects, **_pairwise_rule(1))
+    ),
+    single_overload(
+        "sets.equivalent", function("list_sets_equivalent_list", _TWO_LISTS, BOOL, _equivalent, **_pairwise_rule(2))
+    ),
+)
+
+
+def _includes(value: Value, wanted: Value) -> bool:
+    values = value if type(value) in (list, tuple) else (value,)
+    return any(surely_equal(one, wanted) for one in ticking(values))
+
+
+INCLUDES_FUNCTIONS: tuple[Function, ...] = tuple(
+    single_overload(name, method(name, (DYN, DYN), BOOL, _includes, **traversal(whole=1.0)))
+    for name in ("includes", "include")
+)
+_TYPES_WITH_SIZE = (
+    ("string", STRING),
+    ("bytes", BYTES),
+    ("list", list_of(parameter("A"))),
+    ("map", map_of(parameter("A"), parameter("B"))),
+)
+SIZE_FUNCTIONS: tuple[Function, ...] = (
+    Function(
+        "size",
+        tuple(function(f"size_{name}", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE)
+        + tuple(method(f"{name}_size", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE),
+    ),
+)
+_V = parameter("V")
+_OPTIONAL = optional_of(_V)
+_VALUE_LIST = list_of(_V)
+_OPTIONALS = list_of(_OPTIONAL)
+_ZERO_VALUES: dict[type, Value] = {Timestamp: Timestamp(TIMESTAMP_MIN), Duration: Duration(0)}
+# Objects without a zero are true in Python too.
+_NEVER_ZERO = frozenset({Optional})
+
+
+def _is_zero(value: Value) -> bool:
+    kind = type(value)
+    if kind in _ZERO_VALUES:
+        return bool(value == _ZERO_VALUES[kind])
+    return kind not in _NEVER_ZERO and not value
+
+
+def _of_non_zero(value: Value) -> Optional:
+    return NONE if _is_zero(value) else Optional(value)
+
+
+def _optional_value(optional: Optional) -> Value:
+    if not optional.present:
+        raise CelRuntimeError("optional.none() dereference")
+    return optional.value
+
+
+def _first_optional(values: Sequence[Value]) -> Optional:
+    return Optional(values[0]) if values else NONE
+
+
+def _last_optional(values: Sequence[Value]) -> Optional:
+    return Optional(values[-1]) if values else NONE
+
+
+def _unwrap(name: str, optionals: Sequence[Optional]) -> list[Value]:
+    if any(type(optional) is not Optional for optional in optionals):
+        raise no_overload(name, "list")
+    return [optional.value for optional in optionals if optional.present]
+
+
+# The compiler evaluates the argument of or and orValue only where it is needed; these serve where both are at hand.
+OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
+    single_overload("optional.of", function("optional_of", (_V,), _OPTIONAL, Optional)),
+    single_overload("optional.none", function("optional_none", (), _OPTIONAL, lambda: NONE)),
+    single_overload("optional.ofNonZeroValue", function("optional_ofNonZeroValue", (_V,), _OPTIONAL, _of_non_zero)),
+    single_overload("hasValue", method("optional_hasValue", (_OPTIONAL,), BOOL, lambda optional: optional.present)),
+    single_overload("value", method("optional_value", (_OPTIONAL,), _V, _optional_value)),
+    single_overload(
+        "or",
+        method(
+            "optional_or_optional",
+            (_OPTIONAL, _OPTIONAL),
+            _OPTIONAL,
+            lambda optional, other: optional if optional.present else other,
+            **free_call(),
+        ),
+    ),
+    single_overload(
+        "orValue",
+        method(
+            "optional_orValue_value",
+            (_OPTIONAL, _V),
+            _V,
+            lambda optional, other: optional.value if optional.present else other,
+            **free_call(),
+        ),
+    ),
+    single_overload("first", method("list_first", (_VALUE_LIST,), _OPTIONAL, _first_optional)),
+    single_overload("last", method("list_last", (_VALUE_LIST,), _OPTIONAL, _last_optional)),
+    single_overload(
+        "optional.unwrap", function("optional_unwrap", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "optional.unwrap"))
+    ),
+    single_overload(
+        "unwrapOpt", method("optional_unwrapOpt", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "unwrapOpt"))
+    ),
+)

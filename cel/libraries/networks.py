@@ -1,29 +1,45 @@
-"""IP addresses and networks (``ip``, ``cidr``): no zones, no IPv4-mapped IPv6."""
+"""IP addresses and networks (``ip``, ``cidr``): no zones, no IPv4-mapped IPv6.
+
+IP addresses and networks in text: no zones, no IPv4-mapped IPv6, errors as Go words them.
+
+``url()`` and the parts of a URL, read as Go's ParseRequestURI does.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from ipaddress import IPv4Address, IPv6Address
+from dataclasses import dataclass
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from typing import TypeAlias, TypeVar
+from urllib.parse import unquote_plus
 
+from ..declarations import Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
-from ..estimate_sizes import plus, scaled
-from ..library import Estimate, Function, Operand, Range
-from ..types import BOOL, CIDR, INT, IP, STRING
-from ..values import Value, register, size_of
-from .addresses import Address, Cidr, address_text, parse_cidr, parse_ip
-from .costs import REPLACE_FACTOR, STRING_FACTOR, Rule, part, per_length
-from .declare import function, method, no_overload, only
+from ..sizes import add_ranges, scale_range
+from ..types import BOOL, CIDR, INT, IP, STRING, URL, list_of, map_of
+from ..values import CelMap, Value, register, size_of
+from .declare import (
+    REPLACE_FACTOR,
+    STRING_FACTOR,
+    CostRule,
+    cost_per_length,
+    function,
+    method,
+    no_overload,
+    of_size,
+    scaled_cost,
+    single_overload,
+)
+from .strings import go_quote
 
 _MOST_BYTES = 16
 _BROADCAST = IPv4Address("255.255.255.255")
-
-
 register(IPv4Address, IP, size=lambda address: 4)
 register(IPv6Address, IP, size=lambda address: _MOST_BYTES)
-register(Cidr, CIDR, size=lambda cidr: -(-cidr.bits // 8))
 
 
-def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
+def _is_parsed_by(parse: Callable[[str], object]) -> Callable[[str], bool]:
     def check(text: str) -> bool:
         try:
             parse(text)
@@ -73,7 +89,7 @@ def _masked(cidr: Cidr) -> Cidr:
     return Cidr(cidr.network.network_address, cidr.bits)
 
 
-def _containment(parsed: bool, network: bool) -> Rule:
+def _containment(parsed: bool, network: bool) -> CostRule:
     """For ``containsIP`` and, when ``network`` is set, ``containsCIDR``; the other side may have to be parsed.
 
     What counts is how many bytes the prefix has.
@@ -81,42 +97,151 @@ def _containment(parsed: bool, network: bool) -> Rule:
 
     def cost(args: tuple[Value, ...], result: Value) -> int:
         prefix = size_of(args[0])
-        total = part(prefix, REPLACE_FACTOR)
+        total = scaled_cost(prefix, REPLACE_FACTOR)
         if network:
-            total += part(prefix, STRING_FACTOR) + 1
-        return total if parsed else total + part(size_of(args[1]), STRING_FACTOR)
+            total += scaled_cost(prefix, STRING_FACTOR) + 1
+        return total if parsed else total + scaled_cost(size_of(args[1]), STRING_FACTOR)
 
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
-        total = scaled(Range(1, _MOST_BYTES), REPLACE_FACTOR)
+        total = scale_range(Range(1, _MOST_BYTES), REPLACE_FACTOR)
         if network:
-            total = plus(total, scaled(Range(1, _MOST_BYTES), STRING_FACTOR), Range(1, 1))
-        return Estimate(total if parsed else plus(total, scaled(operands[1].size, STRING_FACTOR)))
+            total = add_ranges(total, scale_range(Range(1, _MOST_BYTES), STRING_FACTOR), Range(1, 1))
+        return Estimate(total if parsed else add_ranges(total, scale_range(operands[1].size, STRING_FACTOR)))
 
     return {"cost": cost, "estimate": estimate}
 
 
-def _test(name: str, apply: Callable[[Address], bool]) -> Function:
-    return only(name, method(f"ip_{name}", (IP,), BOOL, apply))
+def _address_test(name: str, apply: Callable[[Address], bool]) -> Function:
+    return single_overload(name, method(f"ip_{name}", (IP,), BOOL, apply))
 
 
-FUNCTIONS: tuple[Function, ...] = (
+Address: TypeAlias = IPv4Address | IPv6Address
+_IPV4 = re.compile(r"[0-9.]*")
+_BITS = re.compile(r"0|[1-9][0-9]{0,2}")
+_FAILED = "parse error during conversion from string: "
+_CIDR_FAILED = "network address " + _FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class Cidr:
+    """An address and how many bits of it name the network."""
+
+    address: Address
+    bits: int
+
+    @property
+    def network(self) -> IPv4Network | IPv6Network:
+        """The network the address is in."""
+        return ip_network((int(self.address).to_bytes(self.address.max_prefixlen // 8, "big"), self.bits), strict=False)
+
+    def __str__(self) -> str:
+        return f"{address_text(self.address)}/{self.bits}"
+
+
+register(Cidr, CIDR, size=lambda cidr: -(-cidr.bits // 8))
+
+
+def address_text(address: Address) -> str:
+    """An address as Go writes it: the shortest form, in lower case."""
+    return str(address)
+
+
+def _read_address(text: str) -> Address:
+    """An address as netip.ParseAddr reads it, zones left out; ``ValueError`` with Go's reason."""
+    first = next((mark for mark in text if mark in ".:%"), "")
+    if first == ".":
+        return _read_ipv4(text)
+    if first != ":":
+        raise ValueError("unable to parse IP" if not first else "missing IPv6 address")
+    try:
+        return IPv6Address(text)
+    except AddressValueError:
+        raise ValueError("unable to parse IP") from None
+
+
+def _read_ipv4(text: str) -> IPv4Address:
+    if not _IPV4.fullmatch(text):
+        raise ValueError("unexpected character")
+    fields = text.split(".")
+    for number, digits in enumerate(fields):
+        _check_octet(digits)
+        if number == 3 and len(fields) > 4:
+            raise ValueError("IPv4 address too long")
+    if len(fields) < 4:
+        raise ValueError("IPv4 address too short")
+    return IPv4Address(text)
+
+
+def _check_octet(digits: str) -> None:
+    if not digits:
+        raise ValueError("IPv4 field must have at least one digit")
+    if len(digits) > 1 and digits[0] == "0":
+        raise ValueError("IPv4 field has octet with leading zero")
+    if len(digits) > 3 or int(digits) > 255:
+        raise ValueError("IPv4 field has value >255")
+
+
+def parse_ip(text: str) -> Address:
+    """Read an address; CelRuntimeError for anything else."""
+    try:
+        address = _read_address(text)
+    except ValueError as error:
+        raise CelRuntimeError(f'IP Address "{text}" {_FAILED}ParseAddr("{text}"): {error}') from None
+    if isinstance(address, IPv6Address):
+        if address.scope_id is not None:
+            raise CelRuntimeError(f'IP address "{text}" with zone value is not allowed')
+        if address.ipv4_mapped is not None:
+            raise CelRuntimeError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+    return address
+
+
+def parse_cidr(text: str) -> Cidr:
+    """Read an address with a prefix length; CelRuntimeError for anything else."""
+    try:
+        return _read_cidr(text)
+    except ValueError as error:
+        raise CelRuntimeError(f'{_CIDR_FAILED}{_CIDR_FAILED}netip.ParsePrefix("{text}"): {error}') from None
+
+
+def _read_cidr(text: str) -> Cidr:
+    start, slash, bits = text.rpartition("/")
+    if not slash:
+        raise ValueError("no '/'")
+    try:
+        address = _read_address(start)
+    except ValueError as error:
+        raise ValueError(f'ParseAddr("{start}"): {error}') from None
+    if isinstance(address, IPv6Address) and address.scope_id is not None:
+        raise ValueError("IPv6 zones cannot be present in a prefix")
+    if not _BITS.fullmatch(bits):
+        raise ValueError(f'bad bits after slash: "{bits}"')
+    if int(bits) > address.max_prefixlen:
+        raise ValueError("prefix length out of range")
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        raise CelRuntimeError(f'{_CIDR_FAILED}IPv4-mapped IPv6 address "{text}" is not allowed')
+    return Cidr(address, int(bits))
+
+
+NETWORK_FUNCTIONS: tuple[Function, ...] = (
     Function(
         "ip",
         (
-            function("string_to_ip", (STRING,), IP, parse_ip, **per_length()),
+            function("string_to_ip", (STRING,), IP, parse_ip, **cost_per_length()),
             method("cidr_ip", (CIDR,), IP, lambda cidr: cidr.address),
         ),
     ),
-    only("isIP", function("is_ip", (STRING,), BOOL, _parses(parse_ip), **per_length())),
-    only("ip.isCanonical", function("ip_is_canonical", (STRING,), BOOL, _is_canonical, **per_length(REPLACE_FACTOR))),
-    only("family", method("ip_family", (IP,), INT, lambda address: address.version)),
-    _test("isUnspecified", lambda address: address.is_unspecified),
-    _test("isLoopback", lambda address: address.is_loopback),
-    _test("isLinkLocalMulticast", _is_link_local_multicast),
-    _test("isLinkLocalUnicast", lambda address: address.is_link_local),
-    _test("isGlobalUnicast", _is_global_unicast),
-    only("cidr", function("string_to_cidr", (STRING,), CIDR, parse_cidr, **per_length())),
-    only("isCIDR", function("is_cidr", (STRING,), BOOL, _parses(parse_cidr), **per_length())),
+    single_overload("isIP", function("is_ip", (STRING,), BOOL, _is_parsed_by(parse_ip), **cost_per_length())),
+    single_overload(
+        "ip.isCanonical", function("ip_is_canonical", (STRING,), BOOL, _is_canonical, **cost_per_length(REPLACE_FACTOR))
+    ),
+    single_overload("family", method("ip_family", (IP,), INT, lambda address: address.version)),
+    _address_test("isUnspecified", lambda address: address.is_unspecified),
+    _address_test("isLoopback", lambda address: address.is_loopback),
+    _address_test("isLinkLocalMulticast", _is_link_local_multicast),
+    _address_test("isLinkLocalUnicast", lambda address: address.is_link_local),
+    _address_test("isGlobalUnicast", _is_global_unicast),
+    single_overload("cidr", function("string_to_cidr", (STRING,), CIDR, parse_cidr, **cost_per_length())),
+    single_overload("isCIDR", function("is_cidr", (STRING,), BOOL, _is_parsed_by(parse_cidr), **cost_per_length())),
     Function(
         "containsIP",
         (
@@ -137,8 +262,8 @@ FUNCTIONS: tuple[Function, ...] = (
             ),
         ),
     ),
-    only("masked", method("cidr_masked", (CIDR,), CIDR, _masked)),
-    only("prefixLength", method("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits)),
+    single_overload("masked", method("cidr_masked", (CIDR,), CIDR, _masked)),
+    single_overload("prefixLength", method("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits)),
     Function(
         "string",
         (
@@ -146,4 +271,211 @@ FUNCTIONS: tuple[Function, ...] = (
             function("cidr_to_string", (CIDR,), STRING, str),
         ),
     ),
+)
+_T = TypeVar("_T")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})(.{0,2})", re.DOTALL)
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+# Go accepts these in a host, and what is not ASCII; a class that ends at U+10FFFF takes long to compile.
+_HOST_WRONG = re.compile(r"(?=[\x00-\x7f])[^A-Za-z0-9\-._~!$&'()*+,;=:\[\]<>\"%]")
+_USER_WRONG = re.compile(r"[^A-Za-z0-9\-._:~!$&'()*+,;=%@]")
+_STRICT = frozenset({"http", "https"})
+_PORT = re.compile(r"(?::[0-9]*)?")
+_PATH_LETTERS = r"A-Za-z0-9\-_.~$&+,/:;=@"
+_PATH_WRONG = re.compile(rf"[^{_PATH_LETTERS}!'()*\[\]%]")
+_PATH_ESCAPED = re.compile(rf"[^{_PATH_LETTERS}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """A URL; equal to others of the same text."""
+
+    text: str
+    scheme: str = ""
+    host: str = ""
+    opaque: str = ""
+    path: str = ""
+    query: str = ""
+
+
+register(Url, URL)
+
+
+def parse_url(text: str) -> Url:
+    """Read an absolute URI or an absolute path; ``ValueError`` with Go's reason.
+
+    As in the first line of a request: a fragment is left where it stands, and without a scheme there is no host.
+    """
+    if _CONTROL.search(text):
+        raise ValueError("net/url: invalid control character in URL")
+    if not text:
+        raise ValueError("empty url")
+    if text == "*":
+        return Url(text, path=text)
+    scheme, rest = _split_scheme(text)
+    rest, _, query = rest.partition("?")
+    host = ""
+    if not rest.startswith("/"):
+        if scheme:
+            return Url(text, scheme, opaque=rest, query=query)
+        raise ValueError("invalid URI for request")
+    if scheme and rest.startswith("//"):
+        host, rest = _split_host(rest, strict=scheme in _STRICT)
+    _check_escapes(rest)
+    return Url(text, scheme, host, path=rest, query=query)
+
+
+def _split_host(rest: str, strict: bool = False) -> tuple[str, str]:
+    authority, slash, path = rest[2:].partition("/")
+    return _host(authority, strict), slash + path
+
+
+def _complete_request_url(url: Url) -> Url:
+    """Read what a request has not: a fragment, and a host without a scheme."""
+    text, mark, fragment = url.text.partition("#")
+    path, opaque, query = url.path.partition("#")[0], url.opaque.partition("#")[0], url.query
+    if mark:
+        query = query.partition("#")[0] if path == url.path and opaque == url.opaque else ""
+    host = url.host
+    if not url.scheme and path.startswith("//") and not path.startswith("///"):
+        host, path = _with_url_error(text, _split_host, path)
+    _with_url_error(url.text, _check_escapes, fragment)
+    return Url(url.text, url.scheme, host, opaque, path, query)
+
+
+def _with_url_error(text: str, read: Callable[[str], _T], part: str) -> _T:
+    """Call ``read``; a complaint becomes an error about ``text``."""
+    try:
+        return read(part)
+    except ValueError as error:
+        reason = f"parse {go_quote(text)}: {error}"
+        raise CelRuntimeError(f"URL parse error during conversion from string: {reason}") from None
+
+
+def _split_scheme(text: str) -> tuple[str, str]:
+    match = _SCHEME.match(text)
+    if match:
+        return match[0][:-1].lower(), text[match.end() :]
+    if text[0] == ":":
+        raise ValueError("missing protocol scheme")
+    return "", text
+
+
+def _check_escapes(text: str) -> None:
+    match = _BAD_ESCAPE.search(text)
+    if match:
+        raise ValueError(f'invalid URL escape "{match[0]}"')
+
+
+def _host(authority: str, strict: bool) -> str:
+    """The host and port of ``user:password@host:port``."""
+    user, at, host = authority.rpartition("@")
+    parsed = _parse_host(host, strict)
+    if at:
+        if _USER_WRONG.search(user):
+            raise ValueError("net/url: invalid userinfo")
+        _check_escapes(user)
+    return parsed
+
+
+def _parse_host(host: str, strict: bool) -> str:
+    """``strict`` allows one colon, before the port."""
+    if not host.startswith("["):
+        colon = host.find(":") if strict else host.rfind(":")
+        _check_port(host[colon:] if colon >= 0 else "")
+        return _unescape_host(host)
+    end = host.rfind("]")
+    if end < 0:
+        raise ValueError("missing ']' in host")
+    _check_port(host[end + 1 :])
+    zone = host.find("%25", 0, end)
+    if zone >= 0:
+        return _unescape_host(host[:zone]) + _unescape(host[zone:end]) + _unescape_host(host[end:])
+    return _unescape_host(host)
+
+
+def _check_port(port: str) -> None:
+    if not _PORT.fullmatch(port):
+        raise ValueError(f'invalid port "{port}" after host')
+
+
+def _unescape_host(text: str) -> str:
+    """Only what is not ASCII may be escaped in a host."""
+    _check_escapes(text)
+    for match in _ESCAPE.finditer(text):
+        if int(match[0][1], 16) < 8 and match[0] != "%25":
+            raise ValueError(f'invalid URL escape "{match[0]}"')
+    wrong = _HOST_WRONG.search(text)
+    if wrong:
+        raise ValueError(f'invalid character "{_percent_quoted(wrong[0])}" in host name')
+    return _unescape(text)
+
+
+def _percent_quoted(character: str) -> str:
+    return {"\\": "\\\\", '"': '\\"'}.get(character, character)
+
+
+def _unescape(text: str) -> str:
+    return unquote_plus(text.replace("+", "%2B"))
+
+
+def _escaped_path(url: Url) -> str:
+    """The path as written where that is valid, else escaped anew."""
+    if not _PATH_WRONG.search(url.path):
+        return url.path
+    plain = unquote_plus(url.path.replace("+", "%2B"), errors="surrogateescape")
+    return _PATH_ESCAPED.sub(_escape, plain)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogateescape"))
+
+
+def _hostname(url: Url) -> str:
+    host = url.host
+    colon = host.rfind(":")
+    if colon >= 0 and _PORT.fullmatch(host[colon:]):
+        host = host[:colon]
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
+def _port(url: Url) -> str:
+    _, _, port = url.host.rpartition("]")[2].rpartition(":")
+    return port if ":" in url.host.rpartition("]")[2] and port.isdigit() else ""
+
+
+def _query(url: Url) -> CelMap:
+    """Values by key; pairs Go cannot read are left out."""
+    found: dict[str, list[str]] = {}
+    for pair in url.query.split("&"):
+        key, _, value = pair.partition("=")
+        if pair and ";" not in pair and not _BAD_ESCAPE.search(pair):
+            found.setdefault(unquote_plus(key), []).append(unquote_plus(value))
+    return CelMap.of(found)
+
+
+def _parse_cel_url(text: str) -> Url:
+    return _complete_request_url(_with_url_error(text, parse_url, text))
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parse_url(text)
+    except ValueError:
+        return False
+    return True
+
+
+URL_FUNCTIONS: tuple[Function, ...] = (
+    single_overload(
+        "url", function("string_to_url", (STRING,), URL, _parse_cel_url, **cost_per_length(result=of_size(0)))
+    ),
+    single_overload("isURL", function("is_url_string", (STRING,), BOOL, _is_url)),
+    single_overload("getScheme", method("url_get_scheme", (URL,), STRING, lambda url: url.scheme)),
+    single_overload("getHost", method("url_get_host", (URL,), STRING, lambda url: url.host)),
+    single_overload("getHostname", method("url_get_hostname", (URL,), STRING, _hostname)),
+    single_overload("getPort", method("url_get_port", (URL,), STRING, _port)),
+    single_overload("getEscapedPath", method("url_get_escaped_path", (URL,), STRING, _escaped_path)),
+    single_overload("getQuery", method("url_get_query", (URL,), map_of(STRING, list_of(STRING)), _query)),
 )

@@ -12,16 +12,14 @@ from typing import Any, TypeVar
 
 import re2  # type: ignore[import-untyped]
 
-from ..cost_meter import tick
+from ..declarations import Function
 from ..errors import CelCostError, CelRuntimeError
-from ..library import Function
+from ..meter import tick
 from ..types import BOOL, INT, STRING, list_of
 from ..values import inner_size
-from .costs import regex_search, up_to_size
-from .declare import function, method, only
+from .declare import function, method, regex_search, single_overload, up_to_size
 
 T = TypeVar("T")
-
 _MOST_COMPILED = 256
 _MEMORY = 2 << 20
 _MOST_REMEMBERED = 10_240
@@ -33,7 +31,6 @@ _MOST_NESTING = 999
 # in a tenth of a second, though that is thirty times what it mostly needs.
 _MOST_WORK = 2_000_000
 _WORK_IN_A_STEP, _STEPS_TO_COMPILE = 40, 10
-
 # How RE2's complaints read in Go.
 _COMPLAINTS = {
     "missing ]": "missing closing ]",
@@ -60,7 +57,7 @@ def _options() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class CompiledPattern:
     """A compiled pattern and how many instructions it has."""
 
     compiled: Any
@@ -75,12 +72,12 @@ class Pattern:
         tick(work // _WORK_IN_A_STEP)
 
 
-def compile_pattern(pattern: str) -> Pattern:
+def compile_pattern(pattern: str) -> CompiledPattern:
     """The compiled pattern; ``CelRuntimeError`` worded as Go does when it is none."""
-    return _remembered(pattern) if len(pattern) <= _MOST_REMEMBERED else _compile(pattern)
+    return _compile_remembered(pattern) if len(pattern) <= _MOST_REMEMBERED else _compile(pattern)
 
 
-def _compile(pattern: str) -> Pattern:
+def _compile(pattern: str) -> CompiledPattern:
     tick(len(pattern) * _STEPS_TO_COMPILE)
     if _ONE_BYTE.search(pattern):
         # Known to RE2 in C++, not in Go.
@@ -93,10 +90,7 @@ def _compile(pattern: str) -> Pattern:
         compiled = re2.compile(pattern, _options())
     except re2.error as error:
         raise CelRuntimeError(f"error parsing regexp: {_go_complaint(error, pattern)}") from None
-    return Pattern(compiled, compiled.programsize)
-
-
-_remembered = lru_cache(maxsize=_MOST_COMPILED)(_compile)
+    return CompiledPattern(compiled, compiled.programsize)
 
 
 def _nesting(pattern: str) -> int:
@@ -114,7 +108,10 @@ def _go_complaint(error: Exception, pattern: str) -> str:
     return f"{_COMPLAINTS.get(reason, reason)}: `{where}`"
 
 
-def _search(pattern: Pattern, text: str) -> Any:
+_compile_remembered = lru_cache(maxsize=_MOST_COMPILED)(_compile)
+
+
+def _search(pattern: CompiledPattern, text: str) -> Any:
     pattern.work(text)
     return pattern.compiled.search(text)
 
@@ -123,7 +120,7 @@ def _matches(text: str, pattern: str) -> bool:
     return _search(compile_pattern(pattern), text) is not None
 
 
-def _compile_found(pattern: str) -> Pattern:
+def _compile_found(pattern: str) -> CompiledPattern:
     try:
         return compile_pattern(pattern)
     except CelCostError:
@@ -145,7 +142,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     if limit == 0:
         return found
     compiled.work(text)
-    for match in _timed(compiled.compiled.finditer(text)):
+    for match in _ticking_matches(compiled.compiled.finditer(text)):
         if match.start() == match.end() == end:
             continue
         end = match.end()
@@ -155,7 +152,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return found
 
 
-def _timed(matches: Iterable[T]) -> Iterator[T]:
+def _ticking_matches(matches: Iterable[T]) -> Iterator[T]:
     """The matches, ticking the time they take: to find any may mean to look at all of the rest of the text."""
     began = thread_time()
     for match in matches:
@@ -165,23 +162,26 @@ def _timed(matches: Iterable[T]) -> Iterator[T]:
         yield match
 
 
-_TWO = (STRING, STRING)
-
-FUNCTIONS: tuple[Function, ...] = (
+_TWO_STRINGS = (STRING, STRING)
+REGEX_FUNCTIONS: tuple[Function, ...] = (
     Function(
         "matches",
         (
-            function("matches", _TWO, BOOL, _matches, **regex_search(measure=inner_size)),
-            method("matches_string", _TWO, BOOL, _matches, **regex_search(measure=inner_size)),
+            function("matches", _TWO_STRINGS, BOOL, _matches, **regex_search(measure=inner_size)),
+            method("matches_string", _TWO_STRINGS, BOOL, _matches, **regex_search(measure=inner_size)),
         ),
     ),
-    only("find", method("string_find_string", _TWO, STRING, _find, **regex_search(up_to_size(0)))),
+    single_overload("find", method("string_find_string", _TWO_STRINGS, STRING, _find, **regex_search(up_to_size(0)))),
     Function(
         "findAll",
         (
-            method("string_find_all_string", _TWO, list_of(STRING), _find_all, **regex_search(up_to_size(0))),
+            method("string_find_all_string", _TWO_STRINGS, list_of(STRING), _find_all, **regex_search(up_to_size(0))),
             method(
-                "string_find_all_string_int", (*_TWO, INT), list_of(STRING), _find_all, **regex_search(up_to_size(0))
+                "string_find_all_string_int",
+                (*_TWO_STRINGS, INT),
+                list_of(STRING),
+                _find_all,
+                **regex_search(up_to_size(0)),
             ),
         ),
     ),

@@ -1,17 +1,35 @@
-"""Functions on strings: those of the language, and the extended ones; positions are code points."""
+"""Functions on strings: those of the language, and the extended ones; positions are code points.
+
+Strings in double quotes: as ``strings.quote`` has them, and as Go prints them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from ..declarations import UNBOUNDED, Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
-from ..estimate_sizes import FREE, UNKNOWN, scaled
-from ..library import UNBOUNDED, Estimate, Function, Operand, Range
+from ..sizes import UNKNOWN_RANGE, ZERO_RANGE, scale_range
 from ..types import BOOL, INT, STRING, list_of
 from ..values import inner_size, size_of, type_name
-from .costs import REPLACE_FACTOR, STRING_FACTOR, Rule, literal_int, of_size, part, per_length, search, traversal
-from .declare import check_elements, check_length, function, method, no_overload, only
-from .quoting import quote
+from .declare import (
+    REPLACE_FACTOR,
+    STRING_FACTOR,
+    CostRule,
+    check_elements,
+    check_length,
+    cost_per_length,
+    function,
+    literal_int,
+    method,
+    no_overload,
+    of_size,
+    scaled_cost,
+    search,
+    single_overload,
+    traversal,
+)
 
 # What Go's unicode.IsSpace knows; Python's own list is longer.
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -102,8 +120,11 @@ def _split_size(operands: tuple[Operand, ...]) -> Range:
 
 def _joined_size(operands: tuple[Operand, ...]) -> Range:
     """The elements, and a separator between each two."""
-    count, each = operands[0].size, operands[0].element or (UNKNOWN if operands[0].type.name == "list" else FREE)
-    between = operands[1].size if len(operands) > 1 else FREE
+    count, each = (
+        operands[0].size,
+        operands[0].element or (UNKNOWN_RANGE if operands[0].type.name == "list" else ZERO_RANGE),
+    )
+    between = operands[1].size if len(operands) > 1 else ZERO_RANGE
     return Range(
         _clip(count.min * each.min + max(0, count.min - 1) * between.min),
         _clip(count.max * each.max + max(0, count.max - 1) * between.max),
@@ -114,12 +135,12 @@ def _clip(number: int) -> int:
     return min(number, UNBOUNDED)
 
 
-def _join_rule() -> Rule:
+def _join_rule() -> CostRule:
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
         result = _joined_size(operands)
-        return Estimate(scaled(result, STRING_FACTOR), result)
+        return Estimate(scale_range(result, STRING_FACTOR), result)
 
-    return {"cost": lambda args, result: part(size_of(result), REPLACE_FACTOR), "estimate": estimate}
+    return {"cost": lambda args, result: scaled_cost(size_of(result), REPLACE_FACTOR), "estimate": estimate}
 
 
 def _replaced_size(operands: tuple[Operand, ...]) -> Range:
@@ -146,47 +167,59 @@ def _quoted_size(operands: tuple[Operand, ...]) -> Range:
     return Range(_clip(length.min + 2), _clip(length.max * 2 + 2))
 
 
-_TWO = (STRING, STRING)
+_TWO_STRINGS = (STRING, STRING)
 _STRINGS = list_of(STRING)
-_AFFIX = per_length(index=1, measure=inner_size)
-_QUOTE = per_length(result=_quoted_size, measure=inner_size)
-_SAME_SIZE = per_length(result=of_size(0))
-_REPLACE = per_length(REPLACE_FACTOR, result=_replaced_size)
-_SPLIT = per_length(REPLACE_FACTOR, result=_split_size)
+_AFFIX = cost_per_length(index=1, measure=inner_size)
+_QUOTE = cost_per_length(result=_quoted_size, measure=inner_size)
+_SAME_SIZE = cost_per_length(result=of_size(0))
+_REPLACE = cost_per_length(REPLACE_FACTOR, result=_replaced_size)
+_SPLIT = cost_per_length(REPLACE_FACTOR, result=_split_size)
+_ESCAPES = {
+    "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\"",
+}  # fmt: skip
+_QUOTED = re.compile(r"[\a\b\f\n\r\t\v\\\"]|[\ud800-\udfff]")
 
-FUNCTIONS: tuple[Function, ...] = (
-    only("contains", method("contains_string", _TWO, BOOL, lambda text, part: part in text, **search())),
-    only("startsWith", method("starts_with_string", _TWO, BOOL, str.startswith, **_AFFIX)),
-    only("endsWith", method("ends_with_string", _TWO, BOOL, str.endswith, **_AFFIX)),
-    only("charAt", method("string_char_at_int", (STRING, INT), STRING, _char_at)),
+
+def quote(text: str) -> str:
+    """A string in double quotes, with escapes where CEL needs them."""
+    return '"' + _QUOTED.sub(lambda match: _ESCAPES.get(match[0], "\ufffd"), text) + '"'
+
+
+STRING_FUNCTIONS: tuple[Function, ...] = (
+    single_overload(
+        "contains", method("contains_string", _TWO_STRINGS, BOOL, lambda text, part: part in text, **search())
+    ),
+    single_overload("startsWith", method("starts_with_string", _TWO_STRINGS, BOOL, str.startswith, **_AFFIX)),
+    single_overload("endsWith", method("ends_with_string", _TWO_STRINGS, BOOL, str.endswith, **_AFFIX)),
+    single_overload("charAt", method("string_char_at_int", (STRING, INT), STRING, _char_at)),
     Function(
         "indexOf",
         (
-            method("string_index_of_string", _TWO, INT, _index_of, **traversal()),
-            method("string_index_of_string_int", (*_TWO, INT), INT, _index_of, **traversal()),
+            method("string_index_of_string", _TWO_STRINGS, INT, _index_of, **traversal()),
+            method("string_index_of_string_int", (*_TWO_STRINGS, INT), INT, _index_of, **traversal()),
         ),
     ),
     Function(
         "lastIndexOf",
         (
-            method("string_last_index_of_string", _TWO, INT, _last_index_of, **traversal()),
-            method("string_last_index_of_string_int", (*_TWO, INT), INT, _last_index_of, **traversal()),
+            method("string_last_index_of_string", _TWO_STRINGS, INT, _last_index_of, **traversal()),
+            method("string_last_index_of_string_int", (*_TWO_STRINGS, INT), INT, _last_index_of, **traversal()),
         ),
     ),
-    only("lowerAscii", method("string_lower_ascii", (STRING,), STRING, _lower, **_SAME_SIZE)),
-    only("upperAscii", method("string_upper_ascii", (STRING,), STRING, _upper, **_SAME_SIZE)),
+    single_overload("lowerAscii", method("string_lower_ascii", (STRING,), STRING, _lower, **_SAME_SIZE)),
+    single_overload("upperAscii", method("string_upper_ascii", (STRING,), STRING, _upper, **_SAME_SIZE)),
     Function(
         "replace",
         (
-            method("string_replace_string_string", (*_TWO, STRING), STRING, _replace, **_REPLACE),
-            method("string_replace_string_string_int", (*_TWO, STRING, INT), STRING, _replace, **_REPLACE),
+            method("string_replace_string_string", (*_TWO_STRINGS, STRING), STRING, _replace, **_REPLACE),
+            method("string_replace_string_string_int", (*_TWO_STRINGS, STRING, INT), STRING, _replace, **_REPLACE),
         ),
     ),
     Function(
         "split",
         (
-            method("string_split_string", _TWO, _STRINGS, _split, **_SPLIT),
-            method("string_split_string_int", (*_TWO, INT), _STRINGS, _split, **_SPLIT),
+            method("string_split_string", _TWO_STRINGS, _STRINGS, _split, **_SPLIT),
+            method("string_split_string_int", (*_TWO_STRINGS, INT), _STRINGS, _split, **_SPLIT),
         ),
     ),
     Function(
@@ -196,7 +229,7 @@ FUNCTIONS: tuple[Function, ...] = (
             method("string_substring_int_int", (STRING, INT, INT), STRING, _substring, **_SAME_SIZE),
         ),
     ),
-    only("trim", method("string_trim", (STRING,), STRING, _trim, **_SAME_SIZE)),
+    single_overload("trim", method("string_trim", (STRING,), STRING, _trim, **_SAME_SIZE)),
     Function(
         "join",
         (
@@ -204,5 +237,25 @@ FUNCTIONS: tuple[Function, ...] = (
             method("list_join_string", (_STRINGS, STRING), STRING, _join, **_join_rule()),
         ),
     ),
-    only("strings.quote", function("strings_quote", (STRING,), STRING, quote, **_QUOTE)),
+    single_overload("strings.quote", function("strings_quote", (STRING,), STRING, quote, **_QUOTE)),
 )
+
+
+def go_quote(text: str) -> str:
+    """A string in double quotes, with escapes for all that cannot be seen."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_go_character, text)) + '"'
+
+
+def _go_character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xD800 <= code < 0xE000:
+        return "\ufffd"
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

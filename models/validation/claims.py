@@ -1,25 +1,63 @@
-"""ResourceClaims and their templates (dra-semantics 2.3)."""
+"""ResourceClaims and their templates (dra-semantics 2.3).
+
+DeviceClasses (dra-semantics 2.2).
+
+Requests of a claim: exact ones and lists of alternatives (dra-semantics 2.3).
+
+``status`` of a claim: what the scheduler wrote, looked at lightly.
+"""
+
+from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ..claims import (
+from ..kubernetes.claims import (
+    AllocationResult,
+    CapacityRequirements,
+    DeviceAllocationConfiguration,
     DeviceClaim,
+    DeviceClass,
     DeviceConstraint,
     DeviceDerivedAttribute,
     DeviceRequest,
+    DeviceRequestAllocationResult,
+    DeviceSubRequest,
+    ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimConsumerReference,
+    ResourceClaimStatus,
     ResourceClaimTemplate,
 )
-from .allocations import check_status
-from .configs import check_configs
-from .constraints import check_subject
-from .entries import check_annotated, check_annotated_template
-from .findings import Findings, Path
-from .metadata import check_labels, check_metadata
-from .plan_annotations import check_gang, check_plan_annotations
-from .request_references import check_references, reference_names
-from .requests import check_requests
+from . import findings
+from .annotations import (
+    check_annotated,
+    check_annotated_template,
+    check_claim_entry,
+    check_configs,
+    check_expression,
+    check_gang,
+    check_plan_annotations,
+    check_references,
+    check_selectors,
+    reference_names,
+)
+from .findings import (
+    LIMIT,
+    STRUCTURE,
+    Findings,
+    MapKey,
+    Path,
+    check_driver,
+    check_fully_qualified,
+    check_label,
+    check_labels,
+    check_metadata,
+    check_pool,
+    check_quantity,
+    check_subdomain,
+)
+from .nodes import check_node_operations, check_node_selector, check_time, check_tolerations
 
 CONSTRAINTS_MAX = 32
 
@@ -58,7 +96,7 @@ def check_devices(found: Findings, path: Path, claim: DeviceClaim) -> None:
     found.at_most((*path, "constraints"), constraints, CONSTRAINTS_MAX)
     for index, constraint in enumerate(constraints):
         check_references(found, (*path, "constraints", index, "requests"), constraint.requests, names)
-        check_subject(found, (*path, "constraints", index), constraint)
+        check_claim_entry(found, (*path, "constraints", index), constraint)
     check_configs(found, (*path, "config"), claim.config)
     for index, entry in enumerate(claim.config or ()):
         check_references(found, (*path, "config", index, "requests"), entry.requests, names)
@@ -100,3 +138,157 @@ def _derivations(
         for position, alternative in enumerate(request.first_available or ()):
             where = (*path, index, "firstAvailable", position)
             yield where, (*reached, f"{request.name}/{alternative.name}"), alternative.derived_attributes or ()
+
+
+def check_class(found: Findings, device_class: DeviceClass) -> None:
+    """Check a DeviceClass; without selectors it admits every device."""
+    check_metadata(found, device_class.metadata, namespaced=False)
+    path: Path = ("spec",)
+    spec = device_class.spec
+    check_selectors(found, (*path, "selectors"), spec.selectors)
+    check_configs(found, (*path, "config"), spec.config)
+    if (resource := spec.extended_resource_name) is not None:
+        found.each_invalid((*path, "extendedResourceName"), resource, findings.extended_resource_complaints(resource))
+
+
+REQUESTS_MAX = 32
+ALTERNATIVES_MAX = 8
+_MODES = ("All", "ExactCount")
+_ONE_FORM_REQUIRED = "exactly one of `exactly` or `firstAvailable` is required"
+
+
+def check_requests(found: Findings, path: Path, requests: tuple[DeviceRequest, ...] | None) -> None:
+    """All requests of a claim. Results name their request, so two of one name are not to be told apart."""
+    found.at_most(path, requests, REQUESTS_MAX)
+    found.unique(path, (request.name for request in requests or ()), ("name",), STRUCTURE)
+    for index, request in enumerate(requests or ()):
+        _check_request(found, (*path, index), request)
+
+
+def _check_request(found: Findings, path: Path, request: DeviceRequest) -> None:
+    _check_name(found, (*path, "name"), request.name)
+    if request.exactly is None and not request.first_available:
+        found.required(path, _ONE_FORM_REQUIRED, STRUCTURE)
+    if request.exactly is not None and request.first_available:
+        found.invalid(path, "{`exactly`, `firstAvailable`}", f"{_ONE_FORM_REQUIRED}, but both are set", STRUCTURE)
+    if request.exactly is not None:
+        _check_device_request(found, (*path, "exactly"), request.exactly)
+    if request.first_available:
+        _check_alternatives(found, (*path, "firstAvailable"), request.first_available)
+
+
+def _check_name(found: Findings, path: Path, name: str) -> None:
+    """Results say ``request`` or ``request/alternative``, which must stay readable whatever else is lifted."""
+    check_label(found, path, name, STRUCTURE if not name or "/" in name else LIMIT)
+
+
+def _check_alternatives(found: Findings, path: Path, alternatives: tuple[DeviceSubRequest, ...]) -> None:
+    found.at_most(path, alternatives, ALTERNATIVES_MAX)
+    found.unique(path, (alternative.name for alternative in alternatives), ("name",), STRUCTURE)
+    for index, alternative in enumerate(alternatives):
+        _check_name(found, (*path, index, "name"), alternative.name)
+        _check_device_request(found, (*path, index), alternative)
+
+
+def _check_device_request(found: Findings, path: Path, wish: ExactDeviceRequest | DeviceSubRequest) -> None:
+    check_subdomain(found, (*path, "deviceClassName"), wish.device_class_name)
+    check_selectors(found, (*path, "selectors"), wish.selectors)
+    _check_mode(found, path, wish.allocation_mode, wish.count or 0)
+    check_tolerations(found, (*path, "tolerations"), wish.tolerations)
+    if wish.capacity is not None:
+        _check_capacity(found, (*path, "capacity", "requests"), wish.capacity)
+    if wish.derived_attributes:
+        _check_derived(found, (*path, "derivedAttributes"), wish.derived_attributes)
+
+
+def _check_mode(found: Findings, path: Path, mode: str, count: int) -> None:
+    if mode not in _MODES:
+        found.unsupported((*path, "allocationMode"), mode, _MODES)
+    if mode == "All" and count:
+        found.invalid((*path, "count"), count, "must not be specified when allocationMode is 'All'")
+    if mode == "ExactCount" and count <= 0:
+        # Zero devices can be allocated (CLM-1), fewer cannot.
+        detail = "must be greater than zero"
+        found.invalid((*path, "count"), count, detail, STRUCTURE if count < 0 else LIMIT)
+
+
+def _check_capacity(found: Findings, path: Path, capacity: CapacityRequirements) -> None:
+    """Names and values are not validated (CLM-4), but a malformed quantity cannot even be read."""
+    for name, text in (capacity.requests or {}).items():
+        check_quantity(found, (*path, MapKey(name)), text)
+
+
+def _check_derived(found: Findings, path: Path, derived: tuple[DeviceDerivedAttribute, ...]) -> None:
+    found.unique(path, (attribute.name for attribute in derived), ("name",), STRUCTURE)
+    for index, attribute in enumerate(derived):
+        check_fully_qualified(found, (*path, index, "name"), attribute.name)
+        check_expression(found, (*path, index, "expression"), attribute.expression)
+
+
+RESULTS_MAX = 32
+RESULT_CONFIG_MAX = 64
+CONSUMERS_MAX = 256
+_SOURCES = ("FromClaim", "FromClass")
+
+
+def check_status(found: Findings, path: Path, status: ResourceClaimStatus) -> None:
+    """Check the allocation and the consumers of a claim."""
+    if status.allocation is not None:
+        _check_allocation(found, (*path, "allocation"), status.allocation)
+    consumers = status.reserved_for or ()
+    found.at_most((*path, "reservedFor"), consumers, CONSUMERS_MAX)
+    found.unique((*path, "reservedFor"), (consumer.uid for consumer in consumers if consumer.uid), ("uid",))
+    for index, consumer in enumerate(consumers):
+        _check_consumer(found, (*path, "reservedFor", index), consumer)
+
+
+def _check_consumer(found: Findings, path: Path, consumer: ResourceClaimConsumerReference) -> None:
+    for field, text in (("resource", consumer.resource), ("name", consumer.name), ("uid", consumer.uid)):
+        if not text:
+            found.required((*path, field))
+
+
+def _check_allocation(found: Findings, path: Path, allocation: AllocationResult) -> None:
+    results, config = allocation.devices.results, allocation.devices.config
+    found.at_most((*path, "devices", "results"), results, RESULTS_MAX)
+    for index, result in enumerate(results or ()):
+        _check_result(found, (*path, "devices", "results", index), result)
+    check_configs(found, (*path, "devices", "config"), config, RESULT_CONFIG_MAX)
+    for index, entry in enumerate(config or ()):
+        _check_source(found, (*path, "devices", "config", index, "source"), entry)
+    if allocation.node_selector is not None:
+        check_node_selector(found, (*path, "nodeSelector"), allocation.node_selector, one_term=True)
+    check_time(found, (*path, "allocationTimestamp"), allocation.allocation_timestamp)
+
+
+def _check_source(found: Findings, path: Path, entry: DeviceAllocationConfiguration) -> None:
+    if not entry.source:
+        found.required(path)
+    elif entry.source not in _SOURCES:
+        found.unsupported(path, entry.source, _SOURCES)
+
+
+def _check_device_id(found: Findings, path: Path, result: DeviceRequestAllocationResult) -> None:
+    """Insist on the full id of what is in use; a badly spelt name is only a name."""
+    rules = (
+        ("driver", result.driver, check_driver),
+        ("pool", result.pool, check_pool),
+        ("device", result.device, check_label),
+    )
+    for field, text, rule in rules:
+        if text:
+            rule(found, (*path, field), text)
+        else:
+            found.required((*path, field), category=STRUCTURE)
+
+
+def _check_result(found: Findings, path: Path, result: DeviceRequestAllocationResult) -> None:
+    if not result.request:
+        found.required((*path, "request"))
+    _check_device_id(found, path, result)
+    check_tolerations(found, (*path, "tolerations"), result.tolerations)
+    if result.share_id is not None:
+        found.each_invalid((*path, "shareID"), result.share_id, findings.share_id_complaints(result.share_id))
+    for name, text in (result.consumed_capacity or {}).items():
+        check_quantity(found, (*path, "consumedCapacity", MapKey(name)), text)
+    check_node_operations(found, (*path, "skipNodeOperations"), result.skip_node_operations)

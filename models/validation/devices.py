@@ -1,15 +1,48 @@
-"""Devices of a slice."""
+"""Devices of a slice.
 
-from ..slices import Device, DeviceCapacity, ResourceSliceSpec
-from . import names
-from .amounts import check_quantity, nano
-from .attributes import ENTRIES_PER_DEVICE, check_attributes, check_names
-from .checked_names import check_label
-from .counters import check_consumption
-from .findings import Findings, Key, Path
-from .node_selectors import check_device_nodes
-from .policies import check_policy
-from .taints import check_taints
+Attributes of a device: their names and values (ATTR-1 to ATTR-3, CEL-10).
+
+Counter sets of a slice, and what devices take from them (CNT-1).
+
+Request policies of capacities (POL-1 to POL-3), in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from msgspec.structs import astuple
+
+from ..formats.model import INT64_MAX, QuantityText
+from ..kubernetes.semver import Version
+from ..kubernetes.slices import (
+    CapacityRange,
+    CapacityRequestPolicy,
+    Counter,
+    CounterSet,
+    Device,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceCounterConsumption,
+    ResourceSliceSpec,
+)
+from . import findings
+from .findings import (
+    STRUCTURE,
+    FieldProblem,
+    Findings,
+    MapKey,
+    Path,
+    byte_length,
+    check_label,
+    check_qualified,
+    check_quantity,
+    parse_nano,
+)
+from .nodes import check_device_nodes, check_device_taints
 
 CONDITIONS_MAX = 4
 
@@ -19,7 +52,7 @@ def check_device(found: Findings, path: Path, device: Device, spec: ResourceSlic
 
     Runs for every device of a cluster, so paths are extended only where something is looked at.
     """
-    if not device.name or names.label(device.name):
+    if not device.name or findings.label_complaints(device.name):
         check_label(found, (*path, "name"), device.name)
     attributes, capacity = device.attributes, device.capacity
     lists = False
@@ -35,14 +68,14 @@ def check_device(found: Findings, path: Path, device: Device, spec: ResourceSlic
     if device.consumes_counters:
         check_consumption(found, (*path, "consumesCounters"), device.consumes_counters)
     if device.taints:
-        check_taints(found, (*path, "taints"), device.taints)
+        check_device_taints(found, (*path, "taints"), device.taints)
     if device.binding_conditions or device.binding_failure_conditions:
         _check_binding(found, path, device)
     if _names_nodes(device) or spec.per_device_node_selection:
         check_device_nodes(found, path, device, bool(spec.per_device_node_selection))
     for resource in device.node_allocatable_resources or ():
-        where = (*path, "nodeAllocatableResources", Key(resource))
-        found.each_invalid(where, resource, names.label_key(resource))
+        where = (*path, "nodeAllocatableResources", MapKey(resource))
+        found.each_invalid(where, resource, findings.label_key_complaints(resource))
     return lists or bool(device.taints or device.consumes_counters)
 
 
@@ -57,7 +90,7 @@ def _check_binding(found: Findings, path: Path, device: Device) -> None:
         found.at_most(where, listed, CONDITIONS_MAX)
         found.unique(where, listed)
         for index, condition in enumerate(listed):
-            found.each_invalid((*where, index), condition, names.label_key(condition))
+            found.each_invalid((*where, index), condition, findings.label_key_complaints(condition))
     if not failures:
         found.required((*path, "bindingFailureConditions"), "required with `bindingConditions`")
     if not conditions:
@@ -75,11 +108,366 @@ def _check_capacities(
     """All capacities of a device; policies need a device that may be ``shared`` (POL-1)."""
     check_names(found, path, tuple(capacities), driver)
     for name, capacity in capacities.items():
-        if nano(capacity.value) is None:
-            check_quantity(found, (*path, Key(name), "value"), capacity.value)
+        if parse_nano(capacity.value) is None:
+            check_quantity(found, (*path, MapKey(name), "value"), capacity.value)
         if capacity.request_policy is None:
             continue
-        where = (*path, Key(name), "requestPolicy")
+        where = (*path, MapKey(name), "requestPolicy")
         if not shared:
             found.forbidden(where, "may only be set when `allowMultipleAllocations` is true")
         check_policy(found, where, capacity.request_policy, capacity.value, fractional)
+
+
+ATTRIBUTE_VALUE_MAX = 64
+VALUES_PER_DEVICE = 48
+ENTRIES_PER_DEVICE = 32
+# In order of the fields of DeviceAttribute; the first four are scalars.
+_FIELDS = tuple(field.encode_name for field in msgspec.structs.fields(DeviceAttribute))
+_UNSET = len(_FIELDS) - 1
+_LIST_FIELDS = _FIELDS[4:]
+Attributes = dict[str, DeviceAttribute]
+
+
+def _check_string(found: Findings, path: Path, text: str) -> None:
+    if byte_length(text) > ATTRIBUTE_VALUE_MAX:
+        found.too_long(path, ATTRIBUTE_VALUE_MAX)
+
+
+def _is_version(text: str) -> bool:
+    """ATTR-3."""
+    try:
+        Version.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_version(found: Findings, path: Path, text: str) -> None:
+    if not _is_version(text):
+        found.invalid(path, text, "must be a string compatible with semver.org spec 2.0.0")
+    _check_string(found, path, text)
+
+
+def _accept_any(found: Findings, path: Path, value: Any) -> None:
+    """Integers and booleans have no rule beyond their type."""
+
+
+_SCALAR_RULES: dict[str, Callable[[Findings, Path, Any], None]] = {
+    "int": _accept_any,
+    "bool": _accept_any,
+    "string": _check_string,
+    "version": _check_version,
+}
+
+
+def _check_list(found: Findings, path: Path, field: str, items: Sequence[Any]) -> None:
+    if not items:
+        found.required(path, "must not be empty")
+    rule = _SCALAR_RULES[field.removesuffix("s")]
+    for index, item in enumerate(items):
+        rule(found, (*path, index), item)
+
+
+def _check_union(found: Findings, path: Path, attribute: DeviceAttribute, fields: list[str]) -> None:
+    if not fields:
+        found.required(path, "exactly one value must be specified")
+    elif len(fields) > 1:
+        found.invalid(path, attribute, "exactly one value must be specified", STRUCTURE)
+
+
+def check_attribute(found: Findings, path: Path, attribute: DeviceAttribute) -> None:
+    """One attribute value (ATTR-2)."""
+    values = dict(zip(_FIELDS, astuple(attribute), strict=True))
+    fields = [name for name, value in values.items() if value is not None]
+    _check_union(found, path, attribute, fields)
+    for field in fields:
+        if field in _LIST_FIELDS:
+            _check_list(found, (*path, field), field, values[field])
+        else:
+            _SCALAR_RULES[field](found, (*path, field), values[field])
+
+
+@lru_cache(maxsize=16384)
+def _version_fits(text: str) -> bool:
+    return _is_version(text) and len(text) <= ATTRIBUTE_VALUE_MAX
+
+
+# Scalars known to break no rule. Most values are on many devices; the rest would only fill the memory.
+_PLAIN_ATTRIBUTES: set[DeviceAttribute] = set()
+_PLAIN_MAX = 16384
+
+
+def _is_plain(attribute: DeviceAttribute) -> bool:
+    """Whether the attribute is a scalar that breaks no rule."""
+    plain = _values_fit(astuple(attribute))
+    if plain and len(_PLAIN_ATTRIBUTES) < _PLAIN_MAX:
+        _PLAIN_ATTRIBUTES.add(attribute)
+    return plain
+
+
+def _values_fit(values: tuple[Any, ...]) -> bool:
+    if values.count(None) != _UNSET:
+        return False
+    number, flag, text, version = values[:4]
+    if text is not None:
+        # A character takes at most four bytes.
+        return len(text) * 4 <= ATTRIBUTE_VALUE_MAX or byte_length(text) <= ATTRIBUTE_VALUE_MAX
+    if version is not None:
+        return _version_fits(version)
+    return number is not None or flag is not None
+
+
+def has_list(attributes: Attributes | None) -> bool:
+    """Whether some attribute is list-typed."""
+    return any(_list_values(attribute) for attribute in (attributes or {}).values())
+
+
+def _list_values(attribute: DeviceAttribute) -> list[Sequence[Any]]:
+    return [items for items in astuple(attribute)[4:] if items is not None]
+
+
+@lru_cache(maxsize=4096)
+def _name_problems(names: tuple[str, ...], driver: str) -> tuple[FieldProblem, ...]:
+    """Problems of the names a device of ``driver`` publishes. Most devices of a slice have the same: remembered."""
+    found, published = Findings(), set(names)
+    for name in names:
+        check_qualified(found, (MapKey(name),), name)
+        if (full := f"{driver}/{name}") in published:
+            found.warning((MapKey(name),), f"also published as {full}: which of them CEL sees is unspecified (CEL-10)")
+    return tuple(found.problems)
+
+
+def check_names(found: Findings, path: Path, names: tuple[str, ...], driver: str) -> None:
+    """Check the names of attributes or capacities."""
+    if problems := _name_problems(names, driver):
+        found.nested(path, problems)
+
+
+def check_attributes(found: Findings, path: Path, attributes: Attributes, driver: str) -> bool:
+    """Check all attributes of a device of ``driver``; says whether some value is a list (SLC-2)."""
+    check_names(found, path, tuple(attributes), driver)
+    lists = (
+        [] if _PLAIN_ATTRIBUTES.issuperset(attributes.values()) else _check_attribute_values(found, path, attributes)
+    )
+    total = len(attributes) + sum(map(len, lists)) - len(lists)
+    if total > VALUES_PER_DEVICE:
+        detail = f"the total number of attribute values must not exceed {VALUES_PER_DEVICE}"
+        found.invalid(path, total, detail)
+    return bool(lists)
+
+
+def _check_attribute_values(found: Findings, path: Path, attributes: Attributes) -> list[Sequence[Any]]:
+    """Check the values one by one; returns those that are lists."""
+    lists = []
+    for name, attribute in attributes.items():
+        if attribute in _PLAIN_ATTRIBUTES or _is_plain(attribute):
+            continue
+        check_attribute(found, (*path, MapKey(name)), attribute)
+        lists += _list_values(attribute)
+    return lists
+
+
+SETS_MAX = 8
+COUNTERS_MAX = 32
+CONSUMPTIONS_MAX = 2
+# Counters known to be well written: partitions repeat few amounts.
+_KNOWN_COUNTERS: set[Counter] = set()
+_KNOWN_COUNTERS_MAX = 16384
+
+
+@lru_cache(maxsize=4096)
+def _bad_names(counters: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in counters if findings.label_complaints(name))
+
+
+def _check_counters(found: Findings, path: Path, counters: dict[str, Counter] | None) -> None:
+    if not counters:
+        found.required(path)
+        return
+    if len(counters) > COUNTERS_MAX:
+        found.too_many(path, len(counters), COUNTERS_MAX)
+    for name in _bad_names(tuple(counters)):
+        found.each_invalid((*path, MapKey(name)), name, findings.label_complaints(name))
+    if _KNOWN_COUNTERS.issuperset(counters.values()):
+        return
+    for name, counter in counters.items():
+        if parse_nano(counter.value) is None:
+            check_quantity(found, (*path, MapKey(name), "value"), counter.value)
+        elif len(_KNOWN_COUNTERS) < _KNOWN_COUNTERS_MAX:
+            _KNOWN_COUNTERS.add(counter)
+
+
+def check_counter_sets(found: Findings, path: Path, sets: tuple[CounterSet, ...]) -> None:
+    """``sharedCounters`` of a slice."""
+    found.at_most(path, sets, SETS_MAX)
+    found.unique(path, (counter_set.name for counter_set in sets), ("name",))
+    for index, counter_set in enumerate(sets):
+        check_label(found, (*path, index, "name"), counter_set.name)
+        _check_counters(found, (*path, index, "counters"), counter_set.counters)
+
+
+def check_consumption(found: Findings, path: Path, consumed: tuple[DeviceCounterConsumption, ...]) -> None:
+    """``consumesCounters`` of a device."""
+    if len(consumed) > 1:
+        found.at_most(path, consumed, CONSUMPTIONS_MAX)
+        found.unique(path, (entry.counter_set for entry in consumed), ("counterSet",))
+    for index, entry in enumerate(consumed):
+        check_label(found, (*path, index, "counterSet"), entry.counter_set)
+        _check_counters(found, (*path, index, "counters"), entry.counters)
+
+
+VALID_VALUES_MAX = 10
+_NANO = 10**9
+_NANO_PER_MILLI = 10**6
+_ABOVE_CAPACITY = "must be less than or equal to the capacity value"
+
+
+def check_policy(
+    found: Findings, path: Path, policy: CapacityRequestPolicy, capacity: QuantityText, fractional: bool
+) -> None:
+    """Check a policy of a capacity of ``capacity`` in total.
+
+    ``fractional`` lets ranges with steps work in thousandths (DRAFractionalCapacityRange).
+    """
+    values, bounds = policy.valid_values or (), policy.valid_range
+    if values and bounds is not None:
+        found.forbidden(path, "`validValues` and `validRange` exclude each other", STRUCTURE)
+    if policy.default is None and (values or bounds is not None):
+        found.required((*path, "default"), "required with `validValues` or `validRange`")
+    if bounds is not None and bounds.min is None:
+        found.required((*path, "validRange", "min"), category=STRUCTURE)
+    problems = len(found.problems)
+    _check_spelling(found, path, policy)
+    total = parse_nano(capacity)
+    if total is None or len(found.problems) > problems:
+        return
+    _check_default(found, path, policy, total)
+    _check_valid_values(found, (*path, "validValues"), values, policy.default, total)
+    if bounds is not None and bounds.min is not None:
+        _check_range(found, path, bounds, policy.default, total, fractional)
+
+
+def _check_spelling(found: Findings, path: Path, policy: CapacityRequestPolicy) -> None:
+    bounds = policy.valid_range or CapacityRange()
+    named: list[tuple[Path, QuantityText | None]] = [
+        (("default",), policy.default),
+        (("validRange", "min"), bounds.min),
+        (("validRange", "max"), bounds.max),
+        (("validRange", "step"), bounds.step),
+    ]
+    named += [(("validValues", index), value) for index, value in enumerate(policy.valid_values or ())]
+    for field, text in named:
+        if text is not None:
+            check_quantity(found, (*path, *field), text)
+
+
+def _exact_amount(text: QuantityText | None) -> int | None:
+    return None if text is None else parse_nano(text)
+
+
+def _check_default(found: Findings, path: Path, policy: CapacityRequestPolicy, total: int) -> None:
+    default = _exact_amount(policy.default)
+    if default is None:
+        return
+    if default > total:
+        found.warning((*path, "default"), "above the capacity value: requests that do not name the capacity never fit")
+    allowed = [_exact_amount(value) for value in policy.valid_values or ()]
+    if allowed and default not in allowed:
+        found.invalid((*path, "default"), policy.default, "must be one of `validValues`")
+
+
+def _check_valid_values(
+    found: Findings, path: Path, values: tuple[QuantityText, ...], default: QuantityText | None, total: int
+) -> None:
+    """POL-2."""
+    found.at_most(path, values, VALID_VALUES_MAX)
+    previous: int | None = None
+    for index, text in enumerate(values):
+        amount = parse_nano(text) or 0
+        if amount > total:
+            found.invalid((*path, index), text, _ABOVE_CAPACITY)
+        if previous is not None and amount == previous:
+            found.duplicate((*path, index), text)
+        elif previous is not None and amount < previous:
+            found.invalid((*path, index), text, "values must be sorted in ascending order")
+        previous = amount
+
+
+def _check_range(
+    found: Findings,
+    path: Path,
+    bounds: CapacityRange,
+    default: QuantityText | None,
+    total: int,
+    fractional: bool,
+) -> None:
+    """POL-3, for a range with a minimum."""
+    where = (*path, "validRange")
+    low, high, usual = parse_nano(bounds.min or 0) or 0, _exact_amount(bounds.max), _exact_amount(default)
+    for name, text in (("min", bounds.min), ("max", bounds.max)):
+        _check_bound(found, (*where, name), text, total)
+    if usual is not None and low > usual:
+        found.invalid((*path, "default"), default, "must be greater than or equal to `validRange.min`")
+    if usual is not None and high is not None and high < usual:
+        found.invalid((*path, "default"), default, "must be less than or equal to `validRange.max`")
+    if high is not None and high < low:
+        found.invalid((*where, "max"), bounds.max, "must be greater than or equal to `validRange.min`")
+    if bounds.step is not None:
+        _check_step(found, path, bounds, default, total, fractional)
+
+
+def _check_bound(found: Findings, path: Path, text: QuantityText | None, total: int) -> None:
+    amount = _exact_amount(text)
+    if amount is None:
+        return
+    if amount > total:
+        found.invalid(path, text, _ABOVE_CAPACITY)
+    if not 0 <= _round_up(amount) <= INT64_MAX or amount < 0:
+        found.invalid(path, text, f"must be between 0 and {INT64_MAX}")
+
+
+def _round_up(amount: int) -> int:
+    """Round up to the integer value of a quantity."""
+    return -(-amount // _NANO)
+
+
+def _keep_exact(amount: int) -> int:
+    return amount
+
+
+def _counts_in_milli(amounts: list[int]) -> bool:
+    """Whether all are whole thousandths that fit 64 bits (CAP-4)."""
+    return all(amount % _NANO_PER_MILLI == 0 and amount // _NANO_PER_MILLI <= INT64_MAX for amount in amounts)
+
+
+def _check_step(
+    found: Findings,
+    path: Path,
+    bounds: CapacityRange,
+    default: QuantityText | None,
+    total: int,
+    fractional: bool,
+) -> None:
+    step, low, high = parse_nano(bounds.step or 0) or 0, parse_nano(bounds.min or 0) or 0, _exact_amount(bounds.max)
+    where = (*path, "validRange", "step")
+    if step <= 0:
+        # Rounding to steps divides by it, so there is nothing to lift.
+        found.invalid(where, bounds.step, "must be greater than zero", STRUCTURE)
+        return
+    known = [amount for amount in (low, high, step) if amount is not None]
+    scale = _keep_exact if fractional and _counts_in_milli(known) else _round_up
+    if scale(low) + scale(step) > scale(total):
+        found.invalid(where, bounds.step, "`validRange.min` plus the step must not exceed the capacity value")
+    _check_multiple(found, (*path, "default"), default, bounds, scale)
+    _check_multiple(found, (*path, "validRange", "max"), bounds.max, bounds, scale)
+
+
+def _check_multiple(
+    found: Findings, path: Path, text: QuantityText | None, bounds: CapacityRange, scale: Callable[[int], int]
+) -> None:
+    amount, low, step = _exact_amount(text), _exact_amount(bounds.min), _exact_amount(bounds.step)
+    if amount is None or low is None or step is None:
+        return
+    if (scale(amount) - scale(low)) % scale(step):
+        detail = f"must be a multiple of the step {bounds.step} from `validRange.min` {bounds.min}"
+        found.invalid(path, text, detail)

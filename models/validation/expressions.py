@@ -1,9 +1,11 @@
 """The CEL expressions of an object, for those who can compile them, and the entries that some of them stand in."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
-from ..claims import (
+from ..kubernetes.claims import (
     DeviceClaim,
     DeviceClass,
     DeviceConstraint,
@@ -12,10 +14,9 @@ from ..claims import (
     ResourceClaim,
     ResourceClaimTemplate,
 )
-from ..constraint_groups import ConstraintGroup
-from ..entries import ANNOTATION, annotated_entries
-from ..meta import ObjectMeta
-from .findings import Key, Path, render
+from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, ConstraintGroup, annotated_entries
+from ..kubernetes.meta import ObjectMeta
+from .findings import MapKey, Path, render_path
 
 Purpose = Literal["selector", "derivedAttribute", "constraint"]
 Expression = tuple[str, str, Purpose]
@@ -30,7 +31,7 @@ def expressions(kind: str, obj: Any) -> Iterator[Expression]:
     return finder(obj) if finder and obj is not None else iter(())
 
 
-class PlacedEntry(NamedTuple):
+class LocatedEntry(NamedTuple):
     """An entry, where it stands, and the claim whose requests it names; None for what is about several claims."""
 
     path: Path
@@ -38,45 +39,49 @@ class PlacedEntry(NamedTuple):
     claim: DeviceClaim | None
 
 
-def placed_entries(kind: str, obj: Any) -> Iterator[PlacedEntry]:
+def located_entries(kind: str, obj: Any) -> Iterator[LocatedEntry]:
     """Every constraint of an object: of its claim, of annotations, of a group; ``obj`` as for ``expressions``."""
     finder = _ENTRY_FINDERS.get(kind)
     return finder(obj) if finder and obj is not None else iter(())
 
 
-def _placed(path: Path, entries: Iterable[DeviceConstraint] | None, claim: DeviceClaim | None) -> Iterator[PlacedEntry]:
+def _locate_entries(
+    path: Path, entries: Iterable[DeviceConstraint] | None, claim: DeviceClaim | None
+) -> Iterator[LocatedEntry]:
     for index, entry in enumerate(entries or ()):
-        yield PlacedEntry((*path, index), entry, claim)
+        yield LocatedEntry((*path, index), entry, claim)
 
 
-def _annotated(path: Path, metadata: ObjectMeta | None, claim: DeviceClaim) -> Iterator[PlacedEntry]:
+def _annotated_entries(path: Path, metadata: ObjectMeta | None, claim: DeviceClaim) -> Iterator[LocatedEntry]:
     if metadata is not None:
-        yield from _placed((*path, "annotations", Key(ANNOTATION)), annotated_entries(metadata), claim)
+        yield from _locate_entries(
+            (*path, "annotations", MapKey(CONSTRAINTS_ANNOTATION)), annotated_entries(metadata), claim
+        )
 
 
-def _entries_of_claim(claim: ResourceClaim) -> Iterator[PlacedEntry]:
+def _entries_of_claim(claim: ResourceClaim) -> Iterator[LocatedEntry]:
     devices = claim.spec.devices
-    yield from _placed(("spec", "devices", "constraints"), devices.constraints, devices)
-    yield from _annotated(("metadata",), claim.metadata, devices)
+    yield from _locate_entries(("spec", "devices", "constraints"), devices.constraints, devices)
+    yield from _annotated_entries(("metadata",), claim.metadata, devices)
 
 
-def _entries_of_template(template: ResourceClaimTemplate) -> Iterator[PlacedEntry]:
+def _entries_of_template(template: ResourceClaimTemplate) -> Iterator[LocatedEntry]:
     devices = template.spec.spec.devices
-    yield from _placed(("spec", "spec", "devices", "constraints"), devices.constraints, devices)
-    yield from _annotated(("metadata",), template.metadata, devices)
-    yield from _annotated(("spec", "metadata"), template.spec.metadata, devices)
+    yield from _locate_entries(("spec", "spec", "devices", "constraints"), devices.constraints, devices)
+    yield from _annotated_entries(("metadata",), template.metadata, devices)
+    yield from _annotated_entries(("spec", "metadata"), template.spec.metadata, devices)
 
 
-def _entries_of_group(group: ConstraintGroup) -> Iterator[PlacedEntry]:
-    return _placed(("spec", "constraints"), group.spec.constraints, None)
+def _entries_of_group(group: ConstraintGroup) -> Iterator[LocatedEntry]:
+    return _locate_entries(("spec", "constraints"), group.spec.constraints, None)
 
 
-def cel_path(placed: PlacedEntry) -> str:
+def cel_path(placed: LocatedEntry) -> str:
     """The field of an entry's expression."""
-    return render((*placed.path, "cel", "expression"))
+    return render_path((*placed.path, "cel", "expression"))
 
 
-def _constraints(placed: Iterable[PlacedEntry]) -> Iterator[Expression]:
+def _constraints(placed: Iterable[LocatedEntry]) -> Iterator[Expression]:
     for one in placed:
         if one.entry.cel is not None:
             yield cel_path(one), one.entry.cel.expression, "constraint"
@@ -85,12 +90,12 @@ def _constraints(placed: Iterable[PlacedEntry]) -> Iterator[Expression]:
 def _selectors(path: Path, selectors: Iterable[DeviceSelector] | None) -> Iterator[Expression]:
     for index, selector in enumerate(selectors or ()):
         if selector.cel is not None:
-            yield render((*path, "selectors", index, "cel", "expression")), selector.cel.expression, "selector"
+            yield render_path((*path, "selectors", index, "cel", "expression")), selector.cel.expression, "selector"
 
 
 def _derived(path: Path, derived: Iterable[DeviceDerivedAttribute] | None) -> Iterator[Expression]:
     for index, attribute in enumerate(derived or ()):
-        yield render((*path, "derivedAttributes", index, "expression")), attribute.expression, "derivedAttribute"
+        yield render_path((*path, "derivedAttributes", index, "expression")), attribute.expression, "derivedAttribute"
 
 
 def _claim_expressions(path: Path, claim: DeviceClaim) -> Iterator[Expression]:
@@ -122,7 +127,7 @@ def _of_group(group: ConstraintGroup) -> Iterator[Expression]:
     return _constraints(_entries_of_group(group))
 
 
-_ENTRY_FINDERS: dict[str, Callable[[Any], Iterator[PlacedEntry]]] = {
+_ENTRY_FINDERS: dict[str, Callable[[Any], Iterator[LocatedEntry]]] = {
     "ResourceClaim": _entries_of_claim,
     "ResourceClaimTemplate": _entries_of_template,
     "ConstraintGroup": _entries_of_group,

@@ -1,19 +1,35 @@
-"""What validation reports, and the field errors of the API server it is worded in."""
+"""What validation reports, and the field errors of the API server it is worded in.
+
+The rules of names (dra-semantics 2): each returns what is wrong with a text, nothing if it is fine.
+
+Clusters repeat few names on many devices, so every check remembers its answers in a bounded cache.
+
+Names that are checked in several steps: drivers, pools, qualified names.
+
+Quantities as validation needs them: exact integers, or a complaint.
+
+Rules of ``metadata``: names, namespaces, labels, annotations.
+"""
+
+from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
 
-from ..problems import Severity
+from ..formats.errors import Severity
+from ..formats.model import QuantityText
+from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.quantity import Quantity
 
 # What a message quotes is cut here; the API server quotes all of it.
 _QUOTED = 200
 _GO_ESCAPES = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\v": r"\v"}
-
-
 # A limit can be lifted, for allocation still has a meaning without it; a structure cannot.
 Category = Literal["limit", "structure"]
 LIMIT: Category = "limit"
@@ -33,7 +49,7 @@ class FieldProblem:
         return f"{self.path}: {self.message}"
 
 
-class Key(str):
+class MapKey(str):
     """A map key in a path, shown as ``[key]``; plain strings are field names."""
 
     __slots__ = ()
@@ -43,7 +59,7 @@ class Key(str):
 Path = tuple[str | int, ...]
 
 
-def _cut(text: str) -> str:
+def _truncated(text: str) -> str:
     return text if len(text) <= _QUOTED else text[:_QUOTED] + "..."
 
 
@@ -56,27 +72,28 @@ def _escaped(character: str) -> str:
     return _GO_ESCAPES.get(character) or character.encode("unicode_escape").decode()
 
 
-def _plain(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     return msgspec.to_builtins(value) if isinstance(value, msgspec.Struct) else str(value)
 
 
 def compact_json(value: Any) -> str:
     """Write a value as JSON without blanks; endures what JSON cannot hold, such as lone surrogates."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain, skipkeys=True)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_to_json_value, skipkeys=True)
 
 
 def quote(value: Any) -> str:
     """Show a value as error messages do: strings in quotes, objects as JSON, all cut to 200 characters."""
     if isinstance(value, str):
-        quoted = _cut(value).replace("\\", r"\\").replace('"', r"\"")
+        quoted = _truncated(value).replace("\\", r"\\").replace('"', r"\"")
         return f'"{_printable(quoted)}"'
-    return _printable(_cut(compact_json(value)))
+    return _printable(_truncated(compact_json(value)))
 
 
-def render(path: Path) -> str:
+def render_path(path: Path) -> str:
     """Spell the path: ``spec.devices[0].attributes[model].string``."""
     text = "".join(
-        f"[{_printable(_cut(str(segment)))}]" if isinstance(segment, int | Key) else f".{segment}" for segment in path
+        f"[{_printable(_truncated(str(segment)))}]" if isinstance(segment, int | MapKey) else f".{segment}"
+        for segment in path
     )
     return text.removeprefix(".")
 
@@ -96,11 +113,11 @@ class Findings:
 
     def error(self, path: Path, message: str, category: Category = LIMIT) -> None:
         """Report an error in words of one's own."""
-        self.problems.append(FieldProblem(render(path), message, "error", category))
+        self.problems.append(FieldProblem(render_path(path), message, "error", category))
 
     def warning(self, path: Path, message: str) -> None:
         """Something accepted that hardly does what was meant."""
-        self.problems.append(FieldProblem(render(path), message, "warning", LIMIT))
+        self.problems.append(FieldProblem(render_path(path), message, "warning", LIMIT))
 
     def required(self, path: Path, detail: str = "", category: Category = LIMIT) -> None:
         """Report a field without a value."""
@@ -138,7 +155,7 @@ class Findings:
 
     def nested(self, path: Path, problems: Iterable[FieldProblem]) -> None:
         """Report problems whose paths begin at ``path``."""
-        start = render(path)
+        start = render_path(path)
         self.problems += (replace(problem, path=f"{start}{problem.path}") for problem in problems)
 
     def at_most(self, path: Path, items: Any, limit: int) -> None:
@@ -156,3 +173,281 @@ class Findings:
             if key in seen:
                 self.duplicate((*path, index, *suffix), key, category)
             seen.add(key)
+
+
+Complaints = tuple[str, ...]
+LABEL_MAX = 63
+SUBDOMAIN_MAX = 253
+DOMAIN_MAX = 63
+IDENTIFIER_MAX = 32
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_NAME_PART = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL_VALUE = f"({_NAME_PART})?"
+_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_is_label = re.compile(_LABEL).fullmatch
+_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
+_is_name_part = re.compile(_NAME_PART).fullmatch
+_is_label_value = re.compile(_LABEL_VALUE).fullmatch
+_is_identifier = re.compile(_IDENTIFIER).fullmatch
+_is_uuid = re.compile(_UUID).fullmatch
+_LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    f"an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
+)
+_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
+)
+_NAME_PART_TEXT = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    f"(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME_PART}')"
+)
+_KEY_TEXT = (
+    f"a valid label key {_NAME_PART_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+)
+_LABEL_VALUE_TEXT = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+    f"regex used for validation is '{_LABEL_VALUE}')"
+)
+_IDENTIFIER_TEXT = (
+    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters "
+    f"or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '{_IDENTIFIER}')"
+)
+_remember = lru_cache(maxsize=16384)
+
+
+def _length_complaints(text: str, limit: int, unit: str = "bytes") -> Complaints:
+    """Bytes are counted, whatever the API server calls them."""
+    return (f"must be no more than {limit} {unit}",) if byte_length(text) > limit else ()
+
+
+def _complain_unless(fits: Callable[[str], object], text: str, complaint: str) -> Complaints:
+    return () if fits(text) else (complaint,)
+
+
+@_remember
+def label_complaints(text: str) -> Complaints:
+    """DNS-1123 label."""
+    complaint = "must not contain dots" if _is_subdomain(text) else _LABEL_TEXT
+    return _length_complaints(text, LABEL_MAX, "characters") + _complain_unless(_is_label, text, complaint)
+
+
+@_remember
+def subdomain_complaints(text: str) -> Complaints:
+    """DNS-1123 subdomain."""
+    return _length_complaints(text, SUBDOMAIN_MAX, "characters") + _complain_unless(
+        _is_subdomain, text, _SUBDOMAIN_TEXT
+    )
+
+
+@_remember
+def driver_complaints(text: str) -> Complaints:
+    """Driver name: a subdomain in either case; its length (63) is checked apart, as Too long."""
+    return _complain_unless(_is_subdomain, text.lower() if text.isascii() else text, _SUBDOMAIN_TEXT)
+
+
+@_remember
+def identifier_complaints(text: str) -> Complaints:
+    """C identifier; its length (32) is checked apart, as Too long."""
+    return _complain_unless(_is_identifier, text, _IDENTIFIER_TEXT)
+
+
+@_remember
+def label_value_complaints(text: str) -> Complaints:
+    """Value of a label."""
+    return _length_complaints(text, LABEL_MAX) + _complain_unless(_is_label_value, text, _LABEL_VALUE_TEXT)
+
+
+def _prefix_complaints(text: str) -> Complaints:
+    if not text:
+        return ("prefix part must be non-empty",)
+    complaints = _length_complaints(text, SUBDOMAIN_MAX) + _complain_unless(_is_subdomain, text, _SUBDOMAIN_TEXT)
+    return tuple(f"prefix part {complaint}" for complaint in complaints)
+
+
+def _name_part_complaints(text: str) -> Complaints:
+    if not text:
+        return ("name part must be non-empty", f"name part {_NAME_PART_TEXT}")
+    complaints = _length_complaints(text, LABEL_MAX) + _complain_unless(_is_name_part, text, _NAME_PART_TEXT)
+    return tuple(f"name part {complaint}" for complaint in complaints)
+
+
+@_remember
+def label_key_complaints(text: str) -> Complaints:
+    """Key of a label, taint or condition: ``[subdomain/]name``."""
+    head, *tail = text.split("/")
+    if not tail:
+        return _name_part_complaints(head)
+    return _prefix_complaints(head) + _name_part_complaints(tail[0]) if len(tail) == 1 else (_KEY_TEXT,)
+
+
+@_remember
+def extended_resource_complaints(text: str) -> Complaints:
+    """Name of an extended resource: a domain outside ``kubernetes.io``, fit for a quota (``requests.`` before it)."""
+    if "/" not in text or "kubernetes.io/" in text or text.startswith("requests."):
+        return ("must be an extended resource name: a name with a domain other than kubernetes.io",)
+    return label_key_complaints(f"requests.{text}")
+
+
+@_remember
+def share_id_complaints(text: str) -> Complaints:
+    """Share id of a device: a UUID in lower case."""
+    return _complain_unless(_is_uuid, text, "must be a valid UUID in lower case")
+
+
+def check_label(found: Findings, path: Path, text: str, category: Category = LIMIT) -> None:
+    """Check a required DNS-1123 label."""
+    if not text:
+        found.required(path, category=category)
+    elif complaints := label_complaints(text):
+        found.each_invalid(path, text, complaints, category)
+
+
+def check_subdomain(found: Findings, path: Path, text: str) -> None:
+    """Check a required DNS-1123 subdomain."""
+    if not text:
+        found.required(path)
+    elif complaints := subdomain_complaints(text):
+        found.each_invalid(path, text, complaints)
+
+
+def check_driver(found: Findings, path: Path, text: str) -> None:
+    """Check a required driver name (63 bytes)."""
+    if not text:
+        found.required(path)
+        return
+    if byte_length(text) > DOMAIN_MAX:
+        found.too_long(path, DOMAIN_MAX)
+    found.each_invalid(path, text, driver_complaints(text))
+
+
+def check_pool(found: Findings, path: Path, text: str) -> None:
+    """Check a required pool name: subdomains joined by ``/``, 253 bytes in all."""
+    if not text:
+        found.required(path)
+        return
+    if byte_length(text) > SUBDOMAIN_MAX:
+        found.too_long(path, SUBDOMAIN_MAX)
+    for part in text.split("/"):
+        found.each_invalid(path, part, subdomain_complaints(part))
+
+
+def check_identifier(found: Findings, path: Path, text: str) -> None:
+    """Check the part of a qualified name after the domain: a C identifier (32 bytes)."""
+    if byte_length(text) > IDENTIFIER_MAX:
+        found.too_long(path, IDENTIFIER_MAX)
+    found.each_invalid(path, text, identifier_complaints(text))
+
+
+def _check_domain(found: Findings, path: Path, text: str) -> None:
+    if byte_length(text) > DOMAIN_MAX:
+        found.too_long(path, DOMAIN_MAX)
+    found.each_invalid(path, text, driver_complaints(text))
+
+
+def check_qualified(found: Findings, path: Path, text: str) -> None:
+    """``[domain/]identifier`` (ATTR-1)."""
+    if not text:
+        found.required(path)
+        return
+    parts = text.split("/")
+    if len(parts) > 2:
+        found.invalid(path, text, "must be either an identifier or a domain and an identifier separated by '/'")
+        return
+    for domain in parts[:-1]:
+        if domain:
+            _check_domain(found, path, domain)
+        else:
+            found.invalid(path, text, "the domain must not be empty")
+    if parts[-1]:
+        check_identifier(found, path, parts[-1])
+    else:
+        found.invalid(path, text, "the name must not be empty")
+
+
+def check_fully_qualified(found: Findings, path: Path, text: str) -> None:
+    """``domain/identifier``, as constraints need it."""
+    if text and "/" not in text:
+        found.invalid(path, text, "must include a domain")
+    check_qualified(found, path, text)
+
+
+# Typed, for True is no quantity but equals 1.
+@lru_cache(maxsize=16384, typed=True)
+def parse_nano(text: QuantityText) -> int | None:
+    """Read a quantity in units of 10^-9; None if it is malformed."""
+    try:
+        return Quantity.parse(text).nano
+    except ValueError:
+        return None
+
+
+def check_quantity(found: Findings, path: Path, text: QuantityText) -> None:
+    """Report a malformed quantity. The API server could not even read it, so this is never lifted."""
+    try:
+        Quantity.parse(text)
+    except ValueError as error:
+        found.invalid(path, text, str(error), STRUCTURE)
+
+
+ANNOTATIONS_MAX = 262144
+NameRule = Callable[[str], Complaints]
+
+
+def check_metadata(
+    found: Findings, meta: ObjectMeta, namespaced: bool, name_rule: NameRule = subdomain_complaints
+) -> None:
+    """Check the metadata of an object; ``name_rule`` is the kind's own rule for its name."""
+    path: Path = ("metadata",)
+    _check_name(found, path, meta, name_rule)
+    _check_namespace(found, path, meta.namespace, namespaced)
+    check_labels(found, path, meta)
+
+
+def _check_name(found: Findings, path: Path, meta: ObjectMeta, name_rule: NameRule) -> None:
+    # What nothing can name, nothing can allocate: a missing name is never lifted.
+    if not meta.name and not meta.generate_name:
+        found.required((*path, "name"), "name or generateName is required", STRUCTURE)
+    if meta.name and (complaints := name_rule(meta.name)):
+        found.each_invalid((*path, "name"), meta.name, complaints)
+    if meta.generate_name and (complaints := name_rule(f"{meta.generate_name.removesuffix('-')}x")):
+        found.each_invalid((*path, "generateName"), meta.generate_name, complaints)
+
+
+def _check_namespace(found: Findings, path: Path, namespace: str, namespaced: bool) -> None:
+    if namespace and not namespaced:
+        found.warning((*path, "namespace"), "the kind has no namespace, it is ignored")
+    elif namespace and (complaints := label_complaints(namespace)):
+        found.each_invalid((*path, "namespace"), namespace, complaints)
+
+
+def check_labels(found: Findings, path: Path, meta: ObjectMeta) -> None:
+    """Labels and annotations, as objects and templates carry them."""
+    if meta.labels:
+        check_label_map(found, (*path, "labels"), meta.labels)
+    if meta.annotations:
+        _check_annotations(found, (*path, "annotations"), meta.annotations)
+
+
+def check_label_map(found: Findings, path: Path, labels: dict[str, str]) -> None:
+    """Keys and values of labels or of a ``nodeSelector``."""
+    for key, value in labels.items():
+        if _label_is_fine(key, value):
+            continue
+        found.each_invalid(path, key, label_key_complaints(key))
+        found.each_invalid(path, value, label_value_complaints(value))
+
+
+@lru_cache(maxsize=16384)
+def _label_is_fine(key: str, value: str) -> bool:
+    return not label_key_complaints(key) and not label_value_complaints(value)
+
+
+def _check_annotations(found: Findings, path: Path, annotations: dict[str, str]) -> None:
+    for key in annotations:
+        found.each_invalid(path, key, label_key_complaints(key.lower()))
+    if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_MAX:
+        found.too_long(path, ANNOTATIONS_MAX)

@@ -1,23 +1,23 @@
 """Checks across objects: duplicates, and names that lead nowhere in the input."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..claims import DeviceClaim, ResourceClaim
-from ..constraint_groups import ConstraintGroup
-from ..core import Pod, PodSpec
-from ..identity import DEFAULT_NAMESPACE, DeviceId
-from ..kinds import KINDS
-from ..manifests import Manifest
-from ..priorities import BUILT_IN
-from ..problems import InputProblem, Severity
-from ..workloads import PodMaker
-from .findings import LIMIT, STRUCTURE, Category, Path, quote, render
+from ..formats.errors import InputProblem, Severity
+from ..kubernetes.claims import DeviceClaim, ResourceClaim
+from ..kubernetes.core import Pod, PodSpec
+from ..kubernetes.extensions import ConstraintGroup
+from ..kubernetes.kinds import KINDS
+from ..kubernetes.meta import DEFAULT_NAMESPACE, DeviceId
+from ..kubernetes.workloads import BUILT_IN_PRIORITIES, PodController
+from ..manifests.reader import Manifest
+from .findings import LIMIT, STRUCTURE, Category, Path, quote, render_path
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
-
 # Kind, namespace and name; the namespace is empty for kinds without.
 ObjectId = tuple[str, str, str]
 
@@ -32,7 +32,7 @@ class CrossProblem:
 
 def identify(manifest: Manifest) -> ObjectId:
     """By what an object is known; ``manifest.object`` must not be None."""
-    meta = _object(manifest).metadata
+    meta = _typed_object(manifest).metadata
     namespace = (meta.namespace or DEFAULT_NAMESPACE) if KINDS[manifest.kind].namespaced else ""
     return manifest.kind, namespace, meta.name
 
@@ -47,8 +47,8 @@ def input_problem(manifest: Manifest, path: str, message: str, severity: Severit
 def cross_checks(manifests: Iterable[Manifest], skip_limits: bool = False) -> list[InputProblem]:
     """Everything wrong between objects, in reading order; ``skip_limits`` leaves out errors that can be lifted."""
     typed = [manifest for manifest in manifests if manifest.object is not None]
-    known = _Known.of(typed)
-    found = [problem for manifest in typed for problem in _problems(manifest, known)]
+    known = _KnownObjects.of(typed)
+    found = [problem for manifest in typed for problem in _object_problems(manifest, known)]
     return [
         cross.problem
         for cross in found
@@ -57,19 +57,19 @@ def cross_checks(manifests: Iterable[Manifest], skip_limits: bool = False) -> li
 
 
 @dataclass(slots=True)
-class _Known:
+class _KnownObjects:
     """What the input holds, by name."""
 
     objects: dict[ObjectId, list[Manifest]] = field(default_factory=lambda: defaultdict(list))
     devices: set[DeviceId] = field(default_factory=set)
 
     @classmethod
-    def of(cls, manifests: list[Manifest]) -> "_Known":
+    def of(cls, manifests: list[Manifest]) -> _KnownObjects:
         known = cls()
         for manifest in manifests:
             known.objects[identify(manifest)].append(manifest)
-        if any(manifest.kind == "ResourceClaim" and _results(_object(manifest)) for manifest in manifests):
-            slices = (_object(manifest) for manifest in manifests if manifest.kind == "ResourceSlice")
+        if any(manifest.kind == "ResourceClaim" and _results(_typed_object(manifest)) for manifest in manifests):
+            slices = (_typed_object(manifest) for manifest in manifests if manifest.kind == "ResourceSlice")
             known.devices = {
                 (one.spec.driver, one.spec.pool.name, device.name)
                 for one in slices
@@ -81,7 +81,7 @@ class _Known:
         return (kind, namespace, name) in self.objects
 
 
-def _object(manifest: Manifest) -> Any:
+def _typed_object(manifest: Manifest) -> Any:
     return manifest.object
 
 
@@ -90,20 +90,20 @@ def _results(claim: ResourceClaim) -> Iterable[Any]:
     return (allocation.devices.results or ()) if allocation else ()
 
 
-def _problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+def _object_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
     yield from _duplicates(manifest, known)
-    yield from _CHECKS.get(manifest.kind, _nothing)(manifest, known)
+    yield from _CHECKS.get(manifest.kind, _no_problems)(manifest, known)
 
 
-def _nothing(_manifest: Manifest, _known: _Known) -> Iterator[CrossProblem]:
+def _no_problems(_manifest: Manifest, _known: _KnownObjects) -> Iterator[CrossProblem]:
     return iter(())
 
 
-def _warning(manifest: Manifest, path: Path, message: str) -> CrossProblem:
-    return CrossProblem(input_problem(manifest, render(path), message, "warning"))
+def _cross_warning(manifest: Manifest, path: Path, message: str) -> CrossProblem:
+    return CrossProblem(input_problem(manifest, render_path(path), message, "warning"))
 
 
-def _duplicates(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+def _duplicates(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
     """Report the second and later objects of one name; a generated name is not known yet."""
     key = identify(manifest)
     first = known.objects[key][0]
@@ -112,17 +112,17 @@ def _duplicates(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
         yield CrossProblem(input_problem(manifest, "metadata.name", message), STRUCTURE)
 
 
-def _claim_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
-    claim = _object(manifest)
+def _claim_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
+    claim = _typed_object(manifest)
     yield from _spec_problems(manifest, ("spec", "devices"), claim.spec.devices, known)
-    yield from _unpublished(manifest, claim, known)
+    yield from _unpublished_devices(manifest, claim, known)
 
 
-def _template_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
-    return _spec_problems(manifest, ("spec", "spec", "devices"), _object(manifest).spec.spec.devices, known)
+def _template_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
+    return _spec_problems(manifest, ("spec", "spec", "devices"), _typed_object(manifest).spec.spec.devices, known)
 
 
-def _spec_problems(manifest: Manifest, path: Path, claim: DeviceClaim, known: _Known) -> Iterator[CrossProblem]:
+def _spec_problems(manifest: Manifest, path: Path, claim: DeviceClaim, known: _KnownObjects) -> Iterator[CrossProblem]:
     for index, request in enumerate(claim.requests or ()):
         where = (*path, "requests", index)
         wishes: list[tuple[Path, Any]] = [((*where, "exactly"), request.exactly)] if request.exactly else []
@@ -130,46 +130,51 @@ def _spec_problems(manifest: Manifest, path: Path, claim: DeviceClaim, known: _K
         for place, wish in wishes:
             if wish.device_class_name and not known.has("DeviceClass", "", wish.device_class_name):
                 message = f"device class {quote(wish.device_class_name)} is not in the input"
-                yield _warning(manifest, (*place, "deviceClassName"), message)
+                yield _cross_warning(manifest, (*place, "deviceClassName"), message)
         if request.exactly and request.exactly.admin_access:
             yield from _admin_problems(manifest, (*where, "exactly", "adminAccess"), known)
 
 
-def _admin_problems(manifest: Manifest, path: Path, known: _Known) -> Iterator[CrossProblem]:
+def _admin_problems(manifest: Manifest, path: Path, known: _KnownObjects) -> Iterator[CrossProblem]:
     """CLM-5."""
     namespace = identify(manifest)[1]
     rule = f'admin access to devices requires the label `{ADMIN_LABEL}: "true"` on the namespace'
     found = known.objects.get(("Namespace", "", namespace))
     if found is None:
-        yield _warning(manifest, path, f"{rule}; namespace {quote(namespace)} is not in the input")
-    elif (_object(found[0]).metadata.labels or {}).get(ADMIN_LABEL) != "true":
-        yield CrossProblem(input_problem(manifest, render(path), f"Forbidden: {rule}"))
+        yield _cross_warning(manifest, path, f"{rule}; namespace {quote(namespace)} is not in the input")
+    elif (_typed_object(found[0]).metadata.labels or {}).get(ADMIN_LABEL) != "true":
+        yield CrossProblem(input_problem(manifest, render_path(path), f"Forbidden: {rule}"))
 
 
-def _unpublished(manifest: Manifest, claim: ResourceClaim, known: _Known) -> Iterator[CrossProblem]:
+def _unpublished_devices(manifest: Manifest, claim: ResourceClaim, known: _KnownObjects) -> Iterator[CrossProblem]:
     for index, result in enumerate(_results(claim)):
         if (result.driver, result.pool, result.device) not in known.devices:
             message = f"device {result.driver}/{result.pool}/{result.device} is allocated but in no ResourceSlice"
-            yield _warning(manifest, ("status", "allocation", "devices", "results", index, "device"), message)
+            yield _cross_warning(manifest, ("status", "allocation", "devices", "results", index, "device"), message)
 
 
-def _pod_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
-    pod: Pod = _object(manifest)
+def _pod_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
+    pod: Pod = _typed_object(manifest)
     return _pod_spec_problems(manifest, ("spec",), pod.spec, known)
 
 
-def _maker_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
-    made: PodMaker = _object(manifest)
+def _controller_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
+    made: PodController = _typed_object(manifest)
     return _pod_spec_problems(manifest, ("spec", "template", "spec"), made.spec.template.spec, known)
 
 
-def _pod_spec_problems(manifest: Manifest, start: Path, spec: PodSpec, known: _Known) -> Iterator[CrossProblem]:
+def _pod_spec_problems(manifest: Manifest, start: Path, spec: PodSpec, known: _KnownObjects) -> Iterator[CrossProblem]:
     """Report claims and templates that are not there, and a priority class, which then counts as 0."""
     namespace = identify(manifest)[1]
     ranked = spec.priority_class_name
-    if ranked and spec.priority is None and ranked not in BUILT_IN and not known.has("PriorityClass", "", ranked):
+    if (
+        ranked
+        and spec.priority is None
+        and ranked not in BUILT_IN_PRIORITIES
+        and not known.has("PriorityClass", "", ranked)
+    ):
         message = f"PriorityClass {ranked} is not in the input: priority 0"
-        yield _warning(manifest, (*start, "priorityClassName"), message)
+        yield _cross_warning(manifest, (*start, "priorityClassName"), message)
     for index, entry in enumerate(spec.resource_claims or ()):
         named = (
             ("resourceClaimName", "ResourceClaim", entry.resource_claim_name),
@@ -178,45 +183,47 @@ def _pod_spec_problems(manifest: Manifest, start: Path, spec: PodSpec, known: _K
         for name_field, kind, name in named:
             if name and not known.has(kind, namespace, name):
                 path = (*start, "resourceClaims", index, name_field)
-                yield _warning(manifest, path, f"{kind} {namespace}/{name} is not in the input")
+                yield _cross_warning(manifest, path, f"{kind} {namespace}/{name} is not in the input")
 
 
-def _topology_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
-    name = _object(manifest).spec.device_class_name
+def _topology_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
+    name = _typed_object(manifest).spec.device_class_name
     if name and not known.has("DeviceClass", "", name):
-        yield _warning(manifest, ("spec", "deviceClassName"), f"device class {quote(name)} is not in the input")
+        yield _cross_warning(manifest, ("spec", "deviceClassName"), f"device class {quote(name)} is not in the input")
 
 
-def _group_problems(manifest: Manifest, known: _Known) -> Iterator[CrossProblem]:
+def _group_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
     """Report claims and pods that a ConstraintGroup names; claims that pods get from templates have names too."""
-    group: ConstraintGroup = _object(manifest)
+    group: ConstraintGroup = _typed_object(manifest)
     namespace = identify(manifest)[1]
     pods = [name for kind, place, name in known.objects if kind == "Pod" and place == namespace]
-    makers = [name for kind, place, name in known.objects if kind in _MAKERS and place == namespace]
+    makers = [name for kind, place, name in known.objects if kind in _CONTROLLERS and place == namespace]
     for index, claim in enumerate(group.spec.claims or ()):
         made = any(claim.name.startswith(f"{pod}-") for pod in (*pods, *makers))
         if claim.name and not made and not known.has("ResourceClaim", namespace, claim.name):
-            yield _missing(manifest, ("spec", "claims", index, "name"), f"ResourceClaim {namespace}/{claim.name}")
+            yield _missing_warning(
+                manifest, ("spec", "claims", index, "name"), f"ResourceClaim {namespace}/{claim.name}"
+            )
     for index, pod in enumerate(group.spec.pods or ()):
         if pod.name and pod.name not in pods and not any(pod.name.startswith(f"{maker}-") for maker in makers):
-            yield _missing(manifest, ("spec", "pods", index, "name"), f"Pod {namespace}/{pod.name}")
+            yield _missing_warning(manifest, ("spec", "pods", index, "name"), f"Pod {namespace}/{pod.name}")
 
 
-_MAKERS = ("Job", "Deployment", "StatefulSet", "ReplicaSet")
+_CONTROLLERS = ("Job", "Deployment", "StatefulSet", "ReplicaSet")
 
 
-def _missing(manifest: Manifest, path: Path, what: str) -> CrossProblem:
-    return CrossProblem(input_problem(manifest, render(path), f"{what} is not in the input"), STRUCTURE)
+def _missing_warning(manifest: Manifest, path: Path, what: str) -> CrossProblem:
+    return CrossProblem(input_problem(manifest, render_path(path), f"{what} is not in the input"), STRUCTURE)
 
 
-_CHECKS: dict[str, Callable[[Manifest, _Known], Iterator[CrossProblem]]] = {
+_CHECKS: dict[str, Callable[[Manifest, _KnownObjects], Iterator[CrossProblem]]] = {
     "ConstraintGroup": _group_problems,
     "ResourceClaim": _claim_problems,
     "ResourceClaimTemplate": _template_problems,
     "Pod": _pod_problems,
-    "Job": _maker_problems,
-    "Deployment": _maker_problems,
-    "StatefulSet": _maker_problems,
-    "ReplicaSet": _maker_problems,
+    "Job": _controller_problems,
+    "Deployment": _controller_problems,
+    "StatefulSet": _controller_problems,
+    "ReplicaSet": _controller_problems,
     "DeviceTopology": _topology_problems,
 }

@@ -1,14 +1,12 @@
 """ResourceSlices (dra-semantics 2.1)."""
 
-from ..gates import FeatureGates
-from ..slices import Device, ResourceSlice, ResourceSliceSpec
-from .checked_names import check_driver, check_fully_qualified, check_pool
-from .counters import check_counter_sets
-from .devices import check_device
-from .findings import Findings, Path
-from .metadata import check_metadata
-from .node_operations import check_node_operations
-from .node_selectors import check_slice_nodes
+from __future__ import annotations
+
+from ..kubernetes.gates import FeatureGates
+from ..kubernetes.slices import Device, ResourceSlice, ResourceSliceSpec
+from .devices import check_counter_sets, check_device
+from .findings import Findings, Path, check_driver, check_fully_qualified, check_metadata, check_pool
+from .nodes import check_node_operations, check_slice_nodes
 
 DEVICES_MAX = 128
 COMPLEX_DEVICES_MAX = 64

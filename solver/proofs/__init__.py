@@ -2,27 +2,29 @@
 
 A proof may only ever say too little. It is about all ways to choose alternatives and devices, and counts with more
 than there is wherever it simplifies: every function here returns None if in doubt.
+
+Values that cannot serve all that a matchAttribute ties together (CON-4, CON-7), each looked at alone.
+
+Proofs by cases: whatever alternatives and values are chosen, a plain proof shows that nothing fits.
+
+Cases are tried depth first and given up at the first one that is not refuted, so that this costs little where
+something fits. Only so many cases are looked at: a problem whose proof needs more is left to others.
 """
 
 from __future__ import annotations
 
-from ...problem.justification import Justification
-from ...problem.outcomes import check_deadline
-from ...problem.records import InUse, Problem
-from .cases import no_case
-from .matching import no_value
-from .plain import PLAIN, Proof
-from .tally import Tally
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-PROOFS: tuple[Proof, ...] = (
-    *PLAIN,
-    Proof("values", "no value of a matchAttribute serves all requests that it ties together (CON-4)", no_value),
-    Proof("cases", "no choice of alternatives and of values to match is possible", no_case),
-)
-"""All proofs, the cheapest first."""
+from ...problem.constraints import INCOMPARABLE
+from ...problem.problem import InUse, Justification, Message, Problem, check_deadline
+from .counting import Need, Tally, constraint_label, display_requests, plural, union_of_masks, verb
+from .plain import PLAIN_PROOFS, Proof, refute_plainly
+from .values import devices_by_value, tied_needs
 
 
-def witness(
+def find_witness(
     problem: Problem, in_use: InUse, candidates: tuple[tuple[int, ...], ...], deadline: float | None = None
 ) -> Justification | None:
     """Return the first justification found that shows that no allocation exists; None leaves the question open.
@@ -37,3 +39,208 @@ def witness(
         if found is not None:
             return found
     return None
+
+
+# With more requests than these, each claim is looked at alone.
+_MAX_JOINT_NEEDS = 16
+
+
+def value_cases(tally: Tally, number: int) -> list[Tally] | None:
+    """List what is left of the question for each value, the most frequent first: few need to be looked at if one fits.
+
+    None if the constraint need not bind two devices. A value that no other equals cannot bind any (CON-8, CON-9).
+    """
+    needs = tied_needs(tally, number)
+    if sum(map(tally.least, needs)) < 2:
+        return None
+    constraint = tally.problem.constraints[number]
+    known: dict[Hashable, dict[int, int]] = {}
+    found: dict[int, dict[int, int]] = {}
+    for option in [option for need in tally.needs for option in need.options if option in constraint.tokens]:
+        key = id(constraint.tokens[option]), tally.masks[option]
+        if key not in known:
+            known[key] = devices_by_value(constraint, option, tally.masks[option])
+        found[option] = known[key]
+    # Equal requests have one map.
+    tied_maps = {tuple(id(found[option]) for option in need.options): need for need in needs}
+    own = [set().union(*(found[option] for option in need.options)) for need in tied_maps.values()]
+    common = set.intersection(*own) - {INCOMPARABLE}
+    # Also of options that the constraint covers where it need not: equal values are equal for these, too.
+    distinct_maps = {id(masks): masks for masks in found.values()}.values()
+    return [
+        tally.with_masks({option: masks.get(value, 0) for option, masks in found.items()})
+        for value in _values_by_frequency(common, tuple(distinct_maps))
+    ]
+
+
+def _values_by_frequency(values: Iterable[int], maps: Collection[Mapping[int, int]]) -> list[int]:
+    """List the values by how many devices have them, of values with the same devices only one."""
+    found: dict[tuple[int, ...], int] = {}
+    for value in sorted(values):
+        found.setdefault(tuple([masks.get(value, 0) for masks in maps]), value)
+    return [found[devices] for devices in sorted(found, key=lambda devices: -union_of_masks(devices).bit_count())]
+
+
+def no_feasible_value(tally: Tally) -> Justification | None:
+    """No value of a matchAttribute can serve all requests that it ties together."""
+    seen: set[Hashable] = set()
+    for number, constraint in enumerate(tally.problem.constraints):
+        if constraint.kind != "matchAttribute":
+            continue
+        scope = _claim_scope(tally, constraint.claim)
+        key = (
+            constraint.attribute,
+            tuple((scope.masks[option], scope.demand(option).count) for need in scope.needs for option in need.options),
+        )
+        # Equal claims are looked at once.
+        if len(scope.needs) == len(tally.needs) or key not in seen:
+            seen.add(key)
+            found = _refute_match(scope, number)
+            if found is not None:
+                return found
+    return None
+
+
+def unmatched_justification(tally: Tally, number: int, reasons: Sequence[Justification], nested: bool) -> Justification:
+    """Say that each value was refuted, for these reasons; shortly where it is a part of something else."""
+    needs = tied_needs(tally, number)
+    head = f"{constraint_label(tally, number)}: "
+    claim = tally.one_claim(tally.needs)
+    return Justification("matchAttribute", (head, *_unmatched_text(tally, number, needs, reasons, nested)), claim)
+
+
+def _claim_scope(tally: Tally, claim: int) -> Tally:
+    if len(tally.needs) <= _MAX_JOINT_NEEDS:
+        return tally
+    return tally.with_needs(tuple(need for need in tally.needs if need.claim == claim))
+
+
+def _refute_match(tally: Tally, number: int) -> Justification | None:
+    cases = value_cases(tally, number)
+    if cases is None:
+        return None
+    reasons = []
+    for case in cases:
+        reason = refute_plainly(case)
+        if reason is None:
+            return None
+        reasons.append(reason)
+    return unmatched_justification(tally, number, reasons, nested=False)
+
+
+def _unmatched_text(
+    tally: Tally, number: int, needs: Sequence[Need], reasons: Sequence[Justification], nested: bool
+) -> Message:
+    name = display_requests(tally, needs)
+    if not reasons:
+        return (f"{name} {verb(needs, 'has', 'have')} no value in common",)
+    if len(needs) == 1 and len(needs[0].options) == 1:
+        option = needs[0].options[0]
+        masks = devices_by_value(tally.problem.constraints[number], option, tally.masks[option])
+        most = max(mask.bit_count() for value, mask in masks.items() if value != INCOMPARABLE)
+        count = tally.demand(option).count
+        if most < count:
+            return (f"{name} needs {plural(count, 'device')} of one value, no value has more than {most}",)
+    none = f"no value can serve {name}"
+    return (none,) if nested else (none, "; of the most frequent one, ", *reasons[0].message)
+
+
+# Most cases, and most pairs of a request and a device in all of them.
+_MAX_CASES = 64
+_MAX_CASE_PAIRS = 4096
+
+
+class _CaseSplit(Protocol):
+    """Something to be decided, one case for each way to decide it."""
+
+    def cases(self, tally: Tally) -> list[Tally] | None:
+        """List the cases; None if nothing is to be decided."""
+        raise NotImplementedError
+
+    def justify(self, tally: Tally, reasons: Sequence[Justification], nested: bool) -> Justification:
+        """Say that every case was refuted."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class _AlternativeSplit:
+    """Which alternative serves a request."""
+
+    position: int
+
+    def cases(self, tally: Tally) -> list[Tally]:
+        return [tally.with_option(self.position, option) for option in tally.needs[self.position].options]
+
+    def justify(self, tally: Tally, reasons: Sequence[Justification], nested: bool) -> Justification:
+        need = tally.needs[self.position]
+        ids = {reason.id for reason in reasons}
+        message: Message = (f"request {need.request}: no alternative is possible",)
+        if not nested:
+            for option, reason in zip(need.options, reasons, strict=True):
+                message = (*message, f"; with {tally.demand(option).own_name}, ", *reason.message)
+        return Justification(ids.pop() if len(ids) == 1 else "firstAvailable", message, tally.one_claim(tally.needs))
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueSplit:
+    """Which value serves a matchAttribute."""
+
+    constraint: int
+
+    def cases(self, tally: Tally) -> list[Tally] | None:
+        return value_cases(tally, self.constraint)
+
+    def justify(self, tally: Tally, reasons: Sequence[Justification], nested: bool) -> Justification:
+        return unmatched_justification(tally, self.constraint, reasons, nested)
+
+
+def no_feasible_case(tally: Tally) -> Justification | None:
+    """No choice of alternatives and of values for each matchAttribute is possible."""
+    alternatives = [_AlternativeSplit(position) for position, need in enumerate(tally.needs) if len(need.options) > 1]
+    constraints = enumerate(tally.problem.constraints)
+    values = [_ValueSplit(number) for number, constraint in constraints if constraint.kind == "matchAttribute"]
+    # A single constraint is what another proof looks at.
+    if not alternatives and len(values) < 2:
+        return None
+    pairs = sum(tally.masks[option].bit_count() for need in tally.needs for option in need.options)
+    affordable = min(_MAX_CASES, _MAX_CASE_PAIRS // max(1, pairs))
+    choices: list[_CaseSplit] = [*alternatives, *values]
+    return _CaseAnalysis(affordable).refute(tally, choices) if affordable > len(choices) else None
+
+
+class _CaseAnalysis:
+    """The cases of a question, as many as may be looked at."""
+
+    def __init__(self, left: int) -> None:
+        self._left = left
+
+    def refute(self, tally: Tally, choices: Sequence[_CaseSplit], nested: bool = False) -> Justification | None:
+        """Refute every case of the first choice, by a plain proof or by the choices after it."""
+        if not choices:
+            return None
+        cases = choices[0].cases(tally)
+        if cases is None:
+            return self.refute(tally, choices[1:], nested)
+        reasons = []
+        for case in cases:
+            reason = self._refute_case(case, choices[1:])
+            if reason is None:
+                return None
+            reasons.append(reason)
+        return choices[0].justify(tally, reasons, nested)
+
+    def _refute_case(self, case: Tally, choices: Sequence[_CaseSplit]) -> Justification | None:
+        self._left -= 1
+        if self._left < 0:
+            return None
+        return refute_plainly(case) or self.refute(case, choices, nested=True)
+
+
+PROOFS: tuple[Proof, ...] = (
+    *PLAIN_PROOFS,
+    Proof(
+        "values", "no value of a matchAttribute serves all requests that it ties together (CON-4)", no_feasible_value
+    ),
+    Proof("cases", "no choice of alternatives and of values to match is possible", no_feasible_case),
+)
+"""All proofs, the cheapest first."""

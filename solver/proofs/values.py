@@ -1,12 +1,40 @@
-"""Values of an attribute as a constraint sees them: which devices have which (CON-2, CON-7)."""
+"""Values of an attribute as a constraint sees them: which devices have which (CON-2, CON-7).
+
+Values that run out under distinctAttribute: each device needs a value that no other has (CON-5 to CON-7).
+
+Values are handed out like devices, so that Hall's condition speaks of them, too. Lists are counted in two ways: each
+takes at least so many values, and of all that have some value in common only one can be taken.
+
+Claims that each get all their devices from one value of an attribute (CON-4, CON-7).
+
+A value has room for as many claims as its devices suffice for, rounded down. The sum of that is what is missed by
+counting devices over all values.
+"""
 
 from __future__ import annotations
 
-from ...problem.records import Constraint
-from .tally import Need, Tally, members
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ...problem.constraints import INCOMPARABLE
+from ...problem.problem import Constraint, Justification
+from .counting import (
+    Need,
+    Tally,
+    constraint_label,
+    dedicated_devices,
+    deficient_sets,
+    display_requests,
+    justification_for,
+    members_of_mask,
+    plural,
+    union_of_masks,
+    verb,
+)
 
 
-def tied(tally: Tally, number: int) -> tuple[Need, ...]:
+def tied_needs(tally: Tally, number: int) -> tuple[Need, ...]:
     """List the requests that take devices under a constraint whatever option serves them."""
     constraint = tally.problem.constraints[number]
     return tuple(
@@ -18,12 +46,212 @@ def tied(tally: Tally, number: int) -> tuple[Need, ...]:
     )
 
 
-def devices_of_values(constraint: Constraint, option: int, mask: int) -> dict[int, int]:
+def devices_by_value(constraint: Constraint, option: int, mask: int) -> dict[int, int]:
     """Return the devices of each value, of those in the mask. A device with a list has several values."""
     tokens = constraint.tokens[option]
     found: dict[int, int] = {}
-    for device in members(mask):
+    for device in members_of_mask(mask):
         token = tokens[device]
-        for value in members(token) if constraint.sets else (token,):
+        for value in members_of_mask(token) if constraint.sets else (token,):
             found[value] = found.get(value, 0) | 1 << device
     return found
+
+
+# Clustering takes the square of their number.
+_MAX_LISTS = 512
+_ValueCounter = Callable[[list[int]], tuple[int, int]]
+"""From the tokens of devices to the values that they may use up, and how many one of them uses up at least."""
+
+
+def too_few_values(tally: Tally) -> Justification | None:
+    """The requests under a distinctAttribute need more values than their devices have."""
+    for number, constraint in enumerate(tally.problem.constraints):
+        if constraint.kind == "distinctAttribute":
+            found = _refute_distinct(tally, number, tied_needs(tally, number))
+            if found is not None:
+                return found
+    return None
+
+
+def _refute_distinct(tally: Tally, number: int, needs: tuple[Need, ...]) -> Justification | None:
+    if not tally.problem.constraints[number].sets:
+        return _compete_for_values(tally, number, needs, _scalar_values, "different value")
+    found = _compete_for_values(tally, number, needs, _list_values, "different value")
+    if found is not None or sum(map(tally.least, needs)) < 2:
+        return found
+    tokens = {token for need in needs for option in need.options for token in _tokens_of_option(tally, number, option)}
+    if len(tokens) > _MAX_LISTS or all(token.bit_count() == 1 for token in tokens):
+        # Clusters of single values say what the values said.
+        return None
+    cluster = _cluster_lists(tokens)
+    return _compete_for_values(
+        tally,
+        number,
+        needs,
+        lambda lists: (union_of_masks([1 << cluster[token] for token in lists]), 1),
+        "disjoint list",
+    )
+
+
+def _compete_for_values(
+    tally: Tally, number: int, needs: tuple[Need, ...], wanted_by: _ValueCounter, noun: str
+) -> Justification | None:
+    """Hand out values to the requests, as many as they want at least."""
+    wants = [(need, *_wanted_values(tally, number, need, wanted_by)) for need in needs]
+    wanted: dict[int, int] = {}
+    for _, values, count in wants:
+        wanted[values] = wanted.get(values, 0) + count
+    sets = deficient_sets(wanted)
+    if not sets:
+        return None
+    lacking = [need for need, values, _ in wants if values in sets]
+    needed = plural(sum(wanted[values] for values in sets), noun)
+    there = union_of_masks(sets).bit_count()
+    text = f"{display_requests(tally, lacking)} {verb(lacking, 'needs', 'need')} {needed}, there are {there}"
+    return justification_for("distinctAttribute", f"{constraint_label(tally, number)}: {text}", tally, lacking)
+
+
+def _wanted_values(tally: Tally, number: int, need: Need, wanted_by: _ValueCounter) -> tuple[int, int]:
+    """Return the values that a request may use, and how many it uses up at least."""
+    options = [
+        (tally.demand(option).count, wanted_by(_tokens_of_option(tally, number, option))) for option in need.options
+    ]
+    return union_of_masks([values for _, (values, _) in options]), min(count * least for count, (_, least) in options)
+
+
+def _tokens_of_option(tally: Tally, number: int, option: int) -> list[int]:
+    tokens = tally.problem.constraints[number].tokens[option]
+    return [tokens[device] for device in members_of_mask(tally.masks[option])]
+
+
+def _scalar_values(tokens: list[int]) -> tuple[int, int]:
+    """A list may come first, and only one may: all lists are one more value (CON-9)."""
+    return union_of_masks([1 << token - INCOMPARABLE for token in tokens]), 1
+
+
+def _list_values(tokens: list[int]) -> tuple[int, int]:
+    return union_of_masks(tokens), min([token.bit_count() for token in tokens], default=1)
+
+
+def _cluster_lists(tokens: Iterable[int]) -> dict[int, int]:
+    """Put lists into clusters that each have a value in common, the most frequent value first."""
+    frequency = Counter(value for token in tokens for value in members_of_mask(token))
+    left, cluster = sorted(tokens), {}
+    while left:
+        value = max(frequency, key=lambda value: (frequency[value], -value))
+        common = [token for token in left if token >> value & 1]
+        cluster.update(dict.fromkeys(common, value))
+        frequency.subtract(other for token in common for other in members_of_mask(token))
+        left = [token for token in left if not token >> value & 1]
+    return cluster
+
+
+@dataclass(frozen=True, slots=True)
+class _ValueDemand:
+    """What a claim takes from one value: numbers of dedicated devices, by the devices that these may be."""
+
+    wanted: tuple[tuple[int, int], ...]
+
+    @property
+    def devices(self) -> int:
+        return union_of_masks([mask for mask, _ in self.wanted])
+
+    @property
+    def count(self) -> int:
+        return sum(count for _, count in self.wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _TiedClaims:
+    """The bundles of claims whose constraints see the same value on every device.
+
+    ``counted`` are the needs that they are made of: what two constraints of a claim are about is wanted once.
+    """
+
+    constraint: Constraint
+    bundles: list[_ValueDemand]
+    counted: set[Need]
+
+
+def too_many_tied_claims(tally: Tally) -> Justification | None:
+    """More claims, each tied to one value of an attribute, than its values have room for."""
+    if tally.one_claim(tally.needs) is not None:
+        return None
+    for peers in _tied_claims(tally):
+        if len(peers.bundles) > 1:
+            found = _refute_tied_claims(peers)
+            if found is not None:
+                return found
+    return None
+
+
+def _tied_claims(tally: Tally) -> list[_TiedClaims]:
+    found: list[_TiedClaims] = []
+    for number, constraint in enumerate(tally.problem.constraints):
+        bundle = _value_demand(tally, number) if constraint.kind == "matchAttribute" else None
+        if bundle is None:
+            continue
+        peers = next((peers for peers in found if _has_same_values(constraint, peers.constraint)), None)
+        if peers is None:
+            found.append(peers := _TiedClaims(constraint, [], set()))
+        needs = tied_needs(tally, number)
+        if peers.counted.isdisjoint(needs):
+            peers.counted.update(needs)
+            peers.bundles.append(bundle)
+    return found
+
+
+def _value_demand(tally: Tally, number: int) -> _ValueDemand | None:
+    """Find what a claim takes under a constraint; None if nothing, or if it has values of its own (CON-12)."""
+    maps = list(tally.problem.constraints[number].tokens.values())
+    wanted: dict[int, int] = {}
+    competing = tally.competing()
+    for need in tied_needs(tally, number):
+        count, mask = dedicated_devices(tally, need)
+        if count and need in competing:
+            wanted[mask] = wanted.get(mask, 0) + count
+    alike = all(tokens is maps[0] for tokens in maps)
+    return _ValueDemand(tuple(sorted(wanted.items()))) if wanted and alike else None
+
+
+def _has_same_values(constraint: Constraint, other: Constraint) -> bool:
+    if (constraint.attribute, constraint.sets) != (other.attribute, other.sets):
+        return False
+    tokens, others = (next(iter(one.tokens.values())) for one in (constraint, other))
+    return tokens is others or tokens == others
+
+
+def _refute_tied_claims(peers: _TiedClaims) -> Justification | None:
+    """Look at claims that want the same, and at all that want so many devices or more."""
+    option = next(iter(peers.constraint.tokens))
+    everything = union_of_masks([bundle.devices for bundle in peers.bundles])
+    values = list(devices_by_value(peers.constraint, option, everything).values())
+    kinds = list(dict.fromkeys(peers.bundles))
+    samples = [[bundle for bundle in peers.bundles if bundle == kind] for kind in kinds]
+    if len(kinds) > 1:
+        sizes = {kind.count for kind in kinds}
+        samples += [[bundle for bundle in peers.bundles if bundle.count >= size] for size in sorted(sizes)]
+    for sample in samples:
+        room = sum(_claims_per_value(value, sample) for value in values)
+        if len(sample) > 1 and room < len(sample):
+            return _tied_claims_justification(peers.constraint, sample, len(values), room)
+    return None
+
+
+def _claims_per_value(value: int, sample: Sequence[_ValueDemand]) -> int:
+    """Return how many of these claims the devices of one value suffice for at most."""
+    first = sample[0]
+    least = min(bundle.count for bundle in sample)
+    room = (value & union_of_masks([bundle.devices for bundle in sample])).bit_count() // least
+    if all(bundle is first or bundle == first for bundle in sample):
+        room = min(room, *((value & mask).bit_count() // count for mask, count in first.wanted))
+    return room
+
+
+def _tied_claims_justification(
+    constraint: Constraint, sample: Sequence[_ValueDemand], values: int, room: int
+) -> Justification:
+    sizes = {bundle.count for bundle in sample}
+    count = plural(min(sizes), "device") + ("" if len(sizes) == 1 else " or more")
+    wanted = f"{len(sample)} claims of {count} with one value of {constraint.attribute} each"
+    return Justification("matchAttribute", (f"{wanted}: {plural(values, 'value')} have room for {room}",))

@@ -6,6 +6,8 @@ Nothing here is shared with the search but the models and the CEL evaluator. Rul
 allocation, in the order of its results, so that what the search does step by step is here a replay.
 """
 
-from .verifier import Placement, Violation, verify
+from __future__ import annotations
+
+from .verify import Placement, Violation, verify
 
 __all__ = ["Placement", "Violation", "verify"]

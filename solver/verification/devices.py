@@ -1,19 +1,41 @@
-"""What one device must be for a request, whatever else is taken (section 7, read anew)."""
+"""What one device must be for a request, whatever else is taken (section 7, read anew).
+
+One device taken for one request, on top of all that is in use (section 7, read anew).
+
+Counters of partitionable devices and their compatibility groups (sections 11 and 12, read anew).
+
+What all checks of one verification look at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from ...models.claims import DeviceClass
-from ...models.core import Node
-from ...models.device_taints import untolerated
-from ...models.gates import FeatureGates
-from .capacity import CapacityRefusedError, amounts
-from .expressions import Expressions
-from .findings import Finding
-from .places import reaches
-from .published import Published
-from .requests import Asked
+from ...models.cluster.device_taints import untolerated_device_taints
+from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import DeviceTopology
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import PoolId
+from .published import (
+    CapacityRefusedError,
+    CounterKey,
+    Finding,
+    Inventory,
+    PoolView,
+    PublishedDevice,
+    PublishedGeneration,
+    capacity_amounts,
+    nano,
+    overfull_findings,
+    reaches,
+)
+from .requests import RequestedSpec, copied_field_findings, has_copied_fields, is_admin
+from .state import HeldDevices, UnitUsage, VerifierExpressions
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 
@@ -21,24 +43,26 @@ OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 class DeviceRules:
     """The unary rules, for one set of classes and gates."""
 
-    def __init__(self, classes: Mapping[str, DeviceClass], gates: FeatureGates, expressions: Expressions) -> None:
+    def __init__(
+        self, classes: Mapping[str, DeviceClass], gates: FeatureGates, expressions: VerifierExpressions
+    ) -> None:
         self._classes = classes
         self._gates = gates
         self._expressions = expressions
         self._sizing, self._fractional = gates.consumable_capacity, gates.fractional_capacity_range
         self._tainting = gates.device_taints
 
-    def unselected(self, entry: Published, asked: Asked, node: Node) -> Finding | None:
+    def unselected(self, entry: PublishedDevice, asked: RequestedSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
         return self.unmatched(entry, asked, node) or self._too_small(entry, asked)
 
-    def unmatched(self, entry: Published, asked: Asked, node: Node) -> Finding | None:
+    def unmatched(self, entry: PublishedDevice, asked: RequestedSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-5: as ``unselected``, but for the size."""
         if entry.device.binding_conditions and not self._gates.binding_conditions:
             return Finding("DEV-2", "the device has binding conditions, and that feature is off")
         return self._deselected(entry, asked) or self._unreachable(entry, node)
 
-    def _deselected(self, entry: Published, asked: Asked) -> Finding | None:
+    def _deselected(self, entry: PublishedDevice, asked: RequestedSpec) -> Finding | None:
         """DEV-3: the first selector that does not hold, those of the class before the others."""
         known = self._classes.get(asked.device_class_name)
         for selector in (*((known.spec.selectors if known else None) or ()), *(asked.selectors or ())):
@@ -50,18 +74,18 @@ class DeviceRules:
         return None
 
     @staticmethod
-    def _unreachable(entry: Published, node: Node) -> Finding | None:
+    def _unreachable(entry: PublishedDevice, node: Node) -> Finding | None:
         """DEV-4; where the slice chooses the nodes, its pool is not seen from others."""
         if reaches(entry.place, node):
             return None
         return Finding("DEV-4", f"the device is not for node {node.metadata.name}")
 
-    def _too_small(self, entry: Published, asked: Asked) -> Finding | None:
+    def _too_small(self, entry: PublishedDevice, asked: RequestedSpec) -> Finding | None:
         """DEV-6, as far as others do not matter."""
         taken = self.amounts(entry, asked)
         return taken if isinstance(taken, Finding) else None
 
-    def amounts(self, entry: Published, asked: Asked) -> dict[str, int] | Finding:
+    def amounts(self, entry: PublishedDevice, asked: RequestedSpec) -> dict[str, int] | Finding:
         """Compute what is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
         if not self._sizing:
             return {}
@@ -69,18 +93,18 @@ class DeviceRules:
         if not wanted and not entry.device.capacity:
             return {}
         try:
-            return amounts(entry.device, wanted, fractional=self._fractional)
+            return capacity_amounts(entry.device, wanted, fractional=self._fractional)
         except CapacityRefusedError as refused:
             return refused.finding
 
-    def unusable(self, entry: Published, asked: Asked, node: Node) -> Iterator[Finding]:
+    def unusable(self, entry: PublishedDevice, asked: RequestedSpec, node: Node) -> Iterator[Finding]:
         """DEV-7, DEV-9, DEV-10: what fails a request for all devices instead of leaving the device out."""
         if entry.device.consumes_counters and not self._gates.partitionable_devices:
             yield Finding("DEV-7", "the device consumes counters, and that feature is off")
         if entry.slice.spec.skip_node_operations and not self._may_skip(node):
             yield Finding("DEV-9", "the slice skips node operations, and the node does not declare that it can")
         if self._tainting and entry.device.taints:
-            for taint in untolerated(entry.device.taints, asked.tolerations):
+            for taint in untolerated_device_taints(entry.device.taints, asked.tolerations):
                 yield Finding("DEV-10", f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated")
 
     def _may_skip(self, node: Node) -> bool:
@@ -89,3 +113,202 @@ class DeviceRules:
             return True
         declared = (node.status.declared_features if node.status else None) or ()
         return self._gates.optional_node_operations and OPTIONAL_NODE_OPERATIONS in declared
+
+
+_SHARE_ID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
+
+
+class ResultDevice(NamedTuple):
+    """A result with the device it names, the pool as the node sees it, and what asked for it."""
+
+    result: DeviceRequestAllocationResult
+    entry: PublishedDevice
+    view: PoolView
+    asked: RequestedSpec
+
+
+class ResultDeviceRules:
+    """The rules of one device, joint ones with earlier results included, but for constraints."""
+
+    def __init__(self, scene: VerificationContext) -> None:
+        self._scene = scene
+        self._devices = scene.devices
+        self._sharing, self._partitioning = scene.gates.consumable_capacity, scene.gates.partitionable_devices
+        self._stocks: dict[PublishedGeneration, CounterStock] = {}
+        self._share_ids: set[str] = set()
+
+    def broken(self, taking: ResultDevice, seat: ClaimContext) -> Iterator[Finding]:
+        """Say what DEV-1 to DEV-10 and DEV-12 have against the device, which then counts as taken by the attempt."""
+        result, entry, _, asked = taking
+        taken = self._devices.amounts(entry, asked)
+        unselected = self._devices.unmatched(entry, asked, seat.node) or (taken if isinstance(taken, Finding) else None)
+        yield from filter(None, (self._in_use(taking, seat), unselected))
+        yield from self._devices.unusable(entry, asked, seat.node)
+        if self._partitioning and entry.device.consumes_counters:
+            yield from self._counters(taking, seat.attempt)
+        if not isinstance(taken, Finding):
+            yield from self._capacity(taking, taken, seat.attempt)
+        if has_copied_fields(result, asked, entry):
+            yield from copied_field_findings(result, asked, entry, self._scene.gates)
+        seat.attempt.take(entry, seat.number, self._is_shared(entry))
+
+    def _is_shared(self, entry: PublishedDevice) -> bool:
+        return self._sharing and bool(entry.device.allow_multiple_allocations)
+
+    def _in_use(self, taking: ResultDevice, seat: ClaimContext) -> Finding | None:
+        """DEV-1, CAP-10."""
+        takers = seat.attempt.picked.get(taking.entry.id, ())
+        if is_admin(taking.asked):
+            twice = seat.number in takers
+            return Finding("DEV-1", "admin access to a device that the claim has already") if twice else None
+        if self._scene.ledger.dedicates(taking.entry.id):
+            return Finding("DEV-1", "the device is in use")
+        return Finding("DEV-1", "the device is taken twice") if takers else None
+
+    def _counters(self, taking: ResultDevice, attempt: UnitUsage) -> Iterator[Finding]:
+        """DEV-8; another share of a device is free (CTR-3, GRP-4)."""
+        entry = taking.entry
+        if self._is_shared(entry) and attempt.shared_already(entry.id):
+            return
+        generation = taking.view.generation
+        stock = self._stocks.get(generation)
+        if stock is None:
+            stock = self._stocks[generation] = CounterStock(taking.view.id, generation, self._scene.ledger)
+        yield from stock.overdrawn(entry, attempt)
+        yield from stock.incompatible(entry, attempt)
+
+    def _capacity(self, taking: ResultDevice, taken: Mapping[str, int], attempt: UnitUsage) -> Iterator[Finding]:
+        """CAP-6 to CAP-8: whether the amounts fit beside all others, and are recorded with a share id."""
+        entry, result = taking.entry, taking.result
+        if attempt.shared_already(entry.id):
+            # Alone it takes no more than there is: that is what amounts are.
+            used = {name: attempt.used(entry.id, name) for name in taken}
+            yield from overfull_findings(entry.device, taken, used)
+        if self._is_shared(entry):
+            yield from self._share(result, taken)
+            attempt.consumed[entry.id].update(taken)
+        elif result.share_id is not None or result.consumed_capacity is not None:
+            yield Finding("CAP-7", "a device that is not shared has no share id and no consumed capacity")
+
+    def _share(self, result: DeviceRequestAllocationResult, taken: Mapping[str, int]) -> Iterator[Finding]:
+        """CAP-8."""
+        share = result.share_id or ""
+        if not _SHARE_ID.fullmatch(share):
+            yield Finding("CAP-8", f"share id {share!r} is no lower-case UUID")
+        elif share in self._share_ids or self._scene.ledger.knows_share(share):
+            yield Finding("CAP-8", f"share id {share} is not fresh")
+        self._share_ids.add(share)
+        recorded = {name: nano(amount) for name, amount in (result.consumed_capacity or {}).items()}
+        if recorded != taken:
+            yield Finding("CAP-8", f"consumed capacity {recorded} is recorded, not {taken} (in billionths)")
+
+
+class CounterStock:
+    """The counters of one generation of a pool, less what is in use (CTR-1).
+
+    Kept up to date with the ledger by what came into use since the last question, so that many units may ask.
+    """
+
+    def __init__(self, pool: PoolId, generation: PublishedGeneration, ledger: HeldDevices) -> None:
+        self._pool = pool
+        self._generation = generation
+        self._ledger = ledger
+        self._read = 0
+        self._drawn: Tally[CounterKey] = Tally()
+        self._overdrawn: set[CounterKey] = set()
+
+    def overdrawn(self, entry: PublishedDevice, attempt: UnitUsage) -> Iterator[Finding]:
+        """CTR-2: the counters of the pool that are exceeded once the attempt takes this device too."""
+        self._catch_up()
+        taken: dict[CounterKey, int] = {}
+        for other in (*attempt.drawing[self._pool], entry):
+            for key, amount in other.consumption:
+                taken[key] = taken.get(key, 0) + amount
+        declared = self._generation.counters
+        exceeded = {key for key, amount in taken.items() if self._drawn.get(key, 0) + amount > declared[key]}
+        for name, counter in sorted(exceeded | self._overdrawn):
+            yield Finding("CTR-2", f"counter {counter} of set {name} is overdrawn")
+
+    def _catch_up(self) -> None:
+        new = self._ledger.held_since(self._pool, self._read)
+        for device in new:
+            for entry in self._generation.consumers_by_name.get(device[2], ()):
+                self._draw(entry)
+        self._read += len(new)
+
+    def _draw(self, entry: PublishedDevice) -> None:
+        for key, amount in entry.consumption:
+            self._drawn[key] += amount
+            if self._drawn[key] > self._generation.counters[key]:
+                self._overdrawn.add(key)
+
+    def incompatible(self, entry: PublishedDevice, attempt: UnitUsage) -> Iterator[Finding]:
+        """GRP-2, GRP-3: the counter sets whose devices have no compatibility group in common with this one."""
+        for taken in entry.device.consumes_counters or ():
+            name = taken.counter_set
+            everywhere = self._generation.consumers_by_set[name]
+            held = [other for other in everywhere if self._ledger.holds(other.id)]
+            common = _common_groups(_groups_on_counter_set(name, [*held, *attempt.drawing[self._pool]]))
+            groups = frozenset(taken.compatibility_groups or ())
+            if common is not None and not _is_compatible(common, groups):
+                yield Finding("GRP-3", f"no compatibility group in common with the devices on counter set {name}")
+
+
+_UNGROUPED: frozenset[str] = frozenset({""})
+"""Stands for devices without groups, which get along with each other only."""
+
+
+def _groups_on_counter_set(name: str, entries: Iterable[PublishedDevice]) -> list[frozenset[str]]:
+    return [
+        frozenset(taken.compatibility_groups or ())
+        for entry in entries
+        for taken in entry.device.consumes_counters or ()
+        if taken.counter_set == name
+    ]
+
+
+def _common_groups(members: Sequence[frozenset[str]]) -> frozenset[str] | None:
+    """GRP-2: the running state over members in their order; None for no members.
+
+    The first one decides whether groups count; where allocations have mixed both, the others are overlooked.
+    """
+    if not members:
+        return None
+    if not members[0]:
+        return _UNGROUPED
+    return members[0].intersection(*filter(None, members[1:]))
+
+
+def _is_compatible(common: frozenset[str], groups: frozenset[str]) -> bool:
+    """GRP-3."""
+    return bool(common & (groups or _UNGROUPED))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VerificationContext:
+    """The cluster as the rules see it; the ledger moves on from unit to unit.
+
+    ``errors_left_out`` says that a request for all devices leaves out those on which an expression fails.
+    """
+
+    classes: Mapping[str, DeviceClass]
+    nodes: Sequence[Node]
+    topologies: Mapping[str, DeviceTopology]
+    gates: FeatureGates
+    inventory: Inventory
+    ledger: HeldDevices
+    expressions: VerifierExpressions
+    errors_left_out: bool = False
+
+    @property
+    def devices(self) -> DeviceRules:
+        """The unary rules."""
+        return DeviceRules(self.classes, self.gates, self.expressions)
+
+
+class ClaimContext(NamedTuple):
+    """Where a claim is: on a node, as one of a unit's claims, after what the unit has taken."""
+
+    node: Node
+    attempt: UnitUsage
+    number: int

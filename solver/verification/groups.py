@@ -10,24 +10,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...models.claims import AllocationResult, ExactDeviceRequest, ResourceClaim
-from ...models.constraint_groups import ConstraintGroup
-from ...models.core import Node
-from ...models.entries import Entry
-from ...models.identity import DeviceId, ObjectKey, key_of
-from ...models.selection import SelectorError, node_matches
-from ...models.slices import ResourceSlice
+from ...models.cluster.node_fit import SelectorError, node_matches
+from ...models.kubernetes.claims import AllocationResult, ExactDeviceRequest, ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import ConstraintGroup, Entry
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...models.kubernetes.slices import ResourceSlice
 from .constraints import ConstraintRules, covers
-from .findings import Finding
-from .ledger import device_id
-from .published import Published, published
-from .requests import Asked, selected
-from .scene import Scene
-from .topologies import TopologyRules
+from .devices import VerificationContext
+from .published import Finding, PublishedDevice, published_devices
+from .requests import RequestedSpec, selected_requests
+from .state import device_id
+from .topology import TopologyRules
 
 
 @dataclass(frozen=True, slots=True)
-class Final:
+class FinalClaim:
     """A claim with what it holds, and the node it got that on; no node if it held it before."""
 
     claim: ResourceClaim
@@ -36,25 +34,25 @@ class Final:
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
+class _CoveredDevice:
     """A device that an entry covers."""
 
-    final: Final
-    entry: Published
-    asked: Asked
+    final: FinalClaim
+    entry: PublishedDevice
+    asked: RequestedSpec
 
 
 class GroupRules:
     """Judges groups; ``slices`` are all that is published, for devices that a claim holds from before."""
 
-    def __init__(self, scene: Scene, slices: Iterable[ResourceSlice]) -> None:
+    def __init__(self, scene: VerificationContext, slices: Iterable[ResourceSlice]) -> None:
         self._scene = scene
         self._slices = slices
         self._constraints = ConstraintRules(scene.gates, scene.expressions)
         self._topologies = TopologyRules(scene)
 
     def broken(
-        self, group: ConstraintGroup, members: Iterable[ObjectKey], finals: Mapping[ObjectKey, Final]
+        self, group: ConstraintGroup, members: Iterable[ObjectKey], finals: Mapping[ObjectKey, FinalClaim]
     ) -> Iterator[Finding]:
         """Say what a group that must hold has against what its ``members`` hold."""
         name = f"ConstraintGroup {'/'.join(key_of(group.metadata))}"
@@ -69,20 +67,20 @@ class GroupRules:
             for finding in self._label(group.spec.same_node_label, own.values()):
                 yield Finding(finding.rule, f"{name}: {finding.message}")
 
-    def _covered(self, entry: Entry, claim: str, final: Final) -> Iterator[_Member]:
+    def _covered(self, entry: Entry, claim: str, final: FinalClaim) -> Iterator[_CoveredDevice]:
         """CON-1: a reference is ``REQUEST``, or after ``CLAIM/`` what a claim's own entry would say."""
         pieces = [text.partition("/") for text in entry.requests or ()]
         own = tuple(tail if slash else head for head, slash, tail in pieces if not slash or head == claim)
         if entry.requests and not own:
             return
         results = final.allocation.devices.results or ()
-        asked = selected(final.claim, {result.request for result in results})
+        asked = selected_requests(final.claim, {result.request for result in results})
         for result in results:
             device = self._device(device_id(result), final.node)
             if device is not None and covers(Entry(requests=own), result.request):
-                yield _Member(final, device, asked.get(result.request) or ExactDeviceRequest())
+                yield _CoveredDevice(final, device, asked.get(result.request) or ExactDeviceRequest())
 
-    def _device(self, device: DeviceId, node: Node | None) -> Published | None:
+    def _device(self, device: DeviceId, node: Node | None) -> PublishedDevice | None:
         """Find a device as the node sees it; one held from before as it is published last, if it still is."""
         if node is None:
             return self._known.get(device)
@@ -90,11 +88,11 @@ class GroupRules:
         return None if isinstance(found, Finding) else found[0]
 
     @cached_property
-    def _known(self) -> Mapping[DeviceId, Published]:
+    def _known(self) -> Mapping[DeviceId, PublishedDevice]:
         pieces = sorted(self._slices, key=lambda piece: piece.spec.pool.generation)
-        return {entry.id: entry for entry in published(pieces)}
+        return {entry.id: entry for entry in published_devices(pieces)}
 
-    def _entry(self, entry: Entry, members: Sequence[_Member]) -> Iterator[Finding]:
+    def _entry(self, entry: Entry, members: Sequence[_CoveredDevice]) -> Iterator[Finding]:
         """Judge an entry on all that it covers."""
         devices = [member.entry for member in members]
         if entry.match_attribute is not None or entry.distinct_attribute is not None:
@@ -107,7 +105,7 @@ class GroupRules:
             nodes = {member.final.node.metadata.name: member.final.node for member in members if member.final.node}
             yield from self._topologies.spanned(entry.topology, devices, list(nodes.values()))
 
-    def _label(self, label: str, own: Iterable[Final]) -> Iterator[Finding]:
+    def _label(self, label: str, own: Iterable[FinalClaim]) -> Iterator[Finding]:
         """All nodes have one value of a label; claims from before must be usable on a node with it."""
         finals = [final for final in own if final.allocation.devices.results]
         values = {(final.node.metadata.labels or {}).get(label) for final in finals if final.node}
@@ -116,12 +114,12 @@ class GroupRules:
             return
         for final in finals if values else ():
             there = (node for node in self._scene.nodes if (node.metadata.labels or {}).get(label) in values)
-            if final.node is None and not any(_usable(final.allocation, node) for node in there):
+            if final.node is None and not any(_is_usable_on(final.allocation, node) for node in there):
                 name = "/".join(key_of(final.claim.metadata))
                 yield Finding("NODE-2", f"claim {name} is allocated where label {label} has another value")
 
 
-def _usable(allocation: AllocationResult, node: Node) -> bool:
+def _is_usable_on(allocation: AllocationResult, node: Node) -> bool:
     try:
         return node_matches(allocation.node_selector, node)
     except SelectorError:

@@ -1,19 +1,35 @@
-"""A whole plan, checked jointly and from what was read."""
+"""A whole plan, checked jointly and from what was read.
+
+What a plan says of a unit, as far as it is checked.
+
+What a plan is about: every unit of the queue once, as the queue has it (PLAN-ONCE, PLAN-CLAIM).
+
+PLAN-ROOM: what pods take of nodes, beside those that run already.
+
+PLAN-GANG and PLAN-DOMAIN: gangs are placed whole or not at all, and in one domain.
+
+PLAN-CLAIM: which claims a plan allocates; how is a matter of the rules of allocation.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeAlias
 
-from ...models.cluster import Cluster
-from ...models.gates import FeatureGates
-from ...models.units import all_units
-from .findings import Finding
-from .gangs import gang_findings
-from .placed_unit import PlacedUnit, label
-from .plan_claims import claim_findings
-from .queued import Queue, all_asked, order_findings
-from .rooms import room_findings
-from .verifier import Placement, Violation, verify
+from msgspec.structs import replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
+from ...models.workload.expansion import QueuedUnit, expand_units
+from ...models.workload.queue import read_queue
+from ...models.workload.requests import add_requests, format_amount
+from ...models.workload.running import missing_resources, remaining_allocatable
+from ...models.workload.unit_classes import Gang, UnitSet
+from ...models.workload.units import ClaimRef, Unit, all_units
+from .published import Finding
+from .verify import Placement, Violation, verify
 
 
 def plan_violations(
@@ -61,20 +77,20 @@ def plan_violations(
 
     """
     queue = Queue(cluster, gates, namespace, selector)
-    found = [*queue.compare(units), *_about_plan(cluster, units, gates, order, queue)]
-    placements = [_placement(cluster, units[number]) for number in _sequence(units, order)]
+    found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
+    placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
-    asked = all_asked(all_units(cluster), units) if cluster.constraint_groups else None
+    asked = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
     broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, asked=asked)
     return [*(Violation(finding.rule, "", finding.message) for finding in found), *broken]
 
 
-def _about_plan(
+def _plan_findings(
     cluster: Cluster, units: Sequence[PlacedUnit], gates: FeatureGates, order: Sequence[int] | None, queue: Queue
 ) -> Iterator[Finding]:
     for unit in units:
         if unit.node is not None and unit.node not in cluster.nodes:
-            yield Finding("PLAN-NODE", f"{label(unit)} is on node {unit.node}, which is not there")
+            yield Finding("PLAN-NODE", f"{unit_label(unit)} is on node {unit.node}, which is not there")
         if unit.allocations or unit.unit.problems:
             yield from claim_findings(unit)
     if order is not None:
@@ -84,15 +100,208 @@ def _about_plan(
     yield from gang_findings(cluster, ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None))
 
 
-def _sequence(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[int]:
+def _placement_order(units: Sequence[PlacedUnit], order: Sequence[int] | None) -> list[int]:
     """Positions of the placed units: in the order given, each once, and then those that it leaves out."""
     placed = [number for number, unit in enumerate(units) if unit.node is not None]
     there = set(placed)
     return list(dict.fromkeys((*(number for number in order or () if number in there), *placed)))
 
 
-def _placement(cluster: Cluster, unit: PlacedUnit) -> Placement:
+def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
     new = {ref.key for ref, _ in unit.allocations}
     pairs = [(ref.claim, allocation) for ref, allocation in unit.allocations if ref.claim is not None]
     earlier = [ref.claim for ref in unit.unit.claims if ref.claim is not None and ref.key not in new]
     return Placement(cluster.node(unit.node or ""), tuple(pairs), unit.unit.pod, tuple(earlier))
+
+
+class PlacedUnit(Protocol):
+    """What a plan says of a unit; ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there.
+
+    ``node`` is None for one that is not placed; ``allocations`` are those that the plan makes.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The kind of the owner."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the owner."""
+
+    @property
+    def name(self) -> str:
+        """The name of the owner."""
+
+    @property
+    def replica(self) -> int:
+        """The number of the unit among those of its owner."""
+
+    @property
+    def unit(self) -> Unit:
+        """The pod or the loose claim, with all claims."""
+
+    @property
+    def node(self) -> str | None:
+        """Where it goes."""
+
+    @property
+    def allocations(self) -> tuple[tuple[ClaimRef, AllocationResult], ...]:
+        """What its claims get."""
+
+
+def unit_label(unit: PlacedUnit) -> str:
+    """A unit in words: its own name, and the kind of its owner."""
+    return f"{unit.kind} {unit.unit.namespace}/{unit.unit.name}"
+
+
+_UnitKey: TypeAlias = tuple[str, str, str, int]
+_ClaimRefs: TypeAlias = tuple[ClaimRef, ...]
+
+
+class Queue:
+    """The queue, read anew; ``namespace`` and ``selector`` narrow it as in ``models.queue.planned``."""
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates, namespace: str | None, selector: str) -> None:
+        sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
+        self._asked: Mapping[_UnitKey, QueuedUnit] = {
+            (one.set.kind, one.set.namespace, one.set.name, one.number): one
+            for one in expand_units(cluster, sets, gates)
+        }
+        self.known: list[tuple[PlacedUnit, UnitSet]] = []
+
+    def compare(self, units: Sequence[PlacedUnit]) -> Iterator[Finding]:
+        """Everything that the plan has too much, too little or otherwise; ``known`` gets its units with their sets."""
+        seen: set[_UnitKey] = set()
+        for unit in units:
+            key = unit.kind, unit.namespace, unit.name, unit.replica
+            asked = self._asked.get(key)
+            if asked is None:
+                yield Finding("PLAN-ONCE", f"{unit_label(unit)} is not in the queue")
+            elif key in seen:
+                yield Finding("PLAN-ONCE", f"{unit_label(unit)} is in the plan twice")
+            else:
+                seen.add(key)
+                self.known.append((unit, asked.set))
+                yield from _differences(unit, asked.unit)
+        missing = [one.unit for key, one in self._asked.items() if key not in seen]
+        if missing:
+            such = f"such as {missing[0].namespace}/{missing[0].name}"
+            yield Finding("PLAN-ONCE", f"{len(missing)} units of the queue are not in the plan, {such}")
+
+
+def order_findings(units: Sequence[PlacedUnit], order: Sequence[int]) -> Iterator[Finding]:
+    """PLAN-ONCE: an order that does not have every placed unit once."""
+    if sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
+        yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
+
+
+def units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[Unit]:
+    """Units of a cluster with those of a plan in their place."""
+    given = [one.unit for one in plan]
+    replaced = {(unit.pod is None, unit.namespace, unit.name) for unit in given}
+    kept = [unit for unit in units if (unit.pod is None, unit.namespace, unit.name) not in replaced]
+    return [*kept, *given]
+
+
+def _differences(unit: PlacedUnit, asked: Unit) -> Iterator[Finding]:
+    given = unit.unit
+    if (given.namespace, given.name) != (asked.namespace, asked.name) or given.pod != asked.pod:
+        yield Finding("PLAN-ONCE", f"{unit_label(unit)} is another in the queue")
+    if not _same_claims(given.claims, asked.claims):
+        yield Finding("PLAN-CLAIM", f"{unit_label(unit)} has other claims in the queue")
+
+
+def _same_claims(given: _ClaimRefs, asked: _ClaimRefs) -> bool:
+    return len(given) == len(asked) and all(map(_same_claim, given, asked))
+
+
+def _same_claim(given: ClaimRef, asked: ClaimRef) -> bool:
+    """Made claims may have other names: where names clash they depend on what else is asked about."""
+    if (given.namespace, given.entry, given.generated) != (asked.namespace, asked.entry, asked.generated):
+        return False
+    if given.name == asked.name or not given.generated or given.claim is None:
+        return given.name == asked.name and given.claim == asked.claim
+    return replace(given.claim, metadata=replace(given.claim.metadata, name=asked.name)) == asked.claim
+
+
+def room_findings(
+    cluster: Cluster, gates: FeatureGates, taken: Iterable[tuple[str, Mapping[str, int]]]
+) -> Iterator[Finding]:
+    """Nodes of which planned units take more than running pods leave; ``taken`` are nodes with requests of units.
+
+    A node of which no amounts are known takes anything; resources that device classes back are no matter of rooms.
+    """
+    sums: dict[str, dict[str, int]] = {}
+    for node, requests in taken:
+        add_requests(sums.setdefault(node, {}), requests)
+    rooms = remaining_allocatable(cluster, gates)
+    for node, total in sums.items():
+        for resource, amount in missing_resources(total, rooms.get(node)).items():
+            more = format_amount(resource, amount)
+            yield Finding("PLAN-ROOM", f"node {node}: planned units take {more} of {resource} more than is left")
+
+
+GangMemberNodes = Iterable[tuple[Gang, str | None]]
+"""The gang of each member of the queue, and the member's node if it is placed."""
+
+
+def gang_findings(cluster: Cluster, members: GangMemberNodes) -> Iterator[Finding]:
+    """Everything wrong with gangs; those of which nothing is placed are in order."""
+    gangs: dict[tuple[str, str, str], tuple[Gang, list[str | None]]] = {}
+    for gang, node in members:
+        gangs.setdefault((gang.kind, gang.namespace, gang.name), (gang, []))[1].append(node)
+    for gang, nodes in gangs.values():
+        placed = [node for node in nodes if node is not None]
+        if placed:
+            yield from _incomplete_gang(gang, len(placed), len(nodes))
+            yield from _split_domains(cluster, gang, placed)
+
+
+def _incomplete_gang(gang: Gang, placed: int, asked: int) -> Iterator[Finding]:
+    if gang.problem:
+        yield Finding("PLAN-GANG", f"{gang.label} has members placed, but {gang.problem}")
+    elif gang.minimum is None and placed < asked:
+        yield Finding("PLAN-GANG", f"{gang.label}: {placed} of {asked} members are placed")
+    elif gang.minimum is not None and placed + len(gang.placed) < gang.minimum:
+        there = f"{placed} are placed and {len(gang.placed)} run already"
+        yield Finding("PLAN-GANG", f"{gang.label} is of at least {gang.minimum} members, {there}")
+
+
+def _split_domains(cluster: Cluster, gang: Gang, placed: Sequence[str]) -> Iterator[Finding]:
+    """Whether members, those that run included, are in several domains; a node without the label is in none.
+
+    Nothing is known of nodes that are not in the cluster.
+    """
+    if gang.domain is None:
+        return
+    domains: set[str] = set()
+    for name in dict.fromkeys((*placed, *(name for name in gang.placed if name in cluster.nodes))):
+        value = (cluster.node(name).metadata.labels or {}).get(gang.domain)
+        if value is None:
+            yield Finding("PLAN-DOMAIN", f"{gang.label}: node {name} has no label {gang.domain}")
+        else:
+            domains.add(value)
+    if len(domains) > 1:
+        values = ", ".join(sorted(domains))
+        yield Finding("PLAN-DOMAIN", f"{gang.label} is in several domains of {gang.domain}: {values}")
+
+
+def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:
+    """Claims that are allocated without reason, or twice, and placed units with claims that cannot be had."""
+    name = unit_label(unit)
+    own = {ref.key for ref in unit.unit.claims}
+    given = [ref.key for ref, _ in unit.allocations]
+    if unit.node is None and given:
+        yield Finding("PLAN-CLAIM", f"{name} is not placed, but claim {_claim_text(given[0])} is allocated for it")
+    for key in dict.fromkeys(given):
+        if key not in own:
+            yield Finding("PLAN-CLAIM", f"{name} has no claim {_claim_text(key)}, which is allocated for it")
+        if given.count(key) > 1:
+            yield Finding("PLAN-CLAIM", f"{name}: claim {_claim_text(key)} is allocated twice")
+    if unit.node is not None:
+        for problem in unit.unit.problems:
+            yield Finding("PLAN-CLAIM", f"{name} is placed, but {problem}")
+
+
+def _claim_text(key: ObjectKey) -> str:
+    return "/".join(key)

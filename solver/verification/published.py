@@ -1,23 +1,190 @@
-"""What is published: devices, and the generations of pools they belong to (POOL-2, POOL-8)."""
+"""What the parts of the verifier report to each other.
+
+How much of each capacity an allocation takes, and whether that is allowed (section 10, read anew).
+
+What is published: devices, and the generations of pools they belong to (POOL-2, POOL-8).
+
+What a node can see of the published pools (section 5, read anew).
+
+Which nodes slices and devices are for, and an index of that (NODE-1, POOL-1).
+"""
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from ...models.gates import FeatureGates
-from ...models.identity import DeviceId, PoolId
-from ...models.slices import CounterSet, Device, ResourceSlice
-from .capacity import nano
-from .places import Located
+from ...models.cluster.node_fit import SelectorError, node_matches
+from ...models.formats.model import QuantityText
+from ...models.kubernetes.core import Node, NodeSelector
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId, ObjectMeta, PoolId
+from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
+from ...models.kubernetes.slices import (
+    CapacityRange,
+    CapacityRequestPolicy,
+    CounterSet,
+    Device,
+    DeviceCapacity,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
+
+
+class Finding(NamedTuple):
+    """A broken rule, by its id, and what is wrong.
+
+    ``fatal`` says that the rule does more than keep a device away: a request for all devices cannot leave it out.
+    """
+
+    rule: str
+    message: str
+    fatal: bool = False
+
+
+_NANO_PER_MILLI = NANO // 1000
+_NO_POLICY = CapacityRequestPolicy()
+
+
+class CapacityRefusedError(Exception):
+    """The device cannot serve the request; carries the finding."""
+
+    def __init__(self, rule: str, message: str, *, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.finding = Finding(rule, message, fatal)
+
+
+def nano(text: QuantityText) -> int:
+    """Read a quantity as an exact integer of billionths."""
+    return Quantity.parse(text).nano
+
+
+def capacity_amounts(device: Device, requested: Mapping[str, QuantityText], *, fractional: bool) -> dict[str, int]:
+    """Compute what one allocation takes of every capacity of the device, in billionths (CAP-3).
+
+    ``fractional`` is the gate of fractional ranges. Raises ``CapacityRefusedError`` if the device lacks a capacity
+    (CAP-2), a policy forbids the amount (CAP-5), it is more than the device has in all (CAP-6), or it is no amount the
+    arithmetic can work with, which is fatal (CAP-4, CAP-6).
+    """
+    offered = device.capacity or {}
+    for name in requested:
+        if name not in offered:
+            raise CapacityRefusedError("CAP-2", f"the device has no capacity {name}")
+    return {
+        name: _capacity_amount(name, entry, requested.get(name), fractional) for name, entry in sorted(offered.items())
+    }
+
+
+def _capacity_amount(name: str, capacity: DeviceCapacity, request: QuantityText | None, fractional: bool) -> int:
+    policy, whole = capacity.request_policy or _NO_POLICY, nano(capacity.value)
+    if request is None:
+        taken = whole if policy.default is None else nano(policy.default)
+    else:
+        taken = _round_to_policy(nano(request), policy, fractional)
+    if taken < 0:
+        raise CapacityRefusedError("CAP-6", f"the amount {_display_quantity(taken)} of {name} is negative", fatal=True)
+    if policy is not _NO_POLICY and not _is_allowed(taken, policy, fractional):
+        raise CapacityRefusedError("CAP-5", f"the request policy of {name} does not allow {_display_quantity(taken)}")
+    if taken > whole:
+        raise CapacityRefusedError(
+            "CAP-6", f"{_display_quantity(taken)} of {name} is more than the device has, {capacity.value}"
+        )
+    return taken
+
+
+def _display_quantity(taken: int) -> Quantity:
+    return Quantity.from_nano(taken)
+
+
+def _round_to_policy(request: int, policy: CapacityRequestPolicy, fractional: bool) -> int:
+    """CAP-3: up to the next amount that the policy offers."""
+    if policy.valid_range is not None:
+        return _round_into_range(request, policy.valid_range, fractional)
+    return min((value for value in map(nano, policy.valid_values or ()) if value >= request), default=request)
+
+
+def _round_into_range(request: int, offered: CapacityRange, fractional: bool) -> int:
+    least = nano(offered.min or 0)
+    if request < least:
+        return least
+    if offered.step is None:
+        return request
+    grid = _StepGrid.of(offered, fractional)
+    taken = grid.next(request)
+    if not grid.holds(request) or taken is None:
+        raise CapacityRefusedError("CAP-4", f"{Quantity.from_nano(request)} is beyond the arithmetic", fatal=True)
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _StepGrid:
+    """The amounts of a range with steps, counted in ``unit`` billionths (CAP-4)."""
+
+    unit: int
+    start: int
+    step: int
+
+    @classmethod
+    def of(cls, offered: CapacityRange, fractional: bool) -> _StepGrid:
+        """Thousandths where the gate is on and every bound is made of them, else whole units, rounded up."""
+        start, step = nano(offered.min or 0), nano(offered.step or 0)
+        bounds = (start, step, nano(offered.max or 0))
+        exact = step >= _NANO_PER_MILLI and all(map(_is_milli, bounds))
+        unit = _NANO_PER_MILLI if fractional and exact else NANO
+        return cls(unit, _divide_up(start, unit), _divide_up(step, unit))
+
+    def holds(self, request: int) -> bool:
+        """Whether the arithmetic can work with the request."""
+        return _is_milli(request) if self.unit == _NANO_PER_MILLI else request <= INT64_MAX * NANO
+
+    def next(self, request: int) -> int | None:
+        """Return the amount at or above the request, in billionths; None if there is none in 64 bits."""
+        if self.step <= 0:
+            return None
+        place = self.start + _divide_up(_divide_up(request, self.unit) - self.start, self.step) * self.step
+        return place * self.unit if place <= INT64_MAX else None
+
+    def has(self, amount: int) -> bool:
+        """Whether the amount is one of the grid's."""
+        return self.step > 0 and (_divide_up(amount, self.unit) - self.start) % self.step == 0
+
+
+def _divide_up(amount: int, unit: int) -> int:
+    return -(-amount // unit)
+
+
+def _is_milli(amount: int) -> bool:
+    return amount % _NANO_PER_MILLI == 0 and abs(amount) <= INT64_MAX * _NANO_PER_MILLI
+
+
+def _is_allowed(taken: int, policy: CapacityRequestPolicy, fractional: bool) -> bool:
+    """CAP-5."""
+    if policy.default is not None and taken == nano(policy.default):
+        return True
+    offered = policy.valid_range
+    if offered is not None:
+        above = offered.max is not None and taken > nano(offered.max)
+        return not above and (offered.step is None or _StepGrid.of(offered, fractional).has(taken))
+    return not policy.valid_values or taken in map(nano, policy.valid_values)
+
+
+def overfull_findings(device: Device, taken: Mapping[str, int], used: Mapping[str, int]) -> Iterator[Finding]:
+    """CAP-6: the capacities that ``taken`` exceeds beside what is ``used``, in billionths."""
+    for name, amount in taken.items():
+        value = (device.capacity or {})[name].value
+        if used[name] + amount > nano(value):
+            yield Finding("CAP-6", f"{Quantity.from_nano(used[name] + amount)} of {name} are used of {value}")
+
 
 CounterKey: TypeAlias = tuple[str, str]
 """A counter set and a counter in it."""
 
 
-class Published(NamedTuple):
+class PublishedDevice(NamedTuple):
     """A device with the slice that publishes it."""
 
     device: Device
@@ -47,15 +214,15 @@ class Published(NamedTuple):
                 yield (taken.counter_set, counter), nano(amount.value)
 
 
-def published(pieces: Iterable[ResourceSlice]) -> Iterator[Published]:
+def published_devices(pieces: Iterable[ResourceSlice]) -> Iterator[PublishedDevice]:
     """List the devices of slices, in their order."""
     for piece in pieces:
         driver, pool = piece.spec.driver, piece.spec.pool.name
         for device in piece.spec.devices or ():
-            yield Published(device, piece, (driver, pool, device.name))
+            yield PublishedDevice(device, piece, (driver, pool, device.name))
 
 
-class Generation:
+class PublishedGeneration:
     """The slices of one generation of a pool, for whatever nodes they are."""
 
     def __init__(self) -> None:
@@ -78,24 +245,24 @@ class Generation:
         }
 
     @cached_property
-    def consumers(self) -> tuple[Published, ...]:
+    def consumers(self) -> tuple[PublishedDevice, ...]:
         """The devices that take from counters, on any node."""
         # Most slices have none.
         some = [piece for piece in self.slices if any(device.consumes_counters for device in piece.spec.devices or ())]
-        return tuple(entry for entry in published(some) if entry.device.consumes_counters)
+        return tuple(entry for entry in published_devices(some) if entry.device.consumes_counters)
 
     @cached_property
-    def consumers_by_name(self) -> dict[str, list[Published]]:
+    def consumers_by_name(self) -> dict[str, list[PublishedDevice]]:
         """Consumers by device name, which the slices of several nodes may share."""
-        found: dict[str, list[Published]] = defaultdict(list)
+        found: dict[str, list[PublishedDevice]] = defaultdict(list)
         for entry in self.consumers:
             found[entry.device.name].append(entry)
         return found
 
     @cached_property
-    def consumers_by_set(self) -> dict[str, list[Published]]:
+    def consumers_by_set(self) -> dict[str, list[PublishedDevice]]:
         """Consumers by the counter sets they take from."""
-        found: dict[str, list[Published]] = defaultdict(list)
+        found: dict[str, list[PublishedDevice]] = defaultdict(list)
         for entry in self.consumers:
             for taken in entry.device.consumes_counters or ():
                 found[taken.counter_set].append(entry)
@@ -116,7 +283,7 @@ class Generation:
         return ""
 
 
-def feature_missing(piece: ResourceSlice, gates: FeatureGates) -> str | None:
+def missing_feature_rule(piece: ResourceSlice, gates: FeatureGates) -> str | None:
     """Name the rule by which a slice is ignored altogether, if any: its feature is off."""
     if not gates.partitionable_devices and (piece.spec.per_device_node_selection or piece.spec.shared_counters):
         return "POOL-2"
@@ -124,3 +291,228 @@ def feature_missing(piece: ResourceSlice, gates: FeatureGates) -> str | None:
     if not gates.compatibility_groups and any(consumption.compatibility_groups for consumption in taken):
         return "GRP-5"
     return None
+
+
+_ANONYMOUS_NODE = Node(metadata=ObjectMeta())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolView:
+    """A pool as a node sees it; ``trouble`` says why it offers nothing (POOL-5, POOL-6, POOL-9)."""
+
+    id: PoolId
+    generation: PublishedGeneration
+    devices: dict[str, PublishedDevice]
+    trouble: Finding | None = None
+
+    @property
+    def stops_all(self) -> bool:
+        """PRE-8: requests for all devices fail at incomplete and invalid pools, not at obsolete ones."""
+        return self.trouble is not None and self.trouble.rule != "POOL-5"
+
+
+class _PoolSlices:
+    """The slices of a pool by generation, and where they are."""
+
+    def __init__(self) -> None:
+        self.generations: dict[int, PublishedGeneration] = defaultdict(PublishedGeneration)
+        self.places: ItemsByNode[int] = ItemsByNode()
+        # The view of every node, once known, if the slices are all for all nodes.
+        self.alike = True
+        self.common: PoolView | None = None
+
+
+class Inventory:
+    """All slices, looked at through the eyes of one node at a time.
+
+    ``unreadable`` is the first node selector that cannot be parsed, which is fatal for everybody (NODE-2).
+    """
+
+    def __init__(self, slices: Iterable[ResourceSlice], gates: FeatureGates) -> None:
+        self.unreadable = ""
+        self._gates = gates
+        self._slices: list[ResourceSlice] = []
+        self._pools: dict[PoolId, _PoolSlices] = defaultdict(_PoolSlices)
+        self._places: ItemsByNode[PoolId] = ItemsByNode()
+        self._ignored: dict[DeviceId, str] = {}
+        self._views: dict[tuple[PoolId, tuple[int, ...]], PoolView] = {}
+        for piece in sorted(slices, key=lambda piece: piece.metadata.name):
+            self._add(piece)
+
+    def _add(self, piece: ResourceSlice) -> None:
+        name, spec = (piece.spec.driver, piece.spec.pool.name), piece.spec
+        pool = self._pools[name]
+        generation = pool.generations[spec.pool.generation]
+        rule = missing_feature_rule(piece, self._gates)
+        if rule is not None:
+            generation.ignored += rule == "POOL-2"
+            self._ignored |= {entry.id: rule for entry in published_devices([piece])}
+            return
+        pool.alike = pool.alike and bool(spec.all_nodes) and not spec.node_name
+        for place in node_selections(piece):
+            if self._readable(place.node_selector):
+                pool.places.add(len(self._slices), place)
+                self._places.add(name, place)
+        generation.slices.append(piece)
+        self._slices.append(piece)
+
+    def _readable(self, selector: object) -> bool:
+        try:
+            node_matches(selector, _ANONYMOUS_NODE)  # type: ignore[arg-type]
+        except SelectorError as error:
+            self.unreadable = self.unreadable or str(error)
+            return False
+        return True
+
+    def views(self, node: Node) -> Iterator[PoolView]:
+        """Every pool of which the node sees a slice (POOL-14)."""
+        for pool in self._places.near(node):
+            view = self.view(pool, node)
+            if view is not None:
+                yield view
+
+    def view(self, name: PoolId, node: Node) -> PoolView | None:
+        """One pool as the node sees it; None where it does not exist for the node (POOL-14)."""
+        pool = self._pools.get(name)
+        if pool is not None and pool.common is not None:
+            return pool.common
+        seen = [place for place in pool.places.near(node) if self._relevant(place, node)] if pool else []
+        if pool is None or not seen:
+            return None
+        newest = max(self._slices[place].spec.pool.generation for place in seen)
+        kept = tuple(sorted(place for place in seen if self._slices[place].spec.pool.generation == newest))
+        view = self._views.get((name, kept))
+        if view is None:
+            view = self._views[name, kept] = self._look(name, pool, newest, [self._slices[place] for place in kept])
+        if pool.alike:
+            pool.common = view
+        return view
+
+    def _relevant(self, place: int, node: Node) -> bool:
+        """POOL-1."""
+        return any(reaches(part, node) for part in node_selections(self._slices[place]))
+
+    def _look(self, name: PoolId, pool: _PoolSlices, newest: int, kept: list[ResourceSlice]) -> PoolView:
+        """POOL-3 to POOL-9."""
+        generation = pool.generations[newest]
+        declared = self._declaring(kept).spec.pool.resource_slice_count
+        if len(kept) != declared:
+            if max(pool.generations) > newest:
+                return PoolView(name, generation, {}, Finding("POOL-5", f"pool {name[1]} is obsolete for the node"))
+            if len(generation.slices) + generation.ignored != declared:
+                return PoolView(name, generation, {}, Finding("POOL-6", f"pool {name[1]} is incomplete"))
+        offered = list(published_devices(kept))
+        if problem := self._invalid(offered, generation):
+            return PoolView(name, generation, {}, Finding("POOL-9", f"pool {name[1]} is invalid: {problem}"))
+        return PoolView(name, generation, {entry.device.name: entry for entry in offered})
+
+    def _declaring(self, kept: list[ResourceSlice]) -> ResourceSlice:
+        """The slice whose word counts where they disagree: those with a node name are listed first (POOL-4)."""
+        local = (piece for piece in kept if piece.spec.node_name and self._gates.variant != "stable")
+        return next(local, kept[0])
+
+    def _invalid(self, offered: list[PublishedDevice], generation: PublishedGeneration) -> str:
+        """POOL-9."""
+        if twice := _first_duplicate(entry.device.name for entry in offered):
+            return f"device {twice} is published twice"
+        if not self._gates.partitionable_devices:
+            return ""
+        if twice := _first_duplicate(found.name for found in generation.counter_sets):
+            return f"counter set {twice} is published twice"
+        return generation.unknown_counter
+
+    def find(self, device: DeviceId, node: Node) -> tuple[PublishedDevice, PoolView] | Finding:
+        """Find the device as the node sees it, with its pool, or why the node cannot have it."""
+        return self.among(device, self.view(device[:2], node))
+
+    def among(self, device: DeviceId, view: PoolView | None) -> tuple[PublishedDevice, PoolView] | Finding:
+        """Find the device in its pool as a node sees it, or why the node cannot have it."""
+        if view is not None and view.trouble is not None:
+            return view.trouble
+        entry = view.devices.get(device[2]) if view else None
+        return (entry, view) if entry is not None and view is not None else self._unseen(device, view)
+
+    def _unseen(self, device: DeviceId, view: PoolView | None) -> Finding:
+        """Why a device is not among those the node sees."""
+        if device in self._ignored:
+            return Finding(self._ignored[device], "the feature is off that the device's slice needs")
+        pool = self._pools.get(device[:2]) or _PoolSlices()
+        homes = [
+            generation
+            for generation in pool.generations.values()
+            if any(entry.id == device for entry in published_devices(generation.slices))
+        ]
+        if not homes:
+            return Finding("POOL-8", "the device is not published")
+        if view is not None and view.generation not in homes:
+            return Finding("POOL-3", "the device is not in the generation that the node sees")
+        return Finding("POOL-1", "the device is published for other nodes")
+
+
+def _first_duplicate(names: Iterable[str]) -> str:
+    given = list(names)
+    if len(set(given)) == len(given):
+        return ""
+    return next(name for name, times in Tally(given).items() if times > 1)
+
+
+Located: TypeAlias = Device | ResourceSliceSpec
+Item = TypeVar("Item")
+
+
+def reaches(place: Located, node: Node) -> bool:
+    """NODE-1 on the fields of a device or a slice."""
+    if place.node_name:
+        return place.node_name == node.metadata.name
+    if place.all_nodes:
+        return True
+    return place.node_selector is not None and node_matches(place.node_selector, node)
+
+
+def node_selections(piece: ResourceSlice) -> tuple[Located, ...]:
+    """Return what says where a slice is: its devices under perDeviceNodeSelection, else the slice (POOL-1)."""
+    return piece.spec.devices or () if piece.spec.per_device_node_selection else (piece.spec,)
+
+
+class ItemsByNode(Generic[Item]):
+    """Items by the nodes they may be for, so that a node need not ask all of them."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, list[Item]] = defaultdict(list)
+        self._by_label: dict[tuple[str, str], list[Item]] = defaultdict(list)
+        self._labels: set[str] = set()
+        self._elsewhere: list[Item] = []
+
+    def add(self, item: Item, place: Located) -> None:
+        """Add an item that is where ``place`` says; the same item may be in several places."""
+        if place.node_name:
+            self._by_name[place.node_name].append(item)
+            return
+        label, values = (None, ()) if place.all_nodes else _required_label(place.node_selector)
+        if label is None:
+            self._elsewhere.append(item)
+            return
+        self._labels.add(label)
+        for value in values:
+            self._by_label[label, value].append(item)
+
+    def near(self, node: Node) -> dict[Item, None]:
+        """All items that may be for the node, and perhaps others."""
+        return dict.fromkeys(self._near(node))
+
+    def _near(self, node: Node) -> Iterator[Item]:
+        yield from self._by_name.get(node.metadata.name, ())
+        yield from self._elsewhere
+        labels = node.metadata.labels or {}
+        for label in self._labels & labels.keys():
+            yield from self._by_label.get((label, labels[label]), ())
+
+
+def _required_label(selector: NodeSelector | None) -> tuple[str | None, tuple[str, ...]]:
+    """Find a label, and values of which the selector asks for one; no label where it is not so simple."""
+    terms = (selector.node_selector_terms if selector else None) or ()
+    if len(terms) == 1:
+        for requirement in terms[0].match_expressions or ():
+            if requirement.operator == "In":
+                return requirement.key, requirement.values or ()
+    return None, ()

@@ -1,35 +1,49 @@
-"""What a claim asks for, and whether the results answer it one for one (sections 6 and 14, read anew)."""
+"""What a claim asks for, and whether the results answer it one for one (sections 6 and 14, read anew).
+
+What claims ask for, worked out once for all that have the same spec, such as those made from one template.
+
+What an allocation repeats of request, device and class: copies and configuration (section 15, read anew).
+
+For which nodes an allocation is usable (RES-7, read anew).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from ...models.claims import (
+import msgspec
+
+from ...models.cluster.node_fit import NAME_FIELD
+from ...models.kubernetes.claims import (
+    AllocationResult,
+    DeviceAllocationConfiguration,
     DeviceClass,
     DeviceRequestAllocationResult,
     DeviceSubRequest,
     ExactDeviceRequest,
     ResourceClaim,
+    ResourceClaimSpec,
 )
-from ...models.gates import FeatureGates
-from .findings import Finding
-from .ledger import device_id
+from ...models.kubernetes.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ...models.kubernetes.gates import FeatureGates
+from .published import Finding, PublishedDevice
+from .state import device_id
 
-Asked: TypeAlias = ExactDeviceRequest | DeviceSubRequest
+RequestedSpec: TypeAlias = ExactDeviceRequest | DeviceSubRequest
 Results: TypeAlias = Sequence[DeviceRequestAllocationResult]
-
 EXACT_COUNT, ALL = "ExactCount", "All"
 MAX_RESULTS = 32
 
 
-def is_admin(asked: Asked) -> bool:
+def is_admin(asked: RequestedSpec) -> bool:
     """Whether admin access is asked for; alternatives cannot."""
     return isinstance(asked, ExactDeviceRequest) and bool(asked.admin_access)
 
 
-def everything_asked(claim: ResourceClaim) -> Iterator[tuple[str, Asked]]:
+def all_requested(claim: ResourceClaim) -> Iterator[tuple[str, RequestedSpec]]:
     """All exact requests and alternatives, by the name that results would use."""
     for request in claim.spec.devices.requests or ():
         if request.exactly is not None:
@@ -38,17 +52,19 @@ def everything_asked(claim: ResourceClaim) -> Iterator[tuple[str, Asked]]:
             yield f"{request.name}/{alternative.name}", alternative
 
 
-def selected(claim: ResourceClaim, used: Collection[str]) -> dict[str, Asked]:
+def selected_requests(claim: ResourceClaim, used: Collection[str]) -> dict[str, RequestedSpec]:
     """Pick the exact requests, and the alternatives that have results, by name in the order of the claim.
 
     ``used`` are the names in results.
     """
     return {
-        name: asked for name, asked in everything_asked(claim) if isinstance(asked, ExactDeviceRequest) or name in used
+        name: asked for name, asked in all_requested(claim) if isinstance(asked, ExactDeviceRequest) or name in used
     }
 
 
-def shape(claim: ResourceClaim, used: Sequence[str], chosen: Mapping[str, Asked]) -> Iterator[Finding]:
+def result_shape_findings(
+    claim: ResourceClaim, used: Sequence[str], chosen: Mapping[str, RequestedSpec]
+) -> Iterator[Finding]:
     """Whether results answer the requests one for one, in order, and are not too many.
 
     ``used`` are the names in the results, one for each.
@@ -67,17 +83,17 @@ def shape(claim: ResourceClaim, used: Sequence[str], chosen: Mapping[str, Asked]
             yield Finding("SRCH-4", f"request {request.name} is answered by {answers[request.name]} alternatives")
     numbers = Counter(used)
     for name, asked in chosen.items():
-        yield from _number(name, asked, numbers[name])
+        yield from _count_findings(name, asked, numbers[name])
 
 
-def _number(name: str, asked: Asked, number: int) -> Iterator[Finding]:
+def _count_findings(name: str, asked: RequestedSpec, number: int) -> Iterator[Finding]:
     if asked.allocation_mode == EXACT_COUNT and number != (asked.count or 0):
         yield Finding("PRE-7", f"request {name} has {number} devices, not {asked.count or 0}")
     if asked.allocation_mode == ALL and not number:
         yield Finding("SRCH-6", f"request {name} asks for all devices and has none")
 
 
-def repeated(results: Results) -> Iterator[Finding]:
+def repeated_device_findings(results: Results) -> Iterator[Finding]:
     """DEV-13: requests that have a device twice."""
     if len(results) < 2:
         return
@@ -87,13 +103,15 @@ def repeated(results: Results) -> Iterator[Finding]:
             yield Finding("DEV-13", f"request {name} has a device twice")
 
 
-def unsupported(claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> Iterator[Finding]:
+def unsupported_findings(
+    claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates: FeatureGates
+) -> Iterator[Finding]:
     """PRE-1 to PRE-6, PRE-10, PRE-12: what no allocator takes, also in alternatives that were not chosen."""
     for request in claim.spec.devices.requests or ():
         if request.first_available and not gates.prioritized_list:
             yield Finding("PRE-1", f"request {request.name} has alternatives, and that feature is off")
-    for name, asked in everything_asked(claim):
-        for rule, problem in _problems(asked, classes, gates):
+    for name, asked in all_requested(claim):
+        for rule, problem in _request_problems(asked, classes, gates):
             yield Finding(rule, f"request {name}: {problem}")
     for constraint in claim.spec.devices.constraints or ():
         has_distinct = constraint.distinct_attribute is not None and gates.variant != "stable"
@@ -102,7 +120,9 @@ def unsupported(claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates:
             yield Finding("PRE-12", "a constraint has no type that is known")
 
 
-def _problems(asked: Asked, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> Iterator[tuple[str, str]]:
+def _request_problems(
+    asked: RequestedSpec, classes: Mapping[str, DeviceClass], gates: FeatureGates
+) -> Iterator[tuple[str, str]]:
     # The stable variant has never heard of capacity requests.
     if asked.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
         yield "PRE-2", "capacity is requested, and that feature is off"
@@ -116,3 +136,232 @@ def _problems(asked: Asked, classes: Mapping[str, DeviceClass], gates: FeatureGa
         yield "PRE-6", f"there is no device class {asked.device_class_name!r}"
     if asked.allocation_mode not in (EXACT_COUNT, ALL):
         yield "PRE-10", f"there is no allocation mode {asked.allocation_mode!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultReading:
+    """What results by certain names mean for a claim: what was asked by them, what is wrong with that, and configs."""
+
+    chosen: Mapping[str, RequestedSpec]
+    misshapen: tuple[Finding, ...]
+    configs: WantedConfigs
+
+
+class ClaimReading:
+    """A claim's spec, read; nothing else of the claim counts here.
+
+    ``unsupported_findings`` is what no allocator takes. ``for_all`` is who asks for all devices, if only as
+    an alternative.
+    """
+
+    def __init__(self, claim: ResourceClaim, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> None:
+        self._claim = claim
+        self._classes = classes
+        self.unsupported = tuple(unsupported_findings(claim, classes, gates))
+        self.for_all = tuple(one for one in all_requested(claim) if one[1].allocation_mode == ALL)
+        self._answers: dict[tuple[str, ...], ResultReading] = {}
+
+    def answer(self, used: tuple[str, ...]) -> ResultReading:
+        """What results mean that have these names, in this order."""
+        found = self._answers.get(used)
+        if found is None:
+            chosen = selected_requests(self._claim, used)
+            misshapen = tuple(result_shape_findings(self._claim, used, chosen))
+            found = self._answers[used] = ResultReading(
+                chosen, misshapen, wanted_configs(self._claim, chosen, self._classes)
+            )
+        return found
+
+
+class ClaimReadings:
+    """The specs of claims, each read once: by identity, and by all that they say."""
+
+    def __init__(self, classes: Mapping[str, DeviceClass], gates: FeatureGates) -> None:
+        self._classes = classes
+        self._gates = gates
+        # With the spec itself, so that its id is no other's.
+        self._known: dict[int, tuple[ResourceClaimSpec, ClaimReading]] = {}
+        self._by_content: dict[bytes, ClaimReading] = {}
+
+    def of(self, claim: ResourceClaim) -> ClaimReading:
+        """What the claim asks for."""
+        known = self._known.get(id(claim.spec))
+        if known is None:
+            known = self._known[id(claim.spec)] = claim.spec, self._read(claim)
+        return known[1]
+
+    def _read(self, claim: ResourceClaim) -> ClaimReading:
+        content = _spec_content(claim.spec)
+        found = None if content is None else self._by_content.get(content)
+        if found is None:
+            found = ClaimReading(claim, self._classes, self._gates)
+            if content is not None:
+                self._by_content[content] = found
+        return found
+
+
+def _spec_content(spec: ResourceClaimSpec) -> bytes | None:
+    """All that a spec says; None where that cannot be written, as with parameters of drivers, which may be anything."""
+    if spec.devices.config:
+        return None
+    try:
+        return msgspec.msgpack.encode(spec)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+_Config: TypeAlias = tuple[str, tuple[str, ...], Any]
+"""Source, requests and parameters of an entry."""
+
+
+def has_copied_fields(result: DeviceRequestAllocationResult, asked: RequestedSpec, entry: PublishedDevice) -> bool:
+    """Whether there is anything that is repeated, or should be (RES-2); nearly always there is nothing."""
+    device = entry.device
+    return bool(
+        is_admin(asked)
+        or result.admin_access is not None
+        or result.tolerations
+        or asked.tolerations
+        or result.binding_conditions
+        or device.binding_conditions
+        or result.binding_failure_conditions
+        or device.binding_failure_conditions
+        or result.skip_node_operations
+        or entry.slice.spec.skip_node_operations
+    )
+
+
+def copied_field_findings(
+    result: DeviceRequestAllocationResult, asked: RequestedSpec, entry: PublishedDevice, gates: FeatureGates
+) -> Iterator[Finding]:
+    """RES-2: what a result repeats of its request and its device."""
+    device, binds = entry.device, gates.binding_conditions
+    skipped = entry.slice.spec.skip_node_operations if gates.optional_node_operations else None
+    expected: dict[str, tuple[Any, Any]] = {
+        "adminAccess": (result.admin_access, is_admin(asked) or None),
+        "tolerations": (result.tolerations or (), asked.tolerations or ()),
+        "bindingConditions": (result.binding_conditions or (), (binds and device.binding_conditions) or ()),
+        "bindingFailureConditions": (
+            result.binding_failure_conditions or (),
+            (binds and device.binding_failure_conditions) or (),
+        ),
+        "skipNodeOperations": (result.skip_node_operations or (), skipped or ()),
+    }
+    for field, (found, wanted) in expected.items():
+        if found != wanted:
+            yield Finding("RES-2", f"{field} is {found!r}, not {wanted!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedConfigs:
+    """The config entries that an allocation must have: those of classes, then those of the claim."""
+
+    of_classes: Sequence[_Config]
+    of_claim: Sequence[_Config]
+
+
+def wanted_configs(
+    claim: ResourceClaim, chosen: Mapping[str, RequestedSpec], classes: Mapping[str, DeviceClass]
+) -> WantedConfigs:
+    """RES-3 to RES-5; ``chosen`` is what was asked by the names in use, in order."""
+    of_classes = [_config_key(_normalized_config(entry, chosen)) for entry in _class_configs(chosen, classes)]
+    return WantedConfigs(
+        of_classes, [_config_key(_normalized_config(entry, chosen)) for entry in _claim_configs(claim, chosen)]
+    )
+
+
+def config_findings(wanted_entries: WantedConfigs, allocation: AllocationResult) -> Iterator[Finding]:
+    """RES-3 to RES-5: whether an allocation has the config entries that it must have."""
+    found = [_config_key(entry) for entry in allocation.devices.config or ()]
+    of_classes, of_claim = wanted_entries.of_classes, wanted_entries.of_claim
+    if found == [*of_classes, *of_claim]:
+        return
+    number = sum(source != "FromClaim" for source, _, _ in found)
+    for rule, there, wanted in (("RES-3", found[:number], of_classes), ("RES-4", found[number:], of_claim)):
+        unnamed, unnamed_wanted = ([(source, opaque) for source, _, opaque in part] for part in (there, wanted))
+        if unnamed != unnamed_wanted:
+            yield Finding(rule, f"the config entries are {there!r}, not {wanted!r}")
+        elif there != wanted:
+            yield Finding("RES-5", f"config entries are for {there!r}, not {wanted!r}")
+
+
+def _config_key(entry: DeviceAllocationConfiguration) -> _Config:
+    return entry.source, entry.requests or (), entry.opaque
+
+
+def _class_configs(
+    chosen: Mapping[str, RequestedSpec], classes: Mapping[str, DeviceClass]
+) -> Iterator[DeviceAllocationConfiguration]:
+    """RES-3: each class once, for all that used it."""
+    for name in dict.fromkeys(asked.device_class_name for asked in chosen.values()):
+        users = tuple(request for request, asked in chosen.items() if asked.device_class_name == name)
+        known = classes.get(name)
+        for entry in (known.spec.config if known else None) or ():
+            yield DeviceAllocationConfiguration(source="FromClass", requests=users, opaque=entry.opaque)
+
+
+def _claim_configs(
+    claim: ResourceClaim, chosen: Mapping[str, RequestedSpec]
+) -> Iterator[DeviceAllocationConfiguration]:
+    """RES-4: entries for everything, for a request, or for an alternative that was chosen."""
+    known = chosen.keys() | {request.name for request in claim.spec.devices.requests or ()}
+    for entry in claim.spec.devices.config or ():
+        if not entry.requests or not known.isdisjoint(entry.requests):
+            yield DeviceAllocationConfiguration(source="FromClaim", requests=entry.requests, opaque=entry.opaque)
+
+
+def _normalized_config(
+    entry: DeviceAllocationConfiguration, chosen: Mapping[str, RequestedSpec]
+) -> DeviceAllocationConfiguration:
+    """RES-5: naming every request is naming none."""
+    named = set(entry.requests or ())
+    everywhere = all(name in named or name.partition("/")[0] in named for name in chosen)
+    requests = None if everywhere else entry.requests
+    return DeviceAllocationConfiguration(source=entry.source, requests=requests, opaque=entry.opaque)
+
+
+SelectorRequirement: TypeAlias = tuple[str, str, str, frozenset[str]]
+"""Whether it is about a label or a field, key, operator and values."""
+
+
+def node_selector_findings(
+    entries: Sequence[PublishedDevice], node: Node, found: NodeSelector | None, gates: FeatureGates
+) -> Iterator[Finding]:
+    """Compare the selector of an allocation with what its devices demand; the order of requirements is free.
+
+    The stable variant has never heard of devices that bind to a node (FEAT-3).
+    """
+    wanted: list[SelectorRequirement] = []
+    for entry in entries:
+        place = entry.place
+        if place.node_name or (entry.device.binds_to_node and gates.variant != "stable"):
+            wanted = [("field", NAME_FIELD, "In", frozenset({node.metadata.name}))]
+            break
+        selector = None if place.all_nodes else place.node_selector
+        terms = (selector.node_selector_terms if selector else None) or ()
+        if len(terms) > 1:
+            yield Finding("RES-7", f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms")
+        wanted += [requirement for term in terms for requirement in _requirements(term) if requirement not in wanted]
+    terms = (found.node_selector_terms if found else None) or ()
+    there = [_requirements(term) for term in terms]
+    if (found is not None) != bool(wanted) or not _same_terms(there, [wanted] if wanted else []):
+        yield Finding("RES-7", f"the node selector demands {there}, not {wanted}")
+
+
+def _same_terms(
+    there: Sequence[Sequence[SelectorRequirement]], wanted: Sequence[Sequence[SelectorRequirement]]
+) -> bool:
+    return there == wanted or sorted(map(_sorted_requirements, there)) == sorted(map(_sorted_requirements, wanted))
+
+
+def _sorted_requirements(requirements: Sequence[SelectorRequirement]) -> list[tuple[str, str, str, list[str]]]:
+    return sorted((kind, key, operator, sorted(values)) for kind, key, operator, values in requirements)
+
+
+def _requirements(term: NodeSelectorTerm) -> list[SelectorRequirement]:
+    labels = [_as_requirement("label", requirement) for requirement in term.match_expressions or ()]
+    return labels + [_as_requirement("field", requirement) for requirement in term.match_fields or ()]
+
+
+def _as_requirement(kind: str, requirement: NodeSelectorRequirement) -> SelectorRequirement:
+    return kind, requirement.key, requirement.operator, frozenset(requirement.values or ())

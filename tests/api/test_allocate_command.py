@@ -252,7 +252,7 @@ def test_an_interrupt_exits_with_130(drasat, manifests, monkeypatch):
     def interrupted(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("drasat.functions.allocate", interrupted)
+    monkeypatch.setattr("drasat.verbs.allocate.allocate", interrupted)
     assert drasat("allocate", "-f", manifests(claim("a"))).code == 130
 
 
@@ -260,7 +260,7 @@ def test_a_defect_of_ours_is_one_line_and_no_traceback(drasat, manifests, monkey
     def broken(*_args, **_options):
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("drasat.functions.allocate", broken)
+    monkeypatch.setattr("drasat.verbs.allocate.allocate", broken)
     done = drasat("allocate", "-f", manifests(claim("a")))
     assert done.code == 2
     assert done.err == "drasat: this is a defect of drasat, please report it: RuntimeError: two\\nlines\n"

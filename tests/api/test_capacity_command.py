@@ -166,18 +166,18 @@ def test_an_unknown_node_is_warned_about(drasat, manifests):
 
 
 def test_an_interrupt_prints_what_is_known(drasat, manifests, monkeypatch):
-    from drasat.solver import capacity_survey
+    from drasat.solver.capacity import capacity
 
-    measure = capacity_survey.measure
+    measure = capacity.count_on_node
 
     def once(*arguments):
-        monkeypatch.setattr(capacity_survey, "measure", interrupted)
+        monkeypatch.setattr(capacity, "count_on_node", interrupted)
         return measure(*arguments)
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(capacity_survey, "measure", once)
+    monkeypatch.setattr(capacity, "count_on_node", once)
     done = drasat("capacity", "-f", manifests(claim()))
     assert done.code == 130
     assert "3 more fit, not proven" in done.out

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from support.gpu_nodes import asking, cluster, devices, made
 
 import drasat as package
-from drasat.capacities import CapacityResult
-from drasat.capacity_documents import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
-from drasat.documents import Reason
+from drasat.models.results.capacity import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
+from drasat.models.results.common import Reason
 from drasat.reports import capacity as report
-from drasat.reports import lines
+from drasat.reports import tables
+from drasat.verbs.capacity import CapacityResult
 
 CLAIM = made("ResourceClaim", "c", asking())
 
@@ -176,9 +176,9 @@ def test_documents_by_hand_follow_the_schema_and_timings_are_optional(examples):
     published = json.loads((examples.parent / "docs/reference/results.schema.json").read_text())
     found = document(node_copies("a"), sharing=(SharingNodes(nodes=("a", "b"), together=copies(3, None)),))
     jsonschema.validate(CapacityResult(found).to_dict(), published)
-    assert list(lines.timings(found)) == []
+    assert list(tables.timing_lines(found)) == []
     timed = replace(found, timings={"search": 0.5, "verify": 0.25})
-    assert list(lines.timings(timed)) == ["search 0.500 s, verify 0.250 s"]
+    assert list(tables.timing_lines(timed)) == ["search 0.500 s, verify 0.250 s"]
     broken = CapacityResult(found).to_dict() | {"total": {"fits": "many"}}
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(broken, published)

@@ -7,13 +7,12 @@ import sys
 import pytest
 import yaml
 
-from drasat.comparing import compare
 from drasat.peers.errors import PeerError
-from drasat.reports.comparison import duration
-from drasat.solver import compare as module
-from drasat.solver.engines import ENGINES
-from drasat.solver.load import load
-from drasat.sweeping import sweep
+from drasat.reports.comparison import display_duration
+from drasat.solver.allocate.load import load
+from drasat.solver.compare import engines as module
+from drasat.solver.engines.registry import ENGINES
+from drasat.verbs.compare import compare, sweep
 
 CLAIM = """---
 apiVersion: resource.k8s.io/v1
@@ -277,7 +276,7 @@ def test_frames(manifests, other):
     ("seconds", "text"), [(2.5, "2.5 s"), (0.0123, "12.3 ms"), (0.0000456, "45.6 us"), (0.0, "0 us")]
 )
 def test_durations_read_well(seconds, text):
-    assert duration(seconds) == text
+    assert display_duration(seconds) == text
 
 
 def test_nothing_heavy_is_imported_for_help():

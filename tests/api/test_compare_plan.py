@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 import drasat as package
-from drasat.peers.build import locate
-from drasat.plan_comparing import PlanComparisonResult, compare_plans
-from drasat.reports.plan_comparison import FRAME, HEADERS
-from drasat.solver import compare_plans as module
-from drasat.solver.compare_plans import compare_plans as solve
-from drasat.solver.load import load
-from drasat.solver.plan_outcome import FEASIBLE, OPTIMAL, UNKNOWN, PlanOutcome, StageOutcome
-from drasat.solver.planners import schedule
+from drasat.peers.kube_scheduler import find_program
+from drasat.reports.comparison import PLAN_COMPARISON_COLUMNS, PLAN_COMPARISON_HEADERS
+from drasat.solver.allocate.load import load
+from drasat.solver.compare import plans as module
+from drasat.solver.compare.plans import compare_plans as solve
+from drasat.solver.compare.plans import schedule
+from drasat.solver.plan.outcome import FEASIBLE, OPTIMAL, UNKNOWN, PlanOutcome, StageOutcome
+from drasat.verbs.compare import PlanComparisonResult, compare_plans
 
 NODE = """---
 apiVersion: v1
@@ -90,15 +90,15 @@ def planned(monkeypatch):
             fake.asked = {"objective": objective, "gap": gap, "time_limit": time_limit, "seed": seed}
             if objective == "nonsense":
                 raise ValueError("unknown stage 'nonsense'")
-            what = module.Input(
-                cluster, tuple(module.expanded(cluster, module.planned(cluster))), feature_gates, cel_errors
+            what = module.SchedulingInput(
+                cluster, tuple(module.expand_units(cluster, module.read_queue(cluster))), feature_gates, cel_errors
             )
             units = change(schedule(what, planner, "given", None).units)
             placed = sum(one.node is not None for one in units)
             stages = (StageOutcome("admitted", placed, placed, True, True),)
             return PlanOutcome(outcome, units, (), stages, feature_gates, cel_errors, gap, notices=("left aside",))
 
-        monkeypatch.setattr("drasat.solver.plan.plan", plan)
+        monkeypatch.setattr("drasat.solver.plan.plan.plan", plan)
 
     return fake
 
@@ -196,7 +196,7 @@ def test_the_table(drasat, written, planned):
     path = written(*PAIRS)
     done = drasat("compare", "--plan", "--planners", "first-fit,plan", "--orders", "given", "-f", path)
     head, first, plan, last = done.out.splitlines()
-    assert re.split("  +", head.strip()) == [name.upper() for name in HEADERS]
+    assert re.split("  +", head.strip()) == [name.upper() for name in PLAN_COMPARISON_HEADERS]
     assert first.split()[:2] == ["first-fit", "given"]
     assert "2 of 3" in first
     assert "3 of 5" in first
@@ -306,18 +306,18 @@ def test_only_groups_that_demand_something_of_the_queue_are_refused(written, pod
 
 def test_by_default_the_real_scheduler_is_asked_where_it_can_be(written, planned, monkeypatch):
     planned()
-    monkeypatch.setattr("drasat.solver.planners.locate", lambda: None)
+    monkeypatch.setattr("drasat.solver.compare.plans.find_program", lambda: None)
     cluster = load(written(*PAIRS))
     told = [one.planner for one in compare_plans(cluster, orders=["given"]).planners]
     assert told == [*OURS, "plan"]
-    monkeypatch.setattr("drasat.solver.planners.locate", lambda: "there")
+    monkeypatch.setattr("drasat.solver.compare.plans.find_program", lambda: "there")
     told = [one.planner for one in compare_plans(cluster, orders=["given"], cel_errors="strict").planners]
     assert told == [*OURS, "plan"]
 
 
 def test_what_the_real_scheduler_does_not_know_it_is_not_asked(drasat, written, planned, monkeypatch):
     planned()
-    monkeypatch.setattr("drasat.solver.planners.locate", lambda: "there")
+    monkeypatch.setattr("drasat.solver.compare.plans.find_program", lambda: "there")
     path = written([1, 1], [1], more=CLAIM)
     told = [one.planner for one in compare_plans(load(path), orders=["given"]).planners]
     assert told == [*OURS, "plan"]
@@ -326,7 +326,7 @@ def test_what_the_real_scheduler_does_not_know_it_is_not_asked(drasat, written, 
     assert "engine kube-scheduler cannot honour entry #0 of claim default/tied" in done.err
 
 
-@pytest.mark.skipif(locate() is None, reason="the peer is not built")
+@pytest.mark.skipif(find_program() is None, reason="the peer is not built")
 def test_the_real_scheduler_has_its_version(drasat, written, planned):
     planned()
     done = drasat("compare", "--plan", "--orders", "given", "-f", written(*PAIRS))
@@ -340,7 +340,7 @@ def test_a_frame_has_numbers(written, planned):
     pytest.importorskip("pandas")
     planned()
     frame = compare_plans(load(written(*PAIRS)), ["fgd", "plan"], orders=["given"]).to_frame()
-    assert list(frame.columns) == list(FRAME)
+    assert list(frame.columns) == list(PLAN_COMPARISON_COLUMNS)
     assert list(frame["admitted"]) == [3, 3]
     assert list(frame["wasted of free"]) == [0, 0]
 

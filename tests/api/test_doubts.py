@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from drasat.cli.main import main
+from drasat.cli.main import run_application
 from drasat.scenarios import objects
 
 TEXT = "drasat: warning: claim ns/c is named only by pods that are finished or being deleted: not asked for\n"
@@ -30,7 +30,7 @@ def finished(tmp_path):
 def test_a_claim_that_nobody_asks_for_any_more(finished, monkeypatch, capsys, options, said):
     monkeypatch.setattr("sys.argv", ["drasat", "allocate", "-f", str(finished), *options])
     with pytest.raises(SystemExit) as end:
-        main()
+        run_application()
     assert end.value.code == 0
     assert (TEXT in capsys.readouterr().err) is said
 
@@ -46,6 +46,6 @@ def test_pods_that_are_still_to_be_made_are_not_asked_about(finished, monkeypatc
     finished.write_text(json.dumps({**documents, "items": [*documents["items"], made]}))
     monkeypatch.setattr("sys.argv", ["drasat", "allocate", "-f", str(finished)])
     with pytest.raises(SystemExit):
-        main()
+        run_application()
     said = "pods that are still to be made are not asked about (1 Deployment): drasat plan takes them\n"
     assert f"drasat: warning: {said}" in capsys.readouterr().err

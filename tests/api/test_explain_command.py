@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 import drasat as package
-from drasat.schema import schema
-from drasat.solver import explain as module
+from drasat.models.results.schema import results_schema
+from drasat.solver.explain import explain as module
 
 SUPPLY = """
 apiVersion: v1
@@ -111,7 +111,7 @@ def test_the_document_follows_the_schema(drasat, manifests, form, parse):
     done = drasat("explain", "-f", manifests(fits=1, a=2), "-o", form)
     assert done.code == 1
     document = parse(done.out)
-    jsonschema.validate(document, schema())
+    jsonschema.validate(document, results_schema())
     assert document["kind"] == "ExplanationResult"
     fits, unit = document["units"]
     assert (fits["node"], fits["failures"], fits["relaxations"]) == ("node-1", [], [])
@@ -159,8 +159,8 @@ def test_an_interrupt_prints_what_was_explained(drasat, manifests, monkeypatch):
             raise KeyboardInterrupt
         ask(run, unit)
 
-    ask = module._Run.ask
-    monkeypatch.setattr(module._Run, "ask", interrupted)
+    ask = module._ExplanationRun.ask
+    monkeypatch.setattr(module._ExplanationRun, "ask", interrupted)
     done = drasat("explain", "-f", manifests(a=3, b=1))
     assert done.code == 130
     assert "claim default/a: Unallocatable" in done.out
@@ -182,7 +182,7 @@ def test_an_interrupt_in_python(manifests, monkeypatch):
     def interrupted(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module._Run, "ask", interrupted)
+    monkeypatch.setattr(module._ExplanationRun, "ask", interrupted)
     with pytest.raises(package.ExplanationInterrupted) as raised:
         package.explain(package.load(manifests(a=2)))
     assert raised.value.result.outcome == "Unknown"

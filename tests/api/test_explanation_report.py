@@ -1,7 +1,7 @@
 """An explanation as lines and rows, from documents made by hand."""
 
-from drasat.documents import FallenDevices, Reason
-from drasat.explanation_documents import (
+from drasat.models.results.common import FallenDevices, Reason
+from drasat.models.results.explanation import (
     DevicesForRequest,
     ExplainedNodes,
     ExplainedUnit,

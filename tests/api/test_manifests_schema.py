@@ -7,8 +7,10 @@ import pytest
 import yaml
 from support.older_versions import can_say, written
 
-from drasat import allocate, load, scenarios
-from drasat.scenarios import asking, families
+from drasat import scenarios
+from drasat.scenarios import clusters, families
+from drasat.solver.allocate.load import load
+from drasat.verbs.allocate import allocate
 
 SHAPES = ("gpu_nodes", "mig_nodes", "nic_nodes", "cpu_nodes", "channel_nodes", "multi_host_nodes", "mixed_nodes")
 # The newest release that still served a version.
@@ -60,7 +62,7 @@ def test_claims_of_examples_are_printed_as_the_schema_has_them(drasat, folder):
 def test_claims_of_made_up_clusters_are_printed_as_the_schema_has_them(shape):
     """RES-1, RES-2, RES-3, RES-7: each way of asking, generated claims included."""
     nodes = getattr(scenarios, shape)(3, seed=2, fullness=0.3)
-    everything = dict.fromkeys(asking.KINDS, 1)
+    everything = dict.fromkeys(clusters.CLAIM_KINDS, 1)
     claims = []
     for form in ("templates", "claims", "loose"):
         objects = scenarios.combine(nodes, scenarios.requests(25, everything, seed=2, form=form), [ADMINISTRATED])

@@ -3,7 +3,7 @@
 import jsonschema
 import pytest
 
-from drasat.object_schema import schema
+from drasat.models.results.schema import objects_schema
 
 
 def template(**changes):
@@ -20,7 +20,7 @@ def template(**changes):
 
 
 def accepted(made):
-    return jsonschema.Draft202012Validator(schema()).is_valid(made)
+    return jsonschema.Draft202012Validator(objects_schema()).is_valid(made)
 
 
 @pytest.mark.parametrize("changes", [{}, {"price": 12.5}, {"limit": ...}, {"slices": ...}], ids=str)

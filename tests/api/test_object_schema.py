@@ -7,21 +7,21 @@ import pytest
 import yaml
 from support.topology_mappings import topology
 
-from drasat.object_schema import schema
+from drasat.models.results.schema import objects_schema
 
 
 def refused(made):
-    return not jsonschema.Draft202012Validator(schema()).is_valid(made)
+    return not jsonschema.Draft202012Validator(objects_schema()).is_valid(made)
 
 
 def test_the_published_schema_is_current(examples):
-    """Renew with ``python -m drasat.object_schema > docs/reference/objects.schema.json``."""
+    """Renew with ``python -m drasat.models.results.schema > docs/reference/objects.schema.json``."""
     published = json.loads((examples.parent / "docs/reference/objects.schema.json").read_text())
-    assert published == json.loads(json.dumps(schema()))
+    assert published == json.loads(json.dumps(objects_schema()))
 
 
 def test_the_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.Draft202012Validator.check_schema(objects_schema())
 
 
 @pytest.mark.parametrize("shape", ["Ring", "Line", "Grid", "Torus", "Tree", "Links"])

@@ -9,8 +9,8 @@ import pytest
 from support.texts import claim
 
 import drasat
-from drasat.cli.watching import watching
-from drasat.solver import cp_sat_run, staging
+from drasat.cli.output import search_progress
+from drasat.solver.engines import cp_sat, lexicographic
 
 SLICE = """
 apiVersion: resource.k8s.io/v1
@@ -40,7 +40,7 @@ def manifests(tmp_path):
 
 
 def interrupted_run(rows, limits, watch=None):
-    raise cp_sat_run.RunInterrupted(cp_sat_run.run_by_turns(rows, limits, watch))
+    raise cp_sat.SolveInterrupted(cp_sat.run_by_configurations(rows, limits, watch))
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat"])
@@ -90,7 +90,7 @@ def test_bad_usage_is_one_line_and_exits_with_2(drasat, manifests, options, mess
 
 
 def test_an_interrupt_prints_the_best_so_far_with_its_bound(drasat, manifests, monkeypatch):
-    monkeypatch.setattr(staging, "run_by_turns", interrupted_run)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", interrupted_run)
     done = drasat("allocate", "-f", manifests, "--objective", "fragmentation,compact", "-o", "json")
     first, second = json.loads(done.out)["units"]
     assert done.code == 130
@@ -100,7 +100,7 @@ def test_an_interrupt_prints_the_best_so_far_with_its_bound(drasat, manifests, m
 
 
 def test_a_stage_that_is_not_proven_says_so_in_words(drasat, manifests, monkeypatch):
-    monkeypatch.setattr(staging, "run_by_turns", interrupted_run)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", interrupted_run)
     done = drasat("allocate", "-f", manifests, "--objective", "fragmentation,compact")
     assert done.err.splitlines()[0] == "claim default/a: fragmentation 15625, compact 2 (at least 0)"
 
@@ -114,7 +114,7 @@ def test_from_python(manifests, examples, objective):
 
 
 def test_an_interrupt_in_python_carries_the_best_so_far(manifests, monkeypatch):
-    monkeypatch.setattr(staging, "run_by_turns", interrupted_run)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", interrupted_run)
     with pytest.raises(drasat.AllocationInterrupted) as interrupt:
         drasat.allocate(drasat.load(str(manifests)), objective="fragmentation")
     result = interrupt.value.result
@@ -129,7 +129,7 @@ class Terminal(io.StringIO):
 
 def test_progress_is_told_on_a_terminal_when_there_is_news(monkeypatch):
     monkeypatch.setattr("sys.stderr", Terminal())
-    watch = watching()
+    watch = search_progress()
     for news in ((None, None), (None, 3), (9, 3), (9, 3)):
         watch("compact", *news)
     assert sys.stderr.getvalue().splitlines() == [
@@ -141,4 +141,4 @@ def test_progress_is_told_on_a_terminal_when_there_is_news(monkeypatch):
 
 def test_without_a_terminal_nothing_is_told(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    assert watching() is None
+    assert search_progress() is None

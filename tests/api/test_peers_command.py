@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from drasat.peers import build as building
-from drasat.peers import catalogue as listing
+from drasat.peers import kube_scheduler as building
+from drasat.peers import kube_scheduler as listing
 from drasat.peers.answers import Handshake
-from drasat.peers.catalogue import PeerStatus
 from drasat.peers.errors import PeerError
+from drasat.peers.kube_scheduler import PeerStatus
 
 TOLD = Handshake(peer="kube-scheduler", protocol=1, module="example.com/allocator", version="v1.2.3", go="go9")
 PROGRAM = Path("/somewhere/kube-scheduler")
@@ -16,7 +16,7 @@ PROGRAM = Path("/somewhere/kube-scheduler")
 
 @pytest.fixture
 def there(monkeypatch):
-    return lambda *found: monkeypatch.setattr(listing, "catalogue", lambda: found)
+    return lambda *found: monkeypatch.setattr(listing, "peer_statuses", lambda: found)
 
 
 def test_what_is_ready_is_listed_with_versions(drasat, there):
@@ -42,7 +42,7 @@ def test_what_cannot_be_used_is_listed_with_the_reason(drasat, there, program, s
 @pytest.mark.parametrize(("arguments", "forced"), [((), False), (("--force",), True)], ids=["plain", "force"])
 def test_build_prints_the_program(drasat, monkeypatch, arguments, forced):
     asked = []
-    monkeypatch.setattr(building, "build", lambda *, force: asked.append(force) or PROGRAM)
+    monkeypatch.setattr(building, "build_program", lambda *, force: asked.append(force) or PROGRAM)
     done = drasat("peers", "build", *arguments)
     assert (done.code, done.out, asked) == (0, f"{PROGRAM}\n", [forced])
 
@@ -51,7 +51,7 @@ def test_build_says_in_one_line_what_is_missing(drasat, monkeypatch):
     def fail(*, force):
         raise PeerError("the kube-scheduler peer needs Go to be built")
 
-    monkeypatch.setattr(building, "build", fail)
+    monkeypatch.setattr(building, "build_program", fail)
     done = drasat("peers", "build")
     assert (done.code, done.out, done.err) == (2, "", "drasat: the kube-scheduler peer needs Go to be built\n")
 

@@ -11,7 +11,7 @@ from support.plan_outcomes import Solver, has, left, nodes_of, outcome, placed, 
 from support.texts import claim, spec
 
 import drasat as package
-from drasat.solver.plan_outcome import PlanInterrupted
+from drasat.solver.plan.outcome import PlanSearchInterrupted
 
 CLUSTER = """
 apiVersion: v1
@@ -81,7 +81,7 @@ def manifests(tmp_path):
 def solver(monkeypatch):
     """A solver that is only asked; its answer is set by the test."""
     made = Solver(outcome(placed("train"), nodes=[has()]))
-    monkeypatch.setattr("drasat.solver.plan.plan", made.plan)
+    monkeypatch.setattr("drasat.solver.plan.plan.plan", made.plan)
     return made
 
 
@@ -215,7 +215,7 @@ def test_exit_codes_say_whether_all_is_placed_and_whether_that_is_proven(
 
 
 def test_an_interrupt_prints_the_best_plan_and_exits_with_130(drasat, manifests, solver):
-    solver.answer = PlanInterrupted(outcome(placed("a"), left("b"), verdict="Feasible", stages=[stage(value=1)]))
+    solver.answer = PlanSearchInterrupted(outcome(placed("a"), left("b"), verdict="Feasible", stages=[stage(value=1)]))
     done = drasat("plan", "-f", manifests())
     assert done.code == 130
     assert "Feasible: 1 of 2 units placed" in done.out

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from support.plan_outcomes import document, has, left, nodes_of, placed, stage
 
-from drasat.cli import watching
-from drasat.reports import lines
+from drasat.cli import output
 from drasat.reports import plan as report
-from drasat.reports.tables import table
+from drasat.reports import tables
+from drasat.reports.tables import format_table
 
 
 def test_rows_are_owners_in_the_order_of_the_queue_with_counts_and_nodes():
@@ -63,8 +63,10 @@ def test_what_is_bought_is_summed():
 
 
 def test_cells_are_text():
-    assert report.cells([("a", None, 3, 1.5, "")]) == [["a", "<none>", "3", "1.5", ""]]
-    assert "<none>" in table(report.UNIT_HEADERS, report.cells(report.unit_rows(document(left("a", "no")))))
+    assert report.display_cells([("a", None, 3, 1.5, "")]) == [["a", "<none>", "3", "1.5", ""]]
+    assert "<none>" in format_table(
+        report.UNIT_HEADERS, report.display_cells(report.unit_rows(document(left("a", "no"))))
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,8 +126,8 @@ def test_a_reason_that_several_claims_have_is_said_once():
 
 
 def test_times_are_told_if_they_are_there():
-    assert list(lines.timings(document())) == []
-    assert list(lines.timings(document(seconds={"pose": 0.25, "solve": 1.5}, timings=True))) == [
+    assert list(tables.timing_lines(document())) == []
+    assert list(tables.timing_lines(document(seconds={"pose": 0.25, "solve": 1.5}, timings=True))) == [
         "pose 0.250 s, solve 1.500 s"
     ]
 
@@ -141,7 +143,7 @@ def test_times_are_told_if_they_are_there():
     ids=str,
 )
 def test_progress_has_what_is_known(news, line):
-    assert report.progress(*news) == line
+    assert report.display_progress(*news) == line
 
 
 class Terminal(io.StringIO):
@@ -159,8 +161,8 @@ class Clock:
 def test_progress_is_told_once_a_second_and_not_in_the_first(monkeypatch):
     clock = Clock()
     monkeypatch.setattr("sys.stderr", Terminal())
-    monkeypatch.setattr(watching, "monotonic", clock)
-    watch = watching.watching_plan()
+    monkeypatch.setattr(output, "monotonic", clock)
+    watch = output.plan_progress()
     for second, value in ((0.5, 1), (1.2, 2), (1.9, 3), (2.3, 4), (3.5, 4)):
         clock.now = second
         watch("admitted", value, 10.0)
@@ -172,7 +174,7 @@ def test_progress_is_told_once_a_second_and_not_in_the_first(monkeypatch):
 
 def test_without_a_terminal_nobody_watches(monkeypatch):
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    assert watching.watching_plan() is None
+    assert output.plan_progress() is None
 
 
 def test_reports_depend_on_the_document_only():

@@ -21,9 +21,9 @@ from support.plan_outcomes import (
 )
 
 import drasat as package
-from drasat.plan_answers import relative_gap
-from drasat.plans import PlanResult
-from drasat.solver import plan_outcome
+from drasat.documents import relative_gap
+from drasat.solver.plan import outcome as outcome_module
+from drasat.verbs.plan import PlanResult
 
 
 def result(*units, **fields):
@@ -38,7 +38,7 @@ def published(examples):
 @pytest.fixture
 def solver(monkeypatch):
     made = Solver(outcome(placed("train", "n1", "gpu-0"), nodes=[has()], stages=[stage(value=1, bound=1)]))
-    monkeypatch.setattr("drasat.solver.plan.plan", made.plan)
+    monkeypatch.setattr("drasat.solver.plan.plan.plan", made.plan)
     return made
 
 
@@ -69,11 +69,11 @@ def test_a_unit_without_a_node_says_why_and_its_claims_got_nothing():
 
 def test_a_shared_claim_is_told_with_every_placed_unit_that_has_it():
     shared = ref("shared")
-    first = plan_outcome.PlannedUnitOutcome(
+    first = outcome_module.PlannedUnitOutcome(
         "Pod", "ns", "a", 0, pod_unit("a", shared), node="n1", allocations=((shared, got("gpu-7")),)
     )
-    second = plan_outcome.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
-    third = plan_outcome.PlannedUnitOutcome("Pod", "ns", "c", 0, pod_unit("c", shared))
+    second = outcome_module.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
+    third = outcome_module.PlannedUnitOutcome("Pod", "ns", "c", 0, pod_unit("c", shared))
     units = result(first, second, third).document.units
     told = [unit.claims[0].allocation and unit.claims[0].allocation.devices.results[0].device for unit in units]
     assert told == ["gpu-7", "gpu-7", None]
@@ -221,10 +221,10 @@ def test_the_representation_is_the_summary():
 
 def test_manifests_are_the_claims_that_the_plan_allocates(solver):
     shared = ref("shared")
-    first = plan_outcome.PlannedUnitOutcome(
+    first = outcome_module.PlannedUnitOutcome(
         "Pod", "ns", "a", 0, pod_unit("a", shared), node="n1", allocations=((shared, got("gpu-7")),)
     )
-    second = plan_outcome.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
+    second = outcome_module.PlannedUnitOutcome("Pod", "ns", "b", 0, pod_unit("b", shared), node="n1")
     solver.answer = outcome(first, second, left("c"), bought={"large": nodes_of("large", 1)})
     (claim,) = package.plan(priced(large="2"), buy=True).manifests()
     assert (claim["kind"], claim["metadata"]["name"]) == ("ResourceClaim", "shared")
@@ -348,7 +348,7 @@ def test_arguments_are_named():
 
 
 def test_an_interrupt_carries_the_best_plan_by_then(solver):
-    solver.answer = plan_outcome.PlanInterrupted(outcome(placed("a"), left("b"), verdict="Feasible"))
+    solver.answer = outcome_module.PlanSearchInterrupted(outcome(placed("a"), left("b"), verdict="Feasible"))
     with pytest.raises(package.PlanInterrupted) as raised:
         package.plan(priced())
     assert isinstance(raised.value, KeyboardInterrupt)

@@ -8,7 +8,7 @@ import pytest
 
 import drasat
 from drasat import scenarios
-from drasat.schema import schema
+from drasat.models.results.schema import results_schema
 
 SCHEMA = "docs/reference/results.schema.json"
 
@@ -57,14 +57,14 @@ def test_documents_match_the_published_schema(cluster, examples):
 
 
 def test_the_published_schema_is_current(examples):
-    """Renew with ``python -m drasat.schema > docs/reference/results.schema.json``."""
-    assert json.loads((examples.parent / SCHEMA).read_text()) == json.loads(json.dumps(schema()))
+    """Renew with ``python -m drasat.models.results.schema > docs/reference/results.schema.json``."""
+    assert json.loads((examples.parent / SCHEMA).read_text()) == json.loads(json.dumps(results_schema()))
 
 
 def test_schema_refuses_another_outcome(cluster):
     document = drasat.allocate(cluster).to_dict() | {"outcome": "Perhaps"}
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(document, schema())
+        jsonschema.validate(document, results_schema())
 
 
 @pytest.mark.parametrize("gates", [{"DRAPartitionableDevices": False}, drasat.FeatureGates.for_version("1.37")])
@@ -116,7 +116,7 @@ def test_validation_results_show_themselves():
 def test_every_document_is_in_the_schema(kind):
     kinds = [
         definition["properties"]["kind"]["enum"]
-        for definition in schema()["$defs"].values()
+        for definition in results_schema()["$defs"].values()
         if "apiVersion" in definition.get("properties", {})
     ]
     assert [kind] in kinds

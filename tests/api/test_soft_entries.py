@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from drasat.functions import allocate, load
-from drasat.models.cluster import Cluster
-from drasat.models.units import units
-from drasat.solver.honoured import check_honoured
-from drasat.solver.soft_entries import overlooked
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.workload.units import requested_units
+from drasat.solver.allocate.load import load
+from drasat.solver.allocate.unsupported import check_engine_support, ignored_soft_entries
+from drasat.verbs.allocate import allocate
 
 SUPPLY = """
 apiVersion: resource.k8s.io/v1
@@ -112,10 +112,10 @@ def test_comparisons_warn_too(drasat, tmp_path):
 
 def test_groups_with_soft_entries_are_named(cluster):
     found = cluster(claim(), group({**SIDE, "weight": 1}))
-    assert overlooked("kube-scheduler", found, units(found)) == (
+    assert ignored_soft_entries("kube-scheduler", found, requested_units(found)) == (
         "engine kube-scheduler does not mind soft entries: those of ConstraintGroup default/g",
     )
-    assert overlooked("cp-sat", found, units(found)) == ()
+    assert ignored_soft_entries("cp-sat", found, requested_units(found)) == ()
 
 
 REFUSED = [
@@ -150,8 +150,8 @@ def test_kube_scheduler_takes_what_is_soft_or_about_others(cluster):
     about_it = {**group(SIDE, claims=[{"name": "o"}]), "metadata": {"name": "other"}}
     asked = claim({**SIDE, "weight": 1}, constraints=[SIDE])
     found = cluster(asked, taken, about_it, group({**SIDE, "weight": 1}))
-    assert [unit.name for unit in units(found)] == ["c"]
-    check_honoured("kube-scheduler", found, units(found))
+    assert [unit.name for unit in requested_units(found)] == ["c"]
+    check_engine_support("kube-scheduler", found, requested_units(found))
 
 
 def test_a_bad_annotation_is_bad_input(drasat, tmp_path):

@@ -118,7 +118,7 @@ def test_ctrl_c_lists_what_was_got_by_then(run, monkeypatch):
     def interrupted(*_args, **_options):
         raise package.AllocationInterrupted(got)
 
-    monkeypatch.setattr("drasat.functions.allocate", interrupted)
+    monkeypatch.setattr("drasat.verbs.allocate.allocate", interrupted)
     done = run(*OPEN, options=["--allocate"])
     assert done.code == 130
     assert done.out.splitlines()[1].split()[-5:] == ["0", "3", "1", "4", "1"]

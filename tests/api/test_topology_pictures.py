@@ -8,8 +8,7 @@ import pytest
 from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat
-from drasat.plots.files import MOST_PANELS
-from drasat.plots.layouts import panels
+from drasat.reports.plots import MOST_PANELS, panels
 
 from .test_topology_command import run  # noqa: F401 - a fixture
 
@@ -136,7 +135,7 @@ def test_other_files_are_refused_before_anything_is_read(drasat, tmp_path, name)
 
 def test_without_matplotlib_one_line_says_what_to_do(run, tmp_path, monkeypatch):  # noqa: F811
     find = importlib.util.find_spec
-    monkeypatch.setattr("drasat.plots.files.find_spec", lambda name: None if name == "matplotlib" else find(name))
+    monkeypatch.setattr("drasat.reports.plots.find_spec", lambda name: None if name == "matplotlib" else find(name))
     done = run(*RING, options=["--plot", tmp_path / "x.svg"])
     assert (done.code, done.out) == (2, "")
     assert done.err == "drasat: a picture needs matplotlib: pip install 'drasat[plot]'\n"

@@ -9,7 +9,7 @@ import pytest
 from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat
-from drasat.schema import schema
+from drasat.models.results.schema import results_schema
 
 
 def asked(*objects, **options):
@@ -147,7 +147,7 @@ def test_the_document_follows_the_published_schema(examples):
     links = published(*(device(f"d{one}", id=one, peers=[(one + 1) % 3]) for one in range(3)))
     for result in (asked(topology("Links"), links), asked(topology("Tree"), lattice(2, 2)), asked()):
         jsonschema.validate(result.to_dict(), published_schema)
-        jsonschema.validate(result.to_dict(), schema())
+        jsonschema.validate(result.to_dict(), results_schema())
     assert repr(result) == "TopologyResult(0 topologies, 0 instances)"
 
 

@@ -8,12 +8,11 @@ from random import Random
 
 import pytest
 
-from drasat.solver.load import load as read
-from drasat.solver.plan import plan
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.instance import Instance
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.linear.pricer import LinearPricer
+from drasat.solver.allocate.load import load as read
+from drasat.solver.plan.instance import MasterProblem, PlanLimits
+from drasat.solver.plan.plan import plan
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.linear import LinearPricer
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 GPUS = 6212
@@ -200,9 +199,9 @@ def test_manifests_and_sums_come_to_the_same(program, few, seed):
     trace = few(nodes, pods)
     found = plan(read(program.manifests(trace)), objective=program.OBJECTIVE, gap=0.0)
     sums = program.Sums.of(trace)
-    instance = Instance(sums.demand, sums.classes)
+    instance = MasterProblem(sums.demand, sums.classes)
     limits = PlanLimits(gap=0.0)
-    (stage,) = solve(instance, [instance.admitted()], LinearPricer(sums.units, sums.nodes), limits=limits).stages
+    (stage,) = solve_stages(instance, [instance.admitted()], LinearPricer(sums.units, sums.nodes), limits=limits).stages
     assert stage.proven
     assert [(one.value, one.proven) for one in found.objective] == [(stage.value, True)]
 

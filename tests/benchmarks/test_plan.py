@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drasat.scenarios.fleet import demand
-from drasat.scenarios.gang_queue import MEMBERS, gangs
+from drasat.scenarios.queues import GANG_MEMBERS, fleet_demand, gang_count
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 PHASES = ["queue", "pose", "solve", "seat", "explain", "verify"]
@@ -50,9 +49,9 @@ def test_a_fleet_is_planned_from_its_manifests(small):
     assert (small["nodes"], small["devices"]) == (5, 60)
     assert list(small["seconds"]) == ["read", "validate", "index"]
     assert small["phases"].keys() >= {"solve", "verify"}
-    assert small["asked"] == sum(sum(asked.values()) for asked in demand(5).values())
+    assert small["asked"] == sum(sum(asked.values()) for asked in fleet_demand(5).values())
     assert 0 < small["placed"] < small["asked"]
-    kinds = sum(count > 0 for asked in demand(5).values() for count in asked.values())
+    kinds = sum(count > 0 for asked in fleet_demand(5).values() for count in asked.values())
     assert small["classes"] == {"units": kinds, "nodes": 3}
     assert small["peakMiB"] > 1
     for stage in small["stages"]:
@@ -127,12 +126,12 @@ def test_gangs_are_planned_by_number_and_by_devices(program):
     assert [row[1] for row in rows] == ["admitted", "admitted=devices"]
     for row in rows:
         told = dict(zip(head, row, strict=True))
-        assert told["gangs"] == str(gangs(20))
+        assert told["gangs"] == str(gang_count(20))
         value, bound = (int(told[name].replace(",", "")) for name in ("value", "bound"))
         assert 0 < value <= bound
         assert told["at most"] == "1.000 %"
     # As many members as whole gangs have.
-    assert int(rows[0][2].replace(",", "")) % MEMBERS == 0
+    assert int(rows[0][2].replace(",", "")) % GANG_MEMBERS == 0
 
 
 def test_programs_are_chosen_by_name(program, monkeypatch, capsys):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from drasat.scenarios.related import KINDS, related, some_ways
-from drasat.solver.load import load
-from drasat.solver.outcome import ALLOCATED
+from drasat.scenarios.lattices import DEVICE_KINDS, related_node, some_ways
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import ALLOCATED
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -43,14 +43,14 @@ def test_growth_is_told_for_the_pairs_that_are_compared(program, monkeypatch, ca
 
 
 def test_questions_are_the_same_every_time():
-    assert related((8,), 4, "true", used=0.5, seed=3) == related((8,), 4, "true", used=0.5, seed=3)
+    assert related_node((8,), 4, "true", used=0.5, seed=3) == related_node((8,), 4, "true", used=0.5, seed=3)
     assert some_ways(4, 0.5, seed=1) == some_ways(4, 0.5, seed=1) != some_ways(4, 0.5, seed=2)
 
 
 def test_devices_are_in_use_and_of_kinds():
-    cluster = load(related((4, 4), 4, "true", used=0.5))
+    cluster = load(related_node((4, 4), 4, "true", used=0.5))
     held = [claim for claim in cluster.claims.values() if claim.status is not None]
     assert sum(len(claim.status.allocation.devices.results) for claim in held) == 8
     devices = [one for piece in load(some_ways(4, 0.5)).slices for one in piece.spec.devices]
     weights = [one.attributes["weight"].int_value for one in devices]
-    assert {weights.count(one) for one in weights} == {KINDS}
+    assert {weights.count(one) for one in weights} == {DEVICE_KINDS}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from drasat.scenarios import sweeps
-from drasat.scenarios.hard import QUESTIONS
-from drasat.solver.load import load
-from drasat.solver.outcome import Statistics
+from drasat.scenarios import one_node
+from drasat.scenarios.one_node import QUESTIONS
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import Statistics
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -53,7 +53,7 @@ def table(lines):
 
 
 @pytest.mark.parametrize("engine", ["auto", "backtracking"])
-@pytest.mark.parametrize(("objects", "outcome"), [(sweeps.easy, "Allocated"), (sweeps.too_many, "Unallocatable")])
+@pytest.mark.parametrize(("objects", "outcome"), [(one_node.easy, "Allocated"), (one_node.too_many, "Unallocatable")])
 def test_an_engine_is_measured(measuring, engine, objects, outcome):
     found = measuring.measure(load(objects(4)), engine, repeats=2)
     assert found.outcome == outcome
@@ -61,7 +61,7 @@ def test_an_engine_is_measured(measuring, engine, objects, outcome):
 
 
 def test_no_answer_within_the_limit_is_told(measuring):
-    found = measuring.measure(load(sweeps.too_many(28)), "backtracking", limit=0.05)
+    found = measuring.measure(load(one_node.too_many(28)), "backtracking", limit=0.05)
     assert found.outcome == "Unknown"
     assert found.told == "none in time"
     assert found.proof == "none"
@@ -70,10 +70,10 @@ def test_no_answer_within_the_limit_is_told(measuring):
 @pytest.mark.parametrize(
     ("objects", "engine", "proofs"),
     [
-        (sweeps.easy, "auto", ["verified"]),
-        (sweeps.too_many, "auto", ["devices", "certified"]),
-        (sweeps.too_many, "backtracking", ["certified"]),
-        (sweeps.too_many, "cp-sat", ["devices", "certified"]),
+        (one_node.easy, "auto", ["verified"]),
+        (one_node.too_many, "auto", ["devices", "certified"]),
+        (one_node.too_many, "backtracking", ["certified"]),
+        (one_node.too_many, "cp-sat", ["devices", "certified"]),
     ],
 )
 def test_what_answers_rest_on(measuring, objects, engine, proofs):
@@ -83,7 +83,7 @@ def test_what_answers_rest_on(measuring, objects, engine, proofs):
 def test_the_real_allocator_is_measured_where_it_is_built(measuring):
     if not measuring.peer_is_built():
         pytest.skip("the real allocator is not built")
-    found = measuring.measure_peer(load(sweeps.too_many(4)))
+    found = measuring.measure_peer(load(one_node.too_many(4)))
     assert (found.outcome, found.statistics.steps) == ("Unallocatable", 16)
 
 
@@ -115,7 +115,7 @@ def test_all_hard_questions_are_asked_unless_some_are_named(solver, options, mon
 
 def test_a_wrong_answer_stands_out(solver, monkeypatch):
     monkeypatch.setattr(solver, "peer_is_built", lambda: False)
-    row = solver._hard_row("one device", load(sweeps.easy(2)), False, 30.0)
+    row = solver._hard_row("one device", load(one_node.easy(2)), False, 30.0)
     assert "Allocated, WRONG: auto, cp-sat, backtracking" in row
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from drasat.scenarios import sweeps
-from drasat.solver.load import load
+from drasat.scenarios import one_node
+from drasat.solver.allocate.load import load
 
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "solver_phases.py"
 
@@ -23,14 +23,14 @@ def program():
 
 
 def test_every_phase_is_measured(program):
-    phases = program.measure(load(sweeps.by_ones(8)))
+    phases = program.measure(load(one_node.by_ones(8)))
     assert tuple(phases.seconds) == program.PHASES
     assert all(seconds >= 0 for seconds in phases.seconds.values())
 
 
 @pytest.mark.parametrize("size", [8, 40])
 def test_equal_devices_are_one_variable_however_many(program, size):
-    phases = program.measure(load(sweeps.by_ones(size)))
+    phases = program.measure(load(one_node.by_ones(size)))
     claims = len({min(31, size - 1 - first) for first in range(0, size - 1, 31)})
     assert (phases.lots, phases.variables) == (1, claims)
 

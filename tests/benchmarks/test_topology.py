@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from drasat.scenarios.wired import SHAPE_QUESTIONS, box, wired
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.scenarios.lattices import SHAPE_QUESTIONS, box, wired_node
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 
@@ -35,7 +35,7 @@ def test_every_question_about_shapes_has_its_answer(name, engine):
 
 
 def test_parts_of_a_lattice_are_broken_and_in_use():
-    cluster = load(wired("Torus", (4, 4), [(4, box(2, 2))], broken=0.25, used=0.5))
+    cluster = load(wired_node("Torus", (4, 4), [(4, box(2, 2))], broken=0.25, used=0.5))
     assert cluster.device_count == 12
     held = [claim for claim in cluster.claims.values() if claim.status is not None]
     assert sum(len(claim.status.allocation.devices.results) for claim in held) == 8

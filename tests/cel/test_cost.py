@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from support.data import cases
 
-from drasat.cel import CelCostError, CelDeadlineError, cache, prepare_device
-from drasat.cel.cost_meter import COST_LIMIT, Meter, current, tick
-from drasat.models.slices import Device, DeviceAttribute
+from drasat.cel import cache
+from drasat.cel.devices import prepare_device
+from drasat.cel.errors import CelCostError, CelDeadlineError
+from drasat.cel.meter import COST_LIMIT, Meter, current_meter, tick
+from drasat.models.kubernetes.slices import Device, DeviceAttribute
 
 CORPUS = json.loads((Path(__file__).parents[1] / "data" / "cel-corpus.json").read_text())
 NESTED = "lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))"
@@ -115,21 +117,21 @@ class TestMeter:
         assert first < meter.checkpoint < COST_LIMIT
 
     def test_ticks_count_towards_a_limit_of_their_own(self):
-        current.meter = Meter()
+        current_meter.meter = Meter()
         try:
             tick(1000)
             with pytest.raises(CelCostError):
                 tick(10**9)
         finally:
-            current.meter = None
+            current_meter.meter = None
 
     def test_ticks_see_the_deadline(self):
-        current.meter = Meter(deadline=0.0)
+        current_meter.meter = Meter(deadline=0.0)
         try:
             with pytest.raises(CelDeadlineError):
                 tick(1)
         finally:
-            current.meter = None
+            current_meter.meter = None
 
     def test_ticks_outside_an_evaluation_do_nothing(self):
         tick(10**12)

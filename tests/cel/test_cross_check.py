@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drasat.cel import CelError, CelMap, UInt, cache
+from drasat.cel import cache
+from drasat.cel.errors import CelError
+from drasat.cel.values import CelMap, UInt
 
 TYPES = {"i": "int", "j": "int", "s": "string", "b": "bool", "l": "list(int)", "m": "map(string, int)", "f": "double"}
 INPUTS = {"i": 3, "j": -2, "s": "añb", "b": True, "l": [1, 2, 3, 2], "m": {"a": 1, "b": 2}, "f": 1.5}

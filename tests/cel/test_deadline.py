@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from drasat.cel import CelDeadlineError, cache
+from drasat.cel import cache
+from drasat.cel.errors import CelDeadlineError
 
 
 def doubled(name, start, times):

@@ -8,10 +8,11 @@ import time
 import pytest
 from support.data import cases
 
-from drasat.cel import CelCompileError, CelCostError, CelDeadlineError, CelRuntimeError, prepare_device
 from drasat.cel.device_sets import DeviceSetExpression
-from drasat.cel.verdicts import HINT
-from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity
+from drasat.cel.devices import prepare_device
+from drasat.cel.errors import CelCompileError, CelCostError, CelDeadlineError, CelRuntimeError
+from drasat.cel.program import HINT
+from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity
 
 MLA = "attributes['mla.example.com']"
 CONTIGUOUS = f"size(devices) == 4 && devices.map(d, d.{MLA}.index).max() - devices.map(d, d.{MLA}.index).min() == 3"

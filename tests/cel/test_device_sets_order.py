@@ -8,9 +8,9 @@ import pytest
 from support.data import cases
 from support.device_set_grammar import DRIVER, Grammar, prepared
 
-from drasat.cel import CelError
 from drasat.cel.device_sets import DeviceSetExpression
-from drasat.models.slices import Device, DeviceAttribute
+from drasat.cel.errors import CelError
+from drasat.models.kubernetes.slices import Device, DeviceAttribute
 
 N, S, L = "attributes['d.x'].n", "attributes['d.x'].s", "attributes['d.x'].l"
 

@@ -10,19 +10,12 @@ from pathlib import Path
 import pytest
 from support.data import cases
 
-from drasat.cel import (
-    CelCompileError,
-    CelCostError,
-    CelDeadlineError,
-    CelRuntimeError,
-    DeviceShapes,
-    Selector,
-    cache,
-    prepare_device,
-)
-from drasat.cel.devices_projection import projection
+from drasat.cel import cache
+from drasat.cel.devices import DeviceShapes, prepare_device, read_paths
+from drasat.cel.errors import CelCompileError, CelCostError, CelDeadlineError, CelRuntimeError
 from drasat.cel.program import Program
-from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity
+from drasat.cel.selector import Selector
+from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity
 
 CORPUS = json.loads((Path(__file__).parents[1] / "data" / "cel-corpus.json").read_text())
 FIELDS = {"int": "int_value", "bool": "bool_value"}
@@ -233,7 +226,7 @@ class TestProjection:
         ],
     )
     def test_paths(self, expression, paths):
-        assert projection(Program(expression).checked.tree) == paths
+        assert read_paths(Program(expression).checked.tree) == paths
 
     def test_devices_that_agree_in_it_are_evaluated_once(self, monkeypatch):
         selector, seen = Selector(f'{OWN}.model == "a100"'), []

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from drasat.cel import CelError, DeviceShapes, Selector, cache
-from drasat.cel.verdicts import HINT
-from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity
+from drasat.cel import cache
+from drasat.cel.devices import DeviceShapes
+from drasat.cel.errors import CelError
+from drasat.cel.program import HINT
+from drasat.cel.selector import Selector
+from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "cel-selectors.json").read_text())
 SHAPES = DeviceShapes()

@@ -7,24 +7,11 @@ import pickle
 import pytest
 
 from drasat import cel
+from drasat.cel.cost import COST_LIMIT
+from drasat.cel.declarations import UNBOUNDED, Function, Overload, Range, parse_type
 from drasat.cel.environment import Environment, dra_environment, generic_environment
 from drasat.cel.errors import CelCompileError
-from drasat.cel.estimate import COST_LIMIT
-from drasat.cel.library import UNBOUNDED, Function, Overload, Range
-from drasat.cel.type_text import parse_type
-from drasat.cel.types import (
-    BOOL,
-    DYN,
-    INT,
-    QUANTITY,
-    STRING,
-    Type,
-    full_name,
-    list_of,
-    map_of,
-    optional_of,
-    type_of,
-)
+from drasat.cel.types import BOOL, DYN, INT, QUANTITY, STRING, Type, full_name, list_of, map_of, optional_of, type_of
 
 DEVICE = dra_environment()
 LONG = "'" + "c" * 1000 + "'"

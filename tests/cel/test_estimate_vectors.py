@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.data import cases
 
+from drasat.cel.declarations import UNBOUNDED, Range
 from drasat.cel.environment import generic_environment
-from drasat.cel.library import UNBOUNDED, Range
 
 # Variables: their types, and the greatest sizes of them and of what they hold.
 VARIABLES: dict[str, tuple[str, dict[str, int]]] = {

@@ -10,20 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from drasat.cel import (
-    NONE,
-    CelError,
-    CelMap,
-    CelRuntimeError,
-    Duration,
-    Optional,
-    Timestamp,
-    TypeValue,
-    UInt,
-    cache,
-)
-from drasat.cel.type_text import parse_type
-from drasat.cel.values_native import from_native
+from drasat.cel import cache
+from drasat.cel.declarations import parse_type
+from drasat.cel.errors import CelError, CelRuntimeError
+from drasat.cel.native import from_native
+from drasat.cel.values import NONE, CelMap, Duration, Optional, Timestamp, TypeValue, UInt
 
 GROUPS = json.loads((Path(__file__).parents[1] / "data" / "cel-vectors.json").read_text())
 CASES = [

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from drasat.cel import NONE, CelMap, CelRuntimeError, Duration, Optional, Timestamp, TypeValue, UInt
-from drasat.cel.closures_select import MISSING, check_key, find, go_name, present, select, select_optional, spelled
-from drasat.models.quantity import Quantity
-from drasat.models.versions import Version
+from drasat.cel.closures import MISSING, check_key, display_key, go_name, has_field, lookup, select, select_optional
+from drasat.cel.errors import CelRuntimeError
+from drasat.cel.values import NONE, CelMap, Duration, Optional, Timestamp, TypeValue, UInt
+from drasat.models.kubernetes.quantity import Quantity
+from drasat.models.kubernetes.semver import Version
 
 MAP = CelMap([("a", 1), (2, "two"), (True, "yes"), ("deep", CelMap([("b", None)]))])
 LIST = [10, 20, [30]]
@@ -37,7 +38,7 @@ SCALARS = [
     ],
 )  # fmt: skip
 def test_find(value, key, found):
-    assert find(value, key) is found or find(value, key) == found
+    assert lookup(value, key) is found or lookup(value, key) == found
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_find(value, key, found):
     ],
 )
 def test_what_is_no_index_is_an_error_on_lists(key, text):
-    for choose in (find, select, select_optional, present):
+    for choose in (lookup, select, select_optional, has_field):
         with pytest.raises(CelRuntimeError) as raised:
             choose(LIST, key)
         assert str(raised.value) == text
@@ -104,7 +105,7 @@ def test_selection_from_an_optional_is_optional(key):
     ],
 )  # fmt: skip
 def test_presence(value, field, there):
-    assert present(value, field) is there
+    assert has_field(value, field) is there
 
 
 @pytest.mark.parametrize("key", ["a", 1, UInt(1), 1.5, True])
@@ -141,4 +142,4 @@ def test_other_values_are_no_keys(key, name):
     ],
 )
 def test_keys_are_spelled_as_go_does(key, text):
-    assert spelled(key) == text
+    assert display_key(key) == text

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from support.data import cases
 
-from drasat.cel.lexer import tokenize
-from drasat.cel.literals import parse_bytes, parse_double, parse_int, parse_string, parse_uint
+from drasat.cel.lexer import parse_bytes, parse_double, parse_int, parse_string, parse_uint, tokenize
 from drasat.cel.values import UInt
 
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from drasat.cel.brackets_open import MAX_NESTING
 from drasat.cel.environment import dra_environment, generic_environment
 from drasat.cel.errors import CelCompileError
-from drasat.cel.parser import MAX_BYTES, parse
+from drasat.cel.parser import MAX_BYTES, MAX_NESTING, parse
 from drasat.cel.precedence import MAX_DEPTH
 
 ENVIRONMENT = generic_environment({"x": "dyn"})

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from support.data import cases
 
-from drasat.cel import CelRuntimeError, UInt, cache
+from drasat.cel import cache
+from drasat.cel.errors import CelRuntimeError
+from drasat.cel.values import UInt
 
 VARIABLES = {"x": "int", "l": "list(int)", "m": "map(string, int)", "d": "dyn"}
 INPUTS = {"x": 10, "l": [1, 2, 3], "m": {"a": 1, "b": 2}, "d": [1, "a", None]}

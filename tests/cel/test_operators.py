@@ -6,10 +6,11 @@ import math
 
 import pytest
 
-from drasat.cel import CelCostError, CelMap, CelRuntimeError, Duration, Timestamp, UInt
-from drasat.cel.compile_dispatch import Dispatcher
+from drasat.cel.dispatch import Dispatcher
+from drasat.cel.errors import CelCostError, CelRuntimeError
 from drasat.cel.operators import BY_NAME, NAMES, OPERATORS, UNARY_NAMES
-from drasat.models.quantity import Quantity
+from drasat.cel.values import CelMap, Duration, Timestamp, UInt
+from drasat.models.kubernetes.quantity import Quantity
 
 ONE = Quantity.parse("1")
 MIN, MAX, UMAX = -(2**63), 2**63 - 1, 2**64 - 1

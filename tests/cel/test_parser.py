@@ -26,9 +26,9 @@ from drasat.cel.syntax import (
     Select,
     Struct,
     Unary,
+    children,
     position,
 )
-from drasat.cel.walk import children
 
 
 def shape(node: object) -> object:

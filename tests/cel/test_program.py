@@ -13,19 +13,11 @@ from decimal import Decimal
 import pytest
 
 from drasat import cel
-from drasat.cel import (
-    CelCompileError,
-    CelError,
-    CelMap,
-    CelRuntimeError,
-    Duration,
-    Program,
-    Selector,
-    Timestamp,
-    UInt,
-    cache,
-    types,
-)
+from drasat.cel import cache, types
+from drasat.cel.errors import CelCompileError, CelError, CelRuntimeError
+from drasat.cel.program import Program
+from drasat.cel.selector import Selector
+from drasat.cel.values import CelMap, Duration, Timestamp, UInt
 
 
 def at_depth(frames, run):

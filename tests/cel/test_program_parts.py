@@ -7,14 +7,15 @@ import threading
 
 import pytest
 
-from drasat.cel import CelMap, CelRuntimeError, Optional, UInt, cache
-from drasat.cel.closures_fast import fast_path
-from drasat.cel.compile_code import Code, Scope, bounded, depth_over
-from drasat.cel.compile_dispatch import Dispatcher, refusal
-from drasat.cel.compile_stack import LEVELS, cut, on_fresh_stack
-from drasat.cel.cost_meter import Meter, current
-from drasat.cel.library import Overload
+from drasat.cel import cache
+from drasat.cel.closures import CLOSURE_LEVELS_PER_STACK, fast_path, on_fresh_stack, on_fresh_stack_closure
+from drasat.cel.compiler import Code, Scope, depth_above, depth_bounded
+from drasat.cel.declarations import Overload
+from drasat.cel.dispatch import Dispatcher, no_overload_error
+from drasat.cel.errors import CelRuntimeError
+from drasat.cel.meter import Meter, current_meter
 from drasat.cel.types import DYN, INT, STRING, list_of, map_of, optional_of, parameter
+from drasat.cel.values import CelMap, Optional, UInt
 
 A = parameter("A")
 
@@ -75,7 +76,7 @@ class TestDispatch:
         ],
     )  # fmt: skip
     def test_refusals_are_worded_as_cel_go_does(self, name, args, text):
-        assert str(refusal(name, args)) == text
+        assert str(no_overload_error(name, args)) == text
 
     def test_prepared_patterns_are_refused_plainly(self):
         with pytest.raises(CelRuntimeError, match=r"^no such overload$"):
@@ -120,24 +121,24 @@ class TestStacks:
         assert on_fresh_stack(threading.get_ident) != threading.get_ident()
 
     def test_the_meter_goes_along(self):
-        current.meter = meter = Meter()
+        current_meter.meter = meter = Meter()
         try:
-            assert on_fresh_stack(lambda: current.meter) is meter
+            assert on_fresh_stack(lambda: current_meter.meter) is meter
         finally:
-            current.meter = None
+            current_meter.meter = None
 
     def test_code_is_cut_where_it_gets_too_deep(self):
         code = Code(lambda frame: threading.get_ident(), lambda frame: "bare", depth=1)
-        assert bounded(code) is code
-        deep = bounded(Code(code.run, code.bare, depth=LEVELS))
+        assert depth_bounded(code) is code
+        deep = depth_bounded(Code(code.run, code.bare, depth=CLOSURE_LEVELS_PER_STACK))
         assert deep.depth == 1
         assert deep.run([]) != threading.get_ident()
         assert deep.bare([]) == "bare"
 
     def test_depth_is_one_more_than_that_of_the_deepest_part(self):
-        parts = [Code(cut, cut, depth=depth) for depth in (3, 7, 5)]
-        assert depth_over(parts) == 8
-        assert depth_over([]) == 1
+        parts = [Code(on_fresh_stack_closure, on_fresh_stack_closure, depth=depth) for depth in (3, 7, 5)]
+        assert depth_above(parts) == 8
+        assert depth_above([]) == 1
 
 
 class TestFastPaths:

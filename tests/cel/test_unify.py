@@ -16,16 +16,17 @@ from drasat.cel.types import (
     STRING,
     TIMESTAMP,
     UINT,
+    Substitution,
     Type,
     TypeTooLarge,
     full_name,
     list_of,
     map_of,
+    more_general,
     optional_of,
     parameter,
     type_of,
 )
-from drasat.cel.unify import Substitution, more_general
 
 A, B = parameter("A"), parameter("B")
 

@@ -8,12 +8,26 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from drasat.cel import NONE, CelMap, CelRuntimeError, Duration, Optional, Timestamp, TypeValue, UInt, types
-from drasat.cel.values import compare, equal, runtime_type, type_name
-from drasat.cel.values_native import from_native
-from drasat.cel.values_time import TIMESTAMP_MAX, TIMESTAMP_MIN
-from drasat.models.quantity import Quantity
-from drasat.models.versions import Version
+from drasat.cel import types
+from drasat.cel.errors import CelRuntimeError
+from drasat.cel.native import from_native
+from drasat.cel.values import (
+    NONE,
+    TIMESTAMP_MAX,
+    TIMESTAMP_MIN,
+    CelMap,
+    Duration,
+    Optional,
+    Timestamp,
+    TypeValue,
+    UInt,
+    compare,
+    equal,
+    runtime_type,
+    type_name,
+)
+from drasat.models.kubernetes.quantity import Quantity
+from drasat.models.kubernetes.semver import Version
 
 NAN = math.nan
 ONE, MANY = Quantity.parse("1"), Quantity.parse("1Gi")

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from drasat.cel.parser import parse
-from drasat.cel.syntax import Call, Chain, Ident, ListLiteral, Literal, Unary
-from drasat.cel.walk import Walk, children, walk
+from drasat.cel.syntax import Call, Chain, Ident, ListLiteral, Literal, Unary, Walk, children, walk
 
 
 def count(node: Any) -> Walk[int]:

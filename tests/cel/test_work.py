@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from drasat.cel import CelCostError, CelDeadlineError, Selector, prepare_device
+from drasat.cel.devices import prepare_device
+from drasat.cel.errors import CelCostError, CelDeadlineError
 from drasat.cel.parser import parse
-from drasat.cel.work import cost_shows_work
-from drasat.models.slices import Device, DeviceAttribute
+from drasat.cel.selector import Selector
+from drasat.cel.sizes import cost_shows_work
+from drasat.models.kubernetes.slices import Device, DeviceAttribute
 
 DEVICE = prepare_device(Device(attributes={"x": DeviceAttribute(int_value=1)}), "d")
 

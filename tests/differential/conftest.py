@@ -4,19 +4,18 @@ import os
 
 import pytest
 
-from drasat.peers.build import build, locate, require
 from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.peers.kube_scheduler import KubeScheduler, build_program, find_program, require_program
 
 
 @pytest.fixture(scope="session")
 def real():
     """Skipped where the peer is not built, unless DRASAT_REQUIRE_PEERS says that the comparison must run."""
     if os.environ.get("DRASAT_REQUIRE_PEERS"):
-        build()
-    if locate() is None:
+        build_program()
+    if find_program() is None:
         with pytest.raises(PeerError) as missing:
-            require()
+            require_program()
         pytest.skip(str(missing.value))
     with KubeScheduler() as peer:
         yield peer

@@ -5,13 +5,13 @@ from support.differential.members import Comparison, compare
 from support.differential.shrinking import story
 from support.differential.sources import gates_of, named, objects_of
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.allocate import allocate
-from drasat.solver.attempts import Ending
-from drasat.solver.engines import ENGINES
-from drasat.solver.kube_scheduler import KubeSchedulerEngine
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.engine import Status
+from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
+from drasat.solver.engines.registry import ENGINES
 
 CASES = 2760
 CHUNK = 92
@@ -35,7 +35,7 @@ def test_the_cases_are_worth_comparing(real):
         total.variants += found.variants
     asked = total.endings.total()
     assert asked > 400
-    for ending in (Ending.ALLOCATED, Ending.NONE, Ending.FATAL):
+    for ending in (Status.ALLOCATED, Status.NONE, Status.FATAL):
         assert total.endings[ending] > asked / 20
     assert min(total.variants[name] for name in ("stable", "incubating", "experimental")) > asked / 40
 

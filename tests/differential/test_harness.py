@@ -14,15 +14,15 @@ from support.differential.sources import WILD, gates_of, named, objects_of
 from support.gates import ALL
 
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.attempts import Attempt, Counts, Ending
-from drasat.solver.backtracking import Backtracking
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Counts, NodeResult, Status
 
 
 class Refusing:
     """An engine of ours that refuses what takes more than one device."""
 
     def __init__(self, session):
-        self._real = Backtracking(session)
+        self._real = BacktrackingEngine(session)
 
     @property
     def counts(self):
@@ -31,7 +31,7 @@ class Refusing:
     def attempt(self, node, claims, ledger, deadline):
         found = self._real.attempt(node, claims, ledger, deadline)
         devices = [result for made in found.allocations for result in made.devices.results or ()]
-        return Attempt(Ending.NONE, message="cannot allocate all claims") if len(devices) > 1 else found
+        return NodeResult(Status.NONE, message="cannot allocate all claims") if len(devices) > 1 else found
 
 
 class Miscounting(Refusing):
@@ -74,12 +74,12 @@ def first_difference(real, family):
 )
 def test_a_planted_difference_is_seen(real, monkeypatch, engine, family, fields):
     assert first_difference(real, family) == []
-    monkeypatch.setattr(answers, "Backtracking", engine)
+    monkeypatch.setattr(answers, "BacktrackingEngine", engine)
     assert [difference.field for difference in first_difference(real, family)][: len(fields)] == fields
 
 
 def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
-    monkeypatch.setattr(answers, "Backtracking", Refusing)
+    monkeypatch.setattr(answers, "BacktrackingEngine", Refusing)
     number = next(n for n in range(40) if compare(objects_of(*named(n)), gates_of(*named(n)), real).differences)
     text = story(number, real)
     assert text.startswith(f"# case {number}: ")
@@ -92,7 +92,7 @@ def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
 def test_a_long_run_stops_at_the_first_difference(real, monkeypatch, capsys):
     assert long_run.run(range(20), real) == 0
     assert "no difference: 20 clusters" in capsys.readouterr().out
-    monkeypatch.setattr(answers, "Backtracking", Miscounting)
+    monkeypatch.setattr(answers, "BacktrackingEngine", Miscounting)
     assert long_run.run(range(20), real) == 1
     assert "# steps on node" in capsys.readouterr().out
 

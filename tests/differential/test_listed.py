@@ -5,9 +5,9 @@ from support.differential.listed import listed
 from support.differential.members import compare
 from support.differential.shrinking import is_valid
 
-from drasat.solver.attempts import Ending
+from drasat.solver.engines.engine import Status
 
-ENDINGS = {"Allocated": Ending.ALLOCATED, "Unallocatable": Ending.NONE, "Error": Ending.FATAL}
+ENDINGS = {"Allocated": Status.ALLOCATED, "Unallocatable": Status.NONE, "Error": Status.FATAL}
 REPEATED = listed("Repeated")
 PAGE = """
 ## Differences

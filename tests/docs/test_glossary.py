@@ -36,14 +36,14 @@ def test_rules_and_pages_named_exist():
 @pytest.mark.parametrize(
     ("place", "words_"),
     [
-        ("solver/outcome.py", ["Allocated", "Unallocatable", "Error", "Unknown"]),
-        ("solver/plan_outcome.py", ["Optimal", "Feasible", "Infeasible", "Unknown"]),
-        ("problem/policies.py", ["kube", "strict", "skip"]),
+        ("solver/engines/outcome.py", ["Allocated", "Unallocatable", "Error", "Unknown"]),
+        ("solver/plan/outcome.py", ["Optimal", "Feasible", "Infeasible", "Unknown"]),
+        ("problem/problem.py", ["kube", "strict", "skip"]),
         ("problem/filters.py", ["classSelector", "taint"]),
-        ("solver/engines.py", ["backtracking", "auto", "cp-sat"]),
-        ("solver/kube_scheduler.py", ["kube-scheduler"]),
-        ("models/gates.py", ["stable", "incubating", "experimental"]),
-        ("models/pools.py", ["complete", "incomplete", "invalid"]),
+        ("solver/engines/registry.py", ["backtracking", "auto", "cp-sat"]),
+        ("solver/engines/kube_scheduler.py", ["kube-scheduler"]),
+        ("models/kubernetes/gates.py", ["stable", "incubating", "experimental"]),
+        ("models/cluster/pools.py", ["complete", "incomplete", "invalid"]),
     ],
 )
 def test_words_of_the_code_are_explained(place, words_):

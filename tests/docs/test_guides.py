@@ -9,25 +9,25 @@ from support.pages import blocks, guide, rows, sessions
 from support.rules import FAMILIES, named
 
 import drasat as package
-from drasat.cli.exits import Exit
-from drasat.encoders import cel_devices
-from drasat.models.selection import NODE_FILTERS
-from drasat.models.topologies import SHAPES
-from drasat.models.topology_asks import ASKED_SHAPES
-from drasat.plan_documents import PlanVerdict
-from drasat.plans import PlanResult
+from drasat.cli.output import Exit
+from drasat.encoders.constraints import relations
+from drasat.models.cluster.node_fit import NODE_FILTERS
+from drasat.models.kubernetes.extensions import SHAPES
+from drasat.models.results.plan import PlanVerdict
+from drasat.models.topology.places import REQUESTED_SHAPES
 from drasat.problem.filters import FILTERS
-from drasat.reports.plan_comparison import HEADERS
-from drasat.solver import judging
-from drasat.solver.engines import CEL_ROADS
-from drasat.solver.explaining.conflict import _RANK
-from drasat.solver.explaining.explainer import MOST_CLASSES
-from drasat.solver.explaining.offer import COSTS
-from drasat.solver.explaining.relaxing import ENOUGH, MOST
-from drasat.solver.explaining.trials import TRIES
-from drasat.solver.planners import PLANNERS
-from drasat.solver.planning.posing.goals import NAMES
-from drasat.solver.planning.rivals.orders import ORDERS
+from drasat.reports.comparison import PLAN_COMPARISON_HEADERS
+from drasat.solver.compare.plans import PLANNERS
+from drasat.solver.compare.schedulers import ORDERS
+from drasat.solver.engines import cp_sat
+from drasat.solver.engines.registry import CEL_ENCODINGS
+from drasat.solver.explain.changes import CHANGE_COSTS
+from drasat.solver.explain.conflict import _DELETION_RANK
+from drasat.solver.explain.explainer import MAX_NODE_CLASSES
+from drasat.solver.explain.relaxation import ENOUGH_RELAXATIONS, MAX_RELAXATIONS
+from drasat.solver.explain.trials import MAX_TRIALS
+from drasat.solver.plan.build.objectives import STAGE_NAMES
+from drasat.verbs.plan import PlanResult
 
 NUMBERS = {3: "three", 5: "five"}
 
@@ -49,16 +49,16 @@ class TestExpressions:
 
     def test_encodings_are_those_there_are(self):
         """CELC-9."""
-        known = ["table" if name == "tabulate" else name for name in CEL_ROADS]
+        known = ["table" if name == "tabulate" else name for name in CEL_ENCODINGS]
         assert ["auto", *quoted(firsts("cel-constraints", "encoding"))] == known
 
     @pytest.mark.parametrize(
         ("words", "number"),
         [
-            (r"up to ([\d,]+) vectors", cel_devices.MOST_VECTORS),
-            (r"refused above ([\d,]+) vectors", cel_devices.MOST_TABULATED),
-            (r"After ([\d,]+) rounds", judging.PATIENCE),
-            (r"ends after ([\d,]+) rounds", judging.MOST_ROUNDS),
+            (r"up to ([\d,]+) vectors", relations.MOST_AUTO_VECTORS),
+            (r"refused above ([\d,]+) vectors", relations.MOST_TABLE_VECTORS),
+            (r"After ([\d,]+) rounds", cp_sat.ROUNDS_BEFORE_FORBIDDING_ALL),
+            (r"ends after ([\d,]+) rounds", cp_sat.MAX_ROUNDS),
         ],
     )
     def test_numbers_are_those_of_the_modules(self, words, number):
@@ -81,7 +81,7 @@ class TestCompare:
     def test_columns_are_those_of_the_table(self):
         (session,) = (one for one in sessions("docs/guides/compare.md") if "--plan" in one.command)
         head = re.split(r"\s{2,}", session.shown.splitlines()[0])
-        assert head == [name.upper() for name in HEADERS]
+        assert head == [name.upper() for name in PLAN_COMPARISON_HEADERS]
 
 
 class TestExplain:
@@ -89,24 +89,24 @@ class TestExplain:
 
     def test_every_reason_is_listed(self):
         filters = {filter_.id for filter_ in FILTERS}
-        known = {*_RANK, *filters, *(id_ for id_, _ in NODE_FILTERS), "allocatedClaim"}
+        known = {*_DELETION_RANK, *filters, *(id_ for id_, _ in NODE_FILTERS), "allocatedClaim"}
         assert set(quoted(firsts("explain", "id"))) == known
 
-    @pytest.mark.parametrize("id_", COSTS)
+    @pytest.mark.parametrize("id_", CHANGE_COSTS)
     def test_every_cost_is_listed(self, id_):
         (row,) = [row for row in rows(self.PAGE, "change") if f"`{id_}`" in row[0]]
-        assert row[1].split()[0] == str(COSTS[id_])
+        assert row[1].split()[0] == str(CHANGE_COSTS[id_])
 
     def test_limits_are_those_of_the_program(self):
-        assert f"The largest {MOST_CLASSES} classes" in self.PAGE
-        assert f"at most {TRIES} attempts" in self.PAGE
-        assert f"at most {NUMBERS[MOST]} are reported" in self.PAGE
-        assert f"fewer than {NUMBERS[ENOUGH]} help" in self.PAGE
+        assert f"The largest {MAX_NODE_CLASSES} classes" in self.PAGE
+        assert f"at most {MAX_TRIALS} attempts" in self.PAGE
+        assert f"at most {NUMBERS[MAX_RELAXATIONS]} are reported" in self.PAGE
+        assert f"fewer than {NUMBERS[ENOUGH_RELAXATIONS]} help" in self.PAGE
 
 
 class TestPlan:
     def test_every_stage_is_listed(self):
-        assert {name.partition("=")[0] for name in quoted(firsts("plan", "stage"))} == set(NAMES)
+        assert {name.partition("=")[0] for name in quoted(firsts("plan", "stage"))} == set(STAGE_NAMES)
 
     def test_every_outcome_is_listed(self):
         assert set(quoted(firsts("plan", "outcome"))) == set(get_args(PlanVerdict))
@@ -126,4 +126,4 @@ class TestTopology:
     def test_shapes_are_those_there_are(self):
         """TOPO-1, TOPO-2."""
         assert firsts("topology", "shape") == list(SHAPES)
-        assert quoted(row[0].partition(" with ")[0] for row in rows(self.PAGE, "`shape`")) == list(ASKED_SHAPES)
+        assert quoted(row[0].partition(" with ")[0] for row in rows(self.PAGE, "`shape`")) == list(REQUESTED_SHAPES)

@@ -138,7 +138,7 @@ def test_rules_are_found_in_docstrings_and_ids_of_tests():
 
 
 def test_a_row_names_what_was_found():
-    line = row("POOL-3", {"POOL-3": ["models/pools.py"]}, {"POOL-3": ["tests/a.py::test_b"]})
+    line = row("POOL-3", {"POOL-3": ["models/cluster/pools.py"]}, {"POOL-3": ["tests/a.py::test_b"]})
     assert line.startswith("| POOL-3 | of the relevant slices")
-    assert line.endswith("| `models/pools.py` | `tests/a.py::test_b` |")
+    assert line.endswith("| `models/cluster/pools.py` | `tests/a.py::test_b` |")
     assert row("SCHED-9", {}, {}).endswith("without scores | - | - |")

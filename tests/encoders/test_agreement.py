@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace as changed
 from support.modelling import asked, replayed, searched
 
-from drasat.models.gates import FeatureGates
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
-from drasat.problem.outcomes import DeadlineExceededError, FatalError
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import DeadlineExceededError, FatalError
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.decision import Answer
-from drasat.solver.load import load
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.engine import DecisionStatus
 
 SEEDS = range(6)
 LISTS = FeatureGates.all_on()
@@ -41,8 +41,8 @@ def _widened(claim, rng):
 def questions(family, seed, gates):
     """A Problem for each unit and node of a member of the family."""
     cluster = load(member(family, seed))
-    ledger, rng = Ledger(cluster.usage(gates)), Random(f"agreement/{family}/{seed}")
-    for unit in units(cluster):
+    ledger, rng = AllocatedState(cluster.usage(gates)), Random(f"agreement/{family}/{seed}")
+    for unit in requested_units(cluster):
         claims = [ref.claim for ref in unit.asked if ref.claim is not None]
         many = multiplied(claims, rng)
         for node in [*cluster.nodes.values()][:2]:
@@ -77,7 +77,7 @@ def test_preference_is_at_least_that_of_the_search(family):
                 first = searched(question)
             except (DeadlineExceededError, FatalError):
                 continue
-            assert decision.answer is (Answer.NO if first is None else Answer.YES)
+            assert decision.answer is (DecisionStatus.NO if first is None else DecisionStatus.YES)
             if first is not None:
                 assert replayed(question, [(pick.demand, pick.device) for pick in decision.picks])
                 assert _ranks(question.problem, decision.picks) <= _ranks(question.problem, first)

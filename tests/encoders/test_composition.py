@@ -19,10 +19,10 @@ from support.objects import (
     want,
 )
 
-from drasat.encoders.composition import ENCODERS
-from drasat.encoders.encoder import sees_nothing
-from drasat.models.cluster import Cluster
-from drasat.solver.allocate import allocate
+from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.model import no_signature
+from drasat.models.cluster.cluster import Cluster
+from drasat.solver.allocate.allocate import allocate
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "guides" / "engines.md"
 A = f"{DRIVER}/a"
@@ -35,7 +35,7 @@ def test_encoders_have_ids_of_their_own_and_say_what_they_do():
 
 @pytest.mark.parametrize("encoder", ENCODERS, ids=lambda one: one.id)
 def test_who_tells_devices_apart_says_by_what(encoder):
-    assert bool(encoder.sees) == (encoder.sign is not sees_nothing)
+    assert bool(encoder.sees) == (encoder.sign is not no_signature)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS, ids=lambda one: one.id)

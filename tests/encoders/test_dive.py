@@ -4,10 +4,9 @@ import pytest
 from support.modelling import question
 from support.objects import claim, devices, pool, want
 
-from drasat.solver.attempts import Counts
-from drasat.solver.backtracking import dive
-from drasat.solver.decision import Answer
-from drasat.solver.search import BudgetError
+from drasat.solver.engines.backtracking import bounded_search
+from drasat.solver.engines.engine import Counts, DecisionStatus
+from drasat.solver.engines.search import BudgetError
 
 DEVICES = pool(*devices(*(f"d{number:02}" for number in range(24))))
 
@@ -18,24 +17,24 @@ def test_every_device_that_is_looked_at_counts(count):
     requests = [want(f"r{number}", count) for number in range(24 // count)]
     asked, counts = question(DEVICES, claim(*requests, want("impossible", select="false"))), Counts()
     with pytest.raises(BudgetError):
-        dive(asked.problem, asked.in_use, counts, None, 1000)
+        bounded_search(asked.problem, asked.in_use, counts, None, 1000)
     assert counts.steps < 2000
 
 
 def test_within_the_budget_it_decides():
     asked = question(DEVICES, claim(want(count=24)))
-    assert dive(asked.problem, asked.in_use, Counts(), None, 1000).answer is Answer.YES
+    assert bounded_search(asked.problem, asked.in_use, Counts(), None, 1000).answer is DecisionStatus.YES
     few = pool(*devices("a", "b"))
     asked = question(few, claim(want(count=3)))
-    no = dive(asked.problem, asked.in_use, Counts(), None, 1000)
-    assert (no.answer, no.certified) == (Answer.NO, True)
+    no = bounded_search(asked.problem, asked.in_use, Counts(), None, 1000)
+    assert (no.answer, no.certified) == (DecisionStatus.NO, True)
 
 
 def test_after_a_dead_end_there_is_less_patience():
     asked = question(DEVICES, claim(*(want(f"r{number:02}") for number in range(24))))
-    dived = dive(asked.problem, asked.in_use, Counts(), None, 1000, 10)
-    assert dived.answer is Answer.YES
+    dived = bounded_search(asked.problem, asked.in_use, Counts(), None, 1000, 10)
+    assert dived.answer is DecisionStatus.YES
     asked, counts = question(DEVICES, claim(want(count=12), want("impossible", select="false"))), Counts()
     with pytest.raises(BudgetError):
-        dive(asked.problem, asked.in_use, counts, None, 1000, 100)
+        bounded_search(asked.problem, asked.in_use, counts, None, 1000, 100)
     assert counts.steps < 200

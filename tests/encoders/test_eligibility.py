@@ -3,13 +3,13 @@
 from support.gates import ALL
 from support.objects import after, claim, device, device_class, devices, either, node, option, pool, taint, want
 
-from drasat.encoders.eligibility import eligibility
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
+from drasat.encoders.constraints.eligibility import eligibility_encoder
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.in_use import AllocatedState
 from drasat.problem.obstacles import Obstacles
-from drasat.solver.attempts import Session
-from drasat.solver.cp_sat_run import Limits, Status, run
-from drasat.solver.explaining.case import Workbench
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
+from drasat.solver.engines.engine import Session
+from drasat.solver.explain.wording import ExplanationCompiler
 
 KIND = "device.attributes['d.x'].?kind.orValue('') == '{}'"
 
@@ -17,8 +17,8 @@ KIND = "device.attributes['d.x'].?kind.orValue('') == '{}'"
 def case(*objects):
     cluster = Cluster.of([node("n1"), *objects, *(() if has_class(objects) else (device_class(),))])
     asked = [one for one in cluster.claims.values() if not one.status]
-    bench = Workbench(Session(cluster, ALL, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL)))
+    bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
+    return bench.case(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL)))
 
 
 def has_class(objects):
@@ -36,7 +36,7 @@ def possible(found, *on):
     model = found.model
     for reason, guard in model.guards.items():
         model.rows.fix(guard, int(reason.id in (*on, "exactCount", "firstAvailable")))
-    return run(model.rows, Limits()).status is Status.OPTIMAL
+    return run_solver(model.rows, Limits()).status is SolverStatus.OPTIMAL
 
 
 def test_a_taint_that_stops_two_requests_is_one_reason():
@@ -94,9 +94,9 @@ def test_each_device_keeps_the_obstacles_it_has():
 
 def test_the_signature_tells_devices_apart_by_what_is_in_their_way_alone():
     found = case(pool(*devices("a", "b"), device("c", taints=(taint("k"),))), claim(want(count=3)))
-    sign = eligibility(found.obstacles).sign(found.model.merged)
+    sign = eligibility_encoder(found.obstacles).sign(found.model.merged)
     assert sign(0) == sign(1)
     assert sign(0) != sign(2)
     nothing = Obstacles(tuple(((),) * 3 for _ in found.obstacles.of))
-    open_sign = eligibility(nothing).sign(found.model.merged)
+    open_sign = eligibility_encoder(nothing).sign(found.model.merged)
     assert open_sign(0) == open_sign(2)

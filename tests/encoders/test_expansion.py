@@ -5,7 +5,7 @@ from itertools import groupby
 from support.modelling import question
 from support.objects import DRIVER, claim, device, devices, distinct, either, match, option, pool, want
 
-from drasat.encoders.expansion import expand
+from drasat.encoders.solution import decode_solution
 
 A = f"{DRIVER}/a"
 GPUS = pool(*devices("a", "b", "c", "d", "e", "f"))
@@ -23,7 +23,7 @@ def expanded(counts, *objects, choices=(), **options):
     for variable, count in zip((one for one in model.choices if one is not None), choices, strict=True):
         values[variable] = count
     demands = asked.problem.demands
-    taken = expand(model, values)
+    taken = decode_solution(model, values)
     return [(demands[demand].claim, demands[demand].label, asked.names[device]) for demand, device in taken]
 
 

@@ -6,26 +6,26 @@ import pytest
 from support.gates import ALL
 from support.objects import after, claim, device, device_class, devices, either, match, node, option, pool, taint, want
 
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Session
-from drasat.solver.cp_sat_run import Limits, Status, run
-from drasat.solver.explaining.case import Workbench
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
+from drasat.solver.engines.engine import Session
+from drasat.solver.explain.wording import ExplanationCompiler
 
 
 def model(*objects):
     given = [device_class(), node("n1"), *objects]
     cluster = Cluster.of(given)
     asked = [one for one in cluster.claims.values() if not one.status]
-    bench = Workbench(Session(cluster, ALL, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL))).model
+    bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
+    return bench.case(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL))).model
 
 
 def possible(model, *off):
     """Whether a model has a solution with all guards on but for those whose ids are named."""
     for reason, guard in model.guards.items():
         model.rows.fix(guard, int(reason.id not in off))
-    return run(model.rows, Limits()).status is Status.OPTIMAL
+    return run_solver(model.rows, Limits()).status is SolverStatus.OPTIMAL
 
 
 @pytest.mark.parametrize("off", ["exactCount", "requestSelector", "taint", "inUse"])
@@ -72,7 +72,7 @@ def test_a_request_that_is_let_go_leaves_its_devices_to_others():
     reason = next(one for one in found.guards if one.id == "exactCount" and "request s" in str(one.message))
     for one, guard in found.guards.items():
         found.rows.fix(guard, int(one != reason))
-    assert run(found.rows, Limits()).status is Status.OPTIMAL
+    assert run_solver(found.rows, Limits()).status is SolverStatus.OPTIMAL
 
 
 def test_a_list_is_let_go_as_a_whole():

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from drasat.encoders.library import interrupts_later
+from drasat.encoders.solver_library import defer_interrupts
 
 
 def interrupt():
@@ -19,7 +19,7 @@ def test_an_interrupt_is_held_back_until_the_end():
     done = []
 
     def load():
-        with interrupts_later():
+        with defer_interrupts():
             interrupt()
             done.append("loaded")
 
@@ -30,7 +30,7 @@ def test_an_interrupt_is_held_back_until_the_end():
 
 
 def test_without_an_interrupt_nothing_happens():
-    with interrupts_later():
+    with defer_interrupts():
         pass
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -38,7 +38,7 @@ def test_without_an_interrupt_nothing_happens():
 def test_who_ignores_interrupts_goes_on_ignoring_them():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with interrupts_later():
+        with defer_interrupts():
             interrupt()
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
@@ -46,7 +46,7 @@ def test_who_ignores_interrupts_goes_on_ignoring_them():
 
 
 def test_an_error_inside_is_told_and_the_handler_is_back():
-    with pytest.raises(ImportError), interrupts_later():
+    with pytest.raises(ImportError), defer_interrupts():
         raise ImportError("no such library")
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -55,7 +55,7 @@ def test_other_threads_have_nothing_to_hold_back():
     found = []
 
     def load():
-        with interrupts_later():
+        with defer_interrupts():
             found.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=load)
@@ -72,7 +72,7 @@ class Interrupting(importlib.abc.MetaPathFinder):
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupting())
 try:
-    import drasat.solver.solving
+    import drasat.solver.engines.optimize
 except KeyboardInterrupt:
     from ortools.sat.python import cp_model
     print("interrupted", cp_model.CpModel().validate() == "")

@@ -3,31 +3,34 @@
 from support.modelling import question
 from support.objects import claim, devices, distinct, either, match, option, pool, want
 
-from drasat.encoders.collapsed import UnitCopies
-from drasat.encoders.composition import ENCODERS
-from drasat.encoders.expansion import expand
-from drasat.encoders.lots import collapse
-from drasat.encoders.merging import merge
-from drasat.encoders.model import build
-from drasat.problem.usable import usable
-from drasat.solver.cp_sat_run import Limits, Status, run
+from drasat.encoders.classes import UnitCopies
+from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.model import build_model
+from drasat.encoders.solution import decode_solution
+from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from drasat.problem.filters import usable_devices
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 
 A = "d.x/a"
 
 
 def modelled(asked, *units):
     """The model of a question; ``units`` are the claims of each copy."""
-    candidates = usable(asked.problem, asked.in_use)
-    merged = merge(asked.problem, asked.in_use, candidates, units=[UnitCopies(unit) for unit in units])
-    return build(collapse(merged, ENCODERS), ENCODERS)
+    candidates = usable_devices(asked.problem, asked.in_use)
+    merged = merge_equal_requests(asked.problem, asked.in_use, candidates, units=[UnitCopies(unit) for unit in units])
+    return build_model(build_symmetry_classes(merged, ENCODERS), ENCODERS)
 
 
 def served(model, *counts):
     """The demands that are served if so many copies are; None if that cannot be."""
     for placed, count in zip(model.units.placed, counts, strict=True):
         model.rows.restrict(placed, count, count)
-    found = run(model.rows, Limits())
-    return None if found.status is Status.INFEASIBLE else [demand for demand, _ in expand(model, found.values)]
+    found = run_solver(model.rows, Limits())
+    return (
+        None
+        if found.status is SolverStatus.INFEASIBLE
+        else [demand for demand, _ in decode_solution(model, found.values)]
+    )
 
 
 def equal(count, *requests, constraints=()):

@@ -6,11 +6,11 @@ import pytest
 from support.modelling import question
 from support.objects import DRIVER, claim, device, distinct, either, match, option, pool, want
 
-from drasat.problem.outcomes import DeadlineExceededError
-from drasat.problem.usable import usable
-from drasat.solver.decision import Answer
-from drasat.solver.proofs import witness
-from drasat.solver.search import Search
+from drasat.problem.filters import usable_devices
+from drasat.problem.problem import DeadlineExceededError
+from drasat.solver.engines.engine import DecisionStatus
+from drasat.solver.engines.search import Search
+from drasat.solver.proofs import find_witness
 
 ATTRIBUTES = ("x", "y", "many")
 KINDS = (match, match, distinct)
@@ -21,8 +21,8 @@ def test_a_claim_with_an_entry_twice_is_one_claim():
     entries = [match(f"{DRIVER}/x")] * 2
     supply = pool(*(device(f"d{number}", x=number) for number in range(3)))
     asked = question(supply, *(claim(want(), name=name, constraints=entries) for name in "ab"))
-    assert witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use)) is None
-    assert asked.decision().answer is Answer.YES
+    assert find_witness(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use)) is None
+    assert asked.decision().answer is DecisionStatus.YES
 
 
 def member(rng):
@@ -64,7 +64,7 @@ def test_proofs_and_model_agree_with_the_search(first):
     for seed in range(first, first + 100):
         asked = question(*member(Random(f"overlapping/{seed}")))
         possible = Search(asked.problem, asked.in_use).run() is not None
-        found = witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use))
+        found = find_witness(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use))
         assert not (possible and found), (seed, found)
         assert (asked.taken() is not None) == (asked.taken(together=False) is not None) == possible, seed
         answers.add(possible)
@@ -74,14 +74,16 @@ def test_proofs_and_model_agree_with_the_search(first):
 def test_a_passed_deadline_ends_the_proofs():
     asked = question(pool(device("a", x=1)), claim(want()))
     with pytest.raises(DeadlineExceededError):
-        witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use), deadline=0.0)
+        find_witness(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use), deadline=0.0)
 
 
 def test_very_many_lists_are_left_to_the_model(monkeypatch):
     """CON-7: that lists exclude each other is proven by putting them into clusters, which takes the square of them."""
     supply = pool(*(device(f"d{number}", many=(9, number)) for number in range(3)))
     asked = question(supply, claim(want(count=2), constraints=[distinct(f"{DRIVER}/many")]))
-    assert witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use)).id == "distinctAttribute"
-    monkeypatch.setattr("drasat.solver.proofs.distinct._MOST_LISTS", 2)
-    assert witness(asked.problem, asked.in_use, usable(asked.problem, asked.in_use)) is None
-    assert asked.decision().answer is Answer.NO
+    assert (
+        find_witness(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use)).id == "distinctAttribute"
+    )
+    monkeypatch.setattr("drasat.solver.proofs.values._MAX_LISTS", 2)
+    assert find_witness(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use)) is None
+    assert asked.decision().answer is DecisionStatus.NO

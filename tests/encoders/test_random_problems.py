@@ -7,11 +7,11 @@ import pytest
 from support.modelling import Question, replayed, searched
 from support.random_problems import random_problem
 
-from drasat.problem.outcomes import DeadlineExceededError
-from drasat.problem.usable import usable
-from drasat.solver.cp_sat_run import Limits, Status, run
-from drasat.solver.decision import Answer
-from drasat.solver.proofs import witness
+from drasat.problem.filters import usable_devices
+from drasat.problem.problem import DeadlineExceededError
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
+from drasat.solver.engines.engine import DecisionStatus
+from drasat.solver.proofs import find_witness
 
 BATCHES = 8
 EACH = 40
@@ -36,7 +36,7 @@ def test_all_ways_agree(batch):
             taken = question.taken(together=together)
             assert (taken is None) == (first is None), number
             assert taken is None or replayed(question, taken), number
-        proof = witness(question.problem, question.in_use, usable(question.problem, question.in_use))
+        proof = find_witness(question.problem, question.in_use, usable_devices(question.problem, question.in_use))
         assert proof is None or first is None, number
         assert guarded(question) == (first is not None), number
     assert answers == {True, False}
@@ -47,7 +47,7 @@ def guarded(question):
     model = question.model(guarded=True)
     for guard in model.guards.values():
         model.rows.fix(guard, 1)
-    return run(model.rows, Limits()).status is Status.OPTIMAL
+    return run_solver(model.rows, Limits()).status is SolverStatus.OPTIMAL
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
@@ -58,7 +58,9 @@ def test_the_best_alternatives_are_found(batch):
         if not lists or len(lists) > 4:
             continue
         hasty, decision = question.decision(thorough=False), question.decision()
-        assert (hasty.answer, decision.answer) == ((Answer.NO, Answer.YES)[first is not None],) * 2, number
+        assert (hasty.answer, decision.answer) == ((DecisionStatus.NO, DecisionStatus.YES)[first is not None],) * 2, (
+            number
+        )
         if first is not None:
             assert replayed(question, [(pick.demand, pick.device) for pick in hasty.picks]), number
             chosen = {pick.demand for pick in decision.picks}

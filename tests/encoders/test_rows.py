@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from drasat.encoders.rows import COEFFICIENT_LIMIT, CoefficientError, Rows
-from drasat.solver.cp_sat_run import CONFIRMING, QUICK, Limits, Status, run
+from drasat.encoders.rows import COEFFICIENT_LIMIT, CoefficientError, CpSatRows
+from drasat.solver.engines.cp_sat import CONFIRMING, QUICK, Limits, SolverStatus, run_solver
 
 GIB = 1 << 30
 
@@ -21,13 +21,13 @@ def solutions(ranges, *bounds):
     """Values of the first variables that the rows allow; ``bounds`` are coefficients, least and most of each row."""
     found = set()
     for values in product(*(range(least, most + 1) for least, most in ranges)):
-        rows = Rows()
+        rows = CpSatRows()
         variables = [rows.integer(*one) for one in ranges]
         for coefficients, least, most in bounds:
             rows.between(list(zip(variables, coefficients, strict=True)), least, most)
         for variable, value in zip(variables, values, strict=True):
             rows.fix(variable, value)
-        if run(rows, Limits(), QUICK).status is Status.OPTIMAL:
+        if run_solver(rows, Limits(), QUICK).status is SolverStatus.OPTIMAL:
             found.add(values)
     return found
 
@@ -44,14 +44,14 @@ def allowed(ranges, *bounds):
 
 
 def test_coefficients_are_divided_by_what_they_have_in_common():
-    rows = Rows()
+    rows = CpSatRows()
     x, y = rows.integer(0, 9), rows.integer(0, 9)
     rows.between([(x, 4 * GIB), (y, 6 * GIB)], 5 * GIB, 23 * GIB)
     assert rows_of(rows) == [([2, 3], [3, 11])]
 
 
 def test_a_row_that_always_holds_is_left_out():
-    rows = Rows()
+    rows = CpSatRows()
     x = rows.integer(0, 3)
     rows.at_most([(x, 2)], 7)
     rows.between([(x, -1)], -3, None)
@@ -72,19 +72,19 @@ def test_a_row_that_always_holds_is_left_out():
     ],
 )
 def test_what_no_values_reach_is_impossible(terms, least, most):
-    rows = Rows()
+    rows = CpSatRows()
     variables = [rows.integer(0, 3) for _ in terms]
     rows.between(list(zip(variables, terms, strict=True)), least, most)
-    assert run(rows, Limits(), QUICK).status is Status.INFEASIBLE
-    assert run(rows, Limits(), CONFIRMING).status is Status.INFEASIBLE
+    assert run_solver(rows, Limits(), QUICK).status is SolverStatus.INFEASIBLE
+    assert run_solver(rows, Limits(), CONFIRMING).status is SolverStatus.INFEASIBLE
 
 
 def test_an_impossible_row_with_a_guard_only_makes_the_guard_false():
-    rows = Rows()
+    rows = CpSatRows()
     x, guard = rows.integer(0, 3), rows.boolean()
     rows.equal([(x, 2)], 3, guard)
-    found = run(rows, Limits())
-    assert found.status is Status.OPTIMAL
+    found = run_solver(rows, Limits())
+    assert found.status is SolverStatus.OPTIMAL
     assert found.values[guard] == 0
 
 
@@ -92,17 +92,17 @@ def test_an_impossible_row_with_a_guard_only_makes_the_guard_false():
 @pytest.mark.parametrize("switch", [0, 1])
 def test_a_row_holds_only_while_its_guard_is_true(unit, switch):
     """Also where the row goes by digits."""
-    rows = Rows()
+    rows = CpSatRows()
     x, y, guard = rows.integer(0, 3), rows.integer(0, 3), rows.boolean()
     rows.at_most([(x, unit), (y, unit + 1)], 4 * unit, guard)
     rows.fix(guard, switch)
     rows.fix(x, 1)
     rows.fix(y, 3)
-    assert run(rows, Limits()).status is (Status.INFEASIBLE if switch else Status.OPTIMAL)
+    assert run_solver(rows, Limits()).status is (SolverStatus.INFEASIBLE if switch else SolverStatus.OPTIMAL)
 
 
 def test_no_row_reaches_the_limit():
-    rows = Rows()
+    rows = CpSatRows()
     variables = [rows.integer(0, 5) for _ in range(4)]
     rows.between([(one, 80 * GIB + number) for number, one in enumerate(variables)], 300 * GIB, 700 * GIB)
     for coefficients, _ in rows_of(rows):
@@ -122,15 +122,15 @@ def test_digits_allow_what_the_sum_allows(seed):
 
 def test_a_missing_bound_is_none_however_large_the_numbers():
     """What gives back 80 GiB, in units of 10^-9."""
-    rows = Rows()
+    rows = CpSatRows()
     x, y = rows.integer(0, 1), rows.integer(0, 1)
     rows.at_most([(x, -80 * GIB * 10**9), (y, 1)], 0)
     rows.fix(x, 1)
-    assert run(rows, Limits()).status is Status.OPTIMAL
+    assert run_solver(rows, Limits()).status is SolverStatus.OPTIMAL
 
 
 def test_too_many_terms_for_digits_are_refused():
-    rows = Rows()
+    rows = CpSatRows()
     x, y = rows.integer(0, 1 << 30), rows.integer(0, 1)
     with pytest.raises(CoefficientError, match="2 terms"):
         rows.at_most([(x, GIB), (y, 1)], 7 * GIB)
@@ -138,21 +138,21 @@ def test_too_many_terms_for_digits_are_refused():
 
 def test_a_second_hint_replaces_the_first():
     """Two for one variable would make the model invalid."""
-    rows = Rows()
+    rows = CpSatRows()
     x = rows.integer(0, 3)
     rows.hint({x: 1})
     rows.hint({x: 2})
     assert list(rows.model.proto.solution_hint.values) == [2]
-    assert run(rows, Limits()).status is Status.OPTIMAL
+    assert run_solver(rows, Limits()).status is SolverStatus.OPTIMAL
 
 
 def test_a_second_objective_replaces_the_first():
-    rows = Rows()
+    rows = CpSatRows()
     x = rows.integer(0, 3)
     rows.minimize([(x, -1)])
-    assert run(rows, Limits()).objective == -3
+    assert run_solver(rows, Limits()).objective == -3
     rows.minimize([(x, 1)])
-    assert run(rows, Limits()).objective == 0
+    assert run_solver(rows, Limits()).objective == 0
     rows.minimize([])
     assert not rows.model.proto.has_objective()
 
@@ -167,22 +167,22 @@ def test_a_choice_of_one_is_what_its_sum_says(sizes, least):
 
 
 def test_a_choice_counts_a_literal_as_often_as_it_is_named():
-    rows = Rows()
+    rows = CpSatRows()
     x, y = rows.boolean(), rows.boolean()
     rows.equal([(x, 1), (x, 1), (y, 1)], 1)
-    assert run(rows, Limits(), QUICK).values == (0, 1)
+    assert run_solver(rows, Limits(), QUICK).values == (0, 1)
 
 
 def test_a_choice_under_a_guard_holds_only_with_it():
-    rows = Rows()
+    rows = CpSatRows()
     x, y, guard = (rows.boolean() for _ in range(3))
     rows.equal([(x, 1), (y, 1)], 1, guard)
     rows.at_most([(x, -1), (y, -1)], -2)
-    assert run(rows, Limits(), QUICK).values == (1, 1, 0)
+    assert run_solver(rows, Limits(), QUICK).values == (1, 1, 0)
 
 
 def test_variables_are_written_in_order_as_they_come():
-    rows = Rows()
+    rows = CpSatRows()
     bounds = [(0, 1), (0, 1), (0, 3), (-2, 5), (0, 1), (0, 1)]
     for position, one in enumerate(bounds):
         assert rows.integer(*one) == position

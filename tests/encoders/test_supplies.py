@@ -6,10 +6,10 @@ import pytest
 from support.modelling import fits, picked, question
 from support.objects import after, claim, device, devices, draws, either, option, partitions, pool, shared, want
 
-from drasat.encoders.composition import ENCODERS
-from drasat.encoders.model import build
-from drasat.solver.cp_sat_run import Limits, Status, run
-from drasat.solver.solving import collapsed
+from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.model import build_model
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
+from drasat.solver.engines.optimize import collapse_problem
 
 SETS = {"s": {"m": 4, "k": 4}}
 
@@ -156,8 +156,8 @@ def test_groups_in_use_decide_without_any_filter(state, possible):
     for name, member in members.items():
         asked = question(*partitions(member, device("y", draws("s", ("x",), m=9)), sets=SETS), claim(want()))
         in_use = replace(asked.in_use, groups=(state,))
-        model = build(collapsed(asked.problem, in_use, ((0,),)), ENCODERS)
-        assert (run(model.rows, Limits()).status is Status.OPTIMAL) == (name in possible)
+        model = build_model(collapse_problem(asked.problem, in_use, ((0,),)), ENCODERS)
+        assert (run_solver(model.rows, Limits()).status is SolverStatus.OPTIMAL) == (name in possible)
 
 
 ONE = pool(*devices("a"))

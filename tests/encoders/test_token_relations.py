@@ -7,10 +7,10 @@ import pytest
 from support.modelling import Question
 from support.token_relations import RULES, choices, random_problem
 
-from drasat.encoders.expansion import expand
-from drasat.encoders.matching_pairs import pair_costs
-from drasat.problem.records import InUse
-from drasat.solver.cp_sat_run import Limits, Status, run
+from drasat.encoders.constraints.attributes import pair_costs
+from drasat.encoders.solution import decode_solution
+from drasat.problem.problem import InUse
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 
 SEEDS = range(60)
 MATCHES = RULES[:2]
@@ -26,10 +26,10 @@ def least(problem, cost):
     model = Question(problem, InUse(), []).model()
     terms = cost(model, model.merged.relations)
     model.rows.minimize(terms)
-    found = run(model.rows, Limits())
-    if found.status is Status.INFEASIBLE:
+    found = run_solver(model.rows, Limits())
+    if found.status is SolverStatus.INFEASIBLE:
         return None
-    return sum(factor * found.values[variable] for variable, factor in terms), expand(model, found.values)
+    return sum(factor * found.values[variable] for variable, factor in terms), decode_solution(model, found.values)
 
 
 @pytest.mark.parametrize("tolerant", [False, True])

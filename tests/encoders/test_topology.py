@@ -12,11 +12,10 @@ from support.soft import wishing
 from support.topology import answered, asking, grid_of, line_of, shape, taken, topology
 from support.topology_settings import Setting
 
-from drasat.encoders.topology.placements import boxes, segments
-from drasat.encoders.topology.subgraphs import components, connected_sets
-from drasat.models.entries import TopologyAsk
-from drasat.models.placed_devices import Axis, Places
-from drasat.solver.cp_sat_run import Limits, Status, run
+from drasat.encoders.constraints.topology import boxes, components, connected_sets, segments
+from drasat.models.kubernetes.extensions import TopologyRequest
+from drasat.models.topology.places import Axis, Places
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 
 RING = topology("Ring", "at", size=(8,))
 TORUS = topology("Torus", "row", "column", size=(4, 4))
@@ -52,7 +51,7 @@ def lattice(sizes, periodic):
 )
 def test_boxes_are_where_they_fit_each_once(sizes, periodic, size, orientation, number):
     places = lattice(sizes, periodic)
-    ask = TopologyAsk(name="t", shape="Box", size=size, orientation=orientation)
+    ask = TopologyRequest(name="t", shape="Box", size=size, orientation=orientation)
     found = [frozenset(one) for one in boxes(places, places.devices, ask, range(100))]
     assert len(found) == len(set(found)) == number
     assert not any(True for _ in boxes(places, places.devices, ask, ()))
@@ -156,7 +155,7 @@ def _fits_under_guards(asked, kinds):
     model = asked.model(guarded=True)
     for justification, literal in model.guards.items():
         model.rows.fix(literal, int(justification.id in kinds))
-    return run(model.rows, Limits()).status is Status.OPTIMAL
+    return run_solver(model.rows, Limits()).status is SolverStatus.OPTIMAL
 
 
 def test_devices_are_in_lots_where_a_tree_does_not_tell_them_apart():

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.data import cases
 
-from drasat.models.manifests import Manifest, read_manifests
-from drasat.models.problems import InputProblem
+from drasat.models.formats.errors import InputProblem
+from drasat.models.manifests.reader import Manifest, read_manifests
 
 VALID = cases("models/bad-input", "valid")
 TEXTS = [

@@ -6,15 +6,20 @@ import pytest
 from support.gates import ALL
 from support.model_objects import claim, devices, label_selector, node, resource_slice, result
 
-from drasat.models.claims import DeviceClass
-from drasat.models.cluster import Cluster
-from drasat.models.core import Namespace, Pod
-from drasat.models.gates import FeatureGates
-from drasat.models.manifests import Manifest
-from drasat.models.meta import ObjectMeta
-from drasat.models.problems import Source
-from drasat.models.slices import Device
-from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.errors import Source
+from drasat.models.kubernetes.claims import (
+    DeviceClass,
+    DeviceTaint,
+    DeviceTaintRule,
+    DeviceTaintRuleSpec,
+    DeviceTaintSelector,
+)
+from drasat.models.kubernetes.core import Namespace, Pod
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.slices import Device
+from drasat.models.manifests.reader import Manifest
 
 D = ("gpu.example.com", "p", "d")
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from drasat.models.collector import paused, young_only
+from drasat.models.formats.gc import gc_paused, gc_young_only
 
 
 @pytest.fixture(autouse=True)
@@ -18,20 +18,20 @@ def collector():
 
 
 def test_paused_and_back():
-    with paused():
+    with gc_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
 def test_who_had_it_off_keeps_it_off():
     gc.disable()
-    with paused():
+    with gc_paused():
         pass
     assert not gc.isenabled()
 
 
 def test_what_was_made_while_paused_is_old():
-    with paused():
+    with gc_paused():
         made = [[number] for number in range(100)]
     assert any(item is made for item in gc.get_objects(generation=2))
 
@@ -40,7 +40,7 @@ def test_what_others_froze_stays_frozen():
     gc.freeze()
     try:
         count = gc.get_freeze_count()
-        with paused():
+        with gc_paused():
             made = [[number] for number in range(100)]
         assert gc.get_freeze_count() == pytest.approx(count, rel=0.05)
         assert not any(item is made for item in gc.get_objects(generation=2))
@@ -50,7 +50,7 @@ def test_what_others_froze_stays_frozen():
 
 def test_only_full_collections_stop():
     gc.set_threshold(700, 10, 10)
-    with young_only():
+    with gc_young_only():
         young, middle, full = gc.get_threshold()
     assert (young, middle) == (700, 10)
     assert full > 10**9
@@ -59,7 +59,7 @@ def test_only_full_collections_stop():
 
 def test_an_exception_leaves_it_as_it_was():
     before = gc.get_threshold()
-    with pytest.raises(KeyError), young_only():
+    with pytest.raises(KeyError), gc_young_only():
         raise KeyError
     assert gc.get_threshold() == before
 
@@ -70,11 +70,11 @@ def test_nested_and_by_several_threads():
     inside, leave = threading.Event(), threading.Event()
 
     def other():
-        with young_only():
+        with gc_young_only():
             inside.set()
             leave.wait(10)
 
-    with young_only(), young_only():
+    with gc_young_only(), gc_young_only():
         thread = threading.Thread(target=other)
         thread.start()
         assert inside.wait(10)
@@ -87,7 +87,7 @@ def test_nested_and_by_several_threads():
 def test_as_a_decorator():
     seen = []
 
-    @young_only()
+    @gc_young_only()
     def work():
         seen.append(gc.get_threshold()[2])
 

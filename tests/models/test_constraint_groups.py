@@ -3,21 +3,21 @@
 import pytest
 from support.model_objects import SPEC, by_name, claim, from_template, pod, result, template
 
-from drasat.models.claims import ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.constraint_groups import (
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.extensions import (
     ConstraintGroup,
     ConstraintGroupSpec,
+    Entry,
     GroupClaim,
     GroupPod,
     LabelSelector,
     LabelSelectorRequirement,
-    requests_in,
+    requests_in_claim,
 )
-from drasat.models.entries import Entry
-from drasat.models.group_members import GroupError, members
-from drasat.models.manifests import read_manifests
-from drasat.models.meta import ObjectMeta
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.groups import GroupError, group_members
 
 
 def asking(name, namespace="default", **labels):
@@ -36,7 +36,7 @@ def labelled(**labels):
 def found(*objects, namespace="default", **spec):
     """The names of the claims, which all are in the group's namespace."""
     group = ConstraintGroup(metadata=ObjectMeta(name="g", namespace=namespace), spec=ConstraintGroupSpec(**spec))
-    keys = members(group, Cluster.of(objects))
+    keys = group_members(group, Cluster.of(objects))
     assert {key[0] for key in keys} <= {namespace}
     return [name for _, name in keys]
 
@@ -199,4 +199,4 @@ def test_requests_that_are_there():
     ],
 )
 def test_references_as_one_claim_sees_them(requests, expected):
-    assert requests_in(Entry(requests=requests), "a") == expected
+    assert requests_in_claim(Entry(requests=requests), "a") == expected

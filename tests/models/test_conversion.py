@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from drasat.models.conversion import ConversionError, to_v1
-from drasat.models.manifests import read_manifests
-from drasat.models.problems import has_errors
+from drasat.models.formats.errors import has_errors
+from drasat.models.manifests.conversion import ConversionError, to_v1
+from drasat.models.manifests.reader import read_manifests
 
 
 def slice_of(*devices, **spec):

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from drasat.models.claims import ResourceClaim, ResourceClaimTemplate
-from drasat.models.core import Node, Pod
-from drasat.models.defaults import with_defaults
+from drasat.models.kubernetes.claims import ResourceClaim, ResourceClaimTemplate
+from drasat.models.kubernetes.core import Node, Pod
+from drasat.models.manifests.conversion import with_defaults
 
 
 def claim(request: dict, model=ResourceClaim, **status):

@@ -4,15 +4,15 @@ import pytest
 from support.gates import ALL
 from support.model_objects import devices, resource_slice
 
-from drasat.models.device_taints import tolerates, untolerated, with_rules
-from drasat.models.meta import ObjectMeta
-from drasat.models.taints import (
+from drasat.models.cluster.device_taints import apply_taint_rules, tolerates_device_taint, untolerated_device_taints
+from drasat.models.kubernetes.claims import (
     DeviceTaint,
     DeviceTaintRule,
     DeviceTaintRuleSpec,
     DeviceTaintSelector,
     DeviceToleration,
 )
+from drasat.models.kubernetes.meta import ObjectMeta
 
 TAINT = DeviceTaint(key="broken", value="fan", effect="NoSchedule")
 
@@ -38,7 +38,7 @@ TAINT = DeviceTaint(key="broken", value="fan", effect="NoSchedule")
 )
 def test_tolerates(toleration, expected):
     """TNT-2."""
-    assert tolerates(DeviceToleration(**toleration), TAINT) is expected
+    assert tolerates_device_taint(DeviceToleration(**toleration), TAINT) is expected
 
 
 @pytest.mark.parametrize(
@@ -48,19 +48,19 @@ def test_tolerates(toleration, expected):
 def test_effects_that_keep_away(effect, blocks):
     """TNT-1, TNT-7."""
     taint = DeviceTaint(key="k", effect=effect)
-    assert untolerated((taint,), None) == ((taint,) if blocks else ())
+    assert untolerated_device_taints((taint,), None) == ((taint,) if blocks else ())
 
 
 def test_all_untolerated_taints_are_told():
     """TNT-1."""
     other, kept = DeviceTaint(key="a", effect="NoExecute"), DeviceTaint(key="b", effect="NoSchedule")
     accepted = (DeviceToleration(key="broken", operator="Exists"),)
-    assert untolerated((TAINT, other, kept), accepted) == (other, kept)
+    assert untolerated_device_taints((TAINT, other, kept), accepted) == (other, kept)
 
 
 @pytest.mark.parametrize("taints", [None, ()])
 def test_a_device_without_taints(taints):
-    assert untolerated(taints, None) == ()
+    assert untolerated_device_taints(taints, None) == ()
 
 
 def rule(name="rule", key="rule", **selected):
@@ -104,13 +104,13 @@ EVERY = {"a/d0", "a/d1", "b/d0", "c/d0"}
 )
 def test_rules_taint_what_matches_all_criteria(selected, expected):
     """TNT-5; the last row, a rule without selector, is TNT-6: it taints nothing."""
-    assert tainted(with_rules(SLICES, [rule(**selected)], ALL)) == expected
+    assert tainted(apply_taint_rules(SLICES, [rule(**selected)], ALL)) == expected
 
 
 def test_an_empty_selector_taints_everything():
     """TNT-6."""
     spec = DeviceTaintRuleSpec(device_selector=DeviceTaintSelector(), taint=TAINT)
-    assert tainted(with_rules(SLICES, [DeviceTaintRule(spec=spec)], ALL)) == EVERY
+    assert tainted(apply_taint_rules(SLICES, [DeviceTaintRule(spec=spec)], ALL)) == EVERY
 
 
 def test_rules_append_in_their_order():
@@ -121,23 +121,23 @@ def test_rules_append_in_their_order():
         rule(key="third", pool=slices[0].spec.pool.name),
         rule(key="fourth", driver="gpu.example.com"),
     ]
-    (changed,) = with_rules(slices, rules, ALL)
+    (changed,) = apply_taint_rules(slices, rules, ALL)
     assert [taint.key for taint in changed.spec.devices[0].taints] == ["broken", "second", "third", "fourth"]
     assert slices[0].spec.devices[0].taints == (TAINT,)
 
 
 def test_untouched_slices_are_the_same_objects():
-    changed = with_rules(SLICES, [rule(driver="y"), rule(device="d1")], ALL)
+    changed = apply_taint_rules(SLICES, [rule(driver="y"), rule(device="d1")], ALL)
     assert [new is old for new, old in zip(changed, SLICES, strict=True)] == [False, True, False]
     assert changed[0].spec.devices[0] is SLICES[0].spec.devices[0]
 
 
 def test_a_slice_without_devices():
     slices = (resource_slice("counters"),)
-    assert with_rules(slices, [rule(device="d0")], ALL)[0] is slices[0]
+    assert apply_taint_rules(slices, [rule(device="d0")], ALL)[0] is slices[0]
 
 
 @pytest.mark.parametrize("gate", ["DRADeviceTaints", "DRADeviceTaintRules"])
 def test_rules_do_nothing_with_a_gate_off(gate):
     """TNT-4, TNT-5."""
-    assert tainted(with_rules(SLICES, [rule(device="d0")], ALL.with_({gate: False}))) == set()
+    assert tainted(apply_taint_rules(SLICES, [rule(device="d0")], ALL.with_({gate: False}))) == set()

@@ -5,25 +5,32 @@ import json
 import pytest
 from support.model_objects import from_template, pod, template
 
-from drasat.models.claims import CELDeviceConstraint, ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.entries import ANNOTATION, TEXT_MAX, Entry, EntryError, TopologyAsk, annotated_entries
-from drasat.models.manifests import read_manifests
-from drasat.models.meta import ObjectMeta
-from drasat.models.units import units
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import CELDeviceConstraint, ResourceClaim
+from drasat.models.kubernetes.extensions import (
+    CONSTRAINTS_ANNOTATION,
+    CONSTRAINTS_TEXT_MAX,
+    Entry,
+    EntryError,
+    TopologyRequest,
+    annotated_entries,
+)
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.units import requested_units
 
-AT = f"metadata.annotations[{ANNOTATION}]"
+AT = f"metadata.annotations[{CONSTRAINTS_ANNOTATION}]"
 BOMB = "[&a [x, x, x, x, x, x, x, x, x, x]" + "".join(
     f", &{name} [{', '.join([f'*{last}'] * 10)}]" for last, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
 
 
 def entries(text):
-    return annotated_entries(ObjectMeta(annotations={ANNOTATION: text}))
+    return annotated_entries(ObjectMeta(annotations={CONSTRAINTS_ANNOTATION: text}))
 
 
 def claim(text, kind="ResourceClaim", **spec):
-    metadata = {"name": "c", "annotations": {ANNOTATION: text}}
+    metadata = {"name": "c", "annotations": {CONSTRAINTS_ANNOTATION: text}}
     return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
@@ -38,7 +45,7 @@ def test_yaml_and_json_are_the_same():
     expected = (
         Entry(name="near", requests=("gpu", "nic"), weight=10, match_attribute="a.b/root", per="Pair"),
         Entry(cel=CELDeviceConstraint(expression="size(devices) == 2")),
-        Entry(topology=TopologyAsk(name="grid", shape="Box", size=(2, 2), orientation="Fixed")),
+        Entry(topology=TopologyRequest(name="grid", shape="Box", size=(2, 2), orientation="Fixed")),
     )
     text = """
     - {name: near, requests: [gpu, nic], weight: 10, matchAttribute: a.b/root, per: Pair}
@@ -102,7 +109,11 @@ def test_json_escapes_and_flow_style():
         pytest.param("[" * 300 + "]" * 300, ": nested deeper than 250 levels", id="deep"),
         pytest.param(BOMB + "]", ": aliases repeat too much", id="aliases"),
         pytest.param("- &a [*a]", ": anchor a holds itself", id="loop"),
-        pytest.param(f"- {{name: {'x' * TEXT_MAX}}}", f": Too long: may not be more than {TEXT_MAX} bytes", id="long"),
+        pytest.param(
+            f"- {{name: {'x' * CONSTRAINTS_TEXT_MAX}}}",
+            f": Too long: may not be more than {CONSTRAINTS_TEXT_MAX} bytes",
+            id="long",
+        ),
         pytest.param("- {name: !!python/object:os.system x}", ": unknown tag", id="tag"),
     ],
 )
@@ -127,7 +138,7 @@ def test_everything_that_is_wrong_is_told():
 
 
 def test_templates_are_read_in_both_places():
-    inner = {"metadata": {"annotations": {ANNOTATION: "- x"}}}
+    inner = {"metadata": {"annotations": {CONSTRAINTS_ANNOTATION: "- x"}}}
     found = refusals(claim("- y", "ResourceClaimTemplate", **inner))
     assert [line.split(": ")[0] for line in found] == [f"{AT}[0]", f"spec.{AT}[0]"]
 
@@ -139,23 +150,26 @@ def test_other_kinds_and_annotations_are_left_alone():
 
 def generated(*objects):
     """The claims of pods."""
-    found = units(Cluster.of(objects))
+    found = requested_units(Cluster.of(objects))
     return [annotated_entries(ref.claim.metadata) for unit in found for ref in unit.claims]
 
 
 def test_claims_made_from_a_template_have_its_entries():
     text = "- {weight: 1, matchAttribute: a.b/c}"
-    copied = template(annotations={ANNOTATION: text})
+    copied = template(annotations={CONSTRAINTS_ANNOTATION: text})
     own = template("own")
-    annotated = ObjectMeta(name="own", namespace="default", annotations={ANNOTATION: text, "other": "x"})
+    annotated = ObjectMeta(name="own", namespace="default", annotations={CONSTRAINTS_ANNOTATION: text, "other": "x"})
     own = type(own)(metadata=annotated, spec=own.spec)
     by_copy, by_own = generated(copied, own, pod("p", from_template("a"), from_template("b", "own")))
     assert by_copy == by_own == entries(text)
 
 
 def test_only_our_annotation_of_the_template_itself_is_copied():
-    own = ResourceClaim(metadata=ObjectMeta(annotations={ANNOTATION: "[]", "other": "x"}))
+    own = ResourceClaim(metadata=ObjectMeta(annotations={CONSTRAINTS_ANNOTATION: "[]", "other": "x"}))
     made = template()
     made = type(made)(metadata=ObjectMeta(name="t", annotations=own.metadata.annotations), spec=made.spec)
-    (unit,) = units(Cluster.of([made, pod("p", from_template("a"))]))
-    assert set(unit.claims[0].claim.metadata.annotations) == {ANNOTATION, "resource.kubernetes.io/pod-claim-name"}
+    (unit,) = requested_units(Cluster.of([made, pod("p", from_template("a"))]))
+    assert set(unit.claims[0].claim.metadata.annotations) == {
+        CONSTRAINTS_ANNOTATION,
+        "resource.kubernetes.io/pod-claim-name",
+    }

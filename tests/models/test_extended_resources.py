@@ -4,17 +4,17 @@ import msgspec
 import pytest
 from support.manifests import cluster, container, device_class, entry, node, obj, pod, template
 
-from drasat.models.core import PodSpec
-from drasat.models.extended_resources import (
+from drasat.models.kubernetes.core import PodSpec
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
+from drasat.models.workload.requests import (
     EXTENDED_CLAIM_ANNOTATION,
     backing_classes,
     extended_claim,
-    extended_spec,
+    extended_claim_spec,
 )
-from drasat.models.gates import FeatureGates
-from drasat.models.planned_units import expanded
-from drasat.models.queue import planned
-from drasat.models.running_pods import running
+from drasat.models.workload.running import remaining_allocatable
 
 GPU = "example.com/gpu"
 
@@ -26,7 +26,7 @@ def asking(**amounts):
 
 def made(spec, **backing):
     read = msgspec.convert(spec, PodSpec)
-    claim = extended_spec(read, {f"example.com/{name}": one for name, one in backing.items()})
+    claim = extended_claim_spec(read, {f"example.com/{name}": one for name, one in backing.items()})
     requests = claim.devices.requests if claim else ()
     return [(one.name, one.exactly.device_class_name, one.exactly.count) for one in requests]
 
@@ -66,10 +66,10 @@ def test_of_several_classes_the_newest_counts_then_the_first_by_name(first, seco
 def test_the_claim_comes_last_and_is_marked():
     wanting = pod("p", entry("own", template="t"), spec={"containers": [asking(example_com__gpu=2, cpu=1)]})
     built = cluster(device_class("gpu", GPU), template(), wanting)
-    sets = planned(built)
+    sets = read_queue(built)
     assert sets[0].shape.requests == {"cpu": 1000, "pods": 1}
     assert [len(one.spec.devices.requests) for one in sets[0].shape.claims] == [1, 1]
-    (one,) = expanded(built, sets)
+    (one,) = expand_units(built, sets)
     own, extended = one.unit.claims
     assert (own.name, extended.name) == ("p-own", "p-extended-resources")
     assert extended.claim.metadata.annotations == {EXTENDED_CLAIM_ANNOTATION: "true"}
@@ -84,14 +84,14 @@ def test_the_claim_comes_last_and_is_marked():
 def test_a_taken_name_is_not_used_again():
     there = obj("ResourceClaim", "p-extended-resources", {"devices": {"requests": []}})
     built = cluster(device_class("gpu", GPU), there, pod("p", spec={"containers": [asking(example_com__gpu=2)]}))
-    units = [one.unit for one in expanded(built, planned(built)) if one.unit.pod]
+    units = [one.unit for one in expand_units(built, read_queue(built)) if one.unit.pod]
     assert [ref.name for unit in units for ref in unit.claims] == ["p-extended-resources-2"]
 
 
 def test_the_implicit_name_of_a_class_serves_too():
     name = "deviceclass.resource.kubernetes.io/gpu"
     wanting = pod("p", spec={"containers": [{"resources": {"limits": {name: 3}}}]})
-    (one,) = planned(cluster(device_class("gpu"), wanting))
+    (one,) = read_queue(cluster(device_class("gpu"), wanting))
     assert one.shape.requests == {"pods": 1}
     assert one.shape.claims[0].spec.devices.requests[0].exactly.count == 3
 
@@ -99,7 +99,7 @@ def test_the_implicit_name_of_a_class_serves_too():
 def test_without_the_feature_the_resource_is_counted_on_the_node():
     built = cluster(device_class("gpu", GPU), pod("p", spec={"containers": [asking(example_com__gpu=2)]}))
     off = FeatureGates(FeatureGates.all_on().enabled - {"DRAExtendedResource"})
-    (one,) = planned(built, gates=off)
+    (one,) = read_queue(built, gates=off)
     assert (one.shape.requests, one.shape.claims) == ({GPU: 2, "pods": 1}, ())
 
 
@@ -108,9 +108,9 @@ def test_a_claim_that_was_made_before_is_used():
     there = obj("ResourceClaim", "made", {"devices": {"requests": []}})
     wanting = pod("p", spec={"containers": [asking(example_com__gpu=2)]}, status=status)
     built = cluster(device_class("gpu", GPU), there, wanting)
-    (one,) = planned(built)
+    (one,) = read_queue(built)
     assert len(one.shape.claims) == 1
-    assert [ref.name for unit in expanded(built, [one]) for ref in unit.unit.claims] == ["made"]
+    assert [ref.name for unit in expand_units(built, [one]) for ref in unit.unit.claims] == ["made"]
 
 
 @pytest.mark.parametrize(("served", "left"), [(True, 8), (False, 6)])
@@ -119,11 +119,11 @@ def test_pods_that_got_devices_do_not_take_of_the_node(served, left):
     status = {"extendedResourceClaimStatus": {"requestMappings": [], "resourceClaimName": "made"}} if served else {}
     there = pod("p", spec={"nodeName": "n", "containers": [asking(example_com__gpu=2)]}, status=status)
     built = cluster(device_class("gpu", GPU), node("n", **{GPU: 8}), there)
-    assert running(built)["n"] == {GPU: left}
+    assert remaining_allocatable(built)["n"] == {GPU: left}
 
 
 def test_claims_are_of_the_pods_namespace():
-    spec = extended_spec(
+    spec = extended_claim_spec(
         msgspec.convert({"containers": [container(), asking(example_com__gpu=1)]}, PodSpec), {GPU: "c"}
     )
     assert extended_claim("ns", "x", spec).metadata.namespace == "ns"

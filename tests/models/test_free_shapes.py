@@ -8,8 +8,8 @@ import networkx
 import pytest
 from support.topology_objects import DRIVER, chip, chips, key, names, topology
 
-from drasat.models.free_shapes import largest_by_level, largest_free
-from drasat.models.topology_graphs import placed
+from drasat.models.topology.free_shapes import largest_free_by_level, largest_free_shape
+from drasat.models.topology.places import place_devices
 
 
 def cells_of(first, size, places):
@@ -28,7 +28,9 @@ def exhaustive(places, free):
 
 
 def lattice(sizes, periodic):
-    return placed(topology("Grid", len(sizes), size=sizes, periodic=periodic), chips(*product(*map(range, sizes))))
+    return place_devices(
+        topology("Grid", len(sizes), size=sizes, periodic=periodic), chips(*product(*map(range, sizes)))
+    )
 
 
 @pytest.mark.parametrize("seed", range(120))
@@ -39,7 +41,7 @@ def test_the_largest_box_is_as_large_as_any(seed):
     places = lattice(sizes, tuple(random.random() < 0.5 for _ in sizes))
     density = random.choice([0.3, 0.6, 0.8, 0.95, 1])
     free = {device for device in places.devices if random.random() < density}
-    found = largest_free(places, free)
+    found = largest_free_shape(places, free)
     assert len(found.devices) == exhaustive(places, free)
     if free:
         assert {places.cells[device] for device in found.devices} == cells_of(found.first, found.size, places)
@@ -48,8 +50,8 @@ def test_the_largest_box_is_as_large_as_any(seed):
 
 
 def ring(shape, size, used=()):
-    places = placed(topology(shape, 1), chips(*((place,) for place in range(size))))
-    return largest_free(places, [device for device in places.devices if places.cells[device][0] not in used])
+    places = place_devices(topology(shape, 1), chips(*((place,) for place in range(size))))
+    return largest_free_shape(places, [device for device in places.devices if places.cells[device][0] not in used])
 
 
 def test_a_segment_goes_over_the_seam_of_a_ring_only():
@@ -70,8 +72,8 @@ def test_a_segment_is_all_or_nothing_at_the_ends(shape):
 def test_holes_are_never_part_of_a_box():
     """TOPO-4: neither devices in use nor cells without a device."""
     cells = [cell for cell in product(range(4), repeat=2) if cell != (1, 1)]
-    places = placed(topology("Grid", 2), chips(*cells))
-    found = largest_free(places, set(places.devices) - {key((2, 2))})
+    places = place_devices(topology("Grid", 2), chips(*cells))
+    found = largest_free_shape(places, set(places.devices) - {key((2, 2))})
     assert len(found.devices) == 4
     assert not {key((1, 1)), key((2, 2))} & set(found.devices)
 
@@ -79,10 +81,10 @@ def test_holes_are_never_part_of_a_box():
 def test_a_large_torus_is_searched():
     """TOPO-6: sizes as of real machines; the free box is put there, so that it is known."""
     sizes, random = (16, 16, 16), Random(3)
-    places = placed(topology("Torus", 3), chips(*product(*map(range, sizes))))
+    places = place_devices(topology("Torus", 3), chips(*product(*map(range, sizes))))
     box = cells_of((13, 2, 15), (5, 6, 7), places)
     free = {device for device, cell in places.cells.items() if cell in box or random.random() < 0.4}
-    found = largest_free(places, free)
+    found = largest_free_shape(places, free)
     assert box <= {places.cells[device] for device in found.devices}
 
 
@@ -92,9 +94,9 @@ def test_the_largest_component_is_that_of_networkx(seed):
     random = Random(seed)
     count = random.randint(1, 12)
     members = [chip(str(one), id=one, peers=[random.randrange(count) for _ in range(2)]) for one in range(count)]
-    places = placed(topology("Links"), members)
+    places = place_devices(topology("Links"), members)
     free = {device for device in places.devices if random.random() < 0.6}
-    found = largest_free(places, free)
+    found = largest_free_shape(places, free)
     parts = networkx.connected_components(places.graph().subgraph(free))
     assert found.kind == "Component"
     assert len(found.devices) == max(map(len, parts), default=0)
@@ -104,21 +106,21 @@ def test_the_largest_component_is_that_of_networkx(seed):
 def test_subtrees_are_counted_by_level():
     """TOPO-6: a claim for a level needs its devices under one tree node of that level."""
     members = [chip(f"{x}{y}{n}", x=x, y=y) for x, y, n in product(range(2), range(2), range(3))]
-    places = placed(topology("Tree", 2), members)
+    places = place_devices(topology("Tree", 2), members)
     free = [device for device in places.devices if device[-1] not in ("000", "010", "011", "100", "110", "111")]
-    assert [(one.level, len(one.devices)) for one in largest_by_level(places, free)] == [
+    assert [(one.level, len(one.devices)) for one in largest_free_by_level(places, free)] == [
         (f"{DRIVER}/x", 3),
         (f"{DRIVER}/y", 2),
     ]
-    largest = largest_free(places, free)
+    largest = largest_free_shape(places, free)
     assert (largest.kind, len(largest.devices), largest.level) == ("Subtree", 2, f"{DRIVER}/y")
 
 
 def test_other_shapes_have_no_levels():
-    assert largest_by_level(lattice((2, 2), (False, False)), []) == ()
+    assert largest_free_by_level(lattice((2, 2), (False, False)), []) == ()
 
 
 def test_of_several_as_large_it_is_always_the_same():
     places = lattice((4, 4), (True, True))
     free = [device for device in places.devices if places.cells[device] not in {(0, 0), (2, 2)}]
-    assert largest_free(places, free) == largest_free(places, reversed(free))
+    assert largest_free_shape(places, free) == largest_free_shape(places, reversed(free))

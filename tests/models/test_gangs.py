@@ -3,8 +3,8 @@
 import pytest
 from support.manifests import by_signature, claim, cluster, entry, maker, node, obj, pod, template
 
-from drasat.models.gangs import GangError
-from drasat.models.queue import planned
+from drasat.models.workload.gangs import GangError
+from drasat.models.workload.queue import read_queue
 
 WORKLOAD = obj(
     "Workload",
@@ -27,7 +27,7 @@ def in_group(name="g"):
 
 
 def gang_of(*objects):
-    return planned(cluster(*objects))[0].gang
+    return read_queue(cluster(*objects))[0].gang
 
 
 def told(gang):
@@ -68,11 +68,11 @@ def test_the_gang_of_a_unit(member, expected):
 
 
 def test_members_agree_on_one_domain_wherever_it_is_said():
-    sets = planned(cluster(pod("a", GANG="g"), pod("b", GANG="g", GANG_DOMAIN="zone")))
+    sets = read_queue(cluster(pod("a", GANG="g"), pod("b", GANG="g", GANG_DOMAIN="zone")))
     assert sets[0].gang is sets[1].gang
     assert sets[0].gang.domain == "zone"
     with pytest.raises(GangError, match=r"^Gang default/g: its members name two domains, rack and zone$"):
-        planned(cluster(pod("a", GANG="g", GANG_DOMAIN="zone"), pod("b", GANG="g", GANG_DOMAIN="rack")))
+        read_queue(cluster(pod("a", GANG="g", GANG_DOMAIN="zone"), pod("b", GANG="g", GANG_DOMAIN="rack")))
 
 
 def test_running_members_are_placed():
@@ -86,17 +86,19 @@ def test_a_running_member_may_name_the_domain():
 
 
 def test_units_are_interchangeable_within_a_gang_only():
-    sets = planned(cluster(*[pod(f"{gang}{number}", GANG=gang) for gang in "ab" for number in range(2)], pod("free")))
+    sets = read_queue(
+        cluster(*[pod(f"{gang}{number}", GANG=gang) for gang in "ab" for number in range(2)], pod("free"))
+    )
     assert [len(same) for same in by_signature(sets).values()] == [2, 2, 1]
     assert len({one.shape.signature for one in sets}) == 1
 
 
 def test_gangs_of_two_namespaces_are_two():
-    one, two = planned(cluster(pod("a", GANG="g"), pod("a", GANG="g", namespace="other")))
+    one, two = read_queue(cluster(pod("a", GANG="g"), pod("a", GANG="g", namespace="other")))
     assert one.signature != two.signature
 
 
 def test_members_may_differ():
-    sets = planned(cluster(pod("a", entry("x", template="t"), GANG="g"), claim("c", GANG="g"), template()))
+    sets = read_queue(cluster(pod("a", entry("x", template="t"), GANG="g"), claim("c", GANG="g"), template()))
     assert sets[0].gang is sets[1].gang
     assert sets[0].signature != sets[1].signature

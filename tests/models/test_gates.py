@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from drasat.models.gates import GATES, VERSIONS, FeatureGates
+from drasat.models.kubernetes.gates import GATES, VERSIONS, FeatureGates
 
 SWITCHES = (
     "admin_access",

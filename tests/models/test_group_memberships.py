@@ -3,7 +3,7 @@
 import pytest
 from support.manifests import by_signature, claim, cluster, entry, maker, obj, pod, template
 
-from drasat.models.queue import planned
+from drasat.models.workload.queue import read_queue
 
 MATCH = [{"matchAttribute": "a/b"}]
 
@@ -14,7 +14,7 @@ def group(name="g", **spec):
 
 def alike(*objects):
     """The names of interchangeable units."""
-    sets = planned(cluster(*objects))
+    sets = read_queue(cluster(*objects))
     return [[one.unit_name(number) for one in same for number in one.numbers] for same in by_signature(sets).values()]
 
 
@@ -70,5 +70,5 @@ def test_replicas_are_split_where_groups_tell_them_apart(chosen, expected):
 
 def test_what_is_split_loses_no_replica():
     job = maker("Job", "j", entry("x", template="t"), spec={"parallelism": 5})
-    sets = planned(cluster(job, template(), group(pods=[{"name": "j-1"}, {"name": "j-3"}])))
+    sets = read_queue(cluster(job, template(), group(pods=[{"name": "j-1"}, {"name": "j-3"}])))
     assert [tuple(one.numbers) for one in sets] == [(0, 2, 4), (1, 3)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drasat.models.json_documents import JsonItems, json_documents, split_documents
-from drasat.models.unreadable import MAX_DEPTH, TOO_DEEP, Unreadable
+from drasat.models.formats.errors import MAX_DEPTH, TOO_DEEP, Unreadable
+from drasat.models.formats.json import JsonItems, json_documents, split_documents
 
 
 def read(text: str | bytes):

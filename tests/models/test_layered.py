@@ -4,33 +4,33 @@ import random
 
 import pytest
 
-from drasat.models.layered import Layered
+from drasat.models.cluster.usage import PersistentMap
 
 
 def test_updates_leave_the_original_alone():
-    base = Layered({"a": (1,)})
+    base = PersistentMap({"a": (1,)})
     changed = base.updated({"a": (), "b": (2, 3)})
     assert (base.get("a"), base.get("b")) == ((1,), ())
     assert (changed.get("a"), changed.get("b")) == ((), (2, 3))
 
 
 def test_items_leave_out_what_is_empty():
-    changed = Layered({"a": (1,), "b": (2,)}).updated({"a": (), "c": (3,)})
+    changed = PersistentMap({"a": (1,), "b": (2,)}).updated({"a": (), "c": (3,)})
     assert sorted(changed.items()) == [("b", (2,)), ("c", (3,))]
 
 
 def test_a_removed_key_can_come_back():
-    assert Layered({"a": (1,)}).updated({"a": ()}).updated({"a": (2,)}).get("a") == (2,)
+    assert PersistentMap({"a": (1,)}).updated({"a": ()}).updated({"a": (2,)}).get("a") == (2,)
 
 
 @pytest.mark.parametrize("size", [0, 10, 5000])
 def test_small_updates_share_the_base(size):
-    base = Layered({number: (number,) for number in range(size)})
+    base = PersistentMap({number: (number,) for number in range(size)})
     assert base.updated({0: (1,)})._base is base._base
 
 
 def test_many_updates_are_merged():
-    mapping = Layered({})
+    mapping = PersistentMap({})
     for number in range(1000):
         mapping = mapping.updated({number: (number,)})
     assert len(mapping._recent) <= 64
@@ -41,7 +41,7 @@ def test_many_updates_are_merged():
 def test_agrees_with_a_dictionary(seed):
     rng = random.Random(seed)
     plain = {number: (number,) for number in range(rng.choice([0, 300]))}
-    mapping = Layered(dict(plain))
+    mapping = PersistentMap(dict(plain))
     for _ in range(400):
         key, values = rng.randrange(400), tuple(range(rng.randrange(3)))
         mapping, plain = mapping.updated({key: values}), {**plain, key: values}
@@ -50,7 +50,7 @@ def test_agrees_with_a_dictionary(seed):
 
 
 def test_a_thousand_changes_of_a_large_base_do_not_copy_it_often():
-    mapping = Layered({number: (number,) for number in range(30_000)})
+    mapping = PersistentMap({number: (number,) for number in range(30_000)})
     bases = set()
     for number in range(1000):
         mapping = mapping.updated({number: ()})
@@ -62,6 +62,6 @@ def test_a_thousand_changes_of_a_large_base_do_not_copy_it_often():
 
 
 def test_many_first_values_are_a_base_without_empty_ones():
-    mapping = Layered({}).updated({number: (number,) if number % 2 else () for number in range(200)})
+    mapping = PersistentMap({}).updated({number: (number,) if number % 2 else () for number in range(200)})
     assert len(mapping._base) == 100
     assert (mapping.get(1), mapping.get(2)) == ((1,), ())

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from drasat.models.kinds import KINDS
-from drasat.models.manifests import read_manifests
-from drasat.models.slices import ResourceSlice
+from drasat.models.kubernetes.kinds import KINDS
+from drasat.models.kubernetes.slices import ResourceSlice
+from drasat.models.manifests.reader import read_manifests
 
 CLAIM = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "c"}}
 

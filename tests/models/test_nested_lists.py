@@ -2,10 +2,10 @@
 
 import pytest
 
-from drasat.models.gates import FeatureGates
-from drasat.models.manifests import read_manifests
-from drasat.models.slices import DeviceAttribute
-from drasat.models.validation.inputs import validate_manifests
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.slices import DeviceAttribute
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_manifests
 
 
 def slice_of(attributes, version="v1"):

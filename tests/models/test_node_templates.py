@@ -2,10 +2,10 @@
 
 from support.manifests import cluster, obj
 
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.models.node_templates import node_of, slices_of
-from drasat.models.pools import COMPLETE
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.cluster.pools import COMPLETE
+from drasat.models.kubernetes.extensions import node_from_template, slices_from_template
+from drasat.models.kubernetes.gates import FeatureGates
 
 COUNTERS = [{"name": "set", "counters": {"slices": {"value": "7"}}}]
 CONSUMED = [{"counterSet": "set", "counters": {"slices": {"value": "1"}}}]
@@ -18,11 +18,11 @@ def bought(*slices, **spec):
 
 def test_a_node_has_what_its_template_says_and_its_own_name():
     template = bought(labels={"zone": "a"}, allocatable={"cpu": 64}, taints=[{"key": "k", "effect": "NoSchedule"}])
-    node = node_of(template, "new-1")
+    node = node_from_template(template, "new-1")
     assert node.metadata.labels == {"zone": "a", "kubernetes.io/hostname": "new-1"}
     assert node.status.allocatable == {"cpu": 64}
     assert [taint.key for taint in node.spec.taints] == ["k"]
-    assert slices_of(template, "new-1") == ()
+    assert slices_from_template(template, "new-1") == ()
 
 
 def test_the_devices_of_a_bought_node_make_complete_pools():
@@ -34,9 +34,9 @@ def test_the_devices_of_a_bought_node_make_complete_pools():
     more = {"driver": "gpu.example.com", "devices": [{"name": "more"}]}
     nics = {"driver": "nic.example.com", "devices": [{"name": "nic"}]}
     template = bought(gpus, more, nics)
-    node = node_of(template, "new-1")
-    other = node_of(template, "new-2")
-    slices = (*slices_of(template, "new-1"), *slices_of(template, "new-2"))
+    node = node_from_template(template, "new-1")
+    other = node_from_template(template, "new-2")
+    slices = (*slices_from_template(template, "new-1"), *slices_from_template(template, "new-2"))
     built = Cluster().with_nodes([node, other], slices)
     pools = built.pools(FeatureGates.all_on()).pools_for(node)
     assert [(pool.driver, pool.name, pool.status) for pool in pools] == [

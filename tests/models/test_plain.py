@@ -5,8 +5,8 @@ import types
 
 import pytest
 
-from drasat.models.plain import plain_data
-from drasat.models.unreadable import MAX_DEPTH, TOO_DEEP, Unreadable
+from drasat.models.formats.decode import to_builtins
+from drasat.models.formats.errors import MAX_DEPTH, TOO_DEEP, Unreadable
 
 
 class Number(int):
@@ -19,7 +19,7 @@ class Text(str):
 
 def test_plain_data_is_copied():
     value = {"a": [1, 1.5, True, None, "x", {"b": []}]}
-    copied = plain_data(value)
+    copied = to_builtins(value)
     assert copied == value
     assert copied["a"] is not value["a"]
 
@@ -37,8 +37,8 @@ def test_plain_data_is_copied():
     ],
 )
 def test_other_types_become_plain_ones(value, plain):
-    assert plain_data(value) == plain
-    assert type(plain_data(value)) is type(plain)
+    assert to_builtins(value) == plain
+    assert type(to_builtins(value)) is type(plain)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_other_types_become_plain_ones(value, plain):
     ],
 )
 def test_what_json_cannot_hold_is_refused_with_its_path(value, told):
-    found = plain_data({"spec": {"items": [0, value]}})
+    found = to_builtins({"spec": {"items": [0, value]}})
     assert isinstance(found, Unreadable)
     ((path, reason),) = found.reasons
     assert path == "spec.items[1]"
@@ -71,4 +71,4 @@ def test_deep_and_cyclic_data_is_refused():
     deep: list = []
     for _ in range(MAX_DEPTH + 1):
         deep = [deep]
-    assert [plain_data(value) for value in (cyclic, deep)] == [Unreadable((("", TOO_DEEP),))] * 2
+    assert [to_builtins(value) for value in (cyclic, deep)] == [Unreadable((("", TOO_DEEP),))] * 2

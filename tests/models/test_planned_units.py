@@ -3,14 +3,14 @@
 import pytest
 from support.manifests import claim, cluster, entry, maker, pod, template
 
-from drasat.models.planned_units import expanded
-from drasat.models.queue import planned
-from drasat.models.units import all_units
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
+from drasat.models.workload.units import all_units
 
 
 def units(*objects):
     built = cluster(*objects)
-    return [(one.number, one.unit) for one in expanded(built, planned(built))]
+    return [(one.number, one.unit) for one in expand_units(built, read_queue(built))]
 
 
 def names(*objects):
@@ -71,7 +71,7 @@ def test_single_objects_keep_their_names():
 
 def test_pods_that_are_there_have_the_claims_that_allocate_gives_them():
     built = cluster(pod("q", entry("x", template="t")), pod("p", entry("x", claim="c")), template(), claim("c"))
-    found = {one.unit.name: [ref.key for ref in one.unit.claims] for one in expanded(built, planned(built))}
+    found = {one.unit.name: [ref.key for ref in one.unit.claims] for one in expand_units(built, read_queue(built))}
     assert found == {unit.name: [ref.key for ref in unit.claims] for unit in all_units(built)}
 
 

@@ -3,9 +3,9 @@
 import pytest
 from support.data import cases
 
-from drasat.models.core import PodSpec
-from drasat.models.pod_requests import effective_requests, in_units, written
-from drasat.models.structure import to_object
+from drasat.models.formats.decode import to_object
+from drasat.models.kubernetes.core import PodSpec
+from drasat.models.workload.requests import effective_requests, format_amount, integer_amounts
 
 
 def requests(apart=(), **spec):
@@ -36,8 +36,12 @@ def test_resources_apart_are_left_out():
 
 
 def test_amounts_are_exact():
-    assert in_units({"cpu": "1e6", "memory": "8Ei", "pods": 110}) == {"cpu": 10**9, "memory": 2**63 - 1, "pods": 110}
-    assert in_units(None) == {}
+    assert integer_amounts({"cpu": "1e6", "memory": "8Ei", "pods": 110}) == {
+        "cpu": 10**9,
+        "memory": 2**63 - 1,
+        "pods": 110,
+    }
+    assert integer_amounts(None) == {}
 
 
 @pytest.mark.parametrize(
@@ -52,4 +56,4 @@ def test_amounts_are_exact():
     ],
 )
 def test_amounts_are_written_as_in_manifests(resource, amount, text):
-    assert written(resource, amount) == text
+    assert format_amount(resource, amount) == text

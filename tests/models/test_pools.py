@@ -5,11 +5,11 @@ import pytest
 from support.gates import ALL
 from support.model_objects import consumes, counter_set, devices, label_selector, node, resource_slice
 
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.models.pools import PoolIndex
-from drasat.models.slices import Device
-from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from drasat.models.cluster.pools import PoolIndex
+from drasat.models.kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.slices import Device
 
 PLAIN = ALL.with_({"DRAPartitionableDevices": False})
 STABLE = FeatureGates(frozenset({"DRAPartitionableDevices"}))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from drasat.models.problems import InputError, InputProblem, Source, has_errors, one_line
+from drasat.models.formats.errors import InputError, InputProblem, Source, has_errors, one_line
 
 PLACE = Source("a.yaml", 2)
 

@@ -3,7 +3,7 @@ import pickle
 import pytest
 from support.data import cases
 
-from drasat.models.quantity import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, NANO, ZERO, Quantity
+from drasat.models.kubernetes.quantity import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, NANO, ZERO, Quantity
 
 FORMATS = {"D": DECIMAL_SI, "B": BINARY_SI, "E": DECIMAL_EXPONENT}
 

@@ -19,21 +19,21 @@ from support.manifests import (
     template,
 )
 
-from drasat.models.claims import ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.meta import ObjectMeta
-from drasat.models.queue import planned
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.workload.queue import read_queue
 
 EXISTING = {"resourceClaimStatuses": [{"name": "own", "resourceClaimName": "made"}]}
 
 
 def named(*objects, **options):
-    return [(one.kind, one.name, one.replicas) for one in planned(cluster(*objects), **options)]
+    return [(one.kind, one.name, one.replicas) for one in read_queue(cluster(*objects), **options)]
 
 
 def alike(first, second, *others):
     """Whether the two objects are interchangeable."""
-    one, two = planned(cluster(first, second, *others))[:2]
+    one, two = read_queue(cluster(first, second, *others))[:2]
     return one.signature == two.signature
 
 
@@ -77,7 +77,7 @@ def test_what_has_ended_or_runs_is_not_planned(gone):
 
 
 def test_a_pod_on_a_node_that_waits_for_a_claim_is_planned_there():
-    (one,) = planned(cluster(pod("p", entry("own", claim="c"), spec={"nodeName": "n"}), claim("c")))
+    (one,) = read_queue(cluster(pod("p", entry("own", claim="c"), spec={"nodeName": "n"}), claim("c")))
     assert one.shape.node_name == "n"
 
 
@@ -94,8 +94,8 @@ def test_claims_made_for_pods_are_not_loose():
 def test_claims_that_were_added_come_last():
     built = cluster(claim("b"), pod("p"))
     added = ResourceClaim(metadata=ObjectMeta(name="a", namespace="default"))
-    assert [one.name for one in planned(built.with_claims([added]))] == ["b", "p", "a"]
-    assert [one.name for one in planned(built.without(pods=[("default", "p")]))] == ["b"]
+    assert [one.name for one in read_queue(built.with_claims([added]))] == ["b", "p", "a"]
+    assert [one.name for one in read_queue(built.without(pods=[("default", "p")]))] == ["b"]
 
 
 def test_a_queue_can_be_narrowed():
@@ -189,7 +189,7 @@ def test_pods_with_claims_of_their_own_are_alike_those_that_share_one_are_not():
     own = [claim("c1"), claim("c2")]
     assert alike(pod("a", entry("x", claim="c1")), pod("b", entry("x", claim="c2")), *own)
     sharing = [pod(name, entry("x", claim="c1")) for name in ("p", "q")]
-    (first, second, third) = planned(cluster(*sharing, pod("r", entry("x", claim="c2")), *own))
+    (first, second, third) = read_queue(cluster(*sharing, pod("r", entry("x", claim="c2")), *own))
     assert first.signature == second.signature != third.signature
     assert [one.shape.claims[0].key for one in (first, third)] == [("default", "c1"), None]
 
@@ -204,13 +204,13 @@ def test_pods_with_claims_of_their_own_are_alike_those_that_share_one_are_not():
     ],
 )
 def test_all_replicas_share_a_claim_that_has_a_name(first, shared):
-    (one,) = planned(cluster(first, claim("c")))
+    (one,) = read_queue(cluster(first, claim("c")))
     assert [shape.key for shape in one.shape.claims] == [("default", "c") if shared else None]
 
 
 def test_finished_pods_share_nothing():
     over = pod("q", entry("x", claim="c"), status={"phase": "Failed"})
-    (one,) = planned(cluster(pod("p", entry("x", claim="c")), over, claim("c")))
+    (one,) = read_queue(cluster(pod("p", entry("x", claim="c")), over, claim("c")))
     assert one.shape.claims[0].key is None
 
 
@@ -227,7 +227,7 @@ def test_claims_that_were_made_count_by_their_content():
     ],
 )
 def test_what_is_missing_is_a_problem_of_the_unit(entries, problem):
-    (one,) = planned(cluster(pod("p", *entries)))
+    (one,) = read_queue(cluster(pod("p", *entries)))
     assert one.shape.problems == (problem,)
 
 
@@ -247,31 +247,31 @@ def test_priority(spec, expected):
         obj("PriorityClass", "low", value=5, globalDefault=True),
         obj("PriorityClass", "more", value=9, globalDefault=True),
     ]
-    (one, loose) = planned(cluster(*classes, pod("p", spec=spec), claim("c")))
+    (one, loose) = read_queue(cluster(*classes, pod("p", spec=spec), claim("c")))
     assert (one.shape.priority, loose.shape.priority) == (expected, 0)
 
 
 def test_weights_come_from_the_annotation_that_is_named():
     built = cluster(pod("a", VALUE="2.50"), pod("b"), maker("Job", "j", VALUE="3", marks={"VALUE": "4"}))
-    assert [one.shape.value for one in planned(built)] == [Decimal("2.5"), 1, 4]
-    assert [one.shape.value for one in planned(built, value="example.com/worth")] == [1, 1, 1]
+    assert [one.shape.value for one in read_queue(built)] == [Decimal("2.5"), 1, 4]
+    assert [one.shape.value for one in read_queue(built, value="example.com/worth")] == [1, 1, 1]
 
 
 def test_bad_annotations_of_python_objects_name_object_and_field():
     bad = ResourceClaim(metadata=ObjectMeta(name="c", annotations={"drasat.dev/replicas": "x"}))
     with pytest.raises(ValueError, match=r"^ResourceClaim default/c: metadata.annotations\[drasat.dev/replicas\]: Inv"):
-        planned(Cluster.of([bad]))
+        read_queue(Cluster.of([bad]))
 
 
 def test_signatures_are_the_same_in_every_order_and_run():
     objects = [pod("a", entry("x", template="t"), cpu="1"), claim("c"), template(), device_class()]
-    one, two = (planned(cluster(*order)) for order in (objects, objects[::-1]))
+    one, two = (read_queue(cluster(*order)) for order in (objects, objects[::-1]))
     assert {item.name: item.signature for item in one} == {item.name: item.signature for item in two}
 
 
 def test_interchangeable_sets_are_found_together():
     objects = [claim("a"), pod("p"), claim("b"), maker("Job", "j", spec={"parallelism": 4})]
-    sets = planned(cluster(*objects))
+    sets = read_queue(cluster(*objects))
     assert [[one.name for one in same] for same in by_signature(sets).values()] == [["a", "b"], ["p", "j"]]
     assert sets[0].shape is sets[2].shape
 
@@ -280,5 +280,5 @@ def test_more_units_than_can_be_planned_are_refused_in_one_line():
     """A manifest may ask for any number."""
     many = [maker("Deployment", f"d{number}", spec={"replicas": 500_000}) for number in range(3)]
     with pytest.raises(ValueError, match=r"^the queue has 1,500,000 units, and no more than 1,000,000 are planned$"):
-        planned(cluster(*many))
-    assert [one.replicas for one in planned(cluster(*many[:2]))] == [500_000] * 2
+        read_queue(cluster(*many))
+    assert [one.replicas for one in read_queue(cluster(*many[:2]))] == [500_000] * 2

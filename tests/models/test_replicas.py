@@ -3,13 +3,13 @@
 import pytest
 from support.manifests import cluster, maker, obj, pod
 
-from drasat.models.replicas import open_replicas
+from drasat.models.workload.expansion import missing_replicas
 
 KEY = ("default", "web")
 
 
 def lacking(*objects):
-    return {kind: list(numbers) for (kind, key), numbers in open_replicas(cluster(*objects)).items() if key == KEY}
+    return {kind: list(numbers) for (kind, key), numbers in missing_replicas(cluster(*objects)).items() if key == KEY}
 
 
 def owned(name, kind, owner="web", **options):
@@ -74,15 +74,15 @@ def test_a_stateful_set_lacks_numbers():
 def test_pods_of_a_deployment_are_known_through_their_replica_set(with_set):
     """Also if the ReplicaSet is not in the input; one of a Deployment that is there is not planned twice."""
     objects = [maker("Deployment", "web", spec={"replicas": 3}), owned("web-7d9-x", "ReplicaSet", owner="web-7d9")]
-    found = open_replicas(cluster(*objects, *([replica_set("web-7d9")] if with_set else [])))
+    found = missing_replicas(cluster(*objects, *([replica_set("web-7d9")] if with_set else [])))
     assert {key: list(numbers) for key, numbers in found.items()} == {("Deployment", KEY): [1, 2]}
 
 
 def test_a_replica_set_whose_deployment_is_away_is_planned():
-    found = open_replicas(cluster(replica_set("web", owner="gone")))
+    found = missing_replicas(cluster(replica_set("web", owner="gone")))
     assert {key: list(numbers) for key, numbers in found.items()} == {("ReplicaSet", KEY): [0, 1]}
 
 
 def test_other_owners_make_nothing_here():
     daemon = pod("d", owner=("DaemonSet", "web"))
-    assert open_replicas(cluster(daemon, obj("PriorityClass", "web", value=1))) == {}
+    assert missing_replicas(cluster(daemon, obj("PriorityClass", "web", value=1))) == {}

@@ -3,8 +3,7 @@
 import pytest
 from support.model_objects import expression, node, required, selector, term
 
-from drasat.models.core import PodSpec, Taint, Toleration
-from drasat.models.selection import (
+from drasat.models.cluster.node_fit import (
     NODE_FILTERS,
     SelectorError,
     node_matches,
@@ -12,6 +11,7 @@ from drasat.models.selection import (
     selector_test,
     term_matches,
 )
+from drasat.models.kubernetes.core import PodSpec, Taint, Toleration
 
 NODE = node("n1", {"zone": "a", "gpus": "8", "odd": "many"})
 NAME = "metadata.name"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from drasat.models import sources
-from drasat.models.manifests import read_manifests
-from drasat.models.sources import open_sources
+from drasat.models.formats import sources
+from drasat.models.formats.sources import open_sources
+from drasat.models.manifests.reader import read_manifests
 
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n"
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drasat.models.base import INT64_MAX, INT64_MIN
-from drasat.models.claims import ResourceClaim
-from drasat.models.core import Node, Pod
-from drasat.models.kinds import KINDS
-from drasat.models.slices import ResourceSlice
-from drasat.models.structure import to_object
+from drasat.models.formats.decode import to_object
+from drasat.models.formats.model import INT64_MAX, INT64_MIN
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.core import Node, Pod
+from drasat.models.kubernetes.kinds import KINDS
+from drasat.models.kubernetes.slices import ResourceSlice
 
 
 def slice_with(device: dict) -> dict:

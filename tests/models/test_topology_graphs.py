@@ -6,16 +6,15 @@ import networkx
 import pytest
 from support.topology_objects import DRIVER, chip, chips, key, names, scalars, topology
 
-from drasat.models.placed_devices import TopologyError
-from drasat.models.topology_graphs import placed
+from drasat.models.topology.places import TopologyError, place_devices
 
 
 def line(*places, shape="Line", **fields):
-    return placed(topology(shape, 1, **fields), chips(*((place,) for place in places)))
+    return place_devices(topology(shape, 1, **fields), chips(*((place,) for place in places)))
 
 
 def grid(rows, columns, **fields):
-    return placed(topology("Grid", 2, **fields), chips(*product(range(rows), range(columns))))
+    return place_devices(topology("Grid", 2, **fields), chips(*product(range(rows), range(columns))))
 
 
 def edges(places):
@@ -62,7 +61,7 @@ def test_a_grid_is_the_grid_of_networkx(periodic):
 
 
 def test_a_torus_wraps_along_every_axis():
-    places = placed(topology("Torus", 3), chips(*product(range(4), repeat=3)))
+    places = place_devices(topology("Torus", 3), chips(*product(range(4), repeat=3)))
     assert places.periodic == (True, True, True)
     assert {len(beside) for beside in places.neighbours.values()} == {6}
 
@@ -77,7 +76,7 @@ def test_an_attribute_is_found_by_its_full_name_too():
     full = chip("a", **{f"{DRIVER}/x": 3, "x": 4})
     short = chip("b", x=4)
     other = chip("c", driver="other.example.com", x=5)
-    places = placed(topology("Line", 1), [full, short, other])
+    places = place_devices(topology("Line", 1), [full, short, other])
     assert [places.axes[0].first + places.cells[device][0] for device in places.devices] == [3, 4]
     assert names(places.unplaced) == ["c"]
 
@@ -85,7 +84,7 @@ def test_an_attribute_is_found_by_its_full_name_too():
 @pytest.mark.parametrize("value", ["1", True, [1, 2]])
 def test_a_coordinate_that_is_no_integer_is_none(value):
     """TOPO-3."""
-    places = placed(topology("Line", 1), [chip("a", x=0), chip("b", x=value), chip("c")])
+    places = place_devices(topology("Line", 1), [chip("a", x=0), chip("b", x=value), chip("c")])
     assert names(places.devices) == ["a"]
     assert names(places.unplaced) == ["b", "c"]
     assert key((0,)) not in places
@@ -93,12 +92,12 @@ def test_a_coordinate_that_is_no_integer_is_none(value):
 
 def test_one_of_two_coordinates_is_none():
     """TOPO-3."""
-    places = placed(topology("Grid", 2), [chip("a", x=0, y=0), chip("b", x=1)])
+    places = place_devices(topology("Grid", 2), [chip("a", x=0, y=0), chip("b", x=1)])
     assert names(places.unplaced) == ["b"]
 
 
 def test_no_device_at_all_is_an_empty_topology():
-    places = placed(topology("Torus", 2), [])
+    places = place_devices(topology("Torus", 2), [])
     assert (places.devices, places.links, places.sizes) == ((), (), (1, 1))
     assert not places.graph()
 
@@ -107,13 +106,13 @@ def test_two_devices_on_one_coordinate_are_named_both():
     """TOPO-3."""
     twice = [chip("a", x=1, y=2), chip("b", x=1, y=3), chip("c", x=1, y=2)]
     with pytest.raises(TopologyError) as error:
-        placed(topology("Grid", 2), twice, "node n1")
+        place_devices(topology("Grid", 2), twice, "node n1")
     told = f"{DRIVER}/p/a and {DRIVER}/p/c both have {DRIVER}/x 1, {DRIVER}/y 2"
     assert str(error.value) == f"DeviceTopology t: node n1: devices {told}"
 
 
 def test_the_same_device_twice_is_one():
-    assert names(placed(topology("Line", 1), [chip("a", x=1), chip("a", x=1)]).devices) == ["a"]
+    assert names(place_devices(topology("Line", 1), [chip("a", x=1), chip("a", x=1)]).devices) == ["a"]
 
 
 @pytest.mark.parametrize("place", [-1, 4, 2**40])
@@ -140,7 +139,7 @@ TREE = [
 
 def test_devices_of_a_tree_stand_under_a_tree_node_of_each_level():
     """TOPO-1, TOPO-3: several may share the lowest tree node; a missing level is no place."""
-    places = placed(topology("Tree", 2), TREE)
+    places = place_devices(topology("Tree", 2), TREE)
     assert names(places.unplaced) == ["f"]
     assert places.paths[DRIVER, "p", "c"] == scalars(0, "s1")
     top, low = (sorted(names(found) for found in places.groups(level).values()) for level in (0, 1))
@@ -150,7 +149,7 @@ def test_devices_of_a_tree_stand_under_a_tree_node_of_each_level():
 
 
 def test_levels_of_a_tree_are_known_by_full_name_or_identifier():
-    places = placed(topology("Tree", 2), TREE)
+    places = place_devices(topology("Tree", 2), TREE)
     assert (places.level(f"{DRIVER}/x"), places.level("y")) == (0, 1)
     with pytest.raises(TopologyError, match=rf"no one level 'z', there are: {DRIVER}/x, {DRIVER}/y"):
         places.level("z")
@@ -166,7 +165,7 @@ def test_links_count_in_both_directions_and_lead_to_nobody_else():
         chip("e", id="0", peers=["3"]),
         chip("f", peers=[0]),
     ]
-    places = placed(topology("Links"), members)
+    places = place_devices(topology("Links"), members)
     assert edges(places) == pairs("a b", "a c")
     assert names(places.unplaced) == ["f"]
     assert places.neighbours[DRIVER, "p", "d"] == ()
@@ -175,4 +174,4 @@ def test_links_count_in_both_directions_and_lead_to_nobody_else():
 def test_two_devices_of_one_id_are_named_both():
     """TOPO-3."""
     with pytest.raises(TopologyError, match=rf"{DRIVER}/p/a and {DRIVER}/p/b both have {DRIVER}/id 4"):
-        placed(topology("Links"), [chip("a", id=4), chip("b", id=4)])
+        place_devices(topology("Links"), [chip("a", id=4), chip("b", id=4)])

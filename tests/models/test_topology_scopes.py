@@ -4,9 +4,9 @@ from support.gates import ALL
 from support.model_objects import devices, label_selector, node, resource_slice
 from support.topology_objects import DRIVER, topology
 
-from drasat.models.cluster import Cluster
-from drasat.models.slices import Device
-from drasat.models.topology_scopes import by_driver, instances_of
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.cluster.topologies import driver_membership, topology_instances
+from drasat.models.kubernetes.slices import Device
 
 
 def chips(name, *names, **fields):
@@ -27,7 +27,7 @@ CLUSTER = Cluster.of(
 
 def told(scope, node=None, cluster=CLUSTER):
     one = topology("Line", 1, scope=scope)
-    found = instances_of(one, cluster, ALL, by_driver(one), node)
+    found = topology_instances(one, cluster, ALL, driver_membership(one), node)
     return {instance.where: [device.id[2] for device in instance.devices] for instance in found}
 
 

@@ -5,10 +5,10 @@ import re
 import pytest
 from support.manifests import cluster, container, device_class, maker, node, obj, pod
 
-from drasat.models.cluster import Cluster
-from drasat.models.core import Pod
-from drasat.models.meta import ObjectMeta
-from drasat.models.unhonoured import FIELDS, unhonoured
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.core import Pod
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.workload.unsupported import UNSUPPORTED_FIELDS, unsupported_fields
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 PORTS = [container(ports=[{"containerPort": 80, "hostPort": 80}])]
@@ -36,7 +36,7 @@ FINE = [
 
 
 def told(*objects):
-    return [line.partition(" is not honoured: ")[0] for line in unhonoured(cluster(*objects))]
+    return [line.partition(" is not honoured: ")[0] for line in unsupported_fields(cluster(*objects))]
 
 
 @pytest.mark.parametrize(("field", "spec"), SPECS)
@@ -70,7 +70,9 @@ def test_fields_of_other_objects(item, expected):
 
 def test_many_objects_are_one_line_with_a_count_and_an_example():
     gated = {"schedulingGates": [{"name": "x"}]}
-    lines = unhonoured(cluster(pod("a", spec=gated), pod("b", spec=gated), pod("c", spec={"runtimeClassName": "k"})))
+    lines = unsupported_fields(
+        cluster(pod("a", spec=gated), pod("b", spec=gated), pod("c", spec={"runtimeClassName": "k"}))
+    )
     assert lines == (
         "runtimeClassName of 1 Pod is not honoured: nodes and overhead of a RuntimeClass count only if the pod has them"
         " (such as default/c)",
@@ -95,10 +97,10 @@ def test_resources_that_nodes_and_classes_both_have():
 
 
 def test_objects_made_in_python_have_no_other_fields():
-    assert unhonoured(Cluster.of([Pod(metadata=ObjectMeta(name="p"))])) == ()
+    assert unsupported_fields(Cluster.of([Pod(metadata=ObjectMeta(name="p"))])) == ()
 
 
 def test_the_page_lists_every_field(request):
     page = (request.config.rootpath / "docs/guides/plan-input.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([A-Za-z.]+)` \| ([^|]+) \|$", page, re.MULTILINE))
-    assert {field: rows.get(field) for field in FIELDS} == FIELDS
+    assert {field: rows.get(field) for field in UNSUPPORTED_FIELDS} == UNSUPPORTED_FIELDS

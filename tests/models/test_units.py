@@ -4,16 +4,19 @@ import msgspec
 import pytest
 from support.model_objects import by_name, claim, from_template, pod, result, template
 
-from drasat.models.claims import (
-    ResourceClaim,
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.errors import Source
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.core import PodResourceClaim
+from drasat.models.kubernetes.meta import OwnerReference
+from drasat.models.manifests.reader import Manifest
+from drasat.models.workload.units import (
+    POD_CLAIM_ANNOTATION,
+    generated_claim_name,
+    merge_units,
+    orphaned_claims,
+    requested_units,
 )
-from drasat.models.cluster import Cluster
-from drasat.models.core import PodResourceClaim
-from drasat.models.generated_claims import POD_CLAIM_ANNOTATION, claim_name
-from drasat.models.manifests import Manifest
-from drasat.models.meta import OwnerReference
-from drasat.models.problems import Source
-from drasat.models.units import joined, left_over, units
 
 
 def owned(name, pod_name, entry, uid="", **fields):
@@ -22,7 +25,7 @@ def owned(name, pod_name, entry, uid="", **fields):
 
 
 def asked(*objects, **selection):
-    return units(Cluster.of(objects), **selection)
+    return requested_units(Cluster.of(objects), **selection)
 
 
 def shape(found):
@@ -154,7 +157,7 @@ def test_a_generated_claim_keeps_the_templates_own_spelling():
             Manifest("Pod", "v1", pod("p", from_template("gpu")), {}, source),
         ]
     )
-    ref = units(cluster)[0].claims[0]
+    ref = requested_units(cluster)[0].claims[0]
     assert ref.raw["apiVersion"] == "resource.k8s.io/v1beta1"
     assert ref.raw["spec"] == written
 
@@ -171,7 +174,7 @@ def test_a_generated_claim_keeps_the_templates_own_spelling():
     ],
 )
 def test_generated_names(pod_name, entry, taken, expected):
-    name = claim_name(pod_name, entry, taken)
+    name = generated_claim_name(pod_name, entry, taken)
     assert name == expected
     assert len(name) <= 253
 
@@ -275,7 +278,7 @@ def test_an_allocated_claim_cannot_be_asked_for():
 
 
 def test_loose_claims_can_be_joined_to_one_unit():
-    unit = joined(asked(claim("b"), claim("a")))
+    unit = merge_units(asked(claim("b"), claim("a")))
     assert [ref.name for ref in unit.claims] == ["b", "a"]
     assert (unit.pod, unit.name) == (None, "b+a")
 
@@ -294,5 +297,5 @@ def test_loose_claims_can_be_joined_to_one_unit():
 )
 def test_claims_that_only_pods_on_their_way_out_name(objects, found):
     cluster = Cluster.of(objects)
-    assert list(left_over(cluster)) == list(left_over(cluster, "default")) == found
-    assert left_over(cluster, "other") == ()
+    assert list(orphaned_claims(cluster)) == list(orphaned_claims(cluster, "default")) == found
+    assert orphaned_claims(cluster, "other") == ()

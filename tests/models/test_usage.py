@@ -6,7 +6,7 @@ import pytest
 from support.gates import ALL
 from support.model_objects import allocation, claim, result
 
-from drasat.models.usage import Hold, Usage
+from drasat.models.cluster.usage import Hold, Usage
 
 DEDICATED_ONLY = ALL.with_({"DRAConsumableCapacity": False})
 NANO = 10**9

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from drasat.models.versions import Version
+from drasat.models.kubernetes.semver import Version
 
 GOOD = [
     "0.0.0", "1.2.3", "10.20.30", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-0", "1.0.0-00a", "1.0.0--", "1.0.0-1--",

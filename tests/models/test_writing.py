@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.data import cases
 
-from drasat.models.claims import (
+from drasat.models.formats.errors import Source
+from drasat.models.formats.yaml import yaml_documents
+from drasat.models.kubernetes.claims import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
     ResourceClaim,
 )
-from drasat.models.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from drasat.models.manifests import Manifest, read_manifests
-from drasat.models.meta import ObjectMeta
-from drasat.models.problems import Source
-from drasat.models.writing import claim_manifest, model_mapping, object_mapping, to_json, to_yaml
-from drasat.models.yaml_documents import yaml_documents
+from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.manifests.reader import Manifest, read_manifests
+from drasat.models.manifests.writer import claim_manifest, model_mapping, object_mapping, to_json, to_yaml
 
 ALLOCATION = AllocationResult(
     devices=DeviceAllocationResult(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from drasat.models.unreadable import MAX_DEPTH, TOO_DEEP, Unreadable
-from drasat.models.yaml_documents import MAX_ALIASED, MAX_YAML_BYTES, yaml_documents
+from drasat.models.formats.errors import MAX_DEPTH, TOO_DEEP, Unreadable
+from drasat.models.formats.yaml import MAX_ALIASED, MAX_YAML_BYTES, yaml_documents
 
 
 def read(text: str):

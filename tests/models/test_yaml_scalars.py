@@ -3,7 +3,7 @@
 import pytest
 from support.data import cases
 
-from drasat.models.yaml_scalars import ScalarError, key_text, resolve, resolve_tagged
+from drasat.models.formats.yaml import ScalarError, key_text, resolve, resolve_tagged
 
 TAG = "tag:yaml.org,2002:"
 

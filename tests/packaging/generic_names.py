@@ -24,7 +24,7 @@ def leaks() -> list[str]:
 
 
 if __name__ == "__main__":
-    import drasat.models.slices  # noqa: F401 - the package itself must be there
+    import drasat.models.kubernetes.slices  # noqa: F401 - the package itself must be there
 
     found = leaks()
     print("importable by a generic name:", ", ".join(found) or "none")

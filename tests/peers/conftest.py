@@ -3,9 +3,8 @@ import sys
 
 import pytest
 
-from drasat.peers.build import build, locate, require
 from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.peers.kube_scheduler import KubeScheduler, build_program, find_program, require_program
 
 # What a fake peer's script may use: hello() introduces it, requests() yields what it is asked, say() answers.
 PRELUDE = """
@@ -37,10 +36,10 @@ def fake(tmp_path):
 def real():
     """The real allocator. Skipped where it is not built, unless DRASAT_REQUIRE_PEERS says that it must run."""
     if os.environ.get("DRASAT_REQUIRE_PEERS"):
-        build()
-    if locate() is None:
+        build_program()
+    if find_program() is None:
         with pytest.raises(PeerError) as missing:
-            require()
+            require_program()
         pytest.skip(str(missing.value))
     with KubeScheduler() as peer:
         yield peer

@@ -6,9 +6,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from drasat.peers import build as building
-from drasat.peers.build import build, find_go, go_version, locate, require
+from drasat.peers import kube_scheduler as building
 from drasat.peers.errors import PeerError
+from drasat.peers.kube_scheduler import build_program, find_go, find_program, go_version, require_program
 
 # A stand-in for Go: knows its version, counts its builds, and writes the file after -o.
 GO = """#!/bin/sh
@@ -77,7 +77,7 @@ def test_go_is_asked_for_its_version(go):
     assert go_version(go()) == "go9.9.9"
 
 
-@pytest.mark.parametrize("ask", [require, build], ids=["use", "build"])
+@pytest.mark.parametrize("ask", [require_program, build_program], ids=["use", "build"])
 def test_without_go_one_line_says_what_to_install(no_go, ask):
     with pytest.raises(
         PeerError, match=r"^the kube-scheduler peer needs Go [^\n]*pip install 'drasat\[peers\]'[^\n]*$"
@@ -88,29 +88,29 @@ def test_without_go_one_line_says_what_to_install(no_go, ask):
 def test_with_go_the_line_says_what_to_run(go):
     go()
     with pytest.raises(PeerError, match="the kube-scheduler peer is not built: run 'drasat peers build'"):
-        require()
+        require_program()
 
 
 def test_the_program_lands_in_the_users_cache_under_its_go_version(go, tmp_path):
     go()
-    program = build()
+    program = build_program()
     assert program.read_text() == "built\n"
     assert program.parent.parent == tmp_path / "cache/drasat/peers"
     assert program.parent.name.endswith("-go9.9.9")
-    assert locate() == require() == program
+    assert find_program() == require_program() == program
 
 
 def test_the_cache_is_in_the_home_folder_unless_told_otherwise(go, tmp_path, monkeypatch):
     go()
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert build().is_relative_to(tmp_path / "home/.cache/drasat/peers")
+    assert build_program().is_relative_to(tmp_path / "home/.cache/drasat/peers")
 
 
 def test_go_is_called_once_in_the_folder_of_the_sources(go):
     log = Path(f"{go()}.log")
-    build()
-    build()
+    build_program()
+    build_program()
     command, folder = log.read_text().splitlines()
     assert command.startswith("build -trimpath ")
     assert Path(folder).samefile(building.SOURCES)
@@ -118,14 +118,14 @@ def test_go_is_called_once_in_the_folder_of_the_sources(go):
 
 def test_force_builds_again(go):
     log = Path(f"{go()}.log")
-    build()
-    build(force=True)
+    build_program()
+    build_program(force=True)
     assert len(log.read_text().splitlines()) == 4
 
 
 def test_nothing_but_the_program_is_left_behind(go):
     go()
-    program = build()
+    program = build_program()
     assert list(program.parent.iterdir()) == [program]
 
 
@@ -135,35 +135,35 @@ def test_changed_sources_need_another_program(go, tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "main.go").write_text("package main\n")
     monkeypatch.setattr(building, "SOURCES", folder)
-    first = build()
+    first = build_program()
     (folder / "main.go").write_text("package main // changed\n")
-    assert locate() is None
-    assert build() != first
+    assert find_program() is None
+    assert build_program() != first
 
 
 def test_a_program_is_found_after_go_is_gone(go, monkeypatch):
     go()
-    program = build()
+    program = build_program()
     monkeypatch.setattr(building.shutil, "which", lambda _: None)
-    assert require() == program
+    assert require_program() == program
 
 
 def test_of_two_programs_the_newer_is_used(go):
     path = go()
-    older = build()
+    older = build_program()
     executable(path, GO.replace("go9.9.9", "go9.9.8"))
-    newer = build()
+    newer = build_program()
     os.utime(older, (1, 1))
-    assert locate() == newer
+    assert find_program() == newer
     os.utime(newer, (0, 0))
-    assert locate() == older
+    assert find_program() == older
 
 
 def test_a_failed_build_says_why_and_leaves_nothing(go):
     go('#!/bin/sh\nif [ "$1" = env ]; then echo go1; else echo "# x" >&2; echo "main.go:1: no" >&2; exit 1; fi\n')
     with pytest.raises(PeerError, match=r"^building the kube-scheduler peer failed: main\.go:1: no$"):
-        build()
-    assert locate() is None
+        build_program()
+    assert find_program() is None
 
 
 @pytest.mark.parametrize(

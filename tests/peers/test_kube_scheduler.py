@@ -1,12 +1,11 @@
 import pytest
 
-from drasat.models.core import Node
-from drasat.models.meta import ObjectMeta
-from drasat.peers import catalogue as listing
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.peers import kube_scheduler as listing
 from drasat.peers import kube_scheduler as module
-from drasat.peers.catalogue import catalogue
 from drasat.peers.errors import PeerError
-from drasat.peers.kube_scheduler import KubeScheduler
+from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
 from drasat.peers.requests import AllocateRequest, ScheduleRequest
 
 VERDICT = '"outcome": "unallocatable", "fatal": False, "seconds": 0.0, "steps": 1'
@@ -111,9 +110,9 @@ def test_closing_ends_the_process_and_asking_starts_another(peer):
 @pytest.fixture
 def built(monkeypatch):
     def set_to(command):
-        monkeypatch.setattr(listing, "require", lambda: command)
-        monkeypatch.setattr(listing, "locate", lambda: command)
-        monkeypatch.setattr(module, "require", lambda: command)
+        monkeypatch.setattr(listing, "require_program", lambda: command)
+        monkeypatch.setattr(listing, "find_program", lambda: command)
+        monkeypatch.setattr(module, "require_program", lambda: command)
 
     return set_to
 
@@ -124,20 +123,20 @@ def test_the_catalogue_shows_what_is_built(built, fake, tmp_path):
     program.write_text(f"#!/bin/sh\nexec {interpreter} {' '.join(arguments)}\n")
     program.chmod(0o755)
     built(program)
-    (entry,) = catalogue()
+    (entry,) = peer_statuses()
     assert (entry.name, entry.program, entry.problem) == ("kube-scheduler", program, "")
     assert entry.handshake.version == "v1.2.3"
 
 
 def test_the_catalogue_says_why_a_peer_does_not_work(built, tmp_path):
     built(tmp_path / "missing")
-    (entry,) = catalogue()
+    (entry,) = peer_statuses()
     assert entry.handshake is None
     assert entry.problem.startswith("peer kube-scheduler cannot be started: ")
 
 
 def test_the_catalogue_names_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    (entry,) = catalogue()
+    (entry,) = peer_statuses()
     assert (entry.program, entry.handshake) == (None, None)
     assert entry.problem.startswith("the kube-scheduler peer ")

@@ -3,13 +3,13 @@ import json
 import pytest
 
 from drasat.peers.errors import PeerError
-from drasat.peers.process import Limits, PeerProcess
+from drasat.peers.process import PeerLimits, PeerProcess
 
 ECHO = "hello()\nfor request in requests(): say(request)"
 
 
 def start(command, **limits):
-    return PeerProcess(command, name="fake", limits=Limits(**limits))
+    return PeerProcess(command, name="fake", limits=PeerLimits(**limits))
 
 
 def failure_of(command, *, line=b"{}", time_limit=20.0, **limits):

@@ -10,16 +10,22 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from drasat.models.claims import DeviceClass, ResourceClaim
-from drasat.models.core import Node
-from drasat.models.gates import FeatureGates
-from drasat.models.slices import ResourceSlice
-from drasat.models.taints import DeviceTaintRule
-from drasat.peers.build import require
+from drasat.models.kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.peers.errors import PeerError
-from drasat.peers.requests import AllocateRequest, Features, PodRequest, ScheduleRequest, encode, features
+from drasat.peers.kube_scheduler import require_program
+from drasat.peers.requests import (
+    AllocateRequest,
+    Features,
+    PodRequest,
+    ScheduleRequest,
+    encode_request,
+    features_of_gates,
+)
 
-ALL = features(FeatureGates.all_on())
+ALL = features_of_gates(FeatureGates.all_on())
 NODES = tuple(msgspec.convert({"metadata": {"name": name}}, Node) for name in ("n1", "n2"))
 CLASSES = (msgspec.convert({"metadata": {"name": "c"}}, DeviceClass),)
 
@@ -86,7 +92,7 @@ def test_five_of_four_devices_takes_the_known_number_of_steps(real, variant, ste
 )
 def test_the_gates_choose_the_variant(real, gates):
     """FEAT-2, FEAT-3"""
-    assert ask(real, 1, (devices(1),), features=features(gates)).variant == gates.variant
+    assert ask(real, 1, (devices(1),), features=features_of_gates(gates)).variant == gates.variant
 
 
 def test_a_variant_that_lacks_a_feature_is_an_error(real):
@@ -242,14 +248,14 @@ def test_a_search_ends_when_its_parent_was_killed(real):
     )
     code = (
         "import subprocess, sys, time\n"
-        f"peer = subprocess.Popen([{str(require())!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        f"peer = subprocess.Popen([{str(require_program())!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
         "peer.stdout.readline()\n"
         "peer.stdin.write(sys.stdin.buffer.read()); peer.stdin.flush()\n"
         "print(peer.pid, flush=True)\n"
         "time.sleep(60)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    parent.stdin.write(encode(asked, 1))
+    parent.stdin.write(encode_request(asked, 1))
     parent.stdin.close()
     peer = int(parent.stdout.readline())
     parent.kill()

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from support.gates import without
 
-from drasat.models.claims import (
+from drasat.models.kubernetes.claims import (
     CapacityRequirements,
     DeviceClaim,
     DeviceClass,
@@ -13,17 +13,24 @@ from drasat.models.claims import (
     ResourceClaim,
     ResourceClaimSpec,
 )
-from drasat.models.core import Node, NodeStatus
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity, ResourceSlice, ResourceSliceSpec
-from drasat.peers.requests import AllocateRequest, Features, PodRequest, ScheduleRequest, encode, features
+from drasat.models.kubernetes.core import Node, NodeStatus
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity, ResourceSlice, ResourceSliceSpec
+from drasat.peers.requests import (
+    AllocateRequest,
+    Features,
+    PodRequest,
+    ScheduleRequest,
+    encode_request,
+    features_of_gates,
+)
 
 NODE = Node(metadata=ObjectMeta(name="n"), status=NodeStatus(declared_features=("F",)))
 
 
 def as_json(request, number=1):
-    line = encode(request, number)
+    line = encode_request(request, number)
     assert b"\n" not in line
     return json.loads(line)
 
@@ -87,16 +94,18 @@ def test_quantities_travel_as_written(value):
 
 def test_requests_survive_a_round_trip():
     request = AllocateRequest(
-        node=NODE, classes=(DeviceClass(metadata=ObjectMeta(name="c")),), features=features(FeatureGates.all_on())
+        node=NODE,
+        classes=(DeviceClass(metadata=ObjectMeta(name="c")),),
+        features=features_of_gates(FeatureGates.all_on()),
     )
-    read = msgspec.json.decode(encode(request, 3), type=AllocateRequest | ScheduleRequest)
+    read = msgspec.json.decode(encode_request(request, 3), type=AllocateRequest | ScheduleRequest)
     assert isinstance(read, AllocateRequest)
     assert (read.id, read.node, tuple(read.classes), read.features) == (3, NODE, request.classes, request.features)
 
 
 def test_every_feature_is_named_as_upstream_names_it():
     """FEAT-1: the allocator's switches, and the gate of DeviceTaintRules."""
-    assert set(json.loads(msgspec.json.encode(features(FeatureGates.all_on())))) == {
+    assert set(json.loads(msgspec.json.encode(features_of_gates(FeatureGates.all_on())))) == {
         "AdminAccess",
         "CompatibilityGroups",
         "ConsumableCapacity",
@@ -127,7 +136,7 @@ def test_every_feature_is_named_as_upstream_names_it():
 )
 def test_a_gate_switches_its_feature(gate, off):
     """FEAT-1"""
-    got = features(without(gate))
+    got = features_of_gates(without(gate))
     assert {name for name in Features.__struct_fields__ if not getattr(got, name)} == off
 
 

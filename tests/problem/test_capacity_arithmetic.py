@@ -3,13 +3,13 @@
 import pytest
 from support.objects import device, shared
 
-from drasat.models.quantity import Quantity
-from drasat.problem.capacity import CapacityError, draw
+from drasat.models.kubernetes.quantity import Quantity
+from drasat.problem.capacity import CapacityError, compute_capacity_draw
 
 
 def take(capacity, request=None, fractional=True):
     requests = {} if request is None else {"m": Quantity.parse(request)}
-    return draw(device("a", capacity={"m": capacity}), requests, fractional)
+    return compute_capacity_draw(device("a", capacity={"m": capacity}), requests, fractional)
 
 
 GRID = {"default": "1", "min": "1", "step": "3"}
@@ -63,7 +63,7 @@ def test_values_are_taken_as_listed():
 def test_every_capacity_is_drawn_on():
     """CAP-3."""
     member = device("a", capacity={"m": "4", "k": shared("9", default="2")})
-    drawn = draw(member, {"m": Quantity.parse("3")}, True)
+    drawn = compute_capacity_draw(member, {"m": Quantity.parse("3")}, True)
     assert {name: str(amount) for name, amount in drawn.amounts.items()} == {"k": "2", "m": "3"}
 
 
@@ -84,7 +84,9 @@ def test_a_mismatch_says_why(capacity, request_, mismatch):
 
 def test_a_capacity_that_the_device_lacks_is_named():
     """CAP-2: before anything is reckoned, so that no error can come of it."""
-    drawn = draw(device("a", capacity={"m": "4"}), {"m": Quantity.parse("-1"), "k": Quantity.parse("1")}, True)
+    drawn = compute_capacity_draw(
+        device("a", capacity={"m": "4"}), {"m": Quantity.parse("-1"), "k": Quantity.parse("1")}, True
+    )
     assert drawn.mismatch == "no capacity k"
 
 

@@ -3,21 +3,22 @@
 import pytest
 from support.objects import claim, device, device_class, draws, node, pool, shared, taint, tolerate, want
 
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.problem import bench, filters
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.filters import EXPRESSION_FILTERS, FILTERS, UNLISTED
-from drasat.problem.shapes import Views
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.problem import filters
+from drasat.problem import filters as filters_module
+from drasat.problem.compiler import Compiler
+from drasat.problem.filters import EXPRESSION_FILTERS, FILTERS, UNLISTED_FILTERS
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
 
 
 def failed(member, request, *, cls=None, gates=None, beside=None, **slice_fields):
     """Id and detail of every filter that the first device fails."""
     switched = FeatureGates.all_on().with_(gates or {})
     cluster = Cluster.of([pool(*filter(None, (member, beside)), **slice_fields), cls or device_class(), node()])
-    compiler = Compiler(cluster.classes, switched, CelExpressions(), "strict")
-    view = Views(cluster.pools(switched), switched).of(cluster.node("n1"))
+    compiler = Compiler(cluster.classes, switched, CelExpressionEvaluator(), "strict")
+    view = NodeViews(cluster.pools(switched), switched).of(cluster.node("n1"))
     (demand,) = compiler.problem(compiler.question([claim(request)]), view.shape).demands
     return [(failure.filter, failure.detail) for failure in demand.failures[0]]
 
@@ -116,7 +117,7 @@ def test_what_all_does_not_list_comes_before_the_rest():
     """PRE-8, PRE-9: selectable means the first five."""
     listed = [filter_.listed for filter_ in FILTERS]
     assert listed == sorted(listed, reverse=True)
-    assert {"classSelector", "requestSelector", "deviceNode", "capacity", "bindingConditions"} == UNLISTED
+    assert {"classSelector", "requestSelector", "deviceNode", "capacity", "bindingConditions"} == UNLISTED_FILTERS
     assert {"classSelector", "requestSelector"} <= EXPRESSION_FILTERS
 
 
@@ -126,11 +127,11 @@ def demands(*requests, published, gates=None):
     cluster = Cluster.of([published, device_class(), device_class("k"), node()])
     expressions = CountingExpressions()
     compiler = Compiler(cluster.classes, switched, expressions, "strict")
-    view = Views(cluster.pools(switched), switched).of(cluster.node("n1"))
+    view = NodeViews(cluster.pools(switched), switched).of(cluster.node("n1"))
     return compiler.problem(compiler.question([claim(*requests)]), view.shape).demands, expressions.tests
 
 
-class CountingExpressions(CelExpressions):
+class CountingExpressions(CelExpressionEvaluator):
     tests = 0
 
     def test_all(self, expression, profiles):
@@ -176,8 +177,10 @@ def test_errors_of_capacities_name_their_own_request():
 
 
 def test_devices_that_offer_the_same_are_drawn_from_once(monkeypatch):
-    drawn, asked = filters.drawn, []
-    monkeypatch.setattr(bench, "drawn", lambda profile, *rest: asked.append(profile) or drawn(profile, *rest))
+    drawn, asked = filters.draw_or_error, []
+    monkeypatch.setattr(
+        filters_module, "draw_or_error", lambda profile, *rest: asked.append(profile) or drawn(profile, *rest)
+    )
     published = pool(*(device(f"d{size}{x}", x=x, capacity={"m": str(size)}) for size in (1, 2) for x in range(3)))
     (found,), _ = demands(want(capacity={"m": "2"}), published=published)
     assert (found.candidates, len(asked)) == ((3, 4, 5), 2)
@@ -191,7 +194,7 @@ def test_shapes_share_what_is_known_of_their_profiles():
     second = pool(device("c", x=2), device("d", x=1), name="q", node_name="n2")
     expressions, gates = CountingExpressions(), FeatureGates.all_on()
     cluster = Cluster.of([first, second, device_class(), node("n1"), node("n2")])
-    compiler, views = Compiler(cluster.classes, gates, expressions, "strict"), Views(cluster.pools(gates), gates)
+    compiler, views = Compiler(cluster.classes, gates, expressions, "strict"), NodeViews(cluster.pools(gates), gates)
     question = compiler.question([claim(want(select=select))])
     found = []
     for name in ("n1", "n2"):

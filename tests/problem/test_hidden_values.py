@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.problem import compile as compiling
-from drasat.problem.visible import EVERYTHING
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.problem import compiler as compiling
+from drasat.problem.asks import ALL_VISIBLE
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.allocate import allocate
+from drasat.solver.allocate.allocate import allocate
 
 SEEDS = range(12)
 # Families whose devices differ in what everybody sees.
@@ -45,7 +45,7 @@ def test_answers_do_not_depend_on_what_is_hidden(family, policy, monkeypatch):
         objects = objects_with_unique_values(family, seed)
         hidden = answers(objects, policy)
         with monkeypatch.context() as patch:
-            patch.setattr(compiling, "reads_of", lambda *_: EVERYTHING)
+            patch.setattr(compiling, "visible_attributes", lambda *_: ALL_VISIBLE)
             shown = answers(objects, policy)
         assert hidden[:2] == shown[:2]
         assert hidden[2].classes <= shown[2].classes

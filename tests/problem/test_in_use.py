@@ -4,16 +4,16 @@ import pytest
 from support.gates import ALL
 from support.objects import after, claim, device, draws, node, partitions, pool, want
 
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.problem.records import InUse
-from drasat.problem.shapes import Views
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import InUse
+from drasat.problem.shapes import NodeViews
 
 
 def state(*objects, on="n1"):
     cluster = Cluster.of([*objects, node(on)])
-    ledger = Ledger(cluster.usage(ALL))
-    return ledger.in_use(Views(cluster.pools(ALL), ALL).of(cluster.node(on)))
+    ledger = AllocatedState(cluster.usage(ALL))
+    return ledger.in_use(NodeViews(cluster.pools(ALL), ALL).of(cluster.node(on)))
 
 
 def test_nothing_in_use():
@@ -71,7 +71,7 @@ def test_groups_of_devices_in_use_narrow_their_set():
 def ledger_and_views():
     pools = [pool(device("a"), name=name, node_name=name) for name in ("n1", "n2")]
     cluster = Cluster.of(pools)
-    return Ledger(cluster.usage(ALL)), Views(cluster.pools(ALL), ALL), cluster, pools
+    return AllocatedState(cluster.usage(ALL)), NodeViews(cluster.pools(ALL), ALL), cluster, pools
 
 
 def test_only_nodes_that_see_a_changed_pool_change():
@@ -90,8 +90,8 @@ def test_only_nodes_that_see_a_changed_pool_change():
 
 def test_what_is_given_back_is_free_again_and_its_pools_change():
     cluster = Cluster.of([pool(device("a")), pool(device("b"), name="q"), node("n1")])
-    view = Views(cluster.pools(ALL), ALL).of(cluster.node("n1"))
-    ledger = Ledger(cluster.usage(ALL))
+    view = NodeViews(cluster.pools(ALL), ALL).of(cluster.node("n1"))
+    ledger = AllocatedState(cluster.usage(ALL))
     (made,) = after(pool(device("a")), claim(want(), name="one"))
     ledger.commit([(("ns", "one"), made.status.allocation)])
     assert ledger.in_use(view).dedicated == {0}

@@ -4,12 +4,11 @@ import pytest
 from support.gates import ALL
 from support.objects import claim, device, device_class, match, node, pool, taint, tolerate, want
 
-from drasat.models.cluster import Cluster
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.obstacles import Obstacle, find_obstacles, opened
-from drasat.problem.selector_table import FailedSelector, SelectorTable
-from drasat.problem.shapes import Views
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.compiler import Compiler
+from drasat.problem.obstacles import Obstacle, find_obstacles, with_all_candidates
+from drasat.problem.selectors import CelExpressionEvaluator, FailedSelector, SelectorTable
+from drasat.problem.shapes import NodeViews
 
 
 class Asked:
@@ -17,11 +16,11 @@ class Asked:
 
     def __init__(self, *objects, holders=None):
         cluster = Cluster.of([node("n1"), *objects])
-        expressions = CelExpressions()
+        expressions = CelExpressionEvaluator()
         compiler = Compiler(cluster.classes, ALL, expressions, "strict")
         claims = list(cluster.claims.values())
         question = compiler.question(claims)
-        self.shape = Views(cluster.pools(ALL), ALL).of(cluster.node("n1"), question.visible).shape
+        self.shape = NodeViews(cluster.pools(ALL), ALL).of(cluster.node("n1"), question.visible).shape
         self.problem = compiler.problem(question, self.shape)
         self.asks = compiler.asks(question)
         self.table = SelectorTable(expressions)
@@ -81,7 +80,7 @@ def test_what_a_constraint_says_of_a_device_is_left_to_the_constraint():
 def test_opened_every_device_is_a_candidate():
     there = pool(device("a"), device("b", taints=(taint(),)), device("c", kind=1))
     asked = Asked(device_class(), there, claim(want(select='!("kind" in device.attributes["d.x"])'), want("s", "All")))
-    whole = opened(asked.problem, asked.asks, asked.shape, ALL)
+    whole = with_all_candidates(asked.problem, asked.asks, asked.shape, ALL)
     assert [demand.candidates for demand in asked.problem.demands] == [(0,), (0, 1, 2)]
     assert [demand.candidates for demand in whole.demands] == [(0, 1, 2), (0, 1, 2)]
     assert not any(demand.barred or demand.traps for demand in whole.demands)
@@ -89,7 +88,7 @@ def test_opened_every_device_is_a_candidate():
 
 def test_opened_all_of_nothing_is_at_least_one():
     asked = Asked(device_class(), pool(device("a")), claim(want(count="All", select="false")))
-    (demand,) = opened(asked.problem, asked.asks, asked.shape, ALL).demands
+    (demand,) = with_all_candidates(asked.problem, asked.asks, asked.shape, ALL).demands
     assert (demand.count, demand.all_devices, demand.candidates) == (1, False, (0,))
 
 
@@ -98,5 +97,5 @@ def test_opened_says_what_every_device_would_give():
         device("a", capacity={"memory": "4"}, taints=(taint(),)), device("b", capacity={"memory": "2"}), device("c")
     )
     asked = Asked(device_class(), there, claim(want(capacity={"memory": "3"})))
-    (demand,) = opened(asked.problem, asked.asks, asked.shape, ALL).demands
+    (demand,) = with_all_candidates(asked.problem, asked.asks, asked.shape, ALL).demands
     assert list(demand.amounts) == [0]

@@ -6,15 +6,15 @@ import pytest
 from support.gates import ALL
 from support.objects import claim, device, device_class, devices, draws, labels, match, node, partitions, pool, want
 
-from drasat.models.cluster import Cluster
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.shapes import Views
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.compiler import Compiler
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
 
 
 def views_of(*objects, gates=ALL):
     cluster = Cluster.of(objects)
-    views = Views(cluster.pools(gates), gates)
+    views = NodeViews(cluster.pools(gates), gates)
     return views, [views.of(item) for item in cluster.nodes.values()]
 
 
@@ -95,14 +95,14 @@ def test_pools_without_groups_have_no_group_states():
 
 def test_views_are_made_once():
     cluster = Cluster.of([on("n1", device("a"))])
-    views = Views(cluster.pools(ALL), ALL)
+    views = NodeViews(cluster.pools(ALL), ALL)
     assert views.of(cluster.node("n1")) is views.of(cluster.node("n1"))
 
 
 def compiled(*objects, asked):
     cluster = Cluster.of([*objects, device_class()])
-    views = Views(cluster.pools(ALL), ALL)
-    compiler = Compiler(cluster.classes, ALL, CelExpressions(), "strict")
+    views = NodeViews(cluster.pools(ALL), ALL)
+    compiler = Compiler(cluster.classes, ALL, CelExpressionEvaluator(), "strict")
     view = views.of(cluster.node("n1"))
     return compiler, compiler.problem(compiler.question(asked), view.shape), view
 

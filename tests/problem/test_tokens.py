@@ -6,31 +6,29 @@ from support.objects import attribute, claim, device, version
 from drasat.cel.errors import CelCompileError, CelRuntimeError
 from drasat.cel.types import BOOL, BYTES, DOUBLE, DYN, INT, NULL, SEMVER, STRING, list_of
 from drasat.cel.values import UInt
-from drasat.models.claims import DeviceConstraint
-from drasat.models.slices import DeviceAttribute
-from drasat.models.versions import Version
-from drasat.problem.constraints import ODD, Tokens
-from drasat.problem.derived import check_type, to_attribute
-from drasat.problem.entries import applies
-from drasat.problem.messages import Blank, Names, claim_text
-from drasat.problem.readings import Reading
+from drasat.models.kubernetes.claims import DeviceConstraint
+from drasat.models.kubernetes.semver import Version
+from drasat.models.kubernetes.slices import DeviceAttribute
+from drasat.problem.constraints import INCOMPARABLE, ValueSemantics, ValueTokens, entry_applies
+from drasat.problem.problem import Placeholder, ProblemNames, claim_text
+from drasat.problem.selectors import check_type, to_attribute
 
 
 def test_scalars_are_numbered_by_type_and_value():
     """CON-4."""
-    number = Tokens(Reading(sets=False)).of
+    number = ValueTokens(ValueSemantics(sets=False)).of
     values = [attribute(value) for value in (1, True, "1", 1, "a")]
     assert [number(value) for value in [*values, version("1.0.0"), version("1.0.0+b")]] == [0, 1, 2, 0, 3, 4, 5]
 
 
 @pytest.mark.parametrize("value", [attribute((1, 2)), DeviceAttribute()], ids=["CON-9-list", "CON-8-nothing"])
 def test_what_is_no_scalar_is_odd(value):
-    assert Tokens(Reading(sets=False)).of(value) == ODD
+    assert ValueTokens(ValueSemantics(sets=False)).of(value) == INCOMPARABLE
 
 
 def test_sets_have_a_bit_for_each_element():
     """CON-7: duplicates and order do not matter, a scalar is a set of one."""
-    bits = Tokens(Reading(sets=True)).of
+    bits = ValueTokens(ValueSemantics(sets=True)).of
     assert [bits(attribute(value)) for value in ((1, 2), (2, 1, 2), 2, ("2",), (3,))] == [3, 3, 2, 4, 8]
     assert bits(DeviceAttribute(ints=())) == bits(DeviceAttribute()) == 0
 
@@ -48,18 +46,20 @@ VALUES = {
 @pytest.mark.parametrize(
     ("reading", "tokens"),
     [
-        pytest.param(Reading(False, explicit=True, ordered=True), [0, 1, 2, 3, 4, None], id="SEM-2-List"),
-        pytest.param(Reading(False, explicit=True), [0, 1, 2, 2, 3, None], id="SEM-3-Set"),
+        pytest.param(ValueSemantics(False, explicit=True, ordered=True), [0, 1, 2, 3, 4, None], id="SEM-2-List"),
+        pytest.param(ValueSemantics(False, explicit=True), [0, 1, 2, 2, 3, None], id="SEM-3-Set"),
         pytest.param(
-            Reading(False, explicit=True, coerce=True, ordered=True), [0, 0, 1, 2, 3, None], id="SEM-2-coerced"
+            ValueSemantics(False, explicit=True, coerce=True, ordered=True), [0, 0, 1, 2, 3, None], id="SEM-2-coerced"
         ),
-        pytest.param(Reading(True, explicit=True), [None, 1, 3, 3, 12, None], id="SEM-2-sets"),
-        pytest.param(Reading(True, explicit=True, coerce=True), [1, 1, 3, 3, 12, None], id="SEM-2-set-of-one"),
-        pytest.param(Reading(True, explicit=True, coerce=True, min_size=2), [None, None, 3, 3, 12, None], id="SEM-4"),
+        pytest.param(ValueSemantics(True, explicit=True), [None, 1, 3, 3, 12, None], id="SEM-2-sets"),
+        pytest.param(ValueSemantics(True, explicit=True, coerce=True), [1, 1, 3, 3, 12, None], id="SEM-2-set-of-one"),
+        pytest.param(
+            ValueSemantics(True, explicit=True, coerce=True, min_size=2), [None, None, 3, 3, 12, None], id="SEM-4"
+        ),
     ],
 )
 def test_values_as_semantics_read_them(reading, tokens):
-    numbers = Tokens(reading)
+    numbers = ValueTokens(reading)
     assert list(map(numbers.of, VALUES.values())) == tokens
 
 
@@ -77,7 +77,7 @@ def test_values_as_semantics_read_them(reading, tokens):
 )
 def test_what_an_entry_applies_to(names, request_, subrequest, covered):
     """CON-1."""
-    assert applies(DeviceConstraint(requests=names), request_, subrequest) is covered
+    assert entry_applies(DeviceConstraint(requests=names), request_, subrequest) is covered
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,17 @@ def test_other_results_are_errors(value, text):
     assert str(error.value) == text
 
 
-NAMES = Names((("ns", "c"), ("", "lone")), (("d.x", "p/q", "a"),), (("d.x", "p/q"),))
+NAMES = ProblemNames((("ns", "c"), ("", "lone")), (("d.x", "p/q", "a"),), (("d.x", "p/q"),))
 
 
 @pytest.mark.parametrize(
     ("message", "numbers", "text"),
     [
-        (("claim ", Blank.CLAIM, ": x"), {"claim": 0}, "claim ns/c: x"),
-        ((Blank.CLAIM,), {"claim": 1}, "lone"),
-        ((Blank.CLAIM_NAME,), {"claim": 0}, "c"),
-        ((Blank.DEVICE, " ", Blank.DEVICE_NAME), {"device": 0}, "d.x/p/q/a a"),
-        (("pool ", Blank.POOL), {"pool": 0}, "pool d.x/p/q"),
+        (("claim ", Placeholder.CLAIM, ": x"), {"claim": 0}, "claim ns/c: x"),
+        ((Placeholder.CLAIM,), {"claim": 1}, "lone"),
+        ((Placeholder.CLAIM_NAME,), {"claim": 0}, "c"),
+        ((Placeholder.DEVICE, " ", Placeholder.DEVICE_NAME), {"device": 0}, "d.x/p/q/a a"),
+        (("pool ", Placeholder.POOL), {"pool": 0}, "pool d.x/p/q"),
     ],
 )
 def test_blanks_are_filled_in(message, numbers, text):

@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import pytest
 
-from drasat.problem.records import (
+from drasat.problem.filters import usable_devices
+from drasat.problem.problem import (
     Capacities,
     Claim,
+    CompatibilityGroups,
     Constraint,
     Counters,
     Demand,
-    Failure,
-    Groups,
+    FilterFailure,
     InUse,
     Problem,
     Request,
 )
-from drasat.problem.usable import usable
 
 DEMAND = Demand(0, 0, "r", "", "class", 1, all_devices=False, admin=False, candidates=(0, 1, 2))
 NOTHING = InUse()
@@ -30,7 +30,7 @@ def problem(*demands, **fields):
 
 
 def found(in_use=NOTHING, demand=DEMAND, **fields):
-    return usable(problem(demand, **fields), in_use)[0]
+    return usable_devices(problem(demand, **fields), in_use)[0]
 
 
 def test_what_is_in_use_is_free_for_admin_access_only():
@@ -42,10 +42,10 @@ def test_what_is_in_use_is_free_for_admin_access_only():
 
 def test_a_trap_is_not_used():
     """CEL-7: who does not replay the order must not depend on errors on the way."""
-    assert found(demand=replace(DEMAND, traps={2: Failure("requestSelector", error=("no",))})) == (0, 1)
+    assert found(demand=replace(DEMAND, traps={2: FilterFailure("requestSelector", error=("no",))})) == (0, 1)
 
 
-@pytest.mark.parametrize("missing", [{"barred": frozenset({0})}, {"traps": {0: Failure("taint", error=("no",))}}])
+@pytest.mark.parametrize("missing", [{"barred": frozenset({0})}, {"traps": {0: FilterFailure("taint", error=("no",))}}])
 def test_all_takes_everything_or_nothing(missing):
     """SRCH-6."""
     everything = replace(DEMAND, all_devices=True, count=3)
@@ -58,7 +58,7 @@ def test_a_list_of_all_says_nothing_about_a_request_for_the_same_devices():
     everything = replace(DEMAND, all_devices=True, count=3)
     for demands in ((everything, DEMAND), (DEMAND, everything)):
         asked = problem(*demands)
-        assert sorted(usable(asked, InUse(dedicated=frozenset({0})))) == [(), (1, 2)]
+        assert sorted(usable_devices(asked, InUse(dedicated=frozenset({0})))) == [(), (1, 2)]
 
 
 CARDS = Counters((("s", "m"), ("t", "m"), ("u", "m")), (0, 0, 1), {0: ((0, 2),), 1: ((1, 1),), 2: ((2, 1),)})
@@ -95,7 +95,7 @@ def test_capacity_lasts_for_the_request(consumed, left):
 @pytest.mark.parametrize(("state", "left"), [(None, (0, 1, 2)), (0, (2,)), (1, ()), (0b11, (0,)), (0b111, (0, 1))])
 def test_groups_fit_to_those_in_use(state, left):
     """GRP-3."""
-    groups = Groups(((0, "s"),), {0: ((0, 0b11),), 1: ((0, 0b101),), 2: ((0, 0),)})
+    groups = CompatibilityGroups(((0, "s"),), {0: ((0, 0b11),), 1: ((0, 0b101),), 2: ((0, 0),)})
     assert found(InUse(groups=(state,)), groups=groups) == left
 
 

@@ -19,13 +19,13 @@ from support.objects import (
     want,
 )
 
-from drasat.models.cluster import Cluster
-from drasat.models.slices import DeviceAttribute
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.shapes import Views
-from drasat.problem.visible import EVERYTHING, Visible
-from drasat.solver.attempts import Ending
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.slices import DeviceAttribute
+from drasat.problem.asks import ALL_VISIBLE, VisibleAttributes
+from drasat.problem.compiler import Compiler
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
+from drasat.solver.engines.engine import Status
 
 
 class Scene:
@@ -34,8 +34,8 @@ class Scene:
     def __init__(self, *objects, gates=ALL):
         given = [*objects, device_class("any"), device_class("models", 'device.attributes["d.x"].model == "m"')]
         self.cluster = Cluster.of(given)
-        self.views = Views(self.cluster.pools(gates), gates)
-        self.compiler = Compiler(self.cluster.classes, gates, CelExpressions(), "strict")
+        self.views = NodeViews(self.cluster.pools(gates), gates)
+        self.compiler = Compiler(self.cluster.classes, gates, CelExpressionEvaluator(), "strict")
 
     def question(self, *claims):
         return self.compiler.question(claims)
@@ -154,7 +154,7 @@ def test_a_value_that_cannot_be_read_is_not_merged_away(bad):
     assert first != second
     model = 'device.attributes["d.x"].model == "m"'
     slices = pool(device("a", model="m", firmware=version("1.0.0")), device("b", model="m", firmware=bad))
-    assert attempt(slices, claim(want(count=2, select=model))).ending is Ending.FATAL
+    assert attempt(slices, claim(want(count=2, select=model))).ending is Status.FATAL
     assert names(slices, claim(want(count=1, select=model))) == ["a"]
 
 
@@ -210,14 +210,14 @@ def test_equal_readings_share_a_lens():
     one, two_ = scene.question(reading(UUID)), scene.question(claim(want(select=f'{UUID} == "u"')))
     assert one is not two_
     assert one.visible == two_.visible
-    assert scene.question(claim(want(select=(UUID, 'device.attributes.exists(d, d == "x")')))).visible == Visible(
-        frozenset({("attributes",)})
-    )
+    assert scene.question(
+        claim(want(select=(UUID, 'device.attributes.exists(d, d == "x")')))
+    ).visible == VisibleAttributes(frozenset({("attributes",)}))
 
 
 def test_an_unknown_class_reads_nothing():
     """PRE-6."""
-    assert two().question(claim(want(cls="none"))).visible == Visible()
+    assert two().question(claim(want(cls="none"))).visible == VisibleAttributes()
 
 
 def test_sharing_and_capacity_are_always_seen():
@@ -229,13 +229,13 @@ def test_without_a_question_everything_is_seen():
     scene = two(uuid=("u0", "u1"))
     (node,) = scene.cluster.nodes.values()
     assert len(set(scene.views.of(node).shape.profiles)) == 2
-    assert scene.views.of(node) is scene.views.of(node, EVERYTHING)
+    assert scene.views.of(node) is scene.views.of(node, ALL_VISIBLE)
 
 
 def test_views_of_a_node_share_their_devices():
     scene = two(uuid=("u0", "u1"))
     (node,) = scene.cluster.nodes.values()
-    one, other = scene.views.of(node), scene.views.of(node, Visible())
+    one, other = scene.views.of(node), scene.views.of(node, VisibleAttributes())
     assert one is not other
     assert one.devices is other.devices
 

@@ -5,20 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.random_clusters import clusters, examples, gates, load
 
-from drasat.models.gates import FeatureGates
+from drasat.models.kubernetes.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES
-from drasat.solver import checked
-from drasat.solver.allocate import allocate
-from drasat.solver.checked import VerificationError
-from drasat.solver.outcome import ALLOCATED
-from drasat.solver.verification import verify
+from drasat.solver.allocate import check
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.check import VerificationError
+from drasat.solver.engines.outcome import ALLOCATED
+from drasat.solver.verification.verify import verify
 
 POLICIES = ("kube", "strict", "skip")
 
 
 def placements(cluster, outcome):
     """What was placed, as the verifier takes it."""
-    return list(checked._placements(cluster, outcome.units))
+    return list(check._placements_of_outcomes(cluster, outcome.units))
 
 
 @examples(250)
@@ -58,4 +58,4 @@ def test_an_answer_that_breaks_a_rule_is_never_given(monkeypatch):
     outcome = allocate(cluster, engine="backtracking", feature_gates=FeatureGates.all_on())
     assert any(unit.outcome == ALLOCATED for unit in outcome.units)
     with pytest.raises(VerificationError, match="does not pass verification"):
-        checked.check(cluster.without(nodes=()), outcome.units * 2, outcome.gates, "strict")
+        check.check_allocations(cluster.without(nodes=()), outcome.units * 2, outcome.gates, "strict")

@@ -11,12 +11,12 @@ from support.gates import ALL
 from support.measures import Chosen, Measures
 from support.random_clusters import clusters, examples, load
 
-from drasat.encoders.stages.table import STAGES
-from drasat.models.claims import ResourceClaimStatus
-from drasat.models.selection import pod_fits
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
-from drasat.solver.verification.requests import everything_asked
+from drasat.encoders.objectives.table import STAGES
+from drasat.models.cluster.node_fit import pod_fits
+from drasat.models.kubernetes.claims import ResourceClaimStatus
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.solver.verification.requests import all_requested
 
 FAMILIES = (
     "match",
@@ -40,7 +40,7 @@ class Everything(BruteForce):
     def solutions(self, node, claims):
         self._check(node, claims)
         asked = [
-            (number, [(name, one) for name, one in everything_asked(claim) if name.partition("/")[0] == request.name])
+            (number, [(name, one) for name, one in all_requested(claim) if name.partition("/")[0] == request.name])
             for number, claim in enumerate(claims)
             for request in claim.spec.devices.requests or ()
         ]

@@ -7,13 +7,13 @@ import pytest
 from support.gates import without
 from support.random_clusters import load
 
-from drasat.models.gates import GATES, FeatureGates
-from drasat.models.rendering import is_allocated
+from drasat.models.kubernetes.gates import GATES, FeatureGates
+from drasat.models.manifests.writer import is_allocated
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.allocate import allocate
-from drasat.solver.capacity import capacity
-from drasat.solver.explain import explain
-from drasat.solver.load import load as build
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load as build
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.explain.explain import explain
 
 LIMIT = 4
 

@@ -9,14 +9,14 @@ from support.brute_force import BruteForce, FatalError, TooLargeError
 from support.gates import ALL
 from support.random_clusters import clusters, examples, load
 
-from drasat.models.rendering import is_allocated
-from drasat.problem.in_use import Ledger
-from drasat.problem.outcomes import FatalError as FatalProblemError
+from drasat.models.manifests.writer import is_allocated
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import FatalError as FatalProblemError
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.attempts import Session
-from drasat.solver.capacity import capacity
-from drasat.solver.capacity_ask import original
-from drasat.solver.capacity_engine import CopyEngine
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.capacity.node import CopyEngine
+from drasat.solver.capacity.records import find_copy_source
+from drasat.solver.engines.engine import Session
 
 LIMIT = 6
 
@@ -37,7 +37,10 @@ def compare(cluster):
         if is_allocated(claim):
             continue
         name = "/".join(key)
-        found, asked = capacity(cluster, claim=name, limit=LIMIT, time_limit=None), original(cluster, claim=name)
+        found, asked = (
+            capacity(cluster, claim=name, limit=LIMIT, time_limit=None),
+            find_copy_source(cluster, claim=name),
+        )
         total, rooms = found.total, [answer.room for answer in found.nodes for _ in answer.nodes]
         assert total.unbounded or max(room.fits for room in rooms) <= total.fits <= sum(room.fits for room in rooms)
         assert total.bound is None or total.fits <= total.bound
@@ -81,7 +84,7 @@ def test_copies_with_admin_access_are_bounded_from_both_sides(seed):
 
 def placed_at_random(cluster, asked, rng):
     """How many copies a first fit places that goes from node to node as it likes."""
-    engine, ledger = CopyEngine(Session(cluster, ALL, "strict", 0), asked), Ledger(cluster.usage(ALL))
+    engine, ledger = CopyEngine(Session(cluster, ALL, "strict", 0), asked), AllocatedState(cluster.usage(ALL))
     open_nodes, placed = list(cluster.nodes.values()), 0
     while open_nodes and placed < LIMIT * len(cluster.nodes):
         node = rng.choice(open_nodes)
@@ -103,4 +106,4 @@ def test_no_way_to_go_from_node_to_node_passes_the_bound(seed):
             name = "/".join(key)
             bound = capacity(cluster, claim=name, limit=LIMIT, time_limit=None).total.bound
             for _ in range(3):
-                assert bound is None or placed_at_random(cluster, original(cluster, claim=name), rng) <= bound
+                assert bound is None or placed_at_random(cluster, find_copy_source(cluster, claim=name), rng) <= bound

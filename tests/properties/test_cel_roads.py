@@ -12,9 +12,9 @@ from functools import partial
 import pytest
 from support.cel_cases import Expected, case
 
-from drasat.solver.allocate import allocate
-from drasat.solver.checked import VerificationError
-from drasat.solver.outcome import ALLOCATED, UNKNOWN
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.check import VerificationError
+from drasat.solver.engines.outcome import ALLOCATED, UNKNOWN
 
 ROADS = ("auto", "lower", "tabulate", "lazy")
 FACTOR = int(os.environ.get("DRASAT_PROPERTY_FACTOR", "1"))
@@ -58,7 +58,7 @@ def disagreements(seed, seen):
 @pytest.fixture(autouse=True)
 def short_tables(monkeypatch):
     """Evaluating thousands of sets beforehand would take most of the time."""
-    monkeypatch.setattr("drasat.encoders.cel_devices.MOST_TABULATED", 2_000)
+    monkeypatch.setattr("drasat.encoders.constraints.relations.MOST_TABLE_VECTORS", 2_000)
 
 
 @pytest.mark.parametrize("first", range(OFFSET, OFFSET + 8 * PART, PART))

@@ -5,36 +5,35 @@ from time import monotonic
 import pytest
 from support.gates import ALL
 
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.auto import Auto
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.cp_sat import CpSat
-from drasat.solver.load import load
-from drasat.solver.verification.verifier import Placement, verify
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.auto import AutoEngine, CpSatEngine
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.verification.verify import Placement, verify
 
 SEEDS = range(500, 512)
-OTHERS = {"auto": Auto, "cp-sat": CpSat}
+OTHERS = {"auto": AutoEngine, "cp-sat": CpSatEngine}
 # Where the search is not the measure: it gave up on the way (SRCH-7, CAP-4), or was not done in time.
-_UNTOLD = {Ending.FATAL, Ending.TIMEOUT}
+_UNTOLD = {Status.FATAL, Status.TIMEOUT}
 
 
 @pytest.fixture(autouse=True)
 def short_dives(monkeypatch):
     """Small clusters are decided by a dive: cut short, it leaves something to the solver."""
-    monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", 12)
-    monkeypatch.setattr("drasat.solver.auto.COUNTER_VISITS", 12)
+    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", 12)
+    monkeypatch.setattr("drasat.solver.engines.auto.COUNTER_SEARCH_VISITS", 12)
 
 
 def questions(family, seed):
     """The claims of each unit on each node, beside what earlier units took."""
     cluster = load(member(family, seed))
     session = Session(cluster, ALL, "strict", 0)
-    ledger, search = Ledger(cluster.usage(ALL)), Backtracking(session)
+    ledger, search = AllocatedState(cluster.usage(ALL)), BacktrackingEngine(session)
     others = {name: engine(session) for name, engine in OTHERS.items()}
-    for unit in units(cluster):
+    for unit in requested_units(cluster):
         asked = [ref for ref in unit.asked if ref.claim is not None]
         claims = [ref.claim for ref in asked]
         for node in cluster.nodes.values():
@@ -46,7 +45,7 @@ def questions(family, seed):
                 first,
                 {name: engine.attempt(node, claims, ledger, monotonic() + 30) for name, engine in others.items()},
             )
-            if first.ending is Ending.ALLOCATED:
+            if first.ending is Status.ALLOCATED:
                 ledger.commit(zip([ref.key for ref in asked], first.allocations, strict=True))
                 break
 
@@ -60,15 +59,15 @@ def test_engines_agree_on_existence(family):
         for cluster, node, claims, first, others in questions(family, seed):
             for answer in others.values():
                 # What ends the question before devices are chosen ends it for all (section 6).
-                assert answer.ending in (Ending.ALLOCATED, Ending.NONE) or answer.message == first.message
-                assert answer.ending is not Ending.NONE or answer.certified
-                if fresh and answer.ending is Ending.ALLOCATED:
+                assert answer.ending in (Status.ALLOCATED, Status.NONE) or answer.message == first.message
+                assert answer.ending is not Status.NONE or answer.certified
+                if fresh and answer.ending is Status.ALLOCATED:
                     made = Placement(node, tuple(zip(claims, answer.allocations, strict=True)))
                     assert verify(cluster, [made], ALL, cel_errors="strict") == []
             if first.ending not in _UNTOLD:
                 told += 1
                 assert {answer.ending for answer in others.values()} == {first.ending}
-            fresh = fresh and first.ending is not Ending.ALLOCATED
+            fresh = fresh and first.ending is not Status.ALLOCATED
     assert told >= len(SEEDS) // 2
 
 
@@ -77,10 +76,10 @@ def test_some_questions_reach_the_solver():
     literals = 0
     for seed in SEEDS:
         cluster = load(member("counters", seed))
-        engine = Auto(Session(cluster, ALL, "strict", 0))
-        for unit in units(cluster):
+        engine = AutoEngine(Session(cluster, ALL, "strict", 0))
+        for unit in requested_units(cluster):
             claims = [ref.claim for ref in unit.asked if ref.claim is not None]
             for node in cluster.nodes.values():
-                engine.attempt(node, claims, Ledger(cluster.usage(ALL)), None)
+                engine.attempt(node, claims, AllocatedState(cluster.usage(ALL)), None)
         literals += engine.counts.literals
     assert literals > 0

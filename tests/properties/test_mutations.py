@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from support.random_clusters import clusters, examples, gates, load, pinned, with_pins
 
-from drasat.models.claims import DeviceToleration
-from drasat.models.gates import FeatureGates
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
+from drasat.models.kubernetes.claims import DeviceToleration
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.verification import Placement, verify
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.verification.verify import Placement, verify
 
 # What a result repeats follows from the devices, and is not what is asked here.
 SEEDS = st.integers(0, 999)
@@ -27,18 +27,18 @@ WITHOUT_ALL = [family for family in FAMILIES if family not in ("all", "mixed")]
 
 def first_answer(cluster, gates):
     """The first unit that can be placed: its node, claims and allocations."""
-    for unit in units(cluster):
+    for unit in requested_units(cluster):
         claims = [ref.claim for ref in unit.asked]
         for node in cluster.nodes.values():
             made = attempt(cluster, gates, node, claims)
-            if made.ending is Ending.ALLOCATED:
+            if made.ending is Status.ALLOCATED:
                 return node, claims, made.allocations
     return None
 
 
 def attempt(cluster, gates, node, claims):
-    engine = Backtracking(Session(cluster, gates, "strict", 0))
-    return engine.attempt(node, claims, Ledger(cluster.usage(gates)), None)
+    engine = BacktrackingEngine(Session(cluster, gates, "strict", 0))
+    return engine.attempt(node, claims, AllocatedState(cluster.usage(gates)), None)
 
 
 def with_results(allocation, results):
@@ -90,7 +90,7 @@ def could_be_given(cluster, gates, node, claims, allocations):
     if any(len(set(devices)) < len(devices) for one in given for devices in one.values()):
         return False
     asked = [pinned(claim, one, cluster) for claim, one in zip(claims, given, strict=True)]
-    return attempt(with_pins(cluster), gates, node, asked).ending is Ending.ALLOCATED
+    return attempt(with_pins(cluster), gates, node, asked).ending is Status.ALLOCATED
 
 
 @examples(200)

@@ -17,10 +17,10 @@ from support.plan_by_force import Force, TooLargeError
 from support.plan_monolith import Monolith, UndecidedError
 from support.random_plans import FAMILIES, plan_manifests
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.validation.inputs import validate_manifests
-from drasat.solver.plan import plan
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_manifests
+from drasat.solver.plan.plan import plan
 
 _ADMITTED = ("admitted", "admitted=devices")
 _SECOND = ("fewest-nodes", "spread", "admitted=devices")

@@ -8,11 +8,11 @@ from support.plan_by_force import Force, TooLargeError, by_force
 from support.plan_monolith import Monolith
 from support.random_plans import FAMILIES, GPU, MIG, NIC, ZONE, cel, made, plan_manifests, spec_of
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.planned_units import expanded
-from drasat.models.queue import planned
-from drasat.models.validation.inputs import validate_manifests
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_manifests
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
 
 STAGES = ("priority", "admitted", "admitted=devices", "fewest-nodes", "spread", "cost")
 WORTHS = ("admitted=annotation:drasat.dev/value", "admitted=annotation:team.example/worth")
@@ -54,7 +54,7 @@ def test_members_are_valid_and_their_queue_is_read_as_it_is_planned(family):
     for seed in range(40):
         documents = plan_manifests(family, seed)
         read = cluster(documents)
-        units = [(one.set.kind, one.set.name, one.number) for one in expanded(read, planned(read))]
+        units = [(one.set.kind, one.set.name, one.number) for one in expand_units(read, read_queue(read))]
         force = Force(documents, ["priority"])
         assert sorted(unit.id for unit in force.units) == sorted(units)
         sizes.add(len(units))

@@ -8,20 +8,20 @@ from msgspec.structs import replace
 from support.brute_force import BruteForce, FatalError, TooLargeError
 from support.random_clusters import clusters, examples, gates, load
 
-from drasat.models.claims import ResourceClaimStatus
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
+from drasat.models.kubernetes.claims import ResourceClaimStatus
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.verification import Placement, verify
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.verification.verify import Placement, verify
 
 POLICY = "strict"
 
 
 def asked_of(cluster):
     """The claims of each unit that are without an allocation and can be allocated."""
-    return [[ref.claim for ref in unit.asked] for unit in units(cluster) if not unit.problems]
+    return [[ref.claim for ref in unit.asked] for unit in requested_units(cluster) if not unit.problems]
 
 
 def picked(claims, allocations):
@@ -38,18 +38,18 @@ def tried(cluster, gates, node, claims):
     try:
         picks = BruteForce(cluster, gates).first(node, claims)
     except FatalError:
-        return Ending.FATAL
+        return Status.FATAL
     except TooLargeError:
         return None
-    return Ending.NONE if picks is None else [(pick.claim, pick.request, pick.device) for pick in picks]
+    return Status.NONE if picks is None else [(pick.claim, pick.request, pick.device) for pick in picks]
 
 
 def searched(cluster, gates, node, claims):
     """The same from the engine, with the allocations."""
-    engine = Backtracking(Session(cluster, gates, POLICY, 0))
-    attempt = engine.attempt(node, claims, Ledger(cluster.usage(gates)), None)
+    engine = BacktrackingEngine(Session(cluster, gates, POLICY, 0))
+    attempt = engine.attempt(node, claims, AllocatedState(cluster.usage(gates)), None)
     found = attempt.ending
-    return (picked(claims, attempt.allocations) if found is Ending.ALLOCATED else found), attempt.allocations
+    return (picked(claims, attempt.allocations) if found is Status.ALLOCATED else found), attempt.allocations
 
 
 def with_allocations(cluster, claims, allocations):
@@ -68,7 +68,7 @@ def compare(cluster, gates):
         for node in cluster.nodes.values():
             answer, allocations = searched(cluster, gates, node, claims)
             expected = tried(cluster, gates, node, claims)
-            endings[expected if isinstance(expected, Ending) else type(expected)] += 1
+            endings[expected if isinstance(expected, Status) else type(expected)] += 1
             if expected is None:
                 continue
             assert answer == expected
@@ -91,7 +91,7 @@ def test_the_first_solution_is_the_one_that_trying_everything_finds_first(name, 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_is_compared(family):
     """SRCH-12: with and without solutions; trying everything is rarely too much."""
-    from drasat.models.gates import FeatureGates
+    from drasat.models.kubernetes.gates import FeatureGates
 
     endings = Counter()
     for seed in range(3):

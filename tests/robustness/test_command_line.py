@@ -17,7 +17,7 @@ HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat
 )
 def test_help_loads_nothing_heavy(argv):
     code = (
-        "import sys; from drasat.cli.main import main\n"
+        "import sys; from drasat.__main__ import main\n"
         f"sys.argv = {['drasat', *argv.split()]!r}\n"
         "try: main()\nfinally: print(*sys.modules, file=sys.stderr)"
     )
@@ -39,7 +39,7 @@ def test_help_loads_nothing_heavy(argv):
 def test_the_name_is_the_one_it_was_called_by(monkeypatch, capsys, name, verb, shown):
     monkeypatch.setattr("sys.argv", [name, verb, "--help"])
     with pytest.raises(SystemExit):
-        entry.main()
+        entry.run_application()
     assert shown in capsys.readouterr().out
 
 
@@ -49,7 +49,7 @@ def test_completion_scripts_ask_for_what_is_answered(monkeypatch, capsys, name, 
     monkeypatch.setattr("sys.argv", [name])
     monkeypatch.setenv(f"{variable}_COMPLETE", f"source_{shell}")
     with pytest.raises(SystemExit) as end:
-        entry.main()
+        entry.run_application()
     assert end.value.code == 0
     assert f"{variable}_COMPLETE=complete_{shell}" in capsys.readouterr().out
 
@@ -75,7 +75,7 @@ def test_the_shell_completes_verbs_options_and_values(monkeypatch, capsys, name,
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
     with pytest.raises(SystemExit):
-        entry.main()
+        entry.run_application()
     streams = capsys.readouterr()
     assert (set(streams.out.split()), streams.err) == (offered, "")
 

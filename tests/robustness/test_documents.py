@@ -12,8 +12,8 @@ import yaml
 from support.mappings import CLASS, claim, hopeless, pod, pool, template, wish
 
 import drasat
+from drasat.models.results.schema import results_schema
 from drasat.scenarios.families import FAMILIES, member
-from drasat.schema import schema
 
 SICK = {"cel": {"expression": 'device.attributes["gpu.example.com"].gone'}}
 BY_OUTCOME = {
@@ -47,7 +47,7 @@ def without_steps(document):
 def test_json_and_yaml_follow_the_schema_and_say_the_same(ask, outcome):
     done = ask("json")
     document = json.loads(done.out)
-    jsonschema.Draft202012Validator(schema()).validate(document)
+    jsonschema.Draft202012Validator(results_schema()).validate(document)
     assert (done.code, document["outcome"]) == (CODES[outcome], outcome)
     assert without_steps(yaml.safe_load(ask("yaml").out)) == without_steps(document)
 
@@ -108,7 +108,7 @@ def test_only_the_order_of_what_is_asked_matters(family):
 
 @pytest.mark.parametrize("output", ["json", "manifests"])
 def test_documents_do_not_depend_on_the_hash_seed(examples, output):
-    code = "from drasat.cli.main import main; main()"
+    code = "from drasat.__main__ import main; main()"
     command = [sys.executable, "-c", code, "allocate", "-f", examples / "shared-cpus", "-o", output]
     outs = {
         subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout

@@ -14,7 +14,7 @@ class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == {module!r}:
             signal.raise_signal(signal.SIGINT)
-from drasat.cli.entry import main
+from drasat.__main__ import main
 sys.meta_path.insert(0, Interrupting())
 sys.argv = ["drasat", "allocate", "-f", "-"]
 main()
@@ -22,14 +22,16 @@ main()
 # As the script does it, saying when it begins.
 READY = """
 import sys
-from drasat.cli.entry import main
+from drasat.__main__ import main
 sys.argv = ["drasat", "allocate", "-f", "-"]
 print("ready", flush=True)
 main()
 """
 
 
-@pytest.mark.parametrize("module", ["drasat.cli.main", "typer", "drasat.functions", "drasat.solver.validate"])
+@pytest.mark.parametrize(
+    "module", ["drasat.cli.main", "typer", "drasat.verbs.allocate", "drasat.solver.allocate.validate"]
+)
 def test_an_interrupt_at_an_import_is_quiet(module):
     code = AT_IMPORT.format(module=module)
     done = subprocess.run([sys.executable, "-c", code], input="", capture_output=True, text=True, timeout=60)

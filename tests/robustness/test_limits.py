@@ -59,7 +59,7 @@ def test_an_interrupt_in_python_carries_what_was_decided(cluster):
 
 
 def interrupted_at_the_second(monkeypatch):
-    from drasat.solver.placement import Placer
+    from drasat.solver.allocate.placement import Placer
 
     place, asked = Placer.place, []
 
@@ -86,7 +86,7 @@ def test_a_real_interrupt_ends_the_command(manifests):
     """The signal is sent half a second after the command has read its input; most often it searches then."""
     with manifests.open("a") as stream:
         stream.write('\n{"apiVersion":"v1","kind":"Secret"}\n')
-    code = "from drasat.cli.main import main; main()"
+    code = "from drasat.__main__ import main; main()"
     command = [sys.executable, "-c", code, "allocate", "-f", manifests, "--engine", "backtracking", "-o", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr.readline() == "drasat: ignored 1 objects of other kinds: 1 Secret\n"
@@ -99,17 +99,17 @@ def test_a_real_interrupt_ends_the_command(manifests):
 
 def test_the_limit_counts_while_a_question_is_compiled(monkeypatch):
     """A node with very many devices: judging them for each request is part of the time that is limited."""
-    from drasat.problem.demands import Demands
+    from drasat.problem.compiler import DemandCompiler
 
     judged = []
-    demand = Demands.demand
+    demand = DemandCompiler.demand
 
     def slow(self, ask, index, shape):
         judged.append(index)
         threading.Event().wait(0.05)
         return demand(self, ask, index, shape)
 
-    monkeypatch.setattr(Demands, "demand", slow)
+    monkeypatch.setattr(DemandCompiler, "demand", slow)
     requests = [wish(f"r{number}") for number in range(32)]
     found = drasat.allocate(drasat.load([CLASS, pool(40), claim("c", *requests)]), time_limit=0.1)
     assert reasons(found) == [["timeLimit"]]

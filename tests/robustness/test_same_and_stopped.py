@@ -10,7 +10,7 @@ import threading
 import pytest
 from support.mappings import CLASS, claim, node, pool, wish
 
-from drasat.solver.explaining import explainer
+from drasat.solver.explain import explainer
 
 # Every command of the list in one process.
 EACH = """

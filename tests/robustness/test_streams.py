@@ -8,7 +8,7 @@ import sys
 import pytest
 from support.mappings import CLASS, claim, pool, wish
 
-CODE = "from drasat.cli.main import main; main()"
+CODE = "from drasat.__main__ import main; main()"
 # What a locale without UTF-8 gives Python.
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
 

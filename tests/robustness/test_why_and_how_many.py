@@ -11,7 +11,7 @@ from support.mappings import CLASS, GONE, claim, node, pod, pool, template, wish
 import drasat as package
 
 VERBS = ["explain", "capacity"]
-CODE = "from drasat.cli.main import main; main()"
+CODE = "from drasat.__main__ import main; main()"
 HERE = [CLASS, node(), pool()]
 LISTED = {"name": "r", "firstAvailable": [{"name": "a", "deviceClassName": "gpu", "count": 2**40},
                                           {"name": "b", "deviceClassName": "gpu", "count": 3}]}  # fmt: skip

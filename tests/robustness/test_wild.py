@@ -7,7 +7,7 @@ import pytest
 from support.whole_objects import places, with_value
 
 import drasat
-from drasat.models.gates import GATES
+from drasat.models.kubernetes.gates import GATES
 from drasat.reports import allocation as report
 from drasat.scenarios.families import FAMILIES, member
 

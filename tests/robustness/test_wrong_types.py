@@ -5,7 +5,7 @@ from support.mappings import CLASS, claim, pod, pool
 from support.whole_objects import places, spelt, whole, with_value
 
 import drasat
-from drasat.models.kinds import KINDS
+from drasat.models.kubernetes.kinds import KINDS
 
 VALUES = [None, True, 1, 1.5, "x", [], {}, [None], {"key": None}]
 # Fields of quantities, which are texts or numbers, and of content that may be anything.

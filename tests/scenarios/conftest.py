@@ -2,9 +2,9 @@
 
 import pytest
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.validation.inputs import validate_manifests
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_manifests
 
 
 def _problems(mappings):

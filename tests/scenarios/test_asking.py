@@ -6,13 +6,13 @@ import pytest
 from support.gates import ALL
 
 from drasat import scenarios
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
-from drasat.scenarios.asking import KINDS
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
+from drasat.scenarios.clusters import CLAIM_KINDS
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
 
 OFFERS = {
     "gpu": scenarios.gpu_nodes,
@@ -28,7 +28,7 @@ OFFERS = {
 
 
 def test_every_kind_is_offered_somewhere():
-    assert set(OFFERS) == set(KINDS)
+    assert set(OFFERS) == set(CLAIM_KINDS)
 
 
 def attempts(kind, *, fullness=0.0, count=8):
@@ -41,23 +41,23 @@ def attempts(kind, *, fullness=0.0, count=8):
 def prepared(kind, asked, fullness):
     offered = OFFERS[kind](1, fullness=fullness)
     cluster = Cluster.build(read_manifests([scenarios.combine(offered, asked)])[0])
-    for unit in units(cluster):
-        yield unit, Backtracking(Session(cluster, ALL, "kube", 0)), cluster
+    for unit in requested_units(cluster):
+        yield unit, BacktrackingEngine(Session(cluster, ALL, "kube", 0)), cluster
 
 
 def attempt(unit, engine, cluster):
     node = next(iter(cluster.nodes.values()))
-    return engine.attempt(node, [ref.claim for ref in unit.asked], Ledger(cluster.usage(ALL)), None)
+    return engine.attempt(node, [ref.claim for ref in unit.asked], AllocatedState(cluster.usage(ALL)), None)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CLAIM_KINDS)
 def test_an_empty_node_has_what_is_asked_for(kind):
-    assert {found.ending for found in attempts(kind)} == {Ending.ALLOCATED}
+    assert {found.ending for found in attempts(kind)} == {Status.ALLOCATED}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "monitor"])
+@pytest.mark.parametrize("kind", [kind for kind in CLAIM_KINDS if kind != "monitor"])
 def test_a_full_node_has_nothing(kind):
-    assert {found.ending for found in attempts(kind, fullness=1.0)} == {Ending.NONE}
+    assert {found.ending for found in attempts(kind, fullness=1.0)} == {Status.NONE}
 
 
 def test_monitoring_a_full_node_is_possible():
@@ -67,9 +67,9 @@ def test_monitoring_a_full_node_is_possible():
     assert all(result.admin_access for result in results)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CLAIM_KINDS)
 def test_equal_names_mean_equal_requests(kind):
     specs = {}
     for seed in range(50):
-        ask = KINDS[kind](Random(seed))
+        ask = CLAIM_KINDS[kind](Random(seed))
         assert specs.setdefault(ask.name, ask.spec) == ask.spec

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from drasat.scenarios import objects
-from drasat.scenarios.drafts import DRIVER, Draft, DraftClaim, DraftPool, Size, plain_draft
+from drasat.scenarios.drafts import DRIVER, ClusterDraft, DraftClaim, DraftPool, DraftSize, plain_draft
 
 
 def pool(names="abc", **fields):
@@ -69,14 +69,14 @@ def test_bodies_can_be_changed_in_place():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_some_keeps_order_and_takes_at_least_one(seed):
-    chosen = Draft(Random(seed)).some(["a", "b", "c"])
+    chosen = ClusterDraft(Random(seed)).some(["a", "b", "c"])
     assert chosen
     assert chosen == sorted(set(chosen))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_plain_drafts_keep_to_their_size(seed):
-    size = Size(nodes=(2, 2), devices=(3, 5), claims=(1, 2), requests=(2, 3), count=(1, 4))
+    size = DraftSize(nodes=(2, 2), devices=(3, 5), claims=(1, 2), requests=(2, 3), count=(1, 4))
     draft = plain_draft(Random(seed), size)
     assert len(draft.nodes) == len(draft.pools) == 2
     assert all(3 <= len(drafted.devices) <= 5 for drafted in draft.pools)
@@ -88,7 +88,7 @@ def test_plain_drafts_keep_to_their_size(seed):
 def test_the_first_request_is_rarely_a_narrow_one():
     firsts, later = Counter(), Counter()
     for seed in range(200):
-        first, *others = plain_draft(Random(seed), Size(requests=(2, 3))).bodies()
+        first, *others = plain_draft(Random(seed), DraftSize(requests=(2, 3))).bodies()
         firsts[first["deviceClassName"]] += 1
         later.update(body["deviceClassName"] for body in others)
     assert (firsts["model-a"] + firsts["first"]) / firsts.total() < 0.2
@@ -97,7 +97,7 @@ def test_the_first_request_is_rarely_a_narrow_one():
 
 @pytest.mark.parametrize("seed", range(30))
 def test_what_is_asked_names_all_claims(seed):
-    draft = plain_draft(Random(seed), Size())
+    draft = plain_draft(Random(seed), DraftSize())
     made = draft.objects()
     kinds = Counter(item["kind"] for item in made)
     entries = [entry for item in made if item["kind"] == "Pod" for entry in item["spec"]["resourceClaims"]]
@@ -111,7 +111,7 @@ def test_what_is_asked_names_all_claims(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_pods_with_wishes_are_one_pod(seed):
-    draft = plain_draft(Random(seed), Size())
+    draft = plain_draft(Random(seed), DraftSize())
     draft.pod_fields["nodeSelector"] = {"a": "b"}
     pods = [item for item in draft.objects() if item["kind"] == "Pod"]
     assert [pod["spec"]["nodeSelector"] for pod in pods] == [{"a": "b"}]

@@ -6,7 +6,7 @@ import kubernetes_validate
 import pytest
 from support.data import cases
 
-from drasat.models.units import units
+from drasat.models.workload.units import requested_units
 from drasat.scenarios.families import FAMILIES, member
 
 SEEDS = range(25)
@@ -33,7 +33,7 @@ def test_a_seed_always_gives_the_same_member(family):
 @EVERY
 def test_members_ask_for_something(family, load):
     for seed in SEEDS:
-        asked = units(load(member(family, seed)))
+        asked = requested_units(load(member(family, seed)))
         assert asked
         assert not [unit.problems for unit in asked if unit.problems]
 
@@ -44,7 +44,7 @@ def test_members_are_small(family, load):
         cluster = load(member(family, seed))
         assert len(cluster.nodes) <= 3
         assert cluster.summary()["devices"] <= 60
-        assert sum(len(unit.claims) for unit in units(cluster)) <= 3
+        assert sum(len(unit.claims) for unit in requested_units(cluster)) <= 3
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_every_family_is_described_here():
 def test_all_forms_of_asking_occur(family, load):
     forms = set()
     for seed in range(40):
-        for unit in units(load(member(family, seed))):
+        for unit in requested_units(load(member(family, seed))):
             forms.add("loose" if unit.pod is None else "template" if unit.claims[0].generated else "pod")
     assert "pod" in forms
     assert family == "nodes" or forms == {"loose", "template", "pod"}

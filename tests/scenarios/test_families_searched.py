@@ -3,12 +3,12 @@
 import pytest
 from support.gates import ALL
 
-from drasat.models.selection import pod_fits
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
+from drasat.models.cluster.node_fit import pod_fits
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
 
 SEEDS = range(80)
 
@@ -19,7 +19,7 @@ def _place(engine, cluster, unit, ledger):
     for node in cluster.nodes.values():
         if unit.pod is None or not pod_fits(unit.pod.spec, node):
             attempt = engine.attempt(node, claims, ledger, None)
-            if attempt.ending is Ending.ALLOCATED:
+            if attempt.ending is Status.ALLOCATED:
                 ledger.commit((ref.key, got) for ref, got in zip(unit.asked, attempt.allocations, strict=True))
                 return attempt.allocations
     return None
@@ -27,8 +27,8 @@ def _place(engine, cluster, unit, ledger):
 
 def _solve(cluster):
     """Whether everything can be allocated, and how many steps beyond one for each device taken or kind of thing."""
-    engine, ledger = Backtracking(Session(cluster, ALL, "kube", 0)), Ledger(cluster.usage(ALL))
-    placed = [_place(engine, cluster, unit, ledger) for unit in units(cluster)]
+    engine, ledger = BacktrackingEngine(Session(cluster, ALL, "kube", 0)), AllocatedState(cluster.usage(ALL))
+    placed = [_place(engine, cluster, unit, ledger) for unit in requested_units(cluster)]
     taken = sum(len(allocation.devices.results) for unit in placed for allocation in unit or ())
     return all(unit is not None for unit in placed), engine.counts.steps - 2 * taken - 8
 

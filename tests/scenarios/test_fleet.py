@@ -7,10 +7,10 @@ import kubernetes_validate
 import pytest
 from support.gates import ALL
 
-from drasat.models.queue import planned
-from drasat.scenarios.fleet import DEVICES, OVERLOAD, SKU, SKUS, demand, fleet
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load_all
+from drasat.models.workload.queue import read_queue
+from drasat.scenarios.queues import DEVICES_PER_NODE, OVERLOAD, SKU_LABEL, SKUS, fleet, fleet_demand
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load_all
 
 NODES = 50
 
@@ -24,13 +24,13 @@ def cluster():
 
 
 def skus(cluster):
-    return Counter(node.metadata.labels[SKU] for node in cluster.nodes.values())
+    return Counter(node.metadata.labels[SKU_LABEL] for node in cluster.nodes.values())
 
 
 def units(cluster):
     """Number of pods by what their claim is called."""
     counts = Counter()
-    for one in planned(cluster, gates=ALL):
+    for one in read_queue(cluster, gates=ALL):
         (entry,) = one.pod.spec.resource_claims
         counts[entry.resource_claim_template_name] += len(one.numbers)
     return counts
@@ -56,27 +56,27 @@ def test_of_five_nodes_two_are_paired_two_plain_and_one_is_mig(cluster):
 
 
 def test_every_node_has_twelve_devices_in_complete_pools(cluster):
-    assert cluster.device_count == DEVICES * NODES
+    assert cluster.device_count == DEVICES_PER_NODE * NODES
     for node in cluster.nodes.values():
         pools = cluster.pools(ALL).pools_for(node)
         assert {pool.status for pool in pools} == {"complete"}
-        assert sum(len(pool.devices) for pool in pools) == DEVICES
+        assert sum(len(pool.devices) for pool in pools) == DEVICES_PER_NODE
 
 
 def test_every_device_has_a_uuid_of_its_own(cluster):
     uuids = [device.attributes["uuid"].string for one in cluster.slices for device in one.spec.devices or ()]
-    assert len(set(uuids)) == len(uuids) == DEVICES * NODES
+    assert len(set(uuids)) == len(uuids) == DEVICES_PER_NODE * NODES
 
 
 def test_the_queue_is_what_the_demand_says(cluster):
-    asked = demand(NODES)
+    asked = fleet_demand(NODES)
     assert units(cluster) == {f"{sku}-{ask}": count for sku, own in asked.items() for ask, count in own.items()}
 
 
 @pytest.mark.parametrize("nodes", [50, 1000, 10_000])
 def test_a_tenth_more_is_asked_for_than_there_is(nodes):
     pattern = {"paired": 0.4, "mig": 0.2, "plain": 0.4}
-    for name, asked in demand(nodes).items():
+    for name, asked in fleet_demand(nodes).items():
         sku = SKUS[name]
         taken = sum(asked[ask.name] * ask.takes for ask in sku.asks)
         assert taken == pytest.approx(nodes * pattern[name] * sku.gives * (1 + OVERLOAD), rel=0.04)
@@ -84,7 +84,7 @@ def test_a_tenth_more_is_asked_for_than_there_is(nodes):
 
 @pytest.mark.parametrize("nodes", [100, 1000, 10_000])
 def test_there_are_nearly_five_claims_a_node(nodes):
-    assert sum(sum(asked.values()) for asked in demand(nodes).values()) / nodes == pytest.approx(4.8, abs=0.05)
+    assert sum(sum(asked.values()) for asked in fleet_demand(nodes).values()) / nodes == pytest.approx(4.8, abs=0.05)
 
 
 def test_parts_of_the_claims_of_a_sku_are_its_claims():
@@ -93,14 +93,14 @@ def test_parts_of_the_claims_of_a_sku_are_its_claims():
 
 def test_pods_come_from_deployments_jobs_and_of_themselves(cluster):
     kinds = Counter()
-    for one in planned(cluster, gates=ALL):
+    for one in read_queue(cluster, gates=ALL):
         kinds[one.kind] += len(one.numbers)
     assert kinds.keys() == {"Pod", "Deployment", "Job"}
     assert kinds["Pod"] == pytest.approx(0.3 * sum(kinds.values()), rel=0.05)
 
 
 def test_there_is_one_kind_of_unit_for_each_kind_of_claim(cluster):
-    assert len({one.signature for one in planned(cluster, gates=ALL)}) == sum(len(sku.asks) for sku in SKUS.values())
+    assert len({one.signature for one in read_queue(cluster, gates=ALL)}) == sum(len(sku.asks) for sku in SKUS.values())
 
 
 @pytest.mark.parametrize("sku", SKUS.values(), ids=SKUS)
@@ -113,7 +113,7 @@ def test_every_kind_of_claim_fits_an_empty_node_of_its_sku(sku):
             "kind": "Pod",
             "metadata": {"name": "alone", "namespace": "default"},
             "spec": {
-                "nodeSelector": {SKU: sku.name},
+                "nodeSelector": {SKU_LABEL: sku.name},
                 "containers": [{"name": "main", "image": "pause"}],
                 "resourceClaims": [{"name": "devices", "resourceClaimTemplateName": f"{sku.name}-{ask.name}"}],
             },
@@ -153,4 +153,4 @@ def test_parts_of_a_card_exclude_the_whole(cluster):
     consumers = [
         device for one in cluster.slices for device in one.spec.devices or () if device.consumes_counters is not None
     ]
-    assert len(consumers) == DEVICES * skus(cluster)["mig"]
+    assert len(consumers) == DEVICES_PER_NODE * skus(cluster)["mig"]

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from drasat.models.units import units
+from drasat.models.workload.units import requested_units
 from drasat.scenarios.full_nodes import full_node
-from drasat.solver.allocate import allocate
+from drasat.solver.allocate.allocate import allocate
 
 SEEDS = range(100)
 # Small enough for a search.
@@ -20,7 +20,7 @@ def test_members_are_valid_and_the_same_each_time(seed, load):
     assert member == full_node(seed)
     cluster = load(member.objects)
     assert len(cluster.nodes) == 1
-    assert len(units(cluster)) == 1
+    assert len(requested_units(cluster)) == 1
 
 
 def test_members_differ():
@@ -34,7 +34,7 @@ def test_sizes_by_kind(load):
     assert all(64 <= devices <= 128 for devices in whole)
     assert all(52 + 32 <= devices <= 52 + 64 for devices in both)
     for clusters in kinds:
-        assert min(len(units(cluster)[0].claims) for cluster in clusters) >= 5
+        assert min(len(requested_units(cluster)[0].claims) for cluster in clusters) >= 5
         assert sum(cluster.summary()["allocated claims"] for cluster in clusters) > 30
 
 

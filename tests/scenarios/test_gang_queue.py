@@ -5,9 +5,9 @@ from collections import Counter
 import kubernetes_validate
 import pytest
 
-from drasat.models.queue import planned
-from drasat.scenarios.gang_queue import GPUS, MEMBERS, NODES, SIZES, gang_queue, gangs
-from drasat.solver.load import load_all
+from drasat.models.workload.queue import read_queue
+from drasat.scenarios.queues import GANG_MEMBERS, GANG_NODES, GANG_POD_SIZES, GPUS_PER_NODE, gang_count, gang_queue
+from drasat.solver.allocate.load import load_all
 
 
 def cluster_of(nodes, **options):
@@ -20,7 +20,7 @@ def cluster_of(nodes, **options):
 def sizes(cluster):
     """GPUs of each pod, by gang."""
     found = {}
-    for one in planned(cluster):
+    for one in read_queue(cluster):
         (entry,) = one.pod.spec.resource_claims
         found.setdefault(one.gang.name, []).append(int(entry.resource_claim_template_name.removeprefix("gpus-")))
     return found
@@ -32,13 +32,13 @@ def test_objects_have_the_shape_of_the_published_schema():
 
 
 def test_there_are_two_hundred_gangs_for_345_nodes():
-    assert gangs(NODES) == 200
-    cluster = cluster_of(NODES)
+    assert gang_count(GANG_NODES) == 200
+    cluster = cluster_of(GANG_NODES)
     own = sizes(cluster)
     assert len(own) == 200
-    assert {len(members) for members in own.values()} == {MEMBERS}
-    assert cluster.device_count == NODES * GPUS
-    assert sum(map(sum, own.values())) == pytest.approx(1.1 * NODES * GPUS, rel=0.005)
+    assert {len(members) for members in own.values()} == {GANG_MEMBERS}
+    assert cluster.device_count == GANG_NODES * GPUS_PER_NODE
+    assert sum(map(sum, own.values())) == pytest.approx(1.1 * GANG_NODES * GPUS_PER_NODE, rel=0.005)
 
 
 @pytest.mark.parametrize("nodes", [35, 100])
@@ -46,8 +46,8 @@ def test_parts_of_the_pods_ask_for_one_two_four_or_eight(nodes):
     own = sizes(cluster_of(nodes))
     counts = Counter(size for members in own.values() for size in members)
     pods = sum(counts.values())
-    assert pods == gangs(nodes) * MEMBERS
-    for size, part in SIZES.items():
+    assert pods == gang_count(nodes) * GANG_MEMBERS
+    for size, part in GANG_POD_SIZES.items():
         assert abs(counts[size] - part * pods) <= 2
 
 
@@ -64,8 +64,8 @@ def test_the_seed_decides_who_is_in_which_gang():
 def test_processors_never_decide_what_fits():
     cluster = cluster_of(20)
     (room,) = {int(node.status.allocatable["cpu"]) for node in cluster.nodes.values()}
-    for one in planned(cluster):
+    for one in read_queue(cluster):
         (entry,) = one.pod.spec.resource_claims
         size = int(entry.resource_claim_template_name.removeprefix("gpus-"))
         # In thousandths: the share of the node's processors is no more than that of its GPUs.
-        assert one.shape.requests["cpu"] * GPUS <= room * 1000 * size
+        assert one.shape.requests["cpu"] * GPUS_PER_NODE <= room * 1000 * size

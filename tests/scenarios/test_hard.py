@@ -7,12 +7,18 @@ from itertools import pairwise
 import pytest
 from support.gates import ALL
 
-from drasat.models.units import units
-from drasat.scenarios.hard import QUESTIONS
-from drasat.scenarios.partitioned import partitioned
-from drasat.scenarios.sweeps import easy, hopeless, too_many
-from drasat.scenarios.tied import tied_claims, tied_lists, tied_requests
-from drasat.solver.allocate import allocate
+from drasat.models.workload.units import requested_units
+from drasat.scenarios.one_node import (
+    QUESTIONS,
+    easy,
+    hopeless,
+    partitioned,
+    tied_claims,
+    tied_lists,
+    tied_requests,
+    too_many,
+)
+from drasat.solver.allocate.allocate import allocate
 
 FORMS = ("claims", "requests", "counts")
 LARGE_AND_SMALL = {"3g.20gb": 1, "2g.10gb": 2}
@@ -22,7 +28,7 @@ ONE_MORE = {"3g.20gb": 1, "2g.10gb": 3}
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_they_are_about_one_unit_on_one_node_with_complete_pools(question, load):
     cluster = load(question.objects())
-    assert len(units(cluster)) == 1
+    assert len(requested_units(cluster)) == 1
     (node,) = cluster.nodes.values()
     assert {pool.status for pool in cluster.pools(ALL).pools_for(node)} == {"complete"}
 

@@ -8,8 +8,8 @@ import pytest
 from support.gates import ALL
 
 from drasat import scenarios
-from drasat.models.quantity import Quantity
-from drasat.scenarios import asking, gpus, hosts, mig, mixture
+from drasat.models.kubernetes.quantity import Quantity
+from drasat.scenarios import clusters, mig, node_shapes
 
 # Each with a small and a full variant.
 GENERATORS = {
@@ -102,7 +102,7 @@ def test_gpu_nodes_have_a_model_each(load):
 def test_gpus_have_places(load):
     (slice_,) = load(scenarios.gpu_nodes(1, 8)).slices
     places = [
-        (device.attributes["numaNode"].int_value, device.attributes[gpus.PCIE_ROOT].string)
+        (device.attributes["numaNode"].int_value, device.attributes[node_shapes.PCIE_ROOT].string)
         for device in slice_.spec.devices
     ]
     assert [numa for numa, _ in places] == [0] * 4 + [1] * 4
@@ -131,7 +131,7 @@ def test_mig_has_every_profile_at_every_placement(load):
 
 def _used(names):
     """What named partitions of GPU 0 consume together."""
-    devices = {device["name"]: device for device in [mig.whole(0), *mig.partitions(0)]}
+    devices = {device["name"]: device for device in [mig.whole_gpu(0), *mig.partitions(0)]}
     total = Counter()
     for name in names:
         for counter, amount in devices[name]["consumesCounters"][0]["counters"].items():
@@ -165,7 +165,7 @@ def test_partitions_that_go_together(placements, overdrawn):
     assert bool(_overdrawn(used)) is overdrawn
 
 
-@pytest.mark.parametrize("profile", mig.PROFILES)
+@pytest.mark.parametrize("profile", mig.MIG_PROFILES)
 def test_the_whole_gpu_excludes_every_partition(profile):
     assert _overdrawn(_used(["gpu-0", mig.partition_name(0, profile, 0)]))
 
@@ -182,7 +182,9 @@ def test_held_partitions_respect_the_counters(seed, load):
 def test_interfaces_are_near_some_gpus(load):
     cluster = load(scenarios.nic_nodes(1, 8, 4))
     roots = {
-        device.name: device.attributes[gpus.PCIE_ROOT] for slice_ in cluster.slices for device in slice_.spec.devices
+        device.name: device.attributes[node_shapes.PCIE_ROOT]
+        for slice_ in cluster.slices
+        for device in slice_.spec.devices
     }
     lists = [set(roots[f"nic-{number}"].strings) for number in range(4)]
     assert [len(found) for found in lists] == [2, 2, 2, 2]
@@ -208,7 +210,7 @@ def test_channels_can_be_monitored(load):
     assert len(cluster.slices[0].spec.devices) == 128
 
 
-@pytest.mark.parametrize("size", hosts.TOPOLOGIES)
+@pytest.mark.parametrize("size", node_shapes.TPU_TOPOLOGIES)
 def test_slices_of_a_rack(size, load):
     cluster = load(scenarios.multi_host_nodes(2, size, fullness=0.5))
     assert len(cluster.nodes) == 2 * size
@@ -255,7 +257,7 @@ def test_mixed_nodes_follow_the_weights(load):
     assert drivers["cpu.example.com"] > drivers["gpu.example.com"] > 0
 
 
-@pytest.mark.parametrize("shape", mixture.SHAPES)
+@pytest.mark.parametrize("shape", clusters.NODE_SHAPES)
 def test_every_shape_can_be_mixed_in(shape, problems):
     assert problems(scenarios.mixed_nodes(2, mix={shape: 1}, fullness=0.5)) == []
 
@@ -273,7 +275,7 @@ def test_combine_keeps_the_first_of_a_name():
 
 
 @pytest.mark.parametrize("form", ["templates", "claims", "loose"])
-@pytest.mark.parametrize("kind", [kind for kind in asking.KINDS if kind != "monitor"])
+@pytest.mark.parametrize("kind", [kind for kind in clusters.CLAIM_KINDS if kind != "monitor"])
 def test_requests_of_every_kind_are_valid(kind, form, problems):
     offered = scenarios.combine(scenarios.mixed_nodes(1), scenarios.channel_nodes(1), scenarios.multi_host_nodes(1))
     assert problems(scenarios.combine(offered, scenarios.requests(5, {kind: 1}, form=form))) == []

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from drasat.models.claims import ResourceClaim
-from drasat.models.slices import ResourceSlice
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.scenarios import objects
 
 

@@ -6,11 +6,11 @@ from random import Random
 import pytest
 
 from drasat.scenarios import objects
-from drasat.scenarios.planting import Bond, Planted, claims_for
+from drasat.scenarios.full_nodes import PlantedConstraint, PlantedDevice, claims_for
 
 DRIVER = "gpu.example.com"
 DEVICES = [
-    Planted(
+    PlantedDevice(
         {"root": index // 4, "links": [f"l{index % 3}", f"l{3 + index % 2}"]},
         [objects.wanted("large"), objects.wanted(f"class-{index % 2}")],
     )
@@ -32,10 +32,10 @@ def _asked(claim):
     "bond",
     [
         None,
-        Bond("matchAttribute", "root", (2, 4)),
-        Bond("matchAttribute", "links", (3, 5)),
-        Bond("distinctAttribute", "root", (2, 6)),
-        Bond("distinctAttribute", "links", (2, 4)),
+        PlantedConstraint("matchAttribute", "root", (2, 4)),
+        PlantedConstraint("matchAttribute", "links", (3, 5)),
+        PlantedConstraint("distinctAttribute", "root", (2, 6)),
+        PlantedConstraint("distinctAttribute", "links", (2, 4)),
     ],
     ids=str,
 )
@@ -49,25 +49,25 @@ def test_every_device_is_asked_for_once(bond, seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_matching_devices_are_of_one_group(seed):
     """Groups of four, taken whole by claims of four."""
-    claims = _claims(Bond("matchAttribute", "root", (4, 4)), seed)
+    claims = _claims(PlantedConstraint("matchAttribute", "root", (4, 4)), seed)
     assert [sum(_asked(claim).values()) for claim in claims] == [4] * 6
     assert all(claim.constraints == [{"matchAttribute": f"{DRIVER}/root"}] for claim in claims)
 
 
 def test_devices_with_one_value_cannot_be_distinct():
-    claims = _claims(Bond("distinctAttribute", "root", (2, 4)), devices=DEVICES[:4])
+    claims = _claims(PlantedConstraint("distinctAttribute", "root", (2, 4)), devices=DEVICES[:4])
     assert [sum(_asked(claim).values()) for claim in claims] == [1, 1, 1, 1]
 
 
 def test_distinct_lists_are_disjoint():
     """Every two of these devices share a value but for pairs like 0 and 1."""
-    claims = _claims(Bond("distinctAttribute", "links", (6, 6)))
+    claims = _claims(PlantedConstraint("distinctAttribute", "links", (6, 6)))
     assert {sum(_asked(claim).values()) for claim in claims} <= {1, 2}
     assert any(claim.constraints for claim in claims)
 
 
 def test_one_device_needs_no_constraint():
-    (claim,) = _claims(Bond("matchAttribute", "root", (2, 4)), devices=DEVICES[:1])
+    (claim,) = _claims(PlantedConstraint("matchAttribute", "root", (2, 4)), devices=DEVICES[:1])
     assert claim.constraints == []
 
 

@@ -5,9 +5,9 @@ from collections import Counter
 import kubernetes_validate
 import pytest
 
-from drasat.scenarios.scheduler_perf import WORKLOADS, list_attributes
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load_all
+from drasat.scenarios.queues import WORKLOADS, list_attributes
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load_all
 
 EVERY = pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from drasat.models.gates import FeatureGates
-from drasat.models.manifests import read_manifests
-from drasat.models.validation.inputs import validate_manifests
-from drasat.scenarios.sweeps import SIZES, SWEEPS
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_manifests
+from drasat.scenarios.one_node import SWEEP_SIZES, SWEEPS
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
 
 
 def devices(objects):
@@ -56,5 +56,5 @@ def test_nodes_grow_with_the_pods(name, size, nodes):
 
 
 def test_every_sweep_has_growing_sizes():
-    assert SIZES.keys() == SWEEPS.keys()
-    assert all(list(sizes) == sorted(set(sizes)) for sizes in SIZES.values())
+    assert SWEEP_SIZES.keys() == SWEEPS.keys()
+    assert all(list(sizes) == sorted(set(sizes)) for sizes in SWEEP_SIZES.values())

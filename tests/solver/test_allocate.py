@@ -15,16 +15,13 @@ from support.objects import (
     want,
 )
 
-from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
-from drasat.models.cluster import Cluster
-from drasat.models.core import (
-    NodeSpec,
-    Taint,
-)
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import gravest
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
+from drasat.models.kubernetes.core import NodeSpec, Taint
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import worst_outcome
 
 
 def gpus(node_name, count=2, **fields):
@@ -328,14 +325,14 @@ def test_a_node_with_labels_sees_what_is_selected_for_it():
     ],
 )
 def test_the_gravest_outcome_decides(outcomes, whole):
-    assert gravest(outcomes) == whole
+    assert worst_outcome(outcomes) == whole
 
 
 def test_a_wrong_answer_is_never_returned(monkeypatch):
     """The checker's word is final: a defect is reported as one."""
-    from drasat.solver import checked
-    from drasat.solver.verification import Violation
+    from drasat.solver.allocate import check
+    from drasat.solver.verification.verify import Violation
 
-    monkeypatch.setattr(checked, "verify", lambda *_args, **_options: [Violation("DEV-1", "ns/a", "made up")])
-    with pytest.raises(checked.VerificationError, match="DEV-1"):
+    monkeypatch.setattr(check, "verify", lambda *_args, **_options: [Violation("DEV-1", "ns/a", "made up")])
+    with pytest.raises(check.VerificationError, match="DEV-1"):
         ask(gpus("n1"), named("a"))

@@ -22,10 +22,10 @@ from support.objects import (
     want,
 )
 
-from drasat.models.claims import ResourceClaim
-from drasat.solver import capacity as module
-from drasat.solver.capacity import capacity
-from drasat.solver.capacity_outcome import CapacityInterrupted
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.solver.capacity import capacity as module
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.capacity.records import CapacitySearchInterrupted
 
 
 def room(*objects, **options):
@@ -200,9 +200,7 @@ def test_an_interrupt_leaves_what_is_known(monkeypatch):
         pool(*devices(*"abc"[: 1 + place]), name=name, node_name=name, slice_name=name)
         for place, name in enumerate(names)
     ]
-    from drasat.solver import capacity_survey
-
-    measure, seen = capacity_survey.measure, []
+    measure, seen = module.count_on_node, []
 
     def stopping(*arguments):
         if seen:
@@ -210,8 +208,8 @@ def test_an_interrupt_leaves_what_is_known(monkeypatch):
         seen.append(arguments)
         return measure(*arguments)
 
-    monkeypatch.setattr(capacity_survey, "measure", stopping)
-    with pytest.raises(CapacityInterrupted) as raised:
+    monkeypatch.setattr(module, "count_on_node", stopping)
+    with pytest.raises(CapacitySearchInterrupted) as raised:
         capacity(cluster(*slices, node("n1"), node("n2"), claim(want())))
     answer = raised.value.answer
     assert answer.verified
@@ -224,7 +222,7 @@ def test_an_interrupt_leaves_what_is_known(monkeypatch):
 
 def test_every_copy_that_fits_is_verified(monkeypatch):
     checked = []
-    monkeypatch.setattr(module, "check", lambda _cluster, outcomes, *_: checked.append(len(outcomes)))
+    monkeypatch.setattr(module, "check_allocations", lambda _cluster, outcomes, *_: checked.append(len(outcomes)))
     capacity(cluster(pool(*devices(*"abcde")), claim(want(count=2))))
     assert checked == [2]
 

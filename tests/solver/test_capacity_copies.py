@@ -22,14 +22,21 @@ from support.objects import (
     want,
 )
 
-from drasat.models.cluster import Cluster
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.in_use import Ledger
-from drasat.problem.records import InUse
-from drasat.problem.shapes import Views
-from drasat.solver.capacity_copies import has_admin, only_free, per_copy, restricted, side_by_side, without_admin
-from drasat.solver.search import Pick, Search
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.compiler import Compiler
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import InUse
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
+from drasat.solver.engines.copies import (
+    has_admin,
+    only_unlimited_devices,
+    per_copy,
+    restrict_devices,
+    side_by_side,
+    without_admin,
+)
+from drasat.solver.engines.search import Pick, Search
 
 MEMBERS = pool(*(device(f"d{number}", kind="ab"[number % 2], rail=number // 2) for number in range(6)))
 SHARES = pool(device("s", multi=True, capacity={"mem": shared("9", default="1", min="0")}), device("t", multi=True))
@@ -40,11 +47,11 @@ def compiled(*objects, copies=1):
     """The problem of the first claim, so many times, on the node; and what is in use."""
     claims = [item for item in objects if type(item).__name__ == "ResourceClaim"]
     cluster = Cluster.of([*objects, node(), device_class()])
-    expressions = CelExpressions()
+    expressions = CelExpressionEvaluator()
     compiler = Compiler(cluster.classes, ALL, expressions, "strict")
     question = compiler.question(claims * copies)
-    view = Views(cluster.pools(ALL), ALL).of(cluster.node(NODE), question.visible)
-    return compiler.problem(question, view.shape), Ledger(cluster.usage(ALL)).in_use(view)
+    view = NodeViews(cluster.pools(ALL), ALL).of(cluster.node(NODE), question.visible)
+    return compiler.problem(question, view.shape), AllocatedState(cluster.usage(ALL)).in_use(view)
 
 
 ASKED = [
@@ -107,21 +114,21 @@ def test_only_shares_that_consume_nothing_are_free():
     # The first share takes the default of a capacity, the second has none to take; the others are whole devices.
     problem, _ = compiled(SHARES, pool(*devices("x"), name="q"), claim(want()))
     assert len(problem.demands[0].candidates) == 3
-    (free,) = only_free(problem).demands[0].candidates
+    (free,) = only_unlimited_devices(problem).demands[0].candidates
     assert free in problem.shared
     assert not problem.demands[0].amounts.get(free)
 
 
 def test_all_devices_are_free_only_if_each_of_them_is():
     problem, _ = compiled(pool(device("s", multi=True), device("t")), claim(want(count="All")))
-    limited = only_free(problem)
+    limited = only_unlimited_devices(problem)
     assert Search(problem, InUse()).run() is not None
     assert Search(limited, InUse()).run() is None
 
 
 def test_restricted_demands_keep_everything_else():
     problem, _ = compiled(MEMBERS, claim(want("q"), want("r")))
-    limited = restricted(problem, lambda demand, device: device == demand.index)
+    limited = restrict_devices(problem, lambda demand, device: device == demand.index)
     assert [demand.candidates for demand in limited.demands] == [(0,), (1,)]
     back = [replace(demand, candidates=problem.demands[0].candidates) for demand in limited.demands]
     assert tuple(back) == problem.demands
@@ -129,4 +136,4 @@ def test_restricted_demands_keep_everything_else():
 
 def test_nothing_is_free_among_whole_devices():
     problem, _ = compiled(pool(*devices("a", "b")), claim(want()))
-    assert only_free(problem).demands[0].candidates == ()
+    assert only_unlimited_devices(problem).demands[0].candidates == ()

@@ -22,9 +22,9 @@ from support.objects import (
     want,
 )
 
-from drasat.models.gates import FeatureGates
-from drasat.solver import capacity_survey
-from drasat.solver.capacity_outcome import CapacityInterrupted, Room, added
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.solver.capacity import capacity
+from drasat.solver.capacity.records import CapacitySearchInterrupted, Room, total_room
 
 
 def kinds(**counts):
@@ -158,8 +158,8 @@ def test_an_interrupt_among_nodes_that_share_keeps_the_best_node(monkeypatch):
 
     members = [device("x", node_selector=labels({"z": ("1",)})), device("y", node_name="n1")]
     nodes = [node("n1", z="1"), node("n2", z="1")]
-    monkeypatch.setattr(capacity_survey, "share", interrupted)
-    with pytest.raises(CapacityInterrupted) as raised:
+    monkeypatch.setattr(capacity, "count_on_shared_nodes", interrupted)
+    with pytest.raises(CapacitySearchInterrupted) as raised:
         ask(pool(*members, per_device_node_selection=True), *nodes, claim(want()))
     answer = raised.value.answer
     assert answer.verified
@@ -168,9 +168,9 @@ def test_an_interrupt_among_nodes_that_share_keeps_the_best_node(monkeypatch):
 
 
 def test_rooms_that_are_not_known_make_the_sum_not_known():
-    assert added([Room(1, 1, 1), Room(2, None, 2)]) == Room(3, None, 3)
-    assert added([Room(1, 1, 1), Room(2, 3, None)]) == Room(3, 4, None)
-    assert added([]) == Room(0, 0, 0)
-    assert added([Room(1, 1, 1), Room(unbounded=True)]).unbounded
+    assert total_room([Room(1, 1, 1), Room(2, None, 2)]) == Room(3, None, 3)
+    assert total_room([Room(1, 1, 1), Room(2, 3, None)]) == Room(3, 4, None)
+    assert total_room([]) == Room(0, 0, 0)
+    assert total_room([Room(1, 1, 1), Room(unbounded=True)]).unbounded
     assert not Room(1, None).proven
     assert Room(unbounded=True).proven

@@ -4,24 +4,23 @@ import pytest
 from support.gates import ALL
 from support.objects import NODE, claim, device, device_class, devices, draws, match, node, partitions, pool, want
 
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.problem.usable import usable
-from drasat.solver.attempts import Session
-from drasat.solver.capacity import capacity
-from drasat.solver.capacity_ask import original
-from drasat.solver.capacity_engine import CopyEngine
-from drasat.solver.capacity_outcome import Room
-from drasat.solver.capacity_parts import parts
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.filters import usable_devices
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.capacity.node import CopyEngine
+from drasat.solver.capacity.records import Room, find_copy_source
+from drasat.solver.engines.copies import independent_parts
+from drasat.solver.engines.engine import Session
 
 
 def names_of_parts(*objects, gates=ALL):
     """The names of the devices in each part."""
     cluster = Cluster.of([*objects, node(), device_class()])
-    engine = CopyEngine(Session(cluster, gates, "strict", 0), original(cluster))
+    engine = CopyEngine(Session(cluster, gates, "strict", 0), find_copy_source(cluster))
     scene = engine.scene(cluster.node(NODE), None)
-    candidates = usable(scene.problem, Ledger(cluster.usage(gates)).in_use(scene.view))
-    found = parts(scene.problem, candidates)
+    candidates = usable_devices(scene.problem, AllocatedState(cluster.usage(gates)).in_use(scene.view))
+    found = independent_parts(scene.problem, candidates)
     return sorted("".join(scene.view.devices[number].id[2] for number in sorted(part)) for part in found)
 
 

@@ -22,17 +22,25 @@ from support.related import Related
 from support.soft import cel, near, wishing
 from support.topology import asking, line_of, shape, topology
 
-from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
-from drasat.models.cluster import Cluster
-from drasat.models.constraint_groups import ConstraintGroup, ConstraintGroupSpec, GroupClaim, GroupPod, LabelSelector
-from drasat.models.core import Pod, PodResourceClaim, PodSpec
-from drasat.models.entries import Entry, annotated_entries, with_entries
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.solver.allocate import allocate
-from drasat.solver.attempts import Session
-from drasat.solver.capacity_ask import original
-from drasat.solver.capacity_engine import CopyEngine
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
+from drasat.models.kubernetes.core import Pod, PodResourceClaim, PodSpec
+from drasat.models.kubernetes.extensions import (
+    ConstraintGroup,
+    ConstraintGroupSpec,
+    Entry,
+    GroupClaim,
+    GroupPod,
+    LabelSelector,
+    annotated_entries,
+    with_entries,
+)
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.capacity.node import CopyEngine
+from drasat.solver.capacity.records import find_copy_source
+from drasat.solver.engines.engine import Session
 
 
 class Copied(Related):
@@ -170,7 +178,7 @@ def test_soft_entries_do_not_matter():
 def asked_as_one(*objects):
     """Whether nodes with devices of their own are asked as one that sees all devices."""
     there = Cluster.of([*objects, node("n1"), node("n2"), device_class()])
-    engine = CopyEngine(Session(there, FeatureGates.all_on(), "strict", 0), original(there))
+    engine = CopyEngine(Session(there, FeatureGates.all_on(), "strict", 0), find_copy_source(there))
     return engine.united([engine.scene(one, None) for one in there.nodes.values()]) is not None
 
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from drasat.problem.justification import Justification
-from drasat.solver.capacity_engine import slice_of
-from drasat.solver.capacity_outcome import Room, added
-from drasat.solver.capacity_search import ceiling, most
-from drasat.solver.decision import Answer, Decision
+from drasat.problem.problem import Justification
+from drasat.solver.capacity.node import deadline_slice, most_copies, tighten_upper_bound
+from drasat.solver.capacity.records import Room, total_room
+from drasat.solver.engines.engine import Decision, DecisionStatus
 
 SAID = Justification("devices", ("too many",))
 
@@ -25,9 +24,9 @@ class Told:
     def decide(self, copies, _deadline):
         self.asked.append(copies)
         if self.unsure is not None and self.unsure <= copies < self.sure:
-            return Decision(Answer.UNKNOWN)
-        answer = Answer.YES if copies <= self.fits else Answer.NO
-        return Decision(answer, picks=(None,) * copies, certified=answer is Answer.NO)
+            return Decision(DecisionStatus.UNKNOWN)
+        answer = DecisionStatus.YES if copies <= self.fits else DecisionStatus.NO
+        return Decision(answer, picks=(None,) * copies, certified=answer is DecisionStatus.NO)
 
     def tell_apart(self, picks, copies):
         assert len(picks) == copies
@@ -38,7 +37,7 @@ class Told:
 
 
 def found(told, known=0, limit=1000):
-    answer = most(told, [()] * known, limit, None)
+    answer = most_copies(told, [()] * known, limit, None)
     return len(answer.copies), answer.bound
 
 
@@ -52,7 +51,7 @@ def test_between_what_is_known_and_what_counting_says(fits, slack):
 
 def test_nothing_is_asked_where_first_fit_reaches_what_counting_allows():
     told = Told(5, counted=5)
-    answer = most(told, [()] * 5, 1000, None)
+    answer = most_copies(told, [()] * 5, 1000, None)
     assert (len(answer.copies), answer.bound, answer.refuted.witness) == (5, 5, SAID)
     assert told.asked == []
 
@@ -91,27 +90,27 @@ def test_what_was_known_is_kept_where_parts_find_less():
 
 @pytest.mark.parametrize(("truth", "fitting", "bound", "expected"), [(4, 4, 9, 4), (6, 4, 9, 6), (9, 4, 9, 9)])
 def test_a_bound_is_lowered_to_what_is_refuted(truth, fitting, bound, expected):
-    assert ceiling(Told(truth), fitting, bound, None) == expected
-    assert ceiling(Told(truth, counted=truth), fitting, bound, None) == expected
+    assert tighten_upper_bound(Told(truth), fitting, bound, None) == expected
+    assert tighten_upper_bound(Told(truth, counted=truth), fitting, bound, None) == expected
 
 
 def test_a_bound_stays_where_nothing_is_refuted():
-    assert ceiling(Told(4, unsure=5), 4, 9, None) == 9
-    assert ceiling(Told(4, unsure=5, sure=7), 4, 9, None) <= 9
+    assert tighten_upper_bound(Told(4, unsure=5), 4, 9, None) == 9
+    assert tighten_upper_bound(Told(4, unsure=5, sure=7), 4, 9, None) <= 9
 
 
 def test_parts_of_the_time_are_never_less_than_a_second():
     from time import monotonic
 
     now = monotonic()
-    assert slice_of(None, 3) is None
-    assert slice_of(now + 60, 3) < now + 30
-    assert slice_of(now + 60, 1000) > now + 0.9
-    assert slice_of(now - 1, 2) == now - 1
+    assert deadline_slice(None, 3) is None
+    assert deadline_slice(now + 60, 3) < now + 30
+    assert deadline_slice(now + 60, 1000) > now + 0.9
+    assert deadline_slice(now - 1, 2) == now - 1
 
 
 def test_rooms_add_up():
-    assert added([]) == Room(0, 0, 0)
-    assert added([Room(1, 2, 1), Room(3, 3, 2)]) == Room(4, 5, 3)
-    assert added([Room(1, None, 1), Room(3, 3, None)]) == Room(4, None, None)
-    assert added([Room(unbounded=True), Room(3, 3, 3)]).unbounded
+    assert total_room([]) == Room(0, 0, 0)
+    assert total_room([Room(1, 2, 1), Room(3, 3, 2)]) == Room(4, 5, 3)
+    assert total_room([Room(1, None, 1), Room(3, 3, None)]) == Room(4, None, None)
+    assert total_room([Room(unbounded=True), Room(3, 3, 3)]).unbounded

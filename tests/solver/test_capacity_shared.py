@@ -3,11 +3,11 @@
 from support.capacity import KIND, exactly
 from support.objects import after, claim, device, device_class, devices, draws, labels, node, partitions, pool, want
 
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.models.pools import INCOMPLETE, PoolIndex, united
-from drasat.solver.capacity import capacity
-from drasat.solver.capacity_parts import linked
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.cluster.pools import INCOMPLETE, PoolIndex, merge_pool_views
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.engines.copies import connected_groups
 
 
 def ask(*objects, **options):
@@ -110,7 +110,7 @@ def test_devices_that_give_counters_leave_the_sum_without_a_bound():
 
 def test_what_is_alone_and_what_is_linked():
     keys = {"a": (1, 2), "b": (3,), "c": (2, 4), "d": (), "e": (4,)}
-    assert linked(keys) == [("a", "c", "e"), ("b",), ("d",)]
+    assert connected_groups(keys) == [("a", "c", "e"), ("b",), ("d",)]
 
 
 def views(*slices):
@@ -120,21 +120,21 @@ def views(*slices):
 
 def test_views_of_a_pool_as_one():
     members = [device(name, node_name=where) for name, where in (("a", "n1"), ("b", "n2"), ("c", "n1"))]
-    whole = united(views(pool(*members, per_device_node_selection=True)))
+    whole = merge_pool_views(views(pool(*members, per_device_node_selection=True)))
     assert [(one.id[2], one.reachable) for one in whole.devices] == [("a", True), ("b", True), ("c", True)]
     slices = [pool(device("x"), count=2, slice_name="1"), pool(device("y"), count=2, slice_name="2", node_name="n2")]
-    whole = united(views(*slices))
+    whole = merge_pool_views(views(*slices))
     assert [one.id[2] for one in whole.devices] == ["x", "y"]
     assert whole.other_devices == ()
 
 
 def test_pools_that_are_not_one():
     newer = pool(device("y"), node_name="n2", slice_name="2", generation=2)
-    assert united(views(pool(device("x"), slice_name="1", generation=2, count=3), newer)).status != INCOMPLETE
+    assert merge_pool_views(views(pool(device("x"), slice_name="1", generation=2, count=3), newer)).status != INCOMPLETE
     counting = [
         pool(device("x", draws("s", c=1)), count=2, slice_name="1"),
         pool(sets={"s": {"c": 1}}, count=2, slice_name="2"),
         pool(device("y", draws("s", c=1)), count=2, slice_name="3", node_name="n2"),
         pool(sets={"s": {"c": 1}}, count=2, slice_name="4", node_name="n2"),
     ]
-    assert united(views(*counting)) is None
+    assert merge_pool_views(views(*counting)) is None

@@ -15,12 +15,12 @@ from support.objects import (
     want,
 )
 
-from drasat.models.claims import CELDeviceConstraint, DeviceConstraint
-from drasat.models.cluster import Cluster
-from drasat.scenarios.related import in_a_row, some_ways
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load
-from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import CELDeviceConstraint, DeviceConstraint
+from drasat.scenarios.lattices import in_a_row, some_ways
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN
 
 A = f"attributes['{DRIVER}']"
 ENGINES = ("auto", "cp-sat", "backtracking")
@@ -254,7 +254,7 @@ def test_what_fails_for_fewer_devices_may_hold_for_more():
 
 def test_no_more_rounds_than_there_are_vectors(monkeypatch):
     """CELC-10: and one that nothing is left of is a certain no."""
-    monkeypatch.setattr("drasat.solver.judging.PATIENCE", 1_000_000)
+    monkeypatch.setattr("drasat.solver.engines.cp_sat.ROUNDS_BEFORE_FORBIDDING_ALL", 1_000_000)
     supply = pool(*(device(f"d{number}", kind=number % 2) for number in range(8)))
     entry = cel("devices.map(d, d.@kind).sum() > 4")
     answer = ask(supply, claim(want(count=4), constraints=[entry]), engine="cp-sat", cel_road="lazy")
@@ -265,8 +265,8 @@ def test_no_more_rounds_than_there_are_vectors(monkeypatch):
 
 def test_rounds_that_end_decide_nothing(monkeypatch):
     """CELC-10: unknown, never a no."""
-    monkeypatch.setattr("drasat.solver.judging.PATIENCE", 1_000_000)
-    monkeypatch.setattr("drasat.solver.judging.MOST_ROUNDS", 3)
+    monkeypatch.setattr("drasat.solver.engines.cp_sat.ROUNDS_BEFORE_FORBIDDING_ALL", 1_000_000)
+    monkeypatch.setattr("drasat.solver.engines.cp_sat.MAX_ROUNDS", 3)
     answer = allocate(load(some_ways(8, 0.0)), engine="cp-sat")
     assert answer.outcome == UNKNOWN
 

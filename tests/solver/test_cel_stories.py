@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from drasat.models.gates import FeatureGates
-from drasat.problem.in_use import Ledger
-from drasat.scenarios.related import RELATED_QUESTIONS, in_a_row, in_a_square, related
-from drasat.solver.allocate import allocate
-from drasat.solver.attempts import Session
-from drasat.solver.explain import explain
-from drasat.solver.explaining.case import Workbench
-from drasat.solver.load import load
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.problem.in_use import AllocatedState
+from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_row, in_a_square, related_node
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.engine import Session
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.solver.explain.explain import explain
+from drasat.solver.explain.wording import ExplanationCompiler
 
 ENGINES = ("auto", "cp-sat", "backtracking")
 EXAMPLES = ("connected-devices", "device-grid")
@@ -94,7 +94,7 @@ def test_what_is_in_the_way_is_explained(drasat, examples, example, words):
 def test_many_devices_with_holes(sizes, count, engine, used):
     """CELC-9: no evaluation while searching."""
     expression = in_a_row(count) if len(sizes) == 1 else in_a_square()
-    cluster = load(related(sizes, count, expression, used=used))
+    cluster = load(related_node(sizes, count, expression, used=used))
     answer = allocate(cluster, engine=engine)
     fits = count == 4 or used == 0
     assert answer.outcome == (ALLOCATED if fits else UNALLOCATABLE)
@@ -113,7 +113,7 @@ def test_where_holes_leave_no_room_that_is_certain(name):
     ("sizes", "count", "expression"), [((64,), 12, in_a_row(12)), ((8, 8), 4, in_a_square())], ids=["row", "square"]
 )
 def test_among_many_devices_too_what_is_in_the_way_is_explained(sizes, count, expression):
-    (unit,) = explain(load(related(sizes, count, expression, used=0.7))).units
+    (unit,) = explain(load(related_node(sizes, count, expression, used=0.7))).units
     ((kind,), offers) = unit.classes, [change for one in unit.relaxations for change in one.changes]
     assert kind.certified
     assert any("; that is: " in reason.message for reason in kind.reasons)
@@ -123,9 +123,9 @@ def test_among_many_devices_too_what_is_in_the_way_is_explained(sizes, count, ex
 def test_explanations_ask_about_no_more_devices_than_a_claim_may_have():
     """CELC-6, CELC-9: of all 256 at once story 2 would cost too much to be lowered."""
     gates = FeatureGates.all_on()
-    cluster = load(related((16, 16), 4, in_a_square()))
-    bench = Workbench(Session(cluster, gates, "strict", 0))
-    case = bench.case(cluster.node("fabric-node"), [*cluster.claims.values()], Ledger(cluster.usage(gates)))
+    cluster = load(related_node((16, 16), 4, in_a_square()))
+    bench = ExplanationCompiler(Session(cluster, gates, "strict", 0))
+    case = bench.case(cluster.node("fabric-node"), [*cluster.claims.values()], AllocatedState(cluster.usage(gates)))
     assert set(case.model.roads) == {"lower"}
 
 

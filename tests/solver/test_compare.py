@@ -5,15 +5,13 @@ from msgspec.structs import replace
 from support.objects import allocated, claim, device, device_class, devices, node, pool, want
 from support.peers import FakePeer, SchedulingPeer, allocation, answer, result
 
-from drasat.models.claims import AllocationResult
-from drasat.models.cluster import Cluster
-from drasat.solver import compare as module
-from drasat.solver.allocate import allocate
-from drasat.solver.compare import compare
-from drasat.solver.compare_left import left_over
-from drasat.solver.compare_units import compare_units, devices_of
-from drasat.solver.engines import ENGINES
-from drasat.solver.kube_scheduler import KubeSchedulerEngine
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import AllocationResult
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.compare import engines as module
+from drasat.solver.compare.engines import compare, compare_units, devices_by_request, leftover_devices
+from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
+from drasat.solver.engines.registry import ENGINES
 
 
 @pytest.fixture
@@ -85,7 +83,7 @@ def test_devices_that_look_the_same_are_equivalent(peer):
     assert [unit.relation for unit in found.units] == ["equal", "equivalent"]
     assert (found.same_verdict, found.identical) == (True, False)
     assert (found.parting.unit.name, found.parting.request) == ("c1", ("ns/c1", "r"))
-    assert [list(devices_of(one).values()) for one in found.parting.answers] == [
+    assert [list(devices_by_request(one).values()) for one in found.parting.answers] == [
         [(("d.x", "n1", "b"),)],
         [(("d.x", "n1", "c"),)],
     ]
@@ -152,7 +150,7 @@ def test_shared_supply_makes_no_whole_node():
             pool(device("y", node_name="n1"), device("z", all_nodes=True), name="each", per_device_node_selection=True),
         ]
     )
-    left = left_over(cluster, allocate(cluster, cel_errors="kube"))
+    left = leftover_devices(cluster, allocate(cluster, cel_errors="kube"))
     assert (left.devices, left.free, left.whole_nodes) == (5, 5, 1)
 
 
@@ -197,8 +195,8 @@ def test_an_unknown_node_has_nothing(peer):
 
 def test_rules_make_devices_unlike_each_other():
     """TNT-5: kinds are those that the scheduler sees."""
-    from drasat.models.meta import ObjectMeta
-    from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+    from drasat.models.kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+    from drasat.models.kubernetes.meta import ObjectMeta
 
     selector = DeviceTaintSelector(device="b")
     rule = DeviceTaintRule(

@@ -9,9 +9,9 @@ from support.peers import SchedulingPeer
 from support.related import Related
 from support.soft import cel, near, wishing
 
-from drasat.models.cluster import Cluster
-from drasat.solver import compare as module
-from drasat.solver.compare import compare
+from drasat.models.cluster.cluster import Cluster
+from drasat.solver.compare import engines as module
+from drasat.solver.compare.engines import compare
 
 ENGINES = ("backtracking", "auto", "cp-sat")
 

@@ -25,13 +25,13 @@ from support.objects import (
     want,
 )
 
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.models.taints import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Session
-from drasat.solver.backtracking import Backtracking
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session
 
 TWO = pool(*devices("a", "b"))
 
@@ -297,7 +297,7 @@ def test_equal_nodes_share_what_was_compiled_and_differ_in_what_is_in_use():
     gates = FeatureGates.all_on()
     pools = [pool(device("a"), name=name, node_name=name) for name in ("n1", "n2")]
     cluster = Cluster.of([*pools, device_class()])
-    engine, ledger = Backtracking(Session(cluster, gates, "kube", 0)), Ledger(cluster.usage(gates))
+    engine, ledger = BacktrackingEngine(Session(cluster, gates, "kube", 0)), AllocatedState(cluster.usage(gates))
     first = claim(want(), name="c1")
     made = engine.attempt(cluster.node("n1"), [first], ledger, None)
     ledger.commit([(("ns", "c1"), made.allocations[0])])

@@ -19,8 +19,8 @@ from support.objects import (
     want,
 )
 
-from drasat.models.cluster import Cluster
-from drasat.solver.allocate import allocate
+from drasat.models.cluster.cluster import Cluster
+from drasat.solver.allocate.allocate import allocate
 
 OUT_OF_ORDER = ["auto", "cp-sat"]
 A = f"{DRIVER}/a"
@@ -98,8 +98,8 @@ def test_a_lower_alternative_is_chosen_only_if_no_choice_before_helps():
 @pytest.mark.parametrize("steps", [0, 10**9])
 def test_whether_it_fits_does_not_depend_on_how_far_auto_goes(steps, monkeypatch):
     """Nothing but the dive, or nothing of it: the same cases, the same answers."""
-    monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", steps)
-    monkeypatch.setattr("drasat.solver.counting.witness", lambda *_: None)
+    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", steps)
+    monkeypatch.setattr("drasat.solver.engines.auto.find_witness", lambda *_: None)
     supply = pool(device("a", a=1), device("b", a=2), device("c", a=2))
     lists = either("r", option("all", "All"), option("two", 2))
     assert ask(supply, claim(lists, constraints=[match(A)]), engine="auto").outcome == "Allocated"
@@ -118,7 +118,7 @@ def test_what_the_solver_refuses_is_left_to_the_search(monkeypatch):
     from drasat.encoders import rows
 
     monkeypatch.setattr(rows, "COEFFICIENT_LIMIT", 4)
-    monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", 0)
+    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", 0)
     members = [device(f"d{number}", draws("s", m=amount)) for number, amount in enumerate((5, 7, 11))]
     slices = partitions(*members, sets={"s": {"m": 12}})
     assert ask(*slices, claim(want(count=2)), engine="auto").outcome == "Allocated"

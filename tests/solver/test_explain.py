@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from support.explaining import explained, reasons, unit
 from support.objects import NODE, after, allocated, claim, device, device_class, devices, node, pod, pool, want
 
-from drasat.models.cluster import Cluster
-from drasat.models.core import (
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.core import (
     Affinity,
     NodeAffinity,
     NodeSelector,
@@ -15,9 +15,9 @@ from drasat.models.core import (
     NodeSpec,
     Taint,
 )
-from drasat.solver.explain import explain
-from drasat.solver.explaining import explainer
-from drasat.solver.explaining.records import ExplanationInterrupted
+from drasat.solver.explain import explainer
+from drasat.solver.explain.explain import explain
+from drasat.solver.explain.records import InterruptedExplanation
 
 
 def test_what_fits_has_its_node_and_nothing_else():
@@ -54,7 +54,7 @@ def test_kinds_that_read_alike_are_one_kind():
 
 
 def test_more_kinds_of_nodes_than_are_explained(monkeypatch):
-    monkeypatch.setattr(explainer, "MOST_CLASSES", 1)
+    monkeypatch.setattr(explainer, "MAX_NODE_CLASSES", 1)
     nodes = [node(f"n{number}") for number in range(2)]
     found = unit(*nodes, pool(device("a"), node_name="n0"), claim(want(count=2)))
     assert len(found.classes) == 1
@@ -144,7 +144,7 @@ def test_time_that_runs_out_while_explaining(monkeypatch):
     def late(*_args):
         raise explainer.DeadlineExceededError
 
-    monkeypatch.setattr(explainer.Workbench, "key", late)
+    monkeypatch.setattr(explainer.ExplanationCompiler, "key", late)
     (found,) = explained(pool(device("a")), claim(want(count=2)))
     assert found.outcome == "Unallocatable"
     assert found.reasons
@@ -161,7 +161,7 @@ def test_an_interrupt_keeps_what_was_explained(monkeypatch):
         return explain_one(self, answer, *others)
 
     monkeypatch.setattr(explainer.Explainer, "explain", interrupted)
-    with pytest.raises(ExplanationInterrupted) as raised:
+    with pytest.raises(InterruptedExplanation) as raised:
         explained(pool(device("a")), *asked)
     first, second = raised.value.answer.units
     assert (first.outcome, len(first.classes)) == ("Unallocatable", 1)

@@ -6,26 +6,25 @@ import pytest
 from support.gates import ALL
 from support.objects import after, claim, device, device_class, devices, match, node, pool, taint, want
 
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.problem.justification import Justification
-from drasat.solver.attempts import Session
-from drasat.solver.cp_sat_run import CONFIRMING, Found, Limits, Status
-from drasat.solver.explaining import conflict as module
-from drasat.solver.explaining.case import Workbench
-from drasat.solver.explaining.conflict import minimal_conflict
-from drasat.solver.explaining.restricted import counted_out
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import Justification
+from drasat.solver.engines.cp_sat import CONFIRMING, Limits, SolveResult, SolverStatus
+from drasat.solver.engines.engine import Session
+from drasat.solver.explain import conflict as module
+from drasat.solver.explain.conflict import is_refuted_by_counting, minimal_unsatisfiable_subset
+from drasat.solver.explain.wording import ExplanationCompiler
 
 
 def case(*objects):
     cluster = Cluster.of([device_class(), node("n1"), *objects])
     asked = [one for one in cluster.claims.values() if not one.status]
-    bench = Workbench(Session(cluster, ALL, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL)))
+    bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
+    return bench.case(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL)))
 
 
 def conflict(found, **options):
-    return minimal_conflict(found.model, Limits(), lambda _reasons: False, **options)
+    return minimal_unsatisfiable_subset(found.model, Limits(), lambda _reasons: False, **options)
 
 
 def ids(found):
@@ -70,8 +69,8 @@ class Oracle:
         self.runs += 1
         on = {reason for reason, guard in self.model.guards.items() if rows.fixed[guard]}
         if configuration is not CONFIRMING and self.unknown and not self.unknown <= on:
-            return Found(Status.UNKNOWN)
-        return Found(Status.INFEASIBLE if self.core <= on else Status.OPTIMAL)
+            return SolveResult(SolverStatus.UNKNOWN)
+        return SolveResult(SolverStatus.INFEASIBLE if self.core <= on else SolverStatus.OPTIMAL)
 
 
 class Model:
@@ -100,8 +99,8 @@ def test_exactly_the_core_is_left(seed, monkeypatch):
     model = Model(reasons(rng.randint(1, 60)))
     core = rng.sample(sorted(model.guards, key=repr), rng.randint(1, min(5, len(model.guards))))
     oracle = Oracle(model, core)
-    monkeypatch.setattr(module, "run", oracle)
-    found = minimal_conflict(model, Limits(), lambda _reasons: False)
+    monkeypatch.setattr(module, "run_solver", oracle)
+    found = minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False)
     assert set(found.reasons) == set(core)
     assert found.minimal
     assert found.certified
@@ -110,15 +109,15 @@ def test_exactly_the_core_is_left(seed, monkeypatch):
 def test_few_of_many_take_few_runs(monkeypatch):
     model = Model(reasons(512))
     oracle = Oracle(model, [list(model.guards)[100]])
-    monkeypatch.setattr(module, "run", oracle)
-    assert len(minimal_conflict(model, Limits(), lambda _reasons: False).reasons) == 1
+    monkeypatch.setattr(module, "run_solver", oracle)
+    assert len(minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False).reasons) == 1
     assert oracle.runs < 30
 
 
 def test_where_the_solver_does_not_know_nothing_is_given_up(monkeypatch):
     model = Model(reasons(4))
-    monkeypatch.setattr(module, "run", Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2]))
-    found = minimal_conflict(model, Limits(), lambda _reasons: False)
+    monkeypatch.setattr(module, "run_solver", Oracle(model, list(model.guards)[:1], unknown=list(model.guards)[:2]))
+    found = minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False)
     assert set(found.reasons) == set(list(model.guards)[:2])
     assert not found.minimal
 
@@ -126,10 +125,10 @@ def test_where_the_solver_does_not_know_nothing_is_given_up(monkeypatch):
 def test_a_proof_by_counting_needs_no_second_run(monkeypatch):
     model = Model(reasons(1))
     oracle = Oracle(model, model.guards)
-    monkeypatch.setattr(module, "run", oracle)
-    assert minimal_conflict(model, Limits(), lambda _reasons: True).certified
+    monkeypatch.setattr(module, "run_solver", oracle)
+    assert minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: True).certified
     counted = oracle.runs
-    assert minimal_conflict(model, Limits(), lambda _reasons: False).certified
+    assert minimal_unsatisfiable_subset(model, Limits(), lambda _reasons: False).certified
     assert oracle.runs == 2 * counted + 1
 
 
@@ -137,5 +136,5 @@ def test_counting_sees_the_reasons_alone():
     there = pool(device("a", numa=0), device("b", numa=1))
     found = case(there, claim(want(count=2), constraints=[match("d.x/numa")]))
     both = conflict(found).reasons
-    assert counted_out(found, both)
-    assert not any(counted_out(found, [reason]) for reason in both)
+    assert is_refuted_by_counting(found, both)
+    assert not any(is_refuted_by_counting(found, [reason]) for reason in both)

@@ -20,17 +20,15 @@ from support.objects import (
     want,
 )
 
-from drasat.models.claims import DeviceClass
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Session
-from drasat.solver.cp_sat_run import Limits
-from drasat.solver.explaining.case import Workbench
-from drasat.solver.explaining.conflict import minimal_conflict
-from drasat.solver.explaining.freeing import free_claims, holding_claims
-from drasat.solver.explaining.offer import COSTS
-from drasat.solver.explaining.offers import offers
-from drasat.solver.explaining.sentences import Sentences
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceClass
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.cp_sat import Limits
+from drasat.solver.engines.engine import Session
+from drasat.solver.explain.changes import CHANGE_COSTS
+from drasat.solver.explain.conflict import minimal_unsatisfiable_subset
+from drasat.solver.explain.relaxation import freeing_change, holding_claims, relaxation_levels
+from drasat.solver.explain.wording import ExplanationCompiler, ReasonWording
 
 
 def words(*objects):
@@ -39,14 +37,16 @@ def words(*objects):
         given.append(device_class())
     cluster = Cluster.of([node("n1"), *given])
     asked = [one for one in cluster.claims.values() if not one.status]
-    case = Workbench(Session(cluster, ALL, "strict", 0)).case(cluster.node("n1"), asked, Ledger(cluster.usage(ALL)))
-    conflict = minimal_conflict(case.model, Limits(), lambda _reasons: False)
-    return Sentences(case, conflict.reasons)
+    case = ExplanationCompiler(Session(cluster, ALL, "strict", 0)).case(
+        cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL))
+    )
+    conflict = minimal_unsatisfiable_subset(case.model, Limits(), lambda _reasons: False)
+    return ReasonWording(case, conflict.reasons)
 
 
 def offered(*objects):
     """The rungs of each offer, as messages with costs."""
-    return [[(change.message, change.cost) for change in one.rungs] for one in offers(words(*objects))]
+    return [[(change.message, change.cost) for change in one.rungs] for one in relaxation_levels(words(*objects))]
 
 
 def messages(*objects):
@@ -148,7 +148,7 @@ def test_constraints_of_equal_claims_are_dropped_from_the_last_or_from_all():
 def test_offers_come_cheapest_first_and_once():
     cls = device_class("gpu", "false")
     there = pool(device("a", taints=(taint("k"),)))
-    found = offers(words(cls, there, claim(want(cls="gpu", select="false"))))
+    found = relaxation_levels(words(cls, there, claim(want(cls="gpu", select="false"))))
     assert [one.cost for one in found] == sorted(one.cost for one in found)
     assert len({one.subject for one in found}) == len(found)
     assert all(one.reason is not None for one in found)
@@ -156,15 +156,15 @@ def test_offers_come_cheapest_first_and_once():
 
 def test_every_cost_is_that_of_its_kind():
     there = pool(*devices("a", "b", "c", taints=(taint("k"),)))
-    for one in offers(words(there, claim(want("r", 2, "false"), want("s", 9)))):
+    for one in relaxation_levels(words(there, claim(want("r", 2, "false"), want("s", 9)))):
         first = one.rungs[0]
-        assert first.cost % COSTS[first.id] == 0
+        assert first.cost % CHANGE_COSTS[first.id] == 0
 
 
 def test_many_claims_are_freed_for_the_sum_of_their_costs():
     keys = [("ns", name) for name in "xyz"]
-    assert (free_claims(keys).message, free_claims(keys).cost) == ("free claims ns/x, ns/y, ns/z", 9)
-    assert (free_claims(keys[:1]).message, free_claims(keys[:1]).claim) == ("free claim ns/x", "ns/x")
+    assert (freeing_change(keys).message, freeing_change(keys).cost) == ("free claims ns/x, ns/y, ns/z", 9)
+    assert (freeing_change(keys[:1]).message, freeing_change(keys[:1]).claim) == ("free claim ns/x", "ns/x")
 
 
 def test_claims_that_hold_what_is_meant_come_first_those_of_the_reasons():

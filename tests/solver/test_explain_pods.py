@@ -5,9 +5,9 @@ from msgspec.structs import replace
 from support.explaining import explained, unit
 from support.objects import NODE, after, claim, device, device_class, devices, node, pod, pool, template, want
 
-from drasat.models.cluster import Cluster
-from drasat.models.core import NodeSpec, Taint, Toleration
-from drasat.solver.explain import explain
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.core import NodeSpec, Taint, Toleration
+from drasat.solver.explain.explain import explain
 
 
 def own(name, *members):

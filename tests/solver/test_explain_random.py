@@ -8,23 +8,21 @@ from collections import Counter
 import pytest
 from support.gates import ALL
 
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
-from drasat.scenarios import families, hard
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.checked import VerificationError
-from drasat.solver.cp_sat_run import Limits
-from drasat.solver.explain import explain
-from drasat.solver.explaining import trials
-from drasat.solver.explaining.case import Workbench
-from drasat.solver.explaining.conflict import minimal_conflict
-from drasat.solver.explaining.restricted import restricted
-from drasat.solver.explaining.sentences import Sentences
-from drasat.solver.explaining.trials import Trials
-from drasat.solver.load import load
-from drasat.solver.search import Search
-from drasat.solver.verification.verifier import Placement, Violation, verify
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
+from drasat.scenarios import families, one_node
+from drasat.solver.allocate.check import VerificationError
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.cp_sat import Limits
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.search import Search
+from drasat.solver.explain import trials
+from drasat.solver.explain.conflict import minimal_unsatisfiable_subset, restrict_to_reasons
+from drasat.solver.explain.explain import explain
+from drasat.solver.explain.trials import WhatIfTrials
+from drasat.solver.explain.wording import ExplanationCompiler, ReasonWording
+from drasat.solver.verification.verify import Placement, Violation, verify
 
 SEEDS = range(6)
 
@@ -32,17 +30,17 @@ SEEDS = range(6)
 def cases(cluster):
     """The questions that the scheduler's search says no to, node by node."""
     session = Session(cluster, ALL, "strict", 0)
-    engine, bench = Backtracking(session), Workbench(session)
-    for unit in units(cluster):
+    engine, bench = BacktrackingEngine(session), ExplanationCompiler(session)
+    for unit in requested_units(cluster):
         claims = [ref.claim for ref in unit.asked]
         for node in cluster.nodes.values():
-            ledger = Ledger(cluster.usage(ALL))
-            if engine.attempt(node, claims, ledger, None).ending is Ending.NONE:
+            ledger = AllocatedState(cluster.usage(ALL))
+            if engine.attempt(node, claims, ledger, None).ending is Status.NONE:
                 yield bench.case(node, claims, ledger)
 
 
 def possible(case, reasons):
-    return Search(*restricted(case, reasons)).run() is not None
+    return Search(*restrict_to_reasons(case, reasons)).run() is not None
 
 
 @pytest.mark.parametrize("family", families.FAMILIES)
@@ -51,14 +49,14 @@ def test_reasons_are_impossible_together_and_each_is_needed(family):
     for seed in SEEDS:
         for case in cases(load(families.member(family, seed))):
             # No proof by counting, so that the second configuration has to agree.
-            conflict = minimal_conflict(case.model, Limits(), lambda _reasons: False)
+            conflict = minimal_unsatisfiable_subset(case.model, Limits(), lambda _reasons: False)
             assert conflict is not None
             assert conflict.minimal
             assert conflict.certified
-            assert not possible(case, conflict.reasons), Sentences(case, conflict.reasons).all()
+            assert not possible(case, conflict.reasons), ReasonWording(case, conflict.reasons).all()
             for reason in conflict.reasons:
                 rest = [one for one in conflict.reasons if one != reason]
-                assert possible(case, rest), (reason, Sentences(case, rest).all())
+                assert possible(case, rest), (reason, ReasonWording(case, rest).all())
             told[len(conflict.reasons)] += 1
     assert told
 
@@ -92,7 +90,7 @@ def test_explanations_agree_with_allocate_and_are_the_same_each_time(family):
     ],
 )
 def test_what_a_search_cannot_answer_is_explained(name):
-    (unit,) = explain(load(hard.QUESTIONS[name].objects())).units
+    (unit,) = explain(load(one_node.QUESTIONS[name].objects())).units
     (kind,) = unit.classes
     assert kind.minimal
     assert kind.certified
@@ -110,15 +108,15 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(family, 
             helped.append((scene, node))
         return found
 
-    ask = Trials.fits
-    monkeypatch.setattr(Trials, "fits", fits)
+    ask = WhatIfTrials.fits
+    monkeypatch.setattr(WhatIfTrials, "fits", fits)
     told = sum(len(unit.relaxations) for seed in SEEDS for unit in explain(load(families.member(family, seed))).units)
     assert told
     assert len(helped) >= told
     for scene, node in helped:
-        engine = Backtracking(Session(scene.cluster, scene.gates, "strict", 0))
+        engine = BacktrackingEngine(Session(scene.cluster, scene.gates, "strict", 0))
         made = engine.attempt(node, scene.claims, scene.ledger(), None)
-        assert made.ending is Ending.ALLOCATED
+        assert made.ending is Status.ALLOCATED
         claims = tuple(zip(scene.claims, made.allocations, strict=True))
         assert verify(scene.cluster, [Placement(node, claims, scene.unit.pod)], scene.gates) == []
 
@@ -127,7 +125,7 @@ def test_an_allocation_that_breaks_a_rule_is_no_relaxation(monkeypatch):
     def broken(*_args):
         raise VerificationError([Violation("DEV-1", "ns/c", "made up")])
 
-    cluster = load(hard.QUESTIONS["32 of 31 devices"].objects())
-    monkeypatch.setattr(trials, "check", broken)
+    cluster = load(one_node.QUESTIONS["32 of 31 devices"].objects())
+    monkeypatch.setattr(trials, "check_allocations", broken)
     with pytest.raises(VerificationError):
         explain(cluster)

@@ -11,21 +11,19 @@ from support.related import Related
 from support.soft import cel, near, wishing
 from support.topology import asking, grid_of, line_of, shape, together, topology
 
-from drasat.encoders import cel_devices
-from drasat.models.cluster import Cluster
-from drasat.models.constraint_groups import ConstraintGroup, ConstraintGroupSpec, GroupClaim
-from drasat.models.entries import Entry
-from drasat.models.meta import ObjectMeta
-from drasat.models.predicates import Predicate
-from drasat.models.units import units
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.cp_sat_run import Limits
-from drasat.solver.explain import explain
-from drasat.solver.explaining.case import Workbench
-from drasat.solver.explaining.conflict import minimal_conflict
-from drasat.solver.explaining.trials import Trials
+from drasat.encoders.constraints import relations
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroupSpec, Entry, GroupClaim, Predicate
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.workload.units import requested_units
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.cp_sat import Limits
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.explain.conflict import minimal_unsatisfiable_subset
+from drasat.solver.explain.explain import explain
+from drasat.solver.explain.trials import WhatIfTrials
+from drasat.solver.explain.wording import ExplanationCompiler
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 TWO_B = "devices.filter(d, d.attributes['d.x'].kind == 'b').size() >= 2"
@@ -42,10 +40,10 @@ def agrees(seed):
     """Check the reasons of a random claim; how many there are, 0 if it fits."""
     related = Related(Random(seed))
     cluster = cluster_of(related)
-    asked = next(one for one in units(cluster) if one.pod)
-    bench = Workbench(Session(cluster, ALL, "strict", 0))
-    case = bench.case(cluster.node("n1"), [ref.claim for ref in asked.asked], Ledger(cluster.usage(ALL)))
-    conflict = minimal_conflict(case.model, Limits(), lambda _reasons: False)
+    asked = next(one for one in requested_units(cluster) if one.pod)
+    bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
+    case = bench.case(cluster.node("n1"), [ref.claim for ref in asked.asked], AllocatedState(cluster.usage(ALL)))
+    conflict = minimal_unsatisfiable_subset(case.model, Limits(), lambda _reasons: False)
     assert related.possible(case, case.model.guards) == (conflict is None), seed
     if conflict is None:
         return 0
@@ -65,9 +63,9 @@ def test_reasons_are_impossible_together_and_each_is_needed(start):
     assert found[3]
 
 
-@pytest.mark.parametrize("road", ["_tabulate", "_lazy"])
+@pytest.mark.parametrize("road", ["_encode_as_table", "_encode_lazily"])
 def test_so_they_are_however_expressions_are_asked(road, monkeypatch):
-    monkeypatch.setitem(cel_devices._ROADS, "auto", getattr(cel_devices, road))
+    monkeypatch.setitem(relations._CEL_ENCODINGS, "auto", getattr(relations, road))
     assert sum(agrees(seed) > 0 for seed in range(80, 110)) > 10
 
 
@@ -80,13 +78,13 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(monkeypa
             helped.append((scene, place))
         return found
 
-    ask = Trials.fits
-    monkeypatch.setattr(Trials, "fits", fits)
+    ask = WhatIfTrials.fits
+    monkeypatch.setattr(WhatIfTrials, "fits", fits)
     told = sum(len(one.relaxations) for seed in range(20) for one in explain(cluster_of(Related(Random(seed)))).units)
     assert 0 < told <= len(helped)
     for scene, place in helped:
-        engine = Backtracking(Session(scene.cluster, scene.gates, "strict", 0))
-        assert engine.attempt(place, scene.claims, scene.ledger(), None).ending is Ending.ALLOCATED
+        engine = BacktrackingEngine(Session(scene.cluster, scene.gates, "strict", 0))
+        assert engine.attempt(place, scene.claims, scene.ledger(), None).ending is Status.ALLOCATED
 
 
 def test_a_request_that_another_one_completes_is_no_reason_alone():

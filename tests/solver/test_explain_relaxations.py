@@ -21,7 +21,7 @@ from support.objects import (
     want,
 )
 
-from drasat.solver.explaining import trials
+from drasat.solver.explain import trials
 
 
 def single(message, cost):
@@ -35,8 +35,8 @@ def test_as_many_devices_as_there_are():
 
 
 def test_no_count_is_offered_that_cannot_be_had(monkeypatch):
-    asked, ask = [], trials.Trials.fits
-    monkeypatch.setattr(trials.Trials, "fits", lambda *given: asked.append(given) or ask(*given))
+    asked, ask = [], trials.WhatIfTrials.fits
+    monkeypatch.setattr(trials.WhatIfTrials, "fits", lambda *given: asked.append(given) or ask(*given))
     members = pool(*(device(f"g{number:02}") for number in range(40)))
     listed = either("r", option("most", count=2**63 - 1), option("none", select="false"))
     assert relaxations(members, claim(listed))[-1] == (
@@ -194,7 +194,7 @@ def test_nothing_helps():
 
 
 def test_an_early_end_is_told(monkeypatch):
-    monkeypatch.setattr(trials, "TRIES", 1)
+    monkeypatch.setattr(trials, "MAX_TRIALS", 1)
     there = pool(device("a", numa=0), device("b", numa=1))
     found = unit(there, claim(want(count=2), constraints=[match("d.x/numa")]))
     assert not found.complete

@@ -22,18 +22,18 @@ from support.objects import (
     want,
 )
 
-from drasat.models.cluster import Cluster
-from drasat.models.entries import Entry, annotated_entries, with_entries
-from drasat.models.meta import ObjectMeta
-from drasat.models.units import units
-from drasat.solver.attempts import Session
-from drasat.solver.explaining.scene import Scene
-from drasat.solver.explaining.trials import Trials, TrialsOverError
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.extensions import Entry, annotated_entries, with_entries
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.workload.units import requested_units
+from drasat.solver.engines.engine import Session
+from drasat.solver.explain.changes import WhatIf
+from drasat.solver.explain.trials import TrialLimitError, WhatIfTrials
 
 
 def scene(*objects):
     cluster = Cluster.of([device_class(), node(NODE), *objects])
-    return Scene(cluster, units(cluster)[-1], ALL)
+    return WhatIf(cluster, requested_units(cluster)[-1], ALL)
 
 
 def asked(found, number=0):
@@ -126,7 +126,7 @@ def test_a_scene_without_a_pod_has_none_to_change():
 
 
 def trials(found, deadline=None):
-    return Trials(Session(found.cluster, ALL, "strict", 0), deadline)
+    return WhatIfTrials(Session(found.cluster, ALL, "strict", 0), deadline)
 
 
 def test_what_fits_is_allocated_beside_what_is_held():
@@ -142,7 +142,7 @@ def test_attempts_are_counted_for_each_unit():
     asks = trials(before)
     asks._left = 1
     assert not asks.fits(before, before.cluster.node(NODE))
-    with pytest.raises(TrialsOverError):
+    with pytest.raises(TrialLimitError):
         asks.fits(before, before.cluster.node(NODE))
     asks.renew()
     assert not asks.fits(before, before.cluster.node(NODE))
@@ -150,5 +150,5 @@ def test_attempts_are_counted_for_each_unit():
 
 def test_attempts_end_with_the_time():
     before = scene(pool(device("a")), claim(want()))
-    with pytest.raises(TrialsOverError):
+    with pytest.raises(TrialLimitError):
         trials(before, deadline=0.0).fits(before, before.cluster.node(NODE))

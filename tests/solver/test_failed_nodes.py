@@ -4,16 +4,16 @@ import random
 
 import pytest
 
-from drasat.solver.attempts import Attempt, Ending
-from drasat.solver.failed_nodes import FailedNodes
-from drasat.solver.tables import DemandTable
+from drasat.solver.allocate.nodes import FailedNodes
+from drasat.solver.engines.engine import NodeResult, Status
+from drasat.solver.engines.outcome import DemandTable
 
 NAMES = [f"n{number:03d}" for number in range(100)]
 
 
 def failed(message="m", fitting=None, error=""):
     tables = () if fitting is None else (DemandTable(0, "r", "", 2, 8, fitting, ()),)
-    return Attempt(Ending.NONE, message=message, tables=tables, error=error)
+    return NodeResult(Status.NONE, message=message, tables=tables, error=error)
 
 
 def told(nodes):

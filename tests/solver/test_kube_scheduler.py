@@ -7,18 +7,18 @@ from support.gates import ALL
 from support.objects import allocated, claim, device, device_class, devices, either, labels, node, option, pool, want
 from support.peers import FakePeer, allocation, answer, result
 
-from drasat.models.cluster import Cluster
-from drasat.models.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.models.taints import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintRuleSpec
+from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.peers.errors import PeerError
-from drasat.problem.in_use import Ledger
-from drasat.solver import kube_scheduler
-from drasat.solver.allocate import allocate
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.engines import ENGINES
-from drasat.solver.kube_scheduler import KubeSchedulerEngine
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines import kube_scheduler
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
+from drasat.solver.engines.registry import ENGINES
 
 SHARE = "11111111-2222-4333-8444-555555555555"
 
@@ -33,7 +33,7 @@ def ask(objects, *answers, claims=None, limit=None, on="n1", gates=ALL):
     cluster = Cluster.of([node("n1"), node("n2"), device_class(), *objects])
     asked = [one for one in cluster.claims.values() if not one.status] if claims is None else claims
     found, peer = engine(cluster, *answers, gates=gates)
-    made = found.attempt(cluster.node(on), asked, Ledger(cluster.usage(gates)), limit)
+    made = found.attempt(cluster.node(on), asked, AllocatedState(cluster.usage(gates)), limit)
     return made, peer.requests[0] if peer.requests else None, found
 
 
@@ -67,7 +67,7 @@ def test_all_slices_go_where_a_selector_cannot_be_parsed():
     ]
     made, request, _ = ask([*slices, claim(want())], answer("error", error="unparsable"))
     assert named(request.slices) == ["s1", "s2"]
-    assert (made.ending, made.message) == (Ending.FATAL, "unparsable")
+    assert (made.ending, made.message) == (Status.FATAL, "unparsable")
 
 
 def test_the_peer_gets_the_classes_that_are_named():
@@ -124,16 +124,16 @@ def test_shares_are_whole_devices_without_the_feature():
 @pytest.mark.parametrize(
     ("verdict", "ending", "rule", "message"),
     [
-        (answer("unallocatable"), Ending.NONE, "", "cannot allocate all claims"),
+        (answer("unallocatable"), Status.NONE, "", "cannot allocate all claims"),
         (
             answer("unallocatable", error="invalid resource pools were encountered"),
-            Ending.NONE,
+            Status.NONE,
             "pool",
             "invalid resource pools were encountered",
         ),
-        (answer("error", error="claim x: CEL runtime error"), Ending.FATAL, "error", "claim x: CEL runtime error"),
-        (answer("timeout", error="aborted"), Ending.TIMEOUT, "timeLimit", "aborted"),
-        (answer("timeout"), Ending.TIMEOUT, "timeLimit", "the time limit passed"),
+        (answer("error", error="claim x: CEL runtime error"), Status.FATAL, "error", "claim x: CEL runtime error"),
+        (answer("timeout", error="aborted"), Status.TIMEOUT, "timeLimit", "aborted"),
+        (answer("timeout"), Status.TIMEOUT, "timeLimit", "the time limit passed"),
     ],
     ids=["none", "POOL-13", "CEL-6", "SRCH-10", "silent-timeout"],
 )
@@ -147,7 +147,7 @@ def test_steps_are_added_up_and_unknown_ones_are_none():
     cluster = Cluster.of([node("n1"), device_class(), pool(device("a")), claim(want())])
     found, _ = engine(cluster, answer("unallocatable"), answer("unallocatable", steps=None), answer("unallocatable"))
     for _ in range(3):
-        found.attempt(cluster.node("n1"), list(cluster.claims.values()), Ledger(cluster.usage(ALL)), None)
+        found.attempt(cluster.node("n1"), list(cluster.claims.values()), AllocatedState(cluster.usage(ALL)), None)
     assert found.counts.steps == 6
 
 
@@ -165,7 +165,7 @@ def test_random_share_ids_become_repeatable():
 
 def test_devices_without_share_keep_none():
     made, _, _ = ask([pool(device("a")), claim(want())], answer(allocations=(allocation(result("a")),)))
-    assert made.ending is Ending.ALLOCATED
+    assert made.ending is Status.ALLOCATED
     assert made.allocations == (allocation(result("a")),)
 
 
@@ -178,7 +178,7 @@ def test_an_answer_about_other_claims_is_an_error_not_an_answer(allocations):
 def test_no_claims_are_allocated_at_once():
     """Section 16."""
     made, _, _ = ask([pool(device("a"))], answer(allocations=()), claims=[])
-    assert (made.ending, made.allocations) == (Ending.ALLOCATED, ())
+    assert (made.ending, made.allocations) == (Status.ALLOCATED, ())
 
 
 def test_the_time_left_goes_with_the_question():
@@ -190,7 +190,7 @@ def test_the_time_left_goes_with_the_question():
 
 def test_nothing_is_asked_when_time_is_over():
     made, request, _ = ask([pool(device("a")), claim(want())], limit=monotonic() - 1)
-    assert (made.ending, request) == (Ending.TIMEOUT, None)
+    assert (made.ending, request) == (Status.TIMEOUT, None)
 
 
 @pytest.mark.parametrize("policy", ["strict", "skip"])
@@ -265,6 +265,6 @@ def test_selectors_decide_what_a_node_sees():
             pool(device("b"), name="zb", slice_name="s2", node_selector=labels({"zone": ("b",)})),
         ]
     )
-    supply = kube_scheduler.NodeSupply(cluster)
+    supply = kube_scheduler.NodeSlices(cluster)
     assert [named(supply.slices(cluster.node(name))) for name in ("n1", "n2", "n3")] == [["s1"], ["s2"], []]
     assert supply.slices(cluster.node("n1")) is supply.slices(cluster.node("n1"))

@@ -6,15 +6,15 @@ from support.gates import ALL
 from support.objects import allocated, claim, device, device_class, pod, pool, want
 from support.peers import allocation, result
 
-from drasat.models.claims import DeviceClass
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node, NodeSpec, Taint
-from drasat.models.meta import ObjectMeta
-from drasat.models.units import units
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceClass
+from drasat.models.kubernetes.core import Node, NodeSpec, Taint
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.workload.units import requested_units
 from drasat.peers.answers import PodVerdict, ScheduleAnswer
 from drasat.peers.errors import PeerError
-from drasat.solver.allocate import asked_units
-from drasat.solver.kube_scheduler_list import UnitList, is_listable
+from drasat.solver.allocate.allocate import with_joined_loose_claims
+from drasat.solver.compare.kube_scheduler import UnitList, is_listable
 
 SHARE = "11111111-2222-4333-8444-555555555555"
 
@@ -44,7 +44,9 @@ class Canned:
 def ask(objects, limit=None, **verdicts):
     cluster = Cluster.of([device_class(), *objects])
     peer = Canned(**verdicts)
-    listed = UnitList(cluster, ALL, asked_units(units(cluster), None), list(cluster.nodes.values()), 0)
+    listed = UnitList(
+        cluster, ALL, with_joined_loose_claims(requested_units(cluster), None), list(cluster.nodes.values()), 0
+    )
     return listed.schedule(peer, limit), peer.request
 
 
@@ -130,7 +132,7 @@ def test_other_pods_than_asked_are_an_error():
             return replace(answer, pods=answer.pods[1:])
 
     cluster = Cluster.of([device_class(), *SUPPLY, claim(want())])
-    listed = UnitList(cluster, ALL, units(cluster), list(cluster.nodes.values()), 0)
+    listed = UnitList(cluster, ALL, requested_units(cluster), list(cluster.nodes.values()), 0)
     with pytest.raises(PeerError, match="answered nonsense: other pods"):
         listed.schedule(Wrong(), None)
 
@@ -166,5 +168,5 @@ def test_only_classes_that_are_named_go_along():
 def test_loose_claims_of_several_namespaces_on_one_node_cannot_be_listed():
     claims = [claim(want(), name="a"), replace(claim(want()), metadata=ObjectMeta(name="b", namespace="other"))]
     cluster = Cluster.of([device_class(), *SUPPLY, *claims])
-    assert is_listable(units(cluster))
-    assert not is_listable(asked_units(units(cluster), "n1"))
+    assert is_listable(requested_units(cluster))
+    assert not is_listable(with_joined_loose_claims(requested_units(cluster), "n1"))

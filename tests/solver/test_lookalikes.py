@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from drasat.models.gates import FeatureGates
-from drasat.solver.validate import validate
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.solver.allocate.validate import validate
 
 COMPARING = "devices.all(d, devices.exists(e, d != e))"
 PLAIN = "devices.all(d, d.attributes['d.x'].n == 1)"

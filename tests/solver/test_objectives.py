@@ -17,9 +17,9 @@ from support.objects import (
     want,
 )
 
-from drasat.models.cluster import Cluster
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import ALLOCATED
+from drasat.models.cluster.cluster import Cluster
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import ALLOCATED
 
 ENGINES = pytest.mark.parametrize("engine", ["auto", "cp-sat"])
 AT_LEAST_1GI = "device.capacity['d.x'].memory.compareTo(quantity('1Gi')) >= 0"

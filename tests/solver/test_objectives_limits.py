@@ -9,16 +9,15 @@ import pytest
 from support.gates import ALL
 from support.objects import claim, device, device_class, match, node, pool, want
 
-from drasat.encoders.rows import Rows
-from drasat.encoders.stages.table import STAGES, stages_named
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.solver import cp_sat_run, staging
-from drasat.solver.allocate import allocate
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.auto import Auto
-from drasat.solver.cp_sat import CpSat
-from drasat.solver.outcome import ALLOCATED, UNKNOWN, AllocationInterrupted
+from drasat.encoders.objectives.table import STAGES, stages_named
+from drasat.encoders.rows import CpSatRows
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines import cp_sat, lexicographic
+from drasat.solver.engines.auto import AutoEngine, CpSatEngine
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.outcome import ALLOCATED, UNKNOWN, InterruptedAllocation
 
 NODES = ("n1", "n2", "n3")
 
@@ -44,13 +43,13 @@ def best(engine, stages, work, there=None):
     """An attempt on the first node, and what the same attempt comes to without a limit."""
     there = there or cluster(*pairs("one"))
     worker = engine(Session(there, ALL, "strict", 0, stages_named(stages)))
-    return worker.best(there.node("n1"), [*there.claims.values()], Ledger(there.usage(ALL)), None, work)
+    return worker.best(there.node("n1"), [*there.claims.values()], AllocatedState(there.usage(ALL)), None, work)
 
 
 @pytest.mark.parametrize("stages", [[stage] for stage in STAGES] + [["fragmentation", "compact"]], ids=",".join)
 def test_without_any_work_the_first_answer_is_the_best_so_far(stages):
-    cut, whole = best(Auto, stages, 0.0), best(Auto, stages, None)
-    assert cut.ending is whole.ending is Ending.ALLOCATED
+    cut, whole = best(AutoEngine, stages, 0.0), best(AutoEngine, stages, None)
+    assert cut.ending is whole.ending is Status.ALLOCATED
     for one in cut.objective:
         assert 0 <= one.bound <= one.value
     # Only what the answer is worth is told, not what a model left open happens to say.
@@ -59,12 +58,12 @@ def test_without_any_work_the_first_answer_is_the_best_so_far(stages):
 
 
 def test_what_was_not_proven_is_said():
-    cut = best(Auto, ["fragmentation"], 0.0)
+    cut = best(AutoEngine, ["fragmentation"], 0.0)
     assert (cut.objective[0].proven, cut.objective[0].bound) == (False, 0)
 
 
 def test_without_any_work_and_any_dive_nothing_is_known():
-    assert best(CpSat, ["fragmentation"], 0.0).ending is Ending.UNKNOWN
+    assert best(CpSatEngine, ["fragmentation"], 0.0).ending is Status.UNKNOWN
 
 
 def test_the_time_limit_leaves_what_was_not_tried_undecided():
@@ -74,8 +73,8 @@ def test_the_time_limit_leaves_what_was_not_tried_undecided():
 
 def test_a_node_that_was_not_asked_could_be_better(monkeypatch):
     """The limit passes while the second node is compiled: the first node's answer stays, and nothing is proven."""
-    from drasat.problem.compile import Compiler
-    from drasat.problem.outcomes import DeadlineExceededError
+    from drasat.problem.compiler import Compiler
+    from drasat.problem.problem import DeadlineExceededError
 
     asked = []
 
@@ -101,17 +100,17 @@ class Interrupting:
         self.runs = 0
 
     def __call__(self, rows, limits, watch=None):
-        found = cp_sat_run.run_by_turns(rows, limits, watch)
+        found = cp_sat.run_by_configurations(rows, limits, watch)
         self.runs += 1
         if self.runs == self.at:
-            raise cp_sat_run.RunInterrupted(cp_sat_run.Found(cp_sat_run.Status.UNKNOWN) if self.empty else found)
+            raise cp_sat.SolveInterrupted(cp_sat.SolveResult(cp_sat.SolverStatus.UNKNOWN) if self.empty else found)
         return found
 
 
 @pytest.mark.parametrize("empty", [True, False], ids=["before-a-better-one", "after-a-better-one"])
 def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkeypatch, empty):
-    monkeypatch.setattr(staging, "run_by_turns", Interrupting(1, empty=empty))
-    with pytest.raises(AllocationInterrupted) as interrupt:
+    monkeypatch.setattr(lexicographic, "run_by_configurations", Interrupting(1, empty=empty))
+    with pytest.raises(InterruptedAllocation) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
@@ -125,8 +124,8 @@ def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkey
 def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(monkeypatch):
     supplies = [supply(name, sizes) for name, sizes in zip(NODES, SIZES, strict=True)]
     there = Cluster.of([device_class(), *map(node, NODES), *supplies, *pairs("one")])
-    monkeypatch.setattr(staging, "run_by_turns", Interrupting(3, empty=True))
-    with pytest.raises(AllocationInterrupted) as interrupt:
+    monkeypatch.setattr(lexicographic, "run_by_configurations", Interrupting(3, empty=True))
+    with pytest.raises(InterruptedAllocation) as interrupt:
         allocate(there, objective="fragmentation")
     (unit,) = interrupt.value.answer.units
     assert (unit.outcome, unit.node) == (ALLOCATED, "n2")
@@ -137,7 +136,7 @@ SIZES = ((40, 40, 20, 20), (5, 5, 10, 10), (40, 20, 20, 40))
 
 
 def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before(monkeypatch):
-    from drasat.problem.compile import Compiler
+    from drasat.problem.compiler import Compiler
 
     def question(self, claims):
         raise KeyboardInterrupt
@@ -147,9 +146,9 @@ def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before
         monkeypatch.setattr(Compiler, "question", question)
         return made
 
-    original = Auto.best
-    monkeypatch.setattr(Auto, "best", best_then_interrupt)
-    with pytest.raises(AllocationInterrupted) as interrupt:
+    original = AutoEngine.best
+    monkeypatch.setattr(AutoEngine, "best", best_then_interrupt)
+    with pytest.raises(InterruptedAllocation) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
@@ -157,15 +156,15 @@ def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before
 
 def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(monkeypatch):
     """It comes while the model is built; what the answer is worth is found out nevertheless."""
-    from drasat.solver import solving
+    from drasat.solver.engines import optimize
 
     def interrupted_once(*args, **options):
-        monkeypatch.setattr(solving, "build", original)
+        monkeypatch.setattr(optimize, "build_model", original)
         raise KeyboardInterrupt
 
-    original = solving.build
-    monkeypatch.setattr(solving, "build", interrupted_once)
-    with pytest.raises(AllocationInterrupted) as interrupt:
+    original = optimize.build_model
+    monkeypatch.setattr(optimize, "build_model", interrupted_once)
+    with pytest.raises(InterruptedAllocation) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, second.outcome) == (ALLOCATED, UNKNOWN)
@@ -176,7 +175,7 @@ def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(monk
 
 def endless():
     """A market split: to divide 40 things evenly in 5 respects takes far longer than any test."""
-    rng, rows = Random(1), Rows()
+    rng, rows = Random(1), CpSatRows()
     things = [rows.boolean() for _ in range(40)]
     apart = []
     for _ in range(5):
@@ -200,10 +199,10 @@ def signals():
 def test_ctrl_c_stops_the_solver_and_hands_over_what_it_found():
     """A real signal, while the main thread waits."""
     Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(cp_sat_run.RunInterrupted) as stopped:
-        cp_sat_run.run(endless(), cp_sat_run.Limits(work=60.0))
+    with pytest.raises(cp_sat.SolveInterrupted) as stopped:
+        cp_sat.run_solver(endless(), cp_sat.Limits(work=60.0))
     found = stopped.value.found
-    assert found.status is cp_sat_run.Status.FEASIBLE
+    assert found.status is cp_sat.SolverStatus.FEASIBLE
     assert found.values
     assert found.bound < found.objective
 
@@ -223,18 +222,18 @@ def test_a_second_ctrl_c_while_the_solver_stops_is_the_same_one():
             done.set()
 
     solver = Stopping()
-    cp_sat_run._stop(solver, done)
+    cp_sat._stop_solver(solver, done)
     assert solver.asked == 2
 
 
 def test_an_interrupt_by_whoever_watches_is_one_too(monkeypatch):
-    monkeypatch.setattr(cp_sat_run, "_PATIENCE", 0.01)
+    monkeypatch.setattr(cp_sat, "_POLL_SECONDS", 0.01)
 
     def interrupt(_value, _bound):
         raise KeyboardInterrupt
 
-    with pytest.raises(cp_sat_run.RunInterrupted):
-        cp_sat_run.run(endless(), cp_sat_run.Limits(work=60.0), watch=interrupt)
+    with pytest.raises(cp_sat.SolveInterrupted):
+        cp_sat.run_solver(endless(), cp_sat.Limits(work=60.0), watch=interrupt)
 
 
 def test_the_same_question_has_the_same_answer():
@@ -248,7 +247,7 @@ def test_the_same_question_has_the_same_answer():
 
 def test_equal_nodes_are_asked_once(monkeypatch):
     runs = Interrupting(-1, empty=True)
-    monkeypatch.setattr(staging, "run_by_turns", runs)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", runs)
     allocate(cluster(*pairs("one")), objective="fragmentation")
     once = runs.runs
     runs.runs = 0
@@ -261,9 +260,9 @@ def test_progress_names_the_stage_and_counts_in_its_units(monkeypatch):
 
     def saying(rows, limits, watch=None):
         watch(3, None)
-        return cp_sat_run.run_by_turns(rows, limits)
+        return cp_sat.run_by_configurations(rows, limits)
 
-    monkeypatch.setattr(staging, "run_by_turns", saying)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", saying)
     told = []
     there = Cluster.of([device_class(), node("n1"), supply("n1", (4, 4, 4, 4)), *pairs("one")])
     allocate(there, objective="fragmentation", watch=lambda *news: told.append(news))
@@ -272,7 +271,7 @@ def test_progress_names_the_stage_and_counts_in_its_units(monkeypatch):
 
 
 def test_progress_is_told_while_the_solver_works(monkeypatch):
-    monkeypatch.setattr(cp_sat_run, "_PATIENCE", 0.05)
+    monkeypatch.setattr(cp_sat, "_POLL_SECONDS", 0.05)
     told = []
 
     def watch(value, bound):
@@ -280,7 +279,7 @@ def test_progress_is_told_while_the_solver_works(monkeypatch):
         if value is not None and bound is not None:
             raise KeyboardInterrupt
 
-    with pytest.raises(cp_sat_run.RunInterrupted):
-        cp_sat_run.run(endless(), cp_sat_run.Limits(work=60.0), watch=watch)
+    with pytest.raises(cp_sat.SolveInterrupted):
+        cp_sat.run_solver(endless(), cp_sat.Limits(work=60.0), watch=watch)
     value, bound = told[-1]
     assert 0 <= bound <= value

@@ -5,29 +5,29 @@ from itertools import combinations, product
 
 import pytest
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.scenarios.mig import PROFILES, mig_nodes
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import ALLOCATED
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.scenarios.mig import MIG_PROFILES, mig_nodes
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import ALLOCATED
 
 SMALL = "1g.5gb"
 ENGINES = {"multiprocessors": 98, "copy_engines": 7, "decoders": 5, "media_engines": 1}
-PLACEMENTS = frozenset((name, start) for name, profile in PROFILES.items() for start in profile.starts)
+PLACEMENTS = frozenset((name, start) for name, profile in MIG_PROFILES.items() for start in profile.starts)
 
 
 @cache
 def fits(placed):
     """Whether a GPU can be cut into these partitions at once."""
-    slices = [slice_ for name, start in placed for slice_ in range(start, start + PROFILES[name].size)]
-    within = all(sum(getattr(PROFILES[name], part) for name, _ in placed) <= most for part, most in ENGINES.items())
+    slices = [slice_ for name, start in placed for slice_ in range(start, start + MIG_PROFILES[name].size)]
+    within = all(sum(getattr(MIG_PROFILES[name], part) for name, _ in placed) <= most for part, most in ENGINES.items())
     return within and len(slices) == len(set(slices))
 
 
 @cache
 def sizes_left(placed):
     """How many partitions of each size a GPU still offers, the largest first."""
-    free = [PROFILES[one[0]].size for one in PLACEMENTS - placed if fits(placed | {one})]
+    free = [MIG_PROFILES[one[0]].size for one in PLACEMENTS - placed if fits(placed | {one})]
     return tuple(free.count(size) for size in (8, 4, 2, 1))
 
 
@@ -35,7 +35,7 @@ def sizes_left(placed):
 def ways(placed):
     """What can be left of a GPU, by the number of small partitions that are added."""
     found = {}
-    starts = [(SMALL, start) for start in PROFILES[SMALL].starts if (SMALL, start) not in placed]
+    starts = [(SMALL, start) for start in MIG_PROFILES[SMALL].starts if (SMALL, start) not in placed]
     for count in range(len(starts) + 1):
         for added in combinations(starts, count):
             if fits(placed | set(added)):

@@ -2,19 +2,18 @@
 
 from support.objects import claim, pool, want
 
-from drasat.models.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
-from drasat.models.gates import FeatureGates
-from drasat.models.usage import Usage
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Attempt, Ending
-from drasat.solver.failed_nodes import FailedNodes
-from drasat.solver.open_nodes import OpenNodes
+from drasat.models.cluster.usage import Usage
+from drasat.models.kubernetes.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.allocate.nodes import FailedNodes, OpenNodes
+from drasat.solver.engines.engine import NodeResult, Status
 
-FAILED = Attempt(Ending.NONE)
+FAILED = NodeResult(Status.NONE)
 
 
 def ledger():
-    return Ledger(Usage.empty(FeatureGates.all_on()))
+    return AllocatedState(Usage.empty(FeatureGates.all_on()))
 
 
 def unread(positions, ledger_):

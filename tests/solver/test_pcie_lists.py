@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from drasat.solver.allocate import allocate
-from drasat.solver.load import load
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.load import load
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "pcie-lists"
 

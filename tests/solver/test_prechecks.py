@@ -17,14 +17,14 @@ from support.objects import (
     want,
 )
 
-from drasat.models.claims import (
+from drasat.models.kubernetes.claims import (
     CapacityRequirements,
     DeviceConstraint,
     DeviceRequest,
     DeviceSelector,
     ExactDeviceRequest,
 )
-from drasat.solver.attempts import Ending
+from drasat.solver.engines.engine import Status
 
 TWO = pool(*devices("a", "b"))
 FORTY = pool(*devices(*(f"v{number:02}" for number in range(40))))
@@ -234,7 +234,7 @@ def test_requests_are_checked_before_constraints_and_claims_in_order():
 def test_a_claim_without_requests_is_fine():
     """PRE-13."""
     answer = attempt(TWO, claim())
-    assert answer.ending is Ending.ALLOCATED
+    assert answer.ending is Status.ALLOCATED
     assert answer.results == []
 
 
@@ -253,16 +253,16 @@ def test_errors_of_a_list_come_alternative_by_alternative():
 
 def test_the_same_question_is_fatal_each_time():
     """PRE-6: errors are remembered like answers."""
-    from drasat.models.cluster import Cluster
-    from drasat.models.gates import FeatureGates
-    from drasat.problem.in_use import Ledger
-    from drasat.solver.attempts import Session
-    from drasat.solver.backtracking import Backtracking
+    from drasat.models.cluster.cluster import Cluster
+    from drasat.models.kubernetes.gates import FeatureGates
+    from drasat.problem.in_use import AllocatedState
+    from drasat.solver.engines.backtracking import BacktrackingEngine
+    from drasat.solver.engines.engine import Session
 
     gates = FeatureGates.all_on()
     cluster = Cluster.of([TWO, device_class()])
-    engine = Backtracking(Session(cluster, gates, "kube", 0))
-    ledger = Ledger(cluster.usage(gates))
+    engine = BacktrackingEngine(Session(cluster, gates, "kube", 0))
+    ledger = AllocatedState(cluster.usage(gates))
     messages = [
         engine.attempt(cluster.node("n1"), [claim(want(cls="nope"), name=name)], ledger, None).message
         for name in ("c1", "c2")

@@ -27,13 +27,13 @@ from support.objects import (
     want,
 )
 
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.models.taints import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
 
 STABLE = {
     "DRADeviceCompatibilityGroups": False,
@@ -59,7 +59,7 @@ def test_groups_and_counters_must_both_allow_a_device():
 
 @pytest.mark.parametrize(
     ("order", "ending"),
-    [(("k", "n/k"), Ending.NONE), (("n/k", "k"), Ending.FATAL)],
+    [(("k", "n/k"), Status.NONE), (("n/k", "k"), Status.FATAL)],
     ids=["the-first-rejects", "the-first-goes-wrong"],
 )
 def test_constraints_are_asked_in_the_order_written(order, ending):
@@ -136,9 +136,9 @@ def test_an_attempt_leaves_its_inputs_alone():
     slices = partitions(grouped("a", "x"), grouped("b", "x"), sets={"s": {"m": 4}})
     gates = FeatureGates.all_on()
     cluster = Cluster.of([*slices, device_class(), node()])
-    ledger, asked = Ledger(cluster.usage(gates)), claim(want(count=2))
+    ledger, asked = AllocatedState(cluster.usage(gates)), claim(want(count=2))
     before = copy.deepcopy((slices, asked))
-    engine = Backtracking(Session(cluster, gates, "kube", 0))
+    engine = BacktrackingEngine(Session(cluster, gates, "kube", 0))
     answers = [engine.attempt(cluster.node("n1"), [asked], ledger, None).allocations for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert (slices, asked) == before
@@ -196,5 +196,5 @@ ENDLESS = "lists.range(900).all(a, lists.range(900).all(b, a + b >= 0))"
 def test_a_deadline_inside_an_expression_is_no_error_of_it(policy, count):
     """CEL-11, SRCH-10: no policy takes it for a false selector, no outcome for a no."""
     answer = attempt(TWO, claim(want(count=count, select=f"{ENDLESS} || true")), policy=policy, limit=0)
-    assert (answer.ending, answer.error) == (Ending.TIMEOUT, "")
+    assert (answer.ending, answer.error) == (Status.TIMEOUT, "")
     assert answer.message == "filter operation aborted: operation interrupted"

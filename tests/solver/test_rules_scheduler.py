@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 import drasat
-from drasat.models.claims import ResourceClaim
+from drasat.models.kubernetes.claims import ResourceClaim
 
 NODES = """
 {apiVersion: v1, kind: Node, metadata: {name: n1}}

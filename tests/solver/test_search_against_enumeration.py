@@ -5,17 +5,8 @@ from itertools import combinations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drasat.problem.records import (
-    Capacities,
-    Claim,
-    Constraint,
-    Counters,
-    Demand,
-    InUse,
-    Problem,
-    Request,
-)
-from drasat.solver.search import Search
+from drasat.problem.problem import Capacities, Claim, Constraint, Counters, Demand, InUse, Problem, Request
+from drasat.solver.engines.search import Search
 
 SIZE = 5
 KINDS = ("matchAttribute", "distinctAttribute")

@@ -8,20 +8,19 @@ from support.gates import ALL
 from support.objects import NODE, device_class, node
 from support.semantics import Case
 
-from drasat.models.claims import ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.auto import Auto
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.cp_sat import CpSat
-from drasat.solver.verification.verifier import Placement, verify
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.auto import AutoEngine, CpSatEngine
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.verification.verify import Placement, verify
 
 
 @pytest.fixture(autouse=True)
 def short_dives(monkeypatch):
     """Few devices are decided by a dive: cut short, it leaves something to the solver."""
-    monkeypatch.setattr("drasat.solver.auto.DIVE_VISITS", 2)
+    monkeypatch.setattr("drasat.solver.engines.auto.SEARCH_VISITS", 2)
 
 
 def check(seed):
@@ -31,10 +30,10 @@ def check(seed):
     claims = [item for item in objects if isinstance(item, ResourceClaim)]
     cluster = Cluster.of([node(), device_class(), *objects])
     possible = case.possible()
-    for engine in (Backtracking, CpSat, Auto):
+    for engine in (BacktrackingEngine, CpSatEngine, AutoEngine):
         session = Session(cluster, ALL, "strict", 0)
-        made = engine(session).attempt(cluster.node(NODE), claims, Ledger(cluster.usage(ALL)), monotonic() + 30)
-        assert made.ending is (Ending.ALLOCATED if possible else Ending.NONE), (seed, engine, made)
+        made = engine(session).attempt(cluster.node(NODE), claims, AllocatedState(cluster.usage(ALL)), monotonic() + 30)
+        assert made.ending is (Status.ALLOCATED if possible else Status.NONE), (seed, engine, made)
         if possible:
             placed = Placement(cluster.node(NODE), tuple(zip(claims, made.allocations, strict=True)))
             assert verify(cluster, [placed], ALL, cel_errors="strict") == [], (seed, engine)

@@ -12,14 +12,13 @@ from support.gates import ALL
 from support.objects import NODE, claim, device, device_class, fails, fatal, names, node, pool, want
 from support.semantics import entry
 
-from drasat.models.cluster import Cluster
-from drasat.problem.in_use import Ledger
-from drasat.solver.allocate import allocate
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.auto import Auto
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.cp_sat import CpSat
-from drasat.solver.verification.verifier import Placement, verify
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.auto import AutoEngine, CpSatEngine
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.verification.verify import Placement, verify
 
 COERCED = {"coerce_scalar_to_list": True}
 LIST, SET = {"list_mode": "List"}, {"list_mode": "Set"}
@@ -47,16 +46,16 @@ def holds(mode, *values, **options):
     asked = claim(want(count=len(values)), constraints=[entry(mode, **options)])
     cluster = Cluster.of([node(), device_class(), supply, asked])
     endings = set()
-    for engine in (Backtracking, CpSat, Auto):
-        ledger = Ledger(cluster.usage(ALL))
+    for engine in (BacktrackingEngine, CpSatEngine, AutoEngine):
+        ledger = AllocatedState(cluster.usage(ALL))
         made = engine(Session(cluster, ALL, "strict", 0)).attempt(cluster.node(NODE), [asked], ledger, monotonic() + 30)
         endings.add(made.ending)
-        if made.ending is Ending.ALLOCATED:
+        if made.ending is Status.ALLOCATED:
             placed = Placement(cluster.node(NODE), ((asked, made.allocations[0]),))
             assert verify(cluster, [placed], ALL, cel_errors="strict") == []
     (ending,) = endings
-    assert ending in (Ending.ALLOCATED, Ending.NONE)
-    return ending is Ending.ALLOCATED
+    assert ending in (Status.ALLOCATED, Status.NONE)
+    return ending is Status.ALLOCATED
 
 
 @pytest.mark.parametrize(("values", "as_lists", "as_sets", "intersecting"), MATCHING, ids=str)
@@ -141,9 +140,9 @@ def test_devices_without_a_value_are_said_to_lack_it(mode, options, detail):
     value = {} if mode == "Identical" else {"x": "a"}
     asked = claim(want(), constraints=[entry(mode, **options)])
     cluster = Cluster.of([node(), device_class(), pool(device("d", **value)), asked])
-    engine = Backtracking(Session(cluster, ALL, "strict", 0))
-    made = engine.attempt(cluster.node(NODE), [asked], Ledger(cluster.usage(ALL)), None)
-    assert made.ending is Ending.NONE
+    engine = BacktrackingEngine(Session(cluster, ALL, "strict", 0))
+    made = engine.attempt(cluster.node(NODE), [asked], AllocatedState(cluster.usage(ALL)), None)
+    assert made.ending is Status.NONE
     assert detail in repr(made.tables)
 
 

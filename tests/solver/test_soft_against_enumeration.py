@@ -7,7 +7,7 @@ import pytest
 from support.objects import claim, device, either, option, pool, want
 from support.soft import apart, ask, cel, near, wishing
 
-from drasat.solver.outcome import ALLOCATED
+from drasat.solver.engines.outcome import ALLOCATED
 
 COLOURS = "xyz"
 

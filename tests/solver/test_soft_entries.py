@@ -7,15 +7,14 @@ import pytest
 from support.objects import claim, device, device_class, devices, distinct, either, node, option, pool, want
 from support.soft import apart, ask, cel, devices_of, near, only, told, wishing
 
-from drasat.models.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
-from drasat.models.cluster import Cluster
-from drasat.models.meta import ObjectMeta
-from drasat.models.predicates import Predicate
-from drasat.solver.allocate import allocate
-from drasat.solver.capacity import capacity
-from drasat.solver.checked import VerificationError, check
-from drasat.solver.outcome import UNALLOCATABLE
-from drasat.solver.soft_entries import SoftEntry
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
+from drasat.models.kubernetes.extensions import Predicate
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.allocate.check import VerificationError, check_allocations
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.engines.outcome import UNALLOCATABLE, SoftEntry
 
 ENGINES = pytest.mark.parametrize("engine", ["auto", "cp-sat"])
 EVERY_ENGINE = pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtracking"])
@@ -273,7 +272,7 @@ def test_what_is_said_of_them_is_checked_again(wishes, costs):
         for cost in (0, entry.cost + 1):
             wrong = [*unit.soft[:number], replace(entry, cost=cost), *unit.soft[number + 1 :]]
             with pytest.raises(VerificationError, match=f"SOFT-1.* and cost {re.escape(str(costs))}"):
-                check(cluster, [replace(unit, soft=tuple(wrong))], found.gates, "strict")
+                check_allocations(cluster, [replace(unit, soft=tuple(wrong))], found.gates, "strict")
 
 
 @pytest.mark.parametrize(

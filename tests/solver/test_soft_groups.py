@@ -5,12 +5,11 @@ from support.objects import claim, device, pool, want
 from support.peers import FakePeer, allocation, answer, result
 from support.soft import ROOT, ask, devices_of, near, told, wishing
 
-from drasat.models.constraint_groups import ConstraintGroup, ConstraintGroupSpec, GroupClaim
-from drasat.models.entries import Entry
-from drasat.models.meta import ObjectMeta
-from drasat.solver import kube_scheduler
-from drasat.solver.engines import ENGINES as BY_NAME
-from drasat.solver.kube_scheduler import KubeSchedulerEngine
+from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroupSpec, Entry, GroupClaim
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.solver.engines import kube_scheduler
+from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
+from drasat.solver.engines.registry import ENGINES as BY_NAME
 
 ENGINES = pytest.mark.parametrize("engine", ["auto", "cp-sat"])
 EVERY_ENGINE = pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtracking"])

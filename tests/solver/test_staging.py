@@ -5,16 +5,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from drasat.encoders.rows import CoefficientError, Rows
-from drasat.solver import staging
-from drasat.solver.attempts import Counts
-from drasat.solver.cp_sat_run import Found, Limits, Status, run
-from drasat.solver.staging import Staging
+from drasat.encoders.rows import CoefficientError, CpSatRows
+from drasat.solver.engines import lexicographic
+from drasat.solver.engines.cp_sat import Limits, SolveResult, SolverStatus, run_solver
+from drasat.solver.engines.engine import Counts
+from drasat.solver.engines.lexicographic import LexicographicOptimization
 
 
 def rows_with(*bounds, least):
     """Variables with these bounds whose sum is at least something."""
-    rows = Rows()
+    rows = CpSatRows()
     variables = [rows.integer(0, most) for most in bounds]
     rows.between([(variable, 1) for variable in variables], least, None)
     return rows, variables
@@ -23,10 +23,10 @@ def rows_with(*bounds, least):
 def staged(rows, *parts, limits=None, counts=None):
     """Run the parts from any solution, on a model that is nothing but rows."""
     rows.minimize([])
-    found = run(rows, Limits())
+    found = run_solver(rows, Limits())
     takes = {(0, variable): variable for variable in range(rows.variables)}
     model = SimpleNamespace(rows=rows, takes=takes, choices=[], lazies=[])
-    one = Staging(model, found, limits or Limits(), counts or Counts())
+    one = LexicographicOptimization(model, found, limits or Limits(), counts or Counts())
     one.run(parts)
     return one
 
@@ -71,9 +71,9 @@ def test_each_part_may_do_its_share_of_the_work_that_is_left(monkeypatch):
 
     def spending(rows, limits, _watch):
         shares.append(limits.work)
-        return replace(run(rows, Limits()), work=1.0)
+        return replace(run_solver(rows, Limits()), work=1.0)
 
-    monkeypatch.setattr(staging, "run_by_turns", spending)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", spending)
     rows, (x, y, z) = rows_with(5, 5, 5, least=14)
     counts = Counts()
     large = 1 << 20
@@ -83,7 +83,7 @@ def test_each_part_may_do_its_share_of_the_work_that_is_left(monkeypatch):
 
 
 def test_small_parts_are_minimised_together_and_in_their_order(monkeypatch):
-    monkeypatch.setattr(staging, "run_by_turns", None)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", None)
     rows, (x, y, z) = rows_with(3, 3, 3, least=5)
     done = staged(rows, [(y, 1)], [(x, 1)], [(z, 1)])
     assert [(part.value, part.bound) for part in done.reached] == [(0, 0), (2, 2), (3, 3)]
@@ -94,11 +94,11 @@ def test_a_run_that_is_stopped_at_something_worse_changes_nothing(monkeypatch):
     large = 1 << 20
     rows, (x, y) = rows_with(5, 5, least=5)
     rows.minimize([(x, 1)])
-    best = run(rows, Limits())
-    worse = Found(Status.FEASIBLE, (5, 5), objective=5, bound=0)
-    monkeypatch.setattr(staging, "run_by_turns", lambda *_: worse)
+    best = run_solver(rows, Limits())
+    worse = SolveResult(SolverStatus.FEASIBLE, (5, 5), objective=5, bound=0)
+    monkeypatch.setattr(lexicographic, "run_by_configurations", lambda *_: worse)
     model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazies=[])
-    kept = Staging(model, best, Limits(), Counts())
+    kept = LexicographicOptimization(model, best, Limits(), Counts())
     kept.run([[(x, large), (y, 2 * large)]])
     assert kept.found.values == (0, 5)
     assert [(part.value, part.bound) for part in kept.reached] == [(10 * large, 0)]
@@ -109,10 +109,12 @@ def test_what_could_not_be_improved_in_time_has_its_true_value():
     rows, (x, y) = rows_with(1, 1, least=1)
     idle = rows.boolean()
     rows.equal([(x, 1), (y, 1)], 1)
-    found = run(rows, Limits())
+    found = run_solver(rows, Limits())
     values = [*found.values]
     values[idle] = 1
     model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazies=[])
-    cut = Staging(model, SimpleNamespace(status=Status.FEASIBLE, values=tuple(values)), Limits(work=0.0), Counts())
+    cut = LexicographicOptimization(
+        model, SimpleNamespace(status=SolverStatus.FEASIBLE, values=tuple(values)), Limits(work=0.0), Counts()
+    )
     cut.run([[(idle, 1), (x, 1), (y, 1)]])
     assert [(part.value, part.bound, part.proven) for part in cut.reached] == [(1, 0, False)]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from drasat.models.claims import AllocationResult, DeviceAllocationResult
-from drasat.models.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec
-from drasat.models.meta import ObjectMeta
-from drasat.models.selection import SelectorError
-from drasat.solver.suitable_nodes import SuitableNodes
+from drasat.models.cluster.node_fit import SelectorError
+from drasat.models.kubernetes.claims import AllocationResult, DeviceAllocationResult
+from drasat.models.kubernetes.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.solver.allocate.nodes import SuitableNodes
 
 
 def nodes(*zones):

@@ -5,10 +5,9 @@ from support.objects import after, claim, device, device_class, either, option, 
 from support.soft import told, wishing
 from support.topology import answered, asking, grid_of, line_of, shape, taken, together, topology
 
-from drasat.models.entries import TopologyAsk
-from drasat.models.topologies import DeviceTopology, DeviceTopologySpec
-from drasat.models.topology_asks import misfit
-from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE
+from drasat.models.kubernetes.extensions import DeviceTopology, DeviceTopologySpec, TopologyRequest
+from drasat.models.topology.places import shape_mismatch
+from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE
 
 RING = topology("Ring", "at", size=(8,))
 LINE = topology("Line", "at")
@@ -258,7 +257,7 @@ def test_two_devices_in_one_place_are_an_error(engine):
     ],
 )
 def test_why_a_shape_does_not_suit_a_topology(ask, spec, why):
-    assert why in misfit(TopologyAsk(name="t", **ask), spec)
+    assert why in shape_mismatch(TopologyRequest(name="t", **ask), spec)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +271,7 @@ def test_why_a_shape_does_not_suit_a_topology(ask, spec, why):
     ],
 )
 def test_what_suits_a_topology(ask, spec):
-    assert misfit(TopologyAsk(name="t", **ask), spec) == ""
+    assert shape_mismatch(TopologyRequest(name="t", **ask), spec) == ""
 
 
 @pytest.mark.parametrize("wanted", ["cp-sat", "auto"])

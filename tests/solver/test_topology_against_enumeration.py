@@ -11,13 +11,12 @@ from support.soft import wishing
 from support.topology import answered, shape, together
 from support.topology_settings import Setting
 
-from drasat.encoders.topology import connected
-from drasat.models.entries import TopologyAsk
-from drasat.models.placed_devices import Places
-from drasat.models.slices import Device
-from drasat.models.topology_graphs import placed
+from drasat.encoders.constraints import topology
+from drasat.models.kubernetes.extensions import TopologyRequest
+from drasat.models.kubernetes.slices import Device
+from drasat.models.topology.places import Places, place_devices
 from drasat.problem.topology import TopologyCondition
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 
 ENGINES = ("backtracking", "cp-sat", "auto")
 
@@ -122,7 +121,7 @@ def test_a_soft_shape_is_kept_where_a_hard_one_would_fit(start):
 
 
 def test_connected_sets_that_are_too_many_to_list(monkeypatch):
-    monkeypatch.setattr(connected, "FEW", 0)
+    monkeypatch.setattr(topology, "MOST_ENUMERATED_SETS", 0)
     instances = (Instance(seed) for seed in range(400))
     asking = [one for one in instances if any(kind == "Connected" for kind, *_ in one.claims)]
     assert {one.fits() for one in asking} == {True, False}
@@ -136,10 +135,12 @@ def test_a_judge_says_of_every_set_what_the_definition_says(seed):
     setting = Setting(Random(seed))
     slice_ = setting.supply()
     members = [Numbered(index, one) for index, one in enumerate(slice_.spec.devices)]
-    places: Places[int] = placed(setting.topology, members)
+    places: Places[int] = place_devices(setting.topology, members)
     for _ in range(5):
         kind, fields = setting.ask()
-        condition = TopologyCondition(msgspec.convert({"name": "t", "shape": kind, **fields}, TopologyAsk), (places,))
+        condition = TopologyCondition(
+            msgspec.convert({"name": "t", "shape": kind, **fields}, TopologyRequest), (places,)
+        )
         for size in range(1, 5):
             for chosen in combinations(range(len(members)), size):
                 names = {members[index].device.name for index in chosen}

@@ -4,11 +4,22 @@ from random import Random
 
 import pytest
 
-from drasat.problem.records import Capacities, Constraint, Counters, Groups, InUse, compatible, joined_groups
-from drasat.solver.state_capacity import CapacityState, CapacityTracker
-from drasat.solver.state_constraints import track_constraint
-from drasat.solver.state_counters import CounterTracker
-from drasat.solver.state_groups import GroupTracker
+from drasat.problem.problem import (
+    Capacities,
+    CompatibilityGroups,
+    Constraint,
+    Counters,
+    InUse,
+    groups_after_joining,
+    groups_compatible,
+)
+from drasat.solver.engines.trackers import (
+    CapacityState,
+    CapacityTracker,
+    CounterTracker,
+    GroupTracker,
+    track_constraint,
+)
 
 DEVICES = range(6)
 SHARED = frozenset({4, 5})
@@ -23,7 +34,7 @@ def counters(random, shares):
 
 def groups(random, shares):
     membership = {device: ((random.randrange(2), random.choice((0, 3, 5, 7))),) for device in DEVICES}
-    return GroupTracker(Groups(((0, "s"), (0, "t")), membership), SHARED, shares, InUse(groups=(None, 3)))
+    return GroupTracker(CompatibilityGroups(((0, "s"), (0, "t")), membership), SHARED, shares, InUse(groups=(None, 3)))
 
 
 def capacity(random, _shares):
@@ -99,16 +110,16 @@ def test_undo_restores_the_state_before(build):
     ],
 )
 def test_group_states(state, device, fits, after):
-    assert compatible(state, device) is fits
+    assert groups_compatible(state, device) is fits
     if fits:
-        assert joined_groups(state, device) == after
+        assert groups_after_joining(state, device) == after
 
 
 @pytest.mark.parametrize(("first", "second", "fitting"), [(0, 0b11, [0]), (0b11, 0, [0b11, 0b111]), (0b101, 0b011, [])])
 def test_what_should_not_be_together_but_is(first, second, fitting):
     """GRP-2: where allocations have mixed devices with and without groups, the first decides, as upstream has it."""
-    mixed = joined_groups(first, second)
-    assert [groups for groups in (0, 0b11, 0b101, 0b111) if compatible(mixed, groups)] == fitting
+    mixed = groups_after_joining(first, second)
+    assert [groups for groups in (0, 0b11, 0b101, 0b111) if groups_compatible(mixed, groups)] == fitting
 
 
 def test_an_overdrawn_row_blocks_its_pool_only():

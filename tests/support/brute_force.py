@@ -6,19 +6,17 @@ It has no state to undo: every step replays all that was picked before, from not
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from drasat.models.claims import DeviceRequestAllocationResult, ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node
-from drasat.models.device_taints import with_rules
-from drasat.models.gates import FeatureGates
-from drasat.models.identity import DeviceId
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.cluster.device_taints import apply_taint_rules
+from drasat.models.kubernetes.claims import DeviceRequestAllocationResult, ResourceClaim
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import DeviceId
 from drasat.solver.verification.constraints import ConstraintRules, covers
-from drasat.solver.verification.expressions import Expressions
-from drasat.solver.verification.inventory import Inventory
-from drasat.solver.verification.ledger import Attempt, Ledger
-from drasat.solver.verification.requests import ALL, Asked, everything_asked, unsupported
-from drasat.solver.verification.scene import Scene, Seat
-from drasat.solver.verification.taking import Taking, TakingRules
+from drasat.solver.verification.devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext
+from drasat.solver.verification.published import Inventory
+from drasat.solver.verification.requests import ALL, RequestedSpec, all_requested, unsupported_findings
+from drasat.solver.verification.state import HeldDevices, UnitUsage, VerifierExpressions
 
 # What a result repeats is made later, when the devices are known.
 _REPEATED = ("CAP-7", "CAP-8", "RES-2")
@@ -39,7 +37,7 @@ class Pick:
     claim: int
     request: str
     device: DeviceId
-    asked: Asked = field(compare=False, repr=False)
+    asked: RequestedSpec = field(compare=False, repr=False)
 
 
 Picks = tuple[Pick, ...]
@@ -49,16 +47,18 @@ class BruteForce:
     """Tries everything for claims on a node; ``limit`` is how many devices it looks at before it gives up."""
 
     def __init__(self, cluster: Cluster, gates: FeatureGates, limit: int = 4000) -> None:
-        ledger = Ledger(gates)
+        ledger = HeldDevices(gates)
         for claim in cluster.claims.values():
             if claim.status is not None and claim.status.allocation is not None:
                 ledger.enter(claim.status.allocation)
-        inventory = Inventory(with_rules(cluster.slices, cluster.taint_rules, gates), gates)
+        inventory = Inventory(apply_taint_rules(cluster.slices, cluster.taint_rules, gates), gates)
         self._cluster = cluster
         self._gates = gates
         nodes = tuple(cluster.nodes.values())
-        self._scene = Scene(cluster.classes, nodes, cluster.topologies, gates, inventory, ledger, Expressions(gates))
-        self._taking = TakingRules(self._scene)
+        self._scene = VerificationContext(
+            cluster.classes, nodes, cluster.topologies, gates, inventory, ledger, VerifierExpressions(gates)
+        )
+        self._taking = ResultDeviceRules(self._scene)
         self._constraints = ConstraintRules(gates, self._scene.expressions)
         self._left = limit
 
@@ -66,7 +66,7 @@ class BruteForce:
         """The first solution; None if there is none. Raises ``FatalError`` and ``TooLargeError``."""
         self._check(node, claims)
         asked = [
-            (number, [(name, one) for name, one in everything_asked(claim) if name.partition("/")[0] == request.name])
+            (number, [(name, one) for name, one in all_requested(claim) if name.partition("/")[0] == request.name])
             for number, claim in enumerate(claims)
             for request in claim.spec.devices.requests or ()
         ]
@@ -79,9 +79,9 @@ class BruteForce:
     def _check(self, node: Node, claims: Sequence[ResourceClaim]) -> None:
         """Section 6."""
         for claim in claims:
-            if any(unsupported(claim, self._scene.classes, self._gates)):
+            if any(unsupported_findings(claim, self._scene.classes, self._gates)):
                 raise FatalError("unsupported")
-            for _, one in everything_asked(claim):
+            for _, one in all_requested(claim):
                 if one.allocation_mode == ALL and any(view.stops_all for view in self._scene.inventory.views(node)):
                     raise FatalError("PRE-8")
 
@@ -96,7 +96,7 @@ class BruteForce:
                     return found
         return None
 
-    def _choices(self, node, claims, picks: Picks, wanted: tuple[int, str, Asked]) -> Iterator[Picks]:
+    def _choices(self, node, claims, picks: Picks, wanted: tuple[int, str, RequestedSpec]) -> Iterator[Picks]:
         if wanted[2].allocation_mode == ALL:
             yield from self._all(node, claims, picks, wanted)
         else:
@@ -141,7 +141,7 @@ class BruteForce:
         self._left -= 1
         if self._left < 0:
             raise TooLargeError
-        attempt = Attempt(self._scene.ledger)
+        attempt = UnitUsage(self._scene.ledger)
         takings = []
         for pick in picks:
             result = DeviceRequestAllocationResult(
@@ -149,8 +149,8 @@ class BruteForce:
             )
             there = self._scene.inventory.find(pick.device, node)
             if not isinstance(there[0], str):
-                takings.append((pick, Taking(result, *there, pick.asked)))
-                broken = self._taking.broken(takings[-1][1], Seat(node, attempt, pick.claim))
+                takings.append((pick, ResultDevice(result, *there, pick.asked)))
+                broken = self._taking.broken(takings[-1][1], ClaimContext(node, attempt, pick.claim))
                 rules = [finding.rule for finding in broken if finding.rule not in _REPEATED]
             else:
                 rules = [there[0]]

@@ -7,23 +7,21 @@ from msgspec.structs import replace as changed
 from support.objects import NODE
 from support.random_problems import Supply, assembled, template
 
-from drasat.models.gates import FeatureGates
-from drasat.problem.in_use import Ledger
-from drasat.problem.landscape import Surveyor
-from drasat.problem.lenient import lenient
-from drasat.problem.order import draws_anew
-from drasat.problem.records import InUse, joined_groups
-from drasat.problem.usable import usable
-from drasat.solver.attempts import Counts, Session
-from drasat.solver.capacity_copies import side_by_side
-from drasat.solver.cp_sat import CpSat
-from drasat.solver.cp_sat_run import RELAXED, Limits, Status, run
-from drasat.solver.decision import Answer
-from drasat.solver.judging import judged
-from drasat.solver.planning.bundles.question import BundleQuestion, BundleUnit
-from drasat.solver.search import Search
-from drasat.solver.solving import solve
-from drasat.solver.verification.verifier import Placement, verify
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.problem.compiler import order_independent
+from drasat.problem.constraints import draws_counters
+from drasat.problem.filters import usable_devices
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import InUse, groups_after_joining
+from drasat.problem.surroundings import NodeContextBuilder
+from drasat.solver.engines.auto import CpSatEngine
+from drasat.solver.engines.copies import side_by_side
+from drasat.solver.engines.cp_sat import LINEARIZED, Limits, SolverStatus, run_solver, solve_with_lazy_constraints
+from drasat.solver.engines.engine import Counts, DecisionStatus, Session
+from drasat.solver.engines.optimize import solve
+from drasat.solver.engines.search import Search
+from drasat.solver.plan.pricing.bundle import BundleQuestion, BundleUnit
+from drasat.solver.verification.verify import Placement, verify
 
 
 def random_question(rng, admins=False):
@@ -57,9 +55,11 @@ def possible(question, counts):
     if not copies:
         return True
     problem = side_by_side(copies)
-    decision = solve(problem, question.in_use, usable(problem, question.in_use), Counts(), Limits(), thorough=False)
-    assert decision.answer is not Answer.UNKNOWN
-    return decision.answer is Answer.YES
+    decision = solve(
+        problem, question.in_use, usable_devices(problem, question.in_use), Counts(), Limits(), thorough=False
+    )
+    assert decision.answer is not DecisionStatus.UNKNOWN
+    return decision.answer is DecisionStatus.YES
 
 
 def allowed(model, counts):
@@ -69,9 +69,11 @@ def allowed(model, counts):
     rows.minimize([])
     for placed, count in zip(model.allocation.units.placed, counts, strict=True):
         rows.restrict(placed, count, count)
-    found = judged(model.allocation, lambda limits: run(rows, limits, RELAXED), Limits(), Counts())
-    assert found.status is not Status.UNKNOWN
-    return found.status is not Status.INFEASIBLE
+    found = solve_with_lazy_constraints(
+        model.allocation, lambda limits: run_solver(rows, limits, LINEARIZED), Limits(), Counts()
+    )
+    assert found.status is not SolverStatus.UNKNOWN
+    return found.status is not SolverStatus.INFEASIBLE
 
 
 def replays(question, bundle):
@@ -107,11 +109,11 @@ def after(problem, in_use, picks):
         demand = problem.demands[pick.demand]
         if demand.admin:
             continue
-        if draws_anew(problem, replace(in_use, shares=shares), pick.device):
+        if draws_counters(problem, replace(in_use, shares=shares), pick.device):
             for row, amount in problem.counters.consumption.get(pick.device, ()):
                 available[row] -= amount
             for place, own in problem.groups.membership.get(pick.device, ()):
-                groups[place] = joined_groups(groups[place], own)
+                groups[place] = groups_after_joining(groups[place], own)
         if pick.device not in problem.shared:
             dedicated.add(pick.device)
             continue
@@ -127,10 +129,10 @@ class Bench:
     def __init__(self, cluster, units, most, on=NODE, gates=None, cel_road="auto", **fields):
         self.cluster, self.gates, self.node = cluster, gates or FeatureGates.all_on(), cluster.node(on)
         self.units = units
-        self._engine = CpSat(Session(cluster, self.gates, "strict", 0, cel_road=cel_road))
+        self._engine = CpSatEngine(Session(cluster, self.gates, "strict", 0, cel_road=cel_road))
         self._asked = [self._engine.compiler.question(claims) for claims in units]
         self._views = [self._engine.views.of(self.node, one.visible) for one in self._asked]
-        in_use = Ledger(cluster.usage(self.gates)).in_use(self._views[0])
+        in_use = AllocatedState(cluster.usage(self.gates)).in_use(self._views[0])
         made = tuple(
             BundleUnit(number, self._problem(number), copies, needs)
             for number, (copies, needs) in enumerate(zip(most, fields.pop("needs", [()] * len(units)), strict=True))
@@ -138,8 +140,8 @@ class Bench:
         self.question = BundleQuestion(made, in_use, **fields)
 
     def _problem(self, number):
-        problem = lenient(self._engine.compiler.problem(self._asked[number], self._views[number].shape))
-        landscape = Surveyor(self.cluster).survey(self._views[number], self._asked[number].visible)
+        problem = order_independent(self._engine.compiler.problem(self._asked[number], self._views[number].shape))
+        landscape = NodeContextBuilder(self.cluster).survey(self._views[number], self._asked[number].visible)
         return replace(problem, landscape=landscape)
 
     def numbers(self):

@@ -2,9 +2,9 @@
 
 from support.objects import device_class, node
 
-from drasat.models.cluster import Cluster
-from drasat.solver.capacity import capacity
-from drasat.solver.capacity_outcome import Room
+from drasat.models.cluster.cluster import Cluster
+from drasat.solver.capacity.capacity import capacity
+from drasat.solver.capacity.records import Room
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 

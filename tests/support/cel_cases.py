@@ -13,11 +13,12 @@ from msgspec.structs import astuple, replace
 from support.objects import DRIVER, NODE, claim, device, device_class, either, node, option, pool, version, want
 from support.random_expressions import Expressions, fields_at_random
 
-from drasat.cel import DeviceShapes
+from drasat.cel.devices import DeviceShapes
 from drasat.cel.environment import device_set_environment
 from drasat.cel.errors import CelCompileError, CelRuntimeError
 from drasat.cel.program import Program
-from drasat.models.claims import (
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import (
     AllocationResult,
     CELDeviceConstraint,
     DeviceAllocationResult,
@@ -26,10 +27,9 @@ from drasat.models.claims import (
     ResourceClaim,
     ResourceClaimStatus,
 )
-from drasat.models.cluster import Cluster
-from drasat.models.slices import Device, DeviceAttribute
-from drasat.models.versions import Version
-from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE
+from drasat.models.kubernetes.semver import Version
+from drasat.models.kubernetes.slices import Device, DeviceAttribute
+from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE
 
 ALL = "All"
 SELECTORS = {"": None, "b": f"has(device.attributes['{DRIVER}'].b)", "s": f"has(device.attributes['{DRIVER}'].s)"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from drasat.cel import DeviceShapes
-from drasat.models.slices import Device, DeviceAttribute, DeviceCapacity
+from drasat.cel.devices import DeviceShapes
+from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity
 
 DRIVER = "d.x"
 NAMES = ("n", "m", "s", "l")

@@ -2,10 +2,10 @@
 
 from support.objects import NODE, device_class, node
 
-from drasat.models.claims import DeviceClass
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node
-from drasat.solver.explain import explain
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceClass
+from drasat.models.kubernetes.core import Node
+from drasat.solver.explain.explain import explain
 
 
 def explained(*objects, **options):

@@ -1,6 +1,6 @@
 """Sets of feature gates: all on, some off, and as much as each variant of the allocator supports (FEAT-2)."""
 
-from drasat.models.gates import FeatureGates
+from drasat.models.kubernetes.gates import FeatureGates
 
 ALL = FeatureGates.all_on()
 # Gates that lead to the experimental variant, and those that lead to the incubating one.

@@ -3,19 +3,14 @@
 from support.objects import DRIVER, allocated, claim, device_class, node, want
 from support.soft import near
 
-from drasat.models.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
-from drasat.models.cluster import Cluster
-from drasat.models.constraint_groups import ConstraintGroup, ConstraintGroupSpec, GroupClaim
-from drasat.models.core import (
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-)
-from drasat.models.entries import Entry
-from drasat.models.meta import ObjectMeta
-from drasat.models.structure import to_object
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import ALLOCATED
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.formats.decode import to_object
+from drasat.models.kubernetes.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
+from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroupSpec, Entry, GroupClaim
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import ALLOCATED
 
 ISLAND = f"{DRIVER}/island"
 

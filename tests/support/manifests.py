@@ -1,8 +1,8 @@
 """Objects for plans, as they are written, and the cluster of them."""
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.validation.inputs import validate_manifests
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_manifests
 
 APIS = {
     "Pod": "v1",

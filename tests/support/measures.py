@@ -7,8 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from math import ceil
 
-from drasat.models.pools import COMPLETE
-from drasat.models.quantity import Quantity
+from drasat.models.cluster.pools import COMPLETE
+from drasat.models.kubernetes.quantity import Quantity
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 

@@ -1,6 +1,6 @@
 """Short forms of API objects for tests of the models, those of pods and their claims too."""
 
-from drasat.models.claims import (
+from drasat.models.kubernetes.claims import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceClaim,
@@ -13,7 +13,7 @@ from drasat.models.claims import (
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 )
-from drasat.models.core import (
+from drasat.models.kubernetes.core import (
     Affinity,
     Node,
     NodeAffinity,
@@ -27,8 +27,8 @@ from drasat.models.core import (
     PodSpec,
     PodStatus,
 )
-from drasat.models.meta import ObjectMeta
-from drasat.models.slices import (
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.slices import (
     Counter,
     CounterSet,
     Device,

@@ -6,25 +6,23 @@ from time import monotonic
 
 from support.objects import NODE, device_class, node
 
-from drasat.encoders.composition import ENCODERS
-from drasat.encoders.expansion import expand
-from drasat.encoders.model import AllocationModel, build
-from drasat.models.claims import DeviceClass, ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node
-from drasat.models.gates import FeatureGates
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.in_use import Ledger
-from drasat.problem.lenient import lenient
-from drasat.problem.records import InUse, Problem
-from drasat.problem.shapes import Views
-from drasat.problem.usable import usable
-from drasat.solver.attempts import Counts
-from drasat.solver.cp_sat_run import Limits, Status, run
-from drasat.solver.decision import Answer
-from drasat.solver.search import Search
-from drasat.solver.solving import collapsed, solve
+from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.model import AllocationModel, build_model
+from drasat.encoders.solution import decode_solution
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceClass, ResourceClaim
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.problem.compiler import Compiler, order_independent
+from drasat.problem.filters import usable_devices
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import InUse, Problem
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
+from drasat.solver.engines.engine import Counts, DecisionStatus
+from drasat.solver.engines.optimize import collapse_problem, solve
+from drasat.solver.engines.search import Search
 
 
 @dataclass
@@ -37,19 +35,21 @@ class Question:
 
     def model(self, **options) -> AllocationModel:
         together = options.pop("together", True)
-        candidates = usable(self.problem, self.in_use)
-        return build(collapsed(self.problem, self.in_use, candidates, together=together), ENCODERS, **options)
+        candidates = usable_devices(self.problem, self.in_use)
+        return build_model(
+            collapse_problem(self.problem, self.in_use, candidates, together=together), ENCODERS, **options
+        )
 
     def taken(self, *, together=True):
         """Demand and device of each pick by the model alone, None if it has no solution."""
         model = self.model(together=together)
-        found = run(model.rows, Limits())
-        assert found.status in (Status.OPTIMAL, Status.INFEASIBLE)
-        return expand(model, found.values) if found.status is Status.OPTIMAL else None
+        found = run_solver(model.rows, Limits())
+        assert found.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE)
+        return decode_solution(model, found.values) if found.status is SolverStatus.OPTIMAL else None
 
     def decision(self, *, thorough=True):
         """What the solver says with confirmation and preference."""
-        candidates = usable(self.problem, self.in_use)
+        candidates = usable_devices(self.problem, self.in_use)
         return solve(self.problem, self.in_use, candidates, Counts(), Limits(), thorough=thorough)
 
 
@@ -66,12 +66,12 @@ def question(*objects, gates=None, on=NODE) -> Question:
 
 def asked(cluster, gates, on, claims, ledger=None) -> Question:
     """These claims on this node of a cluster. Raises ``FatalError``."""
-    views = Views(cluster.pools(gates), gates)
-    compiler = Compiler(cluster.classes, gates, CelExpressions(), "strict", topologies=cluster.topologies)
+    views = NodeViews(cluster.pools(gates), gates)
+    compiler = Compiler(cluster.classes, gates, CelExpressionEvaluator(), "strict", topologies=cluster.topologies)
     compiled = compiler.question(claims)
     view = views.of(cluster.node(on), compiled.visible)
-    problem = lenient(compiler.problem(compiled, view.shape))
-    in_use = (ledger or Ledger(cluster.usage(gates))).in_use(view)
+    problem = order_independent(compiler.problem(compiled, view.shape))
+    in_use = (ledger or AllocatedState(cluster.usage(gates))).in_use(view)
     return Question(problem, in_use, [device.id[2] for device in view.devices])
 
 
@@ -91,7 +91,7 @@ def fits(*objects, **options):
     return merged
 
 
-def answer(*objects, **options) -> Answer:
+def answer(*objects, **options) -> DecisionStatus:
     return question(*objects, **options).decision().answer
 
 

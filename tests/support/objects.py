@@ -8,7 +8,8 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from drasat.models.claims import (
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import (
     CapacityRequirements,
     CELDeviceSelector,
     DeviceClaim,
@@ -21,6 +22,8 @@ from drasat.models.claims import (
     DeviceRequest,
     DeviceSelector,
     DeviceSubRequest,
+    DeviceTaint,
+    DeviceToleration,
     ExactDeviceRequest,
     OpaqueDeviceConfiguration,
     ResourceClaim,
@@ -29,8 +32,7 @@ from drasat.models.claims import (
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 )
-from drasat.models.cluster import Cluster
-from drasat.models.core import (
+from drasat.models.kubernetes.core import (
     Node,
     NodeSelector,
     NodeSelectorRequirement,
@@ -41,9 +43,9 @@ from drasat.models.core import (
     PodSpec,
     PodStatus,
 )
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.models.slices import (
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.slices import (
     CapacityRange,
     CapacityRequestPolicy,
     Counter,
@@ -56,10 +58,9 @@ from drasat.models.slices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from drasat.models.taints import DeviceTaint, DeviceToleration
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
 
 DRIVER, NODE = "d.x", "n1"
 
@@ -275,7 +276,7 @@ def allocated(claim_, allocation):
 class Answer:
     """What an attempt came to. ``picked`` are pairs of request and device name over all claims."""
 
-    ending: Ending
+    ending: Status
     allocations: tuple
     message: str
     steps: int
@@ -310,9 +311,9 @@ def attempt(*objects, gates=None, policy="kube", seed=0, on=NODE, limit=None):
         given.append(node(on))
     switched = FeatureGates.all_on().with_(gates or {})
     cluster = Cluster.of(given)
-    engine = Backtracking(Session(cluster, switched, policy, seed))
+    engine = BacktrackingEngine(Session(cluster, switched, policy, seed))
     deadline = None if limit is None else monotonic() + limit
-    made = engine.attempt(cluster.node(on), claims, Ledger(cluster.usage(switched)), deadline)
+    made = engine.attempt(cluster.node(on), claims, AllocatedState(cluster.usage(switched)), deadline)
     counts = engine.counts
     return Answer(
         made.ending,
@@ -329,7 +330,7 @@ def attempt(*objects, gates=None, policy="kube", seed=0, on=NODE, limit=None):
 def picks(*objects, **options):
     """The pairs of request and device of an attempt that must succeed."""
     answer = attempt(*objects, **options)
-    assert answer.ending is Ending.ALLOCATED, answer.message
+    assert answer.ending is Status.ALLOCATED, answer.message
     return answer.picked
 
 
@@ -341,20 +342,20 @@ def names(*objects, **options):
 def fatal(*objects, **options):
     """The text of an attempt that must be aborted."""
     answer = attempt(*objects, **options)
-    assert answer.ending is Ending.FATAL, answer.picked
+    assert answer.ending is Status.FATAL, answer.picked
     return answer.message
 
 
 def fails(*objects, **options):
     """Whether an attempt ends without solution and without error."""
     answer = attempt(*objects, **options)
-    assert answer.ending in (Ending.NONE, Ending.ALLOCATED), answer.message
-    return answer.ending is Ending.NONE
+    assert answer.ending in (Status.NONE, Status.ALLOCATED), answer.message
+    return answer.ending is Status.NONE
 
 
 def after(*objects, **options):
     """The claims of a successful attempt with their allocations, to be put among the objects of the next."""
     claims = [item for item in objects if isinstance(item, ResourceClaim) and not item.status]
     answer = attempt(*objects, **options)
-    assert answer.ending is Ending.ALLOCATED, answer.message
+    assert answer.ending is Status.ALLOCATED, answer.message
     return tuple(map(allocated, claims, answer.allocations))

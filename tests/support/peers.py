@@ -4,15 +4,15 @@ from types import SimpleNamespace
 
 from msgspec.structs import replace
 
-from drasat.models.claims import (
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
     ResourceClaimStatus,
 )
-from drasat.models.cluster import Cluster
 from drasat.peers.answers import AllocateAnswer, PodVerdict, ScheduleAnswer
-from drasat.solver.allocate import allocate
+from drasat.solver.allocate.allocate import allocate
 
 
 def result(device, *, pool="p", driver="d.x", **fields):

@@ -6,13 +6,12 @@ from support.bundles import Bench, after, exactly
 from support.objects import DRIVER, claim, device, device_class, either, match, node, option, pool, want
 from support.soft import apart, cel, near, wishing
 
-from drasat.models.cluster import Cluster
-from drasat.problem.soft import without_soft
-from drasat.problem.usable import usable
-from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
-from drasat.solver.planning.bundles.measures import SPREAD
-from drasat.solver.planning.bundles.question import Bundle
-from drasat.solver.search import Pick, Search
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.conditions import without_soft
+from drasat.problem.filters import usable_devices
+from drasat.solver.engines.search import Pick, Search
+from drasat.solver.plan.pricing.bundle import SPREAD, Bundle
+from drasat.solver.plan.pricing.measures import COMPACT, PREFERENCE, SOFT
 
 
 def bundles(question, most=None):
@@ -47,7 +46,7 @@ def _has_room(question, chosen, number):
 def _choices(problem, in_use):
     """Everything that one copy could take if nothing else were there."""
     requests = [request for one in problem.claims for request in one.requests]
-    candidates = usable(problem, in_use)
+    candidates = usable_devices(problem, in_use)
     for served in product(*(request.demands for request in requests)):
         sets = (combinations(candidates[number], problem.demands[number].count) for number in served)
         for taken in product(*sets):

@@ -1,22 +1,21 @@
 """What ``plan`` found, made by hand, and its document."""
 
-from drasat.models.claims import (
+from drasat.documents import plan_document
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import (
     AllocationResult,
     DeviceAllocationResult,
     DeviceRequestAllocationResult,
     ResourceClaim,
     ResourceClaimStatus,
 )
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node, Pod
-from drasat.models.gates import FeatureGates
-from drasat.models.meta import ObjectMeta
-from drasat.models.node_templates import NodeTemplate, NodeTemplateSpec
-from drasat.models.pod_claims import ClaimRef
-from drasat.models.units import Unit
-from drasat.plan_answers import plan_document
-from drasat.solver.outcome import Reason
-from drasat.solver.plan_outcome import NodeOutcome, PlannedUnitOutcome, PlanOutcome, PlanStatistics, StageOutcome
+from drasat.models.kubernetes.core import Node, Pod
+from drasat.models.kubernetes.extensions import NodeTemplate, NodeTemplateSpec
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.workload.units import ClaimRef, Unit
+from drasat.solver.engines.outcome import Reason
+from drasat.solver.plan.outcome import NodeOutcome, PlannedUnitOutcome, PlanOutcome, PlanStatistics, StageOutcome
 
 
 def metadata(name, namespace="ns"):

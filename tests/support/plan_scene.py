@@ -7,11 +7,11 @@ from support.gates import ALL
 from support.manifests import claim, container, device_class, entry, maker, obj, pod, template
 from support.manifests import cluster as cluster_of
 
-from drasat.models.claims import AllocationResult
-from drasat.models.planned_units import expanded
-from drasat.models.queue import planned
+from drasat.models.kubernetes.claims import AllocationResult
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
 from drasat.scenarios import objects
-from drasat.solver.plan_outcome import PlannedUnitOutcome
+from drasat.solver.plan.outcome import PlannedUnitOutcome
 from drasat.solver.verification.plans import plan_violations
 
 DRIVER = "gpu.example.com"
@@ -55,7 +55,7 @@ class Plan:
     def __init__(self, cluster, gates=ALL, **places):
         self.cluster = cluster
         self.gates = gates
-        queue = list(expanded(cluster, planned(cluster, gates=gates), gates))
+        queue = list(expand_units(cluster, read_queue(cluster, gates=gates), gates))
         self.sets = {one.unit.name: one.set for one in queue}
         self.units = [self._outcome(one, *places.get(one.unit.name.replace("-", "_"), (None,))) for one in queue]
 

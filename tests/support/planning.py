@@ -6,18 +6,25 @@ from dataclasses import dataclass
 from itertools import product
 from random import Random
 
-from ortools.sat.python import cp_model
-
-from drasat.solver.planning.instance import Column, Gang, Instance, NodeClass, Stage, Terms, UnitClass
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+from drasat.encoders.solver_library import cp_model
+from drasat.solver.plan.instance import (
+    Column,
+    MasterGangClass,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    Terms,
+)
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 
 @dataclass(frozen=True)
 class Scene:
     """An instance with the linear nodes and units behind it."""
 
-    instance: Instance
+    instance: MasterProblem
     pricer: LinearPricer
 
     @property
@@ -33,10 +40,10 @@ def random_scene(seed: int, gangs: bool = False) -> Scene:
     random = Random(seed)
     units = [_random_unit(random) for _ in range(random.randint(2, 4))]
     nodes = [_random_node(random, len(units)) for _ in range(random.randint(1, 3))]
-    asked = tuple(UnitClass(index, random.randint(1, 5), random.randint(1, 9)) for index in range(len(units)))
-    classes = tuple(NodeClass(index, random.randint(1, 2)) for index in range(len(nodes)))
+    asked = tuple(MasterUnitClass(index, random.randint(1, 5), random.randint(1, 9)) for index in range(len(units)))
+    classes = tuple(MasterNodeClass(index, random.randint(1, 2)) for index in range(len(nodes)))
     tied = tuple(_random_gang(random, len(units)) for _ in range(2)) if gangs else ()
-    return Scene(Instance(asked, classes, tied), LinearPricer(tuple(units), tuple(nodes)))
+    return Scene(MasterProblem(asked, classes, tied), LinearPricer(tuple(units), tuple(nodes)))
 
 
 def _random_unit(random: Random) -> LinearUnit:
@@ -53,9 +60,9 @@ def _random_node(random: Random, units: int) -> LinearNode:
     return LinearNode(free, 10, (random.randint(4, 14), random.randint(4, 12)), takes)
 
 
-def _random_gang(random: Random, units: int) -> Gang:
+def _random_gang(random: Random, units: int) -> MasterGangClass:
     chosen = random.sample(range(units), random.randint(1, 2))
-    return Gang(
+    return MasterGangClass(
         tuple((unit, random.randint(1, 2)) for unit in sorted(chosen)), random.randint(1, 2), random.randint(5, 30)
     )
 
@@ -103,7 +110,7 @@ def fits_column(scene: Scene, column: Column) -> bool:
     return fits(scene.nodes[column.node_class], scene.units, tuple(counts))
 
 
-def optimum(scene: Scene, stages: list[Stage]) -> list[int]:
+def optimum(scene: Scene, stages: list[ObjectiveStage]) -> list[int]:
     """The best value of each stage, by one model that knows every bundle of every node."""
     model = cp_model.CpModel()
     instance = scene.instance
@@ -150,5 +157,5 @@ def optimum(scene: Scene, stages: list[Stage]) -> list[int]:
     return values
 
 
-def fewest_nodes(instance: Instance) -> Stage:
-    return Stage("fewest-nodes", Terms(nodes={node.index: 1 for node in instance.nodes}), maximise=False)
+def fewest_nodes(instance: MasterProblem) -> ObjectiveStage:
+    return ObjectiveStage("fewest-nodes", Terms(nodes={node.index: 1 for node in instance.nodes}), maximise=False)

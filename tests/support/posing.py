@@ -6,15 +6,13 @@ from support.gates import ALL
 from support.manifests import allocated, claim, cluster, container, entry, maker, obj, pod, template
 from support.plan_scene import DRIVER, node
 
-from drasat.models.planned_units import expanded
-from drasat.models.queue import planned
-from drasat.solver.attempts import Session
-from drasat.solver.plan import plan
-from drasat.solver.planning.posing.ask import Ask
-from drasat.solver.planning.posing.buying import open_shop
-from drasat.solver.planning.posing.goals import parse_objective
-from drasat.solver.planning.posing.posed import pose
-from drasat.solver.planning.posing.together import nothing_together
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
+from drasat.solver.engines.engine import Session
+from drasat.solver.plan.build.build import PlanRequest, build_plan_instance, no_earlier_placements
+from drasat.solver.plan.build.buying import build_node_catalogue
+from drasat.solver.plan.build.objectives import parse_objective
+from drasat.solver.plan.plan import plan
 
 __all__ = ["ALL", "DRIVER", "allocated", "claim", "cluster", "container", "entry", "maker", "node", "obj", "pod"]
 __all__ += ["template"]
@@ -104,15 +102,15 @@ def asking(*given, objective="admitted", buy=False, only_new=False, budget=None,
     """What is asked of a plan, with nothing placed before."""
     made = cluster(*classes(), *given)
     session = Session(made, ALL, "strict", 0)
-    queue = list(expanded(made, planned(made, gates=ALL), ALL))
+    queue = list(expand_units(made, read_queue(made, gates=ALL), ALL))
     stages = parse_objective(objective, buy)
-    shop = open_shop(made, apart) if buy else None
+    shop = build_node_catalogue(made, apart) if buy else None
     limit = None if budget is None else Fraction(budget)
-    return Ask(session, queue, range(len(queue)), stages, nothing_together(session), shop, only_new, limit)
+    return PlanRequest(session, queue, range(len(queue)), stages, no_earlier_placements(session), shop, only_new, limit)
 
 
 def posed(*given, **options):
-    return pose(asking(*given, **options))
+    return build_plan_instance(asking(*given, **options))
 
 
 def planning(*given, **options):

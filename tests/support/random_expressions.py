@@ -6,11 +6,10 @@ from itertools import product
 from drasat.cel.environment import device_set_environment
 from drasat.cel.program import Program
 from drasat.cel.values import CelMap
-from drasat.encoders.lowering.evaluation import Evaluator
-from drasat.encoders.lowering.formulas import Formulas
-from drasat.encoders.lowering.lower import MOST_STEPS, lower
-from drasat.models.quantity import Quantity
-from drasat.models.versions import Version
+from drasat.encoders.expressions.formulas import FormulaEvaluator, Formulas
+from drasat.encoders.expressions.lowering import MOST_LOWERING_STEPS, lower_expression
+from drasat.models.kubernetes.quantity import Quantity
+from drasat.models.kubernetes.semver import Version
 
 DOMAIN = "x"
 
@@ -45,18 +44,18 @@ def vectors(most, least_total=0, most_total=None):
     return [counts for counts in every if least_total <= sum(counts) <= highest]
 
 
-def lowered(text, items, most=None, *, least_total=0, most_total=None, budget=MOST_STEPS):
+def lowered(text, items, most=None, *, least_total=0, most_total=None, budget=MOST_LOWERING_STEPS):
     """Formulas and what an expression is over them."""
     most = [1] * len(items) if most is None else most
     formulas = Formulas(most, least_total, sum(most) if most_total is None else most_total)
-    return formulas, lower(program(text), items, formulas, budget=budget)
+    return formulas, lower_expression(program(text), items, formulas, budget=budget)
 
 
 def verdicts(text, items, most=None, *, least_total=0, most_total=None):
     """What evaluation says for all counts, which the formulas must say too; as a set."""
     most = [1] * len(items) if most is None else most
     formulas, found = lowered(text, items, most, least_total=least_total, most_total=most_total)
-    true, error = (Evaluator(formulas.nodes, handle) for handle in (found.true, found.error))
+    true, error = (FormulaEvaluator(formulas.nodes, handle) for handle in (found.true, found.error))
     expression, seen = program(text), set()
     for counts in vectors(most, least_total, most_total):
         expected = evaluated(expression, items, counts)

@@ -3,9 +3,9 @@
 from fractions import Fraction
 from itertools import product
 
-from drasat.encoders.lowering.sums import FALSE, ONE, TRUE, Sum
-from drasat.encoders.rows import Rows
-from drasat.solver.cp_sat_run import QUICK, Limits, Status, run
+from drasat.encoders.expressions.formulas import FALSE, ONE, TRUE, GatedSum
+from drasat.encoders.rows import CpSatRows
+from drasat.solver.engines.cp_sat import QUICK, Limits, SolverStatus, run_solver
 
 
 def spaces(rng, items=3, size=2):
@@ -62,8 +62,8 @@ def _between(rng, formulas, items, depth):
         value = constant + sum(values)
         return (least is None or value >= least) and (most is None or value <= most)
 
-    sums = [Sum.of_terms(0, [(item, handle, factor)]) for item, (handle, _), factor in terms]
-    return formulas.between(Sum.total([Sum.of_number(constant), *sums]), least, most), meaning
+    sums = [GatedSum.of_terms(0, [(item, handle, factor)]) for item, (handle, _), factor in terms]
+    return formulas.between(GatedSum.total([GatedSum.of_number(constant), *sums]), least, most), meaning
 
 
 def _negation(rng, formulas, items, depth):
@@ -95,7 +95,7 @@ class Counted:
     """A model with counts of items, each of one variable or of two."""
 
     def __init__(self, most, rng):
-        self.rows = Rows()
+        self.rows = CpSatRows()
         halves = [[one] if rng.random() < 0.6 else [one // 2, one - one // 2] for one in most]
         self.variables = [[self.rows.integer(0, size) for size in sizes] for sizes in halves]
         self.counts = [[(variable, 1) for variable in one] for one in self.variables]
@@ -109,7 +109,7 @@ class Counted:
                 count -= value
         for variable, value in fixed:
             self.rows.fix(variable, value)
-        return run(self.rows, Limits(), configuration).status is Status.OPTIMAL
+        return run_solver(self.rows, Limits(), configuration).status is SolverStatus.OPTIMAL
 
     def most_of(self, variable):
         return self.rows.range_of(variable)[1]

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from random import Random
 
-from drasat.problem.records import (
+from drasat.problem.problem import (
     Capacities,
     Claim,
+    CompatibilityGroups,
     Constraint,
     Counters,
     Demand,
-    Groups,
     InUse,
     Problem,
     Request,
@@ -31,7 +31,7 @@ class Supply:
         self.shared = frozenset(device for device in self.devices if rng.random() < share)
         self.capacities = self._capacities() if rng.random() < 0.35 else Capacities()
         self.counters = self._counters() if rng.random() < 0.45 else Counters()
-        self.groups = self._groups() if rng.random() < 0.4 else Groups()
+        self.groups = self._groups() if rng.random() < 0.4 else CompatibilityGroups()
 
     def amount(self):
         return self.rng.choice((1, 1, 2, 3)) * self.unit
@@ -66,7 +66,7 @@ class Supply:
         sets = tuple(
             (pool, name) for pool, (name, _) in zip(self.counters.pool_of_row, self.counters.names, strict=True)
         )
-        return Groups(sets, membership)
+        return CompatibilityGroups(sets, membership)
 
     def in_use(self):
         rng = self.rng

@@ -8,16 +8,15 @@ from msgspec.structs import replace
 from support.gates import ALL
 from support.plan_scene import Plan, of
 
-from drasat.models.claims import ResourceClaimStatus
-from drasat.models.containers import Container, ResourceRequirements
-from drasat.models.core import Toleration
-from drasat.models.pod_requests import effective_requests
-from drasat.models.running_pods import backed_resources, lacking, running
-from drasat.models.selection import pod_fits
-from drasat.problem.in_use import Ledger
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import ALLOCATED
-from drasat.solver.planning.refusing.refusals import Refusals
+from drasat.models.cluster.node_fit import pod_fits
+from drasat.models.kubernetes.claims import ResourceClaimStatus
+from drasat.models.kubernetes.core import Container, ResourceRequirements, Toleration
+from drasat.models.workload.requests import effective_requests
+from drasat.models.workload.running import backed_resources, missing_resources, remaining_allocatable
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import ALLOCATED
+from drasat.solver.plan.why_not import UnplacedExplainer
 
 __all__ = ["Left", "of", "tolerating", "with_counts", "with_cpu"]
 
@@ -41,13 +40,13 @@ class Left:
 
     @cached_property
     def ledger(self):
-        ledger = Ledger(self.cluster.usage(ALL))
+        ledger = AllocatedState(self.cluster.usage(ALL))
         ledger.commit(self.made.items())
         return ledger
 
     @cached_property
     def rooms(self):
-        rooms = running(self.cluster, ALL)
+        rooms = remaining_allocatable(self.cluster, ALL)
         for one in self.plan.units:
             room = rooms.get(one.node) if one.node else None
             for resource, amount in self._requests(one.unit.pod).items() if room is not None else ():
@@ -61,7 +60,7 @@ class Left:
         """Why a unit is left out; with all members of its gang if it is in one."""
         one, gang = self.plan[name], self.plan.sets[name].gang
         members = [unit.unit for unit in self.plan.units if gang and unit.gang == gang.name]
-        refusals = Refusals(self.cluster, ALL, **options)
+        refusals = UnplacedExplainer(self.cluster, ALL, **options)
         return refusals.reasons(one.unit, gang, self.ledger, self.rooms, members=members, made=self.made)
 
     def told(self, name):
@@ -92,7 +91,7 @@ class Left:
         return found is None or [one.outcome for one in found.units] == [ALLOCATED]
 
     def _has_room(self, pod, node):
-        return not lacking(self._requests(pod), self.rooms[node])
+        return not missing_resources(self._requests(pod), self.rooms[node])
 
 
 def with_cpu(unit, cpu):

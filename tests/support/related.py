@@ -11,8 +11,7 @@ from support.soft import wishing
 from support.topology import shape, together
 from support.topology_settings import Setting
 
-from drasat.solver.explaining.entries import claims_of, entry_of
-from drasat.solver.explaining.sentences import obstacle_of
+from drasat.solver.explain.wording import claims_of_entry, entry_of_reason, obstacle_of
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 _A = "devices.filter(d, d.attributes['d.x'].kind == 'a').size()"
@@ -201,5 +200,5 @@ class _Kept:
                 own = {(demands[one].claim, demands[one].label) for branch in branches for one in branch.demands}
                 self.barring |= {(reason.id, one) for one in (own if found[0] is not None else {None})}
             elif reason.id != "resultLimit":
-                entry = entry_of(case, reason)
-                self.entries |= {(number, entry.position) for number in claims_of(case, entry)}
+                entry = entry_of_reason(case, reason)
+                self.entries |= {(number, entry.position) for number in claims_of_entry(case, entry)}

@@ -8,8 +8,8 @@ from itertools import chain, combinations, product
 from msgspec.structs import replace
 from support.objects import DRIVER, claim, device, distinct, either, match, option, pool, want
 
-from drasat.models.claims import ConstraintSemantics, SemanticsOptions, SemanticsOptionsByMode
-from drasat.models.slices import DeviceAttribute
+from drasat.models.kubernetes.claims import ConstraintSemantics, SemanticsOptions, SemanticsOptionsByMode
+from drasat.models.kubernetes.slices import DeviceAttribute
 
 NAME = f"{DRIVER}/x"
 MODES = {

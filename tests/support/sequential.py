@@ -7,18 +7,18 @@ from support.manifests import cluster as cluster_of
 from support.manifests import device_class, entry, pod, template
 from support.plan_scene import gpus, node
 
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.planned_units import expanded
-from drasat.models.queue import planned
-from drasat.models.running_pods import lacking
-from drasat.models.selection import pod_fits, selector_test
-from drasat.solver.attempts import Ending, Session
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.planners import CHOICES, schedule
-from drasat.solver.planning.rivals.orders import arriving
-from drasat.solver.planning.rivals.setting import Input, Setting
-from drasat.solver.refusals import refusals
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.cluster.node_fit import pod_fits, selector_test
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
+from drasat.models.workload.running import missing_resources
+from drasat.solver.compare.figures import SchedulingContext, SchedulingInput
+from drasat.solver.compare.plans import PLACEMENT_POLICIES, schedule
+from drasat.solver.compare.schedulers import arrival_order
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.reasons import missing_reference_reasons
 
 OURS = ("first-fit", "best-fit", "fgd")
 
@@ -44,8 +44,8 @@ def given(*objects, gates=ALL, cel_errors="strict", seed=0):
 
 
 def given_of(cluster, gates=ALL, cel_errors="strict", seed=0):
-    units = tuple(expanded(cluster, planned(cluster, gates=gates), gates))
-    return Input(cluster, units, gates, cel_errors, seed)
+    units = tuple(expand_units(cluster, read_queue(cluster, gates=gates), gates))
+    return SchedulingInput(cluster, units, gates, cel_errors, seed)
 
 
 def read(objects):
@@ -70,13 +70,13 @@ class Walk:
     """A scheduler by the book: each unit asks every node anew, in a setting of its own, with all placed so far."""
 
     def __init__(self, what, planner):
-        self._given, self._choice = what, CHOICES[planner](Setting(what, None))
+        self._given, self._choice = what, PLACEMENT_POLICIES[planner](SchedulingContext(what, None))
         self._nodes = list(what.cluster.nodes.values())
-        self._engine = Backtracking(Session(what.cluster, what.gates, what.cel_errors, what.seed))
+        self._engine = BacktrackingEngine(Session(what.cluster, what.gates, what.cel_errors, what.seed))
         self._placed = {}
 
     def run(self, order):
-        queue = arriving(self._given.units, order, self._given.seed)
+        queue = arrival_order(self._given.units, order, self._given.seed)
         waiting = Counter(unit.set.gang for unit in queue)
         for unit in queue:
             self._arrive(unit)
@@ -95,14 +95,14 @@ class Walk:
 
     def _arrive(self, unit):
         gang = unit.set.gang
-        if refusals(unit.unit, self._given.cluster.classes) or (gang and gang.problem):
+        if missing_reference_reasons(unit.unit, self._given.cluster.classes) or (gang and gang.problem):
             return
         best = None
         for position in range(len(self._nodes)):
             attempt = self._attempt(unit, position)
-            if attempt is not None and attempt.ending is Ending.FATAL:
+            if attempt is not None and attempt.ending is Status.FATAL:
                 return
-            if attempt is not None and attempt.ending is Ending.ALLOCATED:
+            if attempt is not None and attempt.ending is Status.ALLOCATED:
                 made = list(zip(self._asked(unit), attempt.allocations, strict=True))
                 score = self._score(unit, position, made)
                 if best is None or score < best[0]:
@@ -113,7 +113,9 @@ class Walk:
             self._placed[id(unit.unit)] = best[1:]
 
     def _attempt(self, unit, position):
-        if not self._suits(unit, self._nodes[position]) or lacking(unit.set.shape.requests, self._room(position)):
+        if not self._suits(unit, self._nodes[position]) or missing_resources(
+            unit.set.shape.requests, self._room(position)
+        ):
             return None
         claims = [ref.claim for ref in self._asked(unit)]
         return self._engine.attempt(self._nodes[position], claims, self._floor().ledger, None)
@@ -132,7 +134,7 @@ class Walk:
         return fits and all(selector_test(selector)(node) for selector in selectors)
 
     def _floor(self, *more):
-        floor = Setting(self._given, None).floor
+        floor = SchedulingContext(self._given, None).floor
         requests = {id(unit.unit): unit.set.shape.requests for unit in self._given.units}
         for key, (position, made) in [*self._placed.items(), *more]:
             floor.take(position, requests[key], [(ref.key, one) for ref, one in made])

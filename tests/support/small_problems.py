@@ -2,22 +2,22 @@
 
 from dataclasses import dataclass
 
-from drasat.problem.justification import Justification
-from drasat.problem.records import (
+from drasat.problem.filters import usable_devices
+from drasat.problem.problem import (
     Capacities,
     Claim,
+    CompatibilityGroups,
     Constraint,
     Counters,
     Demand,
-    Failure,
-    Groups,
+    FilterFailure,
     InUse,
+    Justification,
     Problem,
     Request,
 )
-from drasat.problem.usable import usable
-from drasat.solver.proofs import witness
-from drasat.solver.search import Search
+from drasat.solver.engines.search import Search
+from drasat.solver.proofs import find_witness
 
 UNIT = 10**9
 NOTHING = InUse()
@@ -147,7 +147,7 @@ def _demand(index, claim, request, option, listed, ties):
         option.everything,
         option.admin,
         option.devices,
-        {device: Failure("requestSelector", error=("no",)) for device in option.traps},
+        {device: FilterFailure("requestSelector", error=("no",)) for device in option.traps},
         amounts=option.amounts or {},
         constraints=tuple(number for number, one in enumerate(ties) if _covers(one, claim, request, sub)),
     )
@@ -160,11 +160,11 @@ def _constraint(one, demands):
 
 def grouped(*groups):
     """Compatibility groups of devices on one counter set: bit sets, bit 0 for any."""
-    return Groups(((0, "gpu-0"),), {device: ((0, own),) for device, own in enumerate(groups)})
+    return CompatibilityGroups(((0, "gpu-0"),), {device: ((0, own),) for device, own in enumerate(groups)})
 
 
 def proven(asked, in_use=NOTHING) -> Justification | None:
-    return witness(asked, in_use, usable(asked, in_use))
+    return find_witness(asked, in_use, usable_devices(asked, in_use))
 
 
 def impossible(asked, in_use=NOTHING):

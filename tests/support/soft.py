@@ -5,17 +5,17 @@ import json
 from msgspec.structs import replace
 from support.objects import DRIVER, device_class, node
 
-from drasat.models.cluster import Cluster
-from drasat.models.entries import ANNOTATION
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import ALLOCATED
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import ALLOCATED
 
 ROOT = f"{DRIVER}/root"
 
 
 def wishing(claim, *entries):
     """The claim with these entries in its annotation."""
-    return replace(claim, metadata=replace(claim.metadata, annotations={ANNOTATION: json.dumps(entries)}))
+    return replace(claim, metadata=replace(claim.metadata, annotations={CONSTRAINTS_ANNOTATION: json.dumps(entries)}))
 
 
 def near(*requests, weight=1, attribute=ROOT, **fields):

@@ -5,31 +5,30 @@ from dataclasses import replace
 from support.modelling import Question, question
 from support.objects import device_class, node
 
-from drasat.encoders.composition import ENCODERS
-from drasat.encoders.lots import collapse
-from drasat.encoders.merging import merge
-from drasat.encoders.model import build
-from drasat.encoders.stages.options import options
-from drasat.encoders.stages.table import stages_named
-from drasat.models.claims import DeviceClass, ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node
-from drasat.models.gates import FeatureGates
-from drasat.problem.landscape import Surveyor
-from drasat.problem.shapes import Views
-from drasat.problem.usable import usable
-from drasat.problem.visible import Visible
-from drasat.solver.attempts import Counts
-from drasat.solver.cp_sat_run import Limits, Status, run
-from drasat.solver.staging import Staging
+from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.model import build_model
+from drasat.encoders.objectives.fragmentation import free_offers
+from drasat.encoders.objectives.table import stages_named
+from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import DeviceClass, ResourceClaim
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.problem.asks import VisibleAttributes
+from drasat.problem.filters import usable_devices
+from drasat.problem.shapes import NodeViews
+from drasat.problem.surroundings import NodeContextBuilder
+from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
+from drasat.solver.engines.engine import Counts
+from drasat.solver.engines.lexicographic import LexicographicOptimization
 
 
 def seen(asked: Question, cluster, gates, on, claims) -> Question:
     """The question with the node's landscape, as far as these claims look at it."""
     entries = [entry for claim in claims for entry in claim.spec.devices.constraints or ()]
     names = {name for entry in entries for name in (entry.match_attribute, entry.distinct_attribute) if name}
-    view = Views(cluster.pools(gates), gates).of(cluster.node(on))
-    landscape = Surveyor(cluster).survey(view, Visible(names=frozenset(names)))
+    view = NodeViews(cluster.pools(gates), gates).of(cluster.node(on))
+    landscape = NodeContextBuilder(cluster).survey(view, VisibleAttributes(names=frozenset(names)))
     return replace(asked, problem=replace(asked.problem, landscape=landscape))
 
 
@@ -46,15 +45,17 @@ def asking(*objects, on="n1") -> Question:
 
 def offered(asked: Question):
     """Options of a question: sizes by device name, and groups as pairs of names and size."""
-    merged = merge(asked.problem, asked.in_use, usable(asked.problem, asked.in_use))
-    found = options(merged)
+    merged = merge_equal_requests(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use))
+    found = free_offers(merged)
     groups = {(tuple(asked.names[device] for device in sorted(one.members)), one.size) for one in found.groups}
     return {asked.names[device]: size for device, size in found.sizes.items()}, groups
 
 
 def modelled(asked: Question, stages, *, together=True):
-    merged = merge(asked.problem, asked.in_use, usable(asked.problem, asked.in_use), together=together)
-    return build(collapse(merged, [*ENCODERS, *stages], together=together), ENCODERS)
+    merged = merge_equal_requests(
+        asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use), together=together
+    )
+    return build_model(build_symmetry_classes(merged, [*ENCODERS, *stages], together=together), ENCODERS)
 
 
 def lots(asked: Question, *names):
@@ -73,10 +74,10 @@ def compared(asked: Question, *names, together=True):
     stages = stages_named(names)
     model = modelled(asked, stages, together=together)
     parts = [stage.parts(model) for stage in stages]
-    found = run(model.rows, Limits())
-    if found.status is Status.INFEASIBLE:
+    found = run_solver(model.rows, Limits())
+    if found.status is SolverStatus.INFEASIBLE:
         return None
-    staging = Staging(model, found, Limits(), Counts())
+    staging = LexicographicOptimization(model, found, Limits(), Counts())
     staging.run([part for own in parts for part in own])
     assert all(one.proven for one in staging.reached)
     left = iter(staging.reached)

@@ -2,10 +2,9 @@
 
 from itertools import combinations, product
 
-from drasat.problem.constraints import ODD
-from drasat.problem.records import Claim, Constraint, Demand, Failure, Problem, Request
-from drasat.problem.relations import Relation
-from drasat.problem.token_condition import TokenCondition
+from drasat.problem.conditions import TokenCondition
+from drasat.problem.constraints import INCOMPARABLE
+from drasat.problem.problem import Claim, Constraint, Demand, FilterFailure, Problem, Relation, Request
 
 # Kind, sets, overlap.
 RULES = (
@@ -47,11 +46,13 @@ def _request(rng, claim, number, size, demands):
 def _constraint(rng, rule, covered, size):
     kind, sets, overlap = rule
     least = rng.choice((1, 1, 2)) if sets and kind == "matchAttribute" else 1
-    choice = [bits for bits in range(1, 16) if bits.bit_count() >= least] if sets else [*range(3), 0, 1, ODD]
+    choice = [bits for bits in range(1, 16) if bits.bit_count() >= least] if sets else [*range(3), 0, 1, INCOMPARABLE]
     tables = [{device: rng.choice(choice) for device in range(size) if rng.random() < 0.93} for _ in "ab"]
     tokens = {demand: tables[rng.random() < 0.1] for demand in covered}
     errors = {
-        demand: {device: Failure("derivedAttribute", "no", ("no",)) for device in range(size) if device not in table}
+        demand: {
+            device: FilterFailure("derivedAttribute", "no", ("no",)) for device in range(size) if device not in table
+        }
         for demand, table in tokens.items()
         if rng.random() < 0.3
     }

@@ -3,11 +3,11 @@
 from support.objects import DRIVER, claim, device, device_class, node, pool, want
 from support.soft import wishing
 
-from drasat.models.cluster import Cluster
-from drasat.models.core import Pod, PodResourceClaim, PodSpec
-from drasat.models.meta import ObjectMeta
-from drasat.models.topologies import DeviceTopology, DeviceTopologySpec, TopologyLinks
-from drasat.solver.allocate import allocate
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.core import Pod, PodResourceClaim, PodSpec
+from drasat.models.kubernetes.extensions import DeviceTopology, DeviceTopologySpec, TopologyLinks
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.solver.allocate.allocate import allocate
 
 TOPOLOGY = "t"
 

@@ -1,10 +1,9 @@
 """Topologies and devices with coordinates, in short, for tests."""
 
-from drasat.models.attribute_values import Scalar
-from drasat.models.meta import ObjectMeta
-from drasat.models.pools import PoolDevice
-from drasat.models.slices import Device, DeviceAttribute, ResourceSlice
-from drasat.models.topologies import DeviceTopology, DeviceTopologySpec, TopologyLinks
+from drasat.models.cluster.pools import PoolDevice
+from drasat.models.kubernetes.extensions import DeviceTopology, DeviceTopologySpec, TopologyLinks
+from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.kubernetes.slices import Device, DeviceAttribute, ResourceSlice, Scalar
 
 DRIVER = "chip.example.com"
 AXES = ("x", "y", "z")

@@ -13,9 +13,10 @@ import msgspec
 import pytest
 from support.data import cases
 
-from drasat.models.gates import FeatureGates
-from drasat.models.kinds import KINDS
-from drasat.models.validation import FieldProblem, validate_object
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.kinds import KINDS
+from drasat.models.validation.findings import FieldProblem
+from drasat.models.validation.validate import validate_object
 
 DROP = "<drop>"
 Edits = dict[str, Any]

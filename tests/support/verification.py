@@ -7,16 +7,14 @@ import msgspec
 import pytest
 from support.gates import ALL
 
-from drasat.models.claims import AllocationResult, DeviceClass, ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.constraint_groups import ConstraintGroup
-from drasat.models.core import Node, Pod
-from drasat.models.gates import FeatureGates
-from drasat.models.slices import ResourceSlice
-from drasat.models.taints import DeviceTaintRule
-from drasat.models.topologies import DeviceTopology
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import AllocationResult, DeviceClass, DeviceTaintRule, ResourceClaim
+from drasat.models.kubernetes.core import Node, Pod
+from drasat.models.kubernetes.extensions import ConstraintGroup, DeviceTopology
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.scenarios import objects
-from drasat.solver.verification import Placement, verify
+from drasat.solver.verification.verify import Placement, verify
 
 GPU = "gpu.example.com"
 NIC = "nic.example.com"

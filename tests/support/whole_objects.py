@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import inspect
 
-from drasat.models.kinds import KINDS
+from drasat.models.kubernetes.kinds import KINDS
 
 Path = tuple[str | int, ...]
 # The key of every map.

@@ -5,17 +5,16 @@ import json
 
 import pytest
 
+from drasat.cel.declarations import Range
 from drasat.cel.environment import generic_environment
-from drasat.cel.libraries.addresses import Cidr
-from drasat.cel.libraries.formats import NamedFormat
-from drasat.cel.libraries.numbers import format_double, format_special
-from drasat.cel.libraries.time_text import format_timestamp
-from drasat.cel.libraries.urls import Url
-from drasat.cel.library import Range
+from drasat.cel.libraries.declare import format_double, format_special
+from drasat.cel.libraries.kubernetes import NamedFormat
+from drasat.cel.libraries.networks import Cidr, Url
+from drasat.cel.libraries.times import format_timestamp
 from drasat.cel.program import Program
 from drasat.cel.values import CelMap, Duration, Optional, Timestamp, TypeValue, UInt
-from drasat.models.quantity import Quantity
-from drasat.models.versions import Version
+from drasat.models.kubernetes.quantity import Quantity
+from drasat.models.kubernetes.semver import Version
 
 # Name: type, value, declared size, declared size of the elements.
 VARIABLES = {

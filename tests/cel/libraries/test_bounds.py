@@ -2,20 +2,19 @@
 
 import pytest
 
-from drasat.cel.cost_meter import MOST_STEPS, Meter, current
 from drasat.cel.errors import CelCostError, CelDeadlineError, CelRuntimeError
 from drasat.cel.libraries import all_functions, regex
-from drasat.cel.libraries.costs import traversed
-from drasat.cel.libraries.declare import MOST_CHARACTERS, MOST_ELEMENTS
+from drasat.cel.libraries.declare import MOST_CHARACTERS, MOST_ELEMENTS, traversal_cost
+from drasat.cel.meter import MOST_STEPS, Meter, current_meter
 from drasat.cel.values import equal, runtime_type
 
 
 @pytest.fixture
 def meter():
     """The meter of an evaluation that seems to run."""
-    current.meter = Meter()
-    yield current.meter
-    current.meter = None
+    current_meter.meter = Meter()
+    yield current_meter.meter
+    current_meter.meter = None
 
 
 def overload(name, args):
@@ -186,13 +185,13 @@ def test_every_match_counts_as_work(meter):
 
 def test_long_patterns_are_not_remembered():
     regex.compile_pattern("abc")
-    remembered = regex._remembered.cache_info().currsize
+    remembered = regex._compile_remembered.cache_info().currsize
     regex.compile_pattern("a" * 20_000)
-    assert regex._remembered.cache_info().currsize == remembered
+    assert regex._compile_remembered.cache_info().currsize == remembered
 
 
 def test_counting_what_is_shared_many_times_comes_to_an_end():
-    assert traversed(doubled(60)) > MOST_ELEMENTS
+    assert traversal_cost(doubled(60)) > MOST_ELEMENTS
 
 
 @pytest.mark.parametrize(
@@ -243,7 +242,7 @@ def test_counting_what_is_shared_ends_at_the_deadline(meter):
     """CEL-11"""
     meter.deadline = 0.0
     with pytest.raises(CelDeadlineError):
-        traversed(doubled(40))
+        traversal_cost(doubled(40))
 
 
 def test_short_comparisons_add_up(meter):

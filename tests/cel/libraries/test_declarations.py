@@ -5,10 +5,9 @@ from collections import Counter
 import pytest
 from support.data import cases
 
-from drasat.cel.declarations import by_name
-from drasat.cel.libraries import Offered, all_functions
-from drasat.cel.libraries.costs import part, traversed
-from drasat.cel.library import UNBOUNDED, Operand, Range
+from drasat.cel.declarations import UNBOUNDED, Operand, Range, by_name
+from drasat.cel.libraries import LazyFunctions, all_functions
+from drasat.cel.libraries.declare import scaled_cost, traversal_cost
 from drasat.cel.types import INT, STRING
 from drasat.cel.values import CelMap, Optional, size_of
 
@@ -84,14 +83,14 @@ def test_sizes_are_characters_elements_and_entries():
     ids=repr,
 )
 def test_traversal_counts_scalars_and_bytes(value, cost):
-    assert traversed(value) == cost
+    assert traversal_cost(value) == cost
 
 
 def test_parts_are_rounded_up():
-    assert part(0, 0.1) == 0
-    assert part(1, 0.1) == 1
-    assert part(10, 0.1) == 1
-    assert part(11, 0.1) == 2
+    assert scaled_cost(0, 0.1) == 0
+    assert scaled_cost(1, 0.1) == 1
+    assert scaled_cost(10, 0.1) == 1
+    assert scaled_cost(11, 0.1) == 2
 
 
 def test_conversions_to_int_take_spans_and_points_in_time():
@@ -99,7 +98,7 @@ def test_conversions_to_int_take_spans_and_points_in_time():
 
 
 def test_functions_looked_up_one_by_one_are_those_of_all_modules():
-    offered = Offered({})
+    offered = LazyFunctions({})
     assert Counter((name, one.id) for name in offered for one in offered[name]) == Counter(
         (name, one.id) for name, one in OVERLOADS
     )
@@ -108,19 +107,19 @@ def test_functions_looked_up_one_by_one_are_those_of_all_modules():
 
 def test_overloads_come_in_the_order_of_all_functions():
     together = by_name(all_functions())
-    assert all(Offered({})[name] == overloads for name, overloads in together.items())
+    assert all(LazyFunctions({})[name] == overloads for name, overloads in together.items())
 
 
 def test_what_is_left_out_is_not_offered():
-    offered = Offered({}, without=frozenset({"includes"}))
+    offered = LazyFunctions({}, without=frozenset({"includes"}))
     assert "includes" not in offered
     with pytest.raises(KeyError):
         offered["includes"]
-    assert set(Offered({})) - set(offered) == {"includes"}
+    assert set(LazyFunctions({})) - set(offered) == {"includes"}
 
 
 def test_operators_are_offered_beside_functions():
     operators = {"_+_": ("plus",)}
-    offered = Offered(operators)
+    offered = LazyFunctions(operators)
     assert offered["_+_"] == ("plus",)
-    assert len(offered) == len(Offered({})) + 1
+    assert len(offered) == len(LazyFunctions({})) + 1

@@ -1,7 +1,7 @@
 import pytest
 from support.data import cases, read
 
-from drasat.cel.libraries.formats import FUNCTIONS
+from drasat.cel.libraries.kubernetes import NAMED_FORMAT_FUNCTIONS
 
 WORDS = read("cel/formats")["words"]
 # format, text, complaints, cost of the check and of getting the format
@@ -9,7 +9,7 @@ COMPLAINTS = [
     (name, text, [WORDS.get(one, one) for one in complaints], cost)
     for name, text, complaints, cost in cases("cel/formats", "complaints")
 ]
-OVERLOADS = {function.name: function.overloads[0] for function in FUNCTIONS}
+OVERLOADS = {function.name: function.overloads[0] for function in NAMED_FORMAT_FUNCTIONS}
 NAMES = dict.fromkeys(row[0] for row in COMPLAINTS)
 
 

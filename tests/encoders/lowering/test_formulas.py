@@ -7,12 +7,11 @@ from random import Random
 import pytest
 from support.random_formulas import formula, spaces, vectors_by_hand
 
-from drasat.encoders.lowering.formulas import Formulas
-from drasat.encoders.lowering.sums import FALSE, ONE, TRUE, Sum
+from drasat.encoders.expressions.formulas import FALSE, ONE, TRUE, Formulas, GatedSum
 
 
 def counts_of(*items):
-    return Sum.total(map(Sum.of_count, items))
+    return GatedSum.total(map(GatedSum.of_count, items))
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def test_values_of_a_sum_are_within_its_range_which_is_exact_without_gates(seed)
     items = range(len(space[0]))
     factors = [rng.choice([0, 1, 1, -2, Fraction(1, 2)]) for _ in items]
     gates = [rng.choice([TRUE, TRUE, formulas.present(rng.choice(items))]) for _ in items]
-    sum_ = Sum.of_terms(1, zip(items, gates, factors, strict=True))
+    sum_ = GatedSum.of_terms(1, zip(items, gates, factors, strict=True))
     values = [
         1
         + sum(f * count for f, gate, count in zip(factors, gates, vector, strict=True) if formulas.holds(gate, vector))
@@ -55,18 +54,18 @@ def test_values_of_a_sum_are_within_its_range_which_is_exact_without_gates(seed)
 
 
 def test_sums_have_one_form():
-    assert Sum.of_count(1) + Sum.of_count(0) == Sum.of_count(0) + Sum.of_count(1)
-    assert Sum.of_count(1) - Sum.of_count(1) == Sum.of_number(0)
-    assert Sum.of_literal(5) + Sum.of_literal(~5) == Sum.of_number(1)
-    assert Sum.of_literal(TRUE, 3) == Sum.of_number(3)
-    assert Sum.of_literal(FALSE) == Sum.of_number(0)
-    assert Sum.of_count(2).scaled(Fraction(1, 2)).scaled(2) == Sum.of_count(2)
-    assert type((Sum.of_number(Fraction(1, 2)) + Sum.of_number(Fraction(1, 2))).constant) is int
+    assert GatedSum.of_count(1) + GatedSum.of_count(0) == GatedSum.of_count(0) + GatedSum.of_count(1)
+    assert GatedSum.of_count(1) - GatedSum.of_count(1) == GatedSum.of_number(0)
+    assert GatedSum.of_literal(5) + GatedSum.of_literal(~5) == GatedSum.of_number(1)
+    assert GatedSum.of_literal(TRUE, 3) == GatedSum.of_number(3)
+    assert GatedSum.of_literal(FALSE) == GatedSum.of_number(0)
+    assert GatedSum.of_count(2).scaled(Fraction(1, 2)).scaled(2) == GatedSum.of_count(2)
+    assert type((GatedSum.of_number(Fraction(1, 2)) + GatedSum.of_number(Fraction(1, 2))).constant) is int
 
 
 def test_bounds_on_equal_sums_are_one_formula(four):
-    weighted = Sum.of_terms(0, [(0, TRUE, 2), (1, TRUE, 4)])
-    half = Sum.of_terms(0, [(0, TRUE, Fraction(1, 2)), (1, TRUE, 1)])
+    weighted = GatedSum.of_terms(0, [(0, TRUE, 2), (1, TRUE, 4)])
+    half = GatedSum.of_terms(0, [(0, TRUE, Fraction(1, 2)), (1, TRUE, 1)])
     assert four.between(weighted, 3, None) == four.between(half, Fraction(3, 4), None)
     assert four.between(-weighted, None, -3) == four.between(weighted, 3, None)
     assert four.between(weighted, None, 3) == ~four.between(weighted, 4, None)
@@ -86,7 +85,7 @@ def test_one_of_many_is_one_threshold_however_it_is_said(four):
     any_ = four.between(counts_of(0, 1), 1, None)
     assert four.disj([four.present(0), four.present(1)]) == any_
     assert four.conj([~four.present(0), ~four.present(1)]) == ~any_
-    assert four.between(Sum.of_terms(0, [(0, TRUE, 3), (1, TRUE, 5)]), 2, None) == any_
+    assert four.between(GatedSum.of_terms(0, [(0, TRUE, 3), (1, TRUE, 5)]), 2, None) == any_
 
 
 def test_contradictions_and_repetitions_are_seen(four):
@@ -114,31 +113,31 @@ def test_of_bounds_on_one_sum_the_sharpest_count():
 
 def test_gates_that_say_that_the_device_is_there_are_left_out(four):
     present = four.present(0)
-    rest = Sum.of_count(1, 2)
-    plain = four.between(Sum.of_count(0) + rest, 2, None)
-    assert four.between(Sum.of_terms(0, [(0, present, 1)]) + rest, 2, None) == plain
-    assert four.between(Sum.of_literal(present) + rest, 2, None) == plain
+    rest = GatedSum.of_count(1, 2)
+    plain = four.between(GatedSum.of_count(0) + rest, 2, None)
+    assert four.between(GatedSum.of_terms(0, [(0, present, 1)]) + rest, 2, None) == plain
+    assert four.between(GatedSum.of_literal(present) + rest, 2, None) == plain
 
 
 def test_a_gated_sum_is_counted_only_behind_the_gate():
     formulas = Formulas([3, 1], 0, 4)
-    gated = formulas.gated(Sum.of_count(0, 2) + Sum.of_number(5), formulas.present(1))
+    gated = formulas.gated(GatedSum.of_count(0, 2) + GatedSum.of_number(5), formulas.present(1))
     assert formulas.holds(formulas.equal(gated, 9), [2, 1])
     assert formulas.holds(formulas.equal(gated, 0), [2, 0])
 
 
 def test_numbers_of_literals_are_conditions(four):
     one, other = (four.disj([four.conj([four.present(i), four.present(i + 1)]), four.present(i + 2)]) for i in (0, 3))
-    number = Sum.of_literal(one) + Sum.of_literal(other)
+    number = GatedSum.of_literal(one) + GatedSum.of_literal(other)
     assert four.between(number, 1, None) == four.disj([one, other])
     assert four.between(number, 2, None) == four.conj([one, other])
-    assert four.equal(Sum.of_terms(0, [(ONE, one, 7)]), 7) == one
+    assert four.equal(GatedSum.of_terms(0, [(ONE, one, 7)]), 7) == one
 
 
 def test_two_of_three_literals_are_neither_any_nor_all():
     formulas = Formulas([2] * 3, 0, 6)
-    both = [formulas.between(Sum.of_count(item), 2, None) for item in range(3)]
-    two = formulas.between(Sum.total(map(Sum.of_literal, both)), 2, None)
+    both = [formulas.between(GatedSum.of_count(item), 2, None) for item in range(3)]
+    two = formulas.between(GatedSum.total(map(GatedSum.of_literal, both)), 2, None)
     for vector in vectors_by_hand([2] * 3, 0, 6):
         assert formulas.holds(two, vector) == (vector.count(2) >= 2)
 

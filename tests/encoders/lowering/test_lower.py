@@ -17,8 +17,8 @@ from support.random_expressions import (
 )
 
 from drasat.cel.values import UInt
-from drasat.encoders.lowering.lower import NotLoweredError
-from drasat.models.versions import Version
+from drasat.encoders.expressions.values import NotLoweredError
+from drasat.models.kubernetes.semver import Version
 
 RING = "size(devices) == {count} && devices.map(d, d.@index).max() - devices.map(d, d.@index).min() == {count} - 1"
 GRID = """size(devices) == {count} && devices.all(d, devices.filter(other, d != other &&

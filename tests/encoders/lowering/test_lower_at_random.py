@@ -7,7 +7,7 @@ import pytest
 from support.random_expressions import Expressions, devices, program, verdicts
 
 from drasat.cel.errors import CelCompileError
-from drasat.encoders.lowering.lower import NotLoweredError
+from drasat.encoders.expressions.values import NotLoweredError
 
 # Why an expression of the grammar may have no formula; none is about what CELC-9 lists.
 _REFUSED = (

@@ -4,8 +4,8 @@ import pytest
 from support.random_expressions import EITHER, TRUE, device, lowered, verdicts
 
 from drasat.cel.values import UInt
-from drasat.models.quantity import Quantity
-from drasat.models.versions import Version
+from drasat.models.kubernetes.quantity import Quantity
+from drasat.models.kubernetes.semver import Version
 
 # Values of all types in one attribute: some are equal across types, some cannot be compared, one is not there.
 MIXED = [1, UInt(1), 1.0, "1", True, Version.parse("1.0.0"), Version.parse("1.0.0+b"), [1, 2], Quantity.parse("1")]

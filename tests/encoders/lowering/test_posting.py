@@ -5,10 +5,9 @@ from random import Random
 import pytest
 from support.random_formulas import Counted, interesting, spaces, vectors_by_hand
 
-from drasat.encoders.lowering.formulas import Formulas
-from drasat.encoders.lowering.posting import Posting
-from drasat.encoders.lowering.sums import FALSE, ONE, TRUE, Sum
-from drasat.solver.cp_sat_run import CONFIRMING, QUICK
+from drasat.encoders.expressions.formulas import FALSE, ONE, TRUE, Formulas, GatedSum
+from drasat.encoders.expressions.posting import FormulaPosting
+from drasat.solver.engines.cp_sat import CONFIRMING, QUICK
 
 GIB = 1 << 30
 
@@ -20,7 +19,7 @@ def posed(seed, *arguments):
     formulas = Formulas(*space)
     handle, holds = interesting(rng, formulas, len(space[0]))
     model = Counted(space[0], rng)
-    return handle, holds, model, Posting(model.rows, formulas, model.counts), vectors_by_hand(*space)
+    return handle, holds, model, FormulaPosting(model.rows, formulas, model.counts), vectors_by_hand(*space)
 
 
 @pytest.mark.parametrize("configuration", [QUICK, CONFIRMING])
@@ -60,7 +59,7 @@ def test_several_formulas_in_one_model_share_what_they_have_in_common(block):
         rng = Random(f"several/{seed}")
         space = spaces(rng)
         formulas, model = Formulas(*space), Counted(space[0], rng)
-        posting = Posting(model.rows, formulas, model.counts)
+        posting = FormulaPosting(model.rows, formulas, model.counts)
         pairs = [interesting(rng, formulas, len(space[0])) for _ in range(3)]
         switch = model.switch(posting.literal(~pairs[0][0]))
         posting.require(pairs[1][0])
@@ -73,7 +72,7 @@ def test_several_formulas_in_one_model_share_what_they_have_in_common(block):
 
 def counted(most, rng_seed=0):
     formulas, model = Formulas(most, 0, sum(most)), Counted(most, Random(rng_seed))
-    return formulas, model, Posting(model.rows, formulas, model.counts)
+    return formulas, model, FormulaPosting(model.rows, formulas, model.counts)
 
 
 def test_constants_need_no_variables():
@@ -84,13 +83,13 @@ def test_constants_need_no_variables():
     posting.require(FALSE, guard)
     assert model.allows((1, 1), (guard, 0))
     assert not model.allows((1, 1), (guard, 1))
-    posting.require(formulas.equal(Sum.of_count(0), 5))
+    posting.require(formulas.equal(GatedSum.of_count(0), 5))
     assert not model.allows((1, 1), (guard, 0))
 
 
 def test_a_sum_in_bounds_is_one_row():
     formulas, model, posting = counted([3, 3, 3])
-    sum_ = Sum.of_terms(0, [(0, TRUE, 2), (1, TRUE, 3), (2, TRUE, -1)])
+    sum_ = GatedSum.of_terms(0, [(0, TRUE, 2), (1, TRUE, 3), (2, TRUE, -1)])
     posting.require(formulas.between(sum_, 2, 7))
     assert len(model.rows.model.proto.constraints) == 1
     assert len(model.rows.model.proto.variables) == sum(map(len, model.variables))
@@ -98,7 +97,7 @@ def test_a_sum_in_bounds_is_one_row():
 
 def test_values_of_one_sum_are_one_row_with_holes():
     formulas, model, posting = counted([4, 4, 4])
-    sum_ = Sum.total(map(Sum.of_count, range(3)))
+    sum_ = GatedSum.total(map(GatedSum.of_count, range(3)))
     posting.require(formulas.disj([formulas.equal(sum_, value) for value in (0, 5, 6, 11)]))
     allowed = {vector for vector in vectors_by_hand([4, 4, 4], 0, 12) if model.allows(vector)}
     assert allowed == {vector for vector in vectors_by_hand([4, 4, 4], 0, 12) if sum(vector) in (0, 5, 6, 11)}
@@ -111,8 +110,8 @@ def spread(formulas, items, values):
     steps = list(zip(values, values[1:], items[1:], strict=False))
     at_least = [formulas.disj([formulas.present(i) for i in items[k + 1 :]]) for k in range(len(steps))]
     below = [formulas.disj([formulas.present(i) for i in items[: k + 1]]) for k in range(len(steps))]
-    top = Sum.of_terms(values[0], [(ONE, up, b - a) for up, (a, b, _) in zip(at_least, steps, strict=True)])
-    bottom = Sum.of_terms(values[0], [(ONE, ~down, b - a) for down, (a, b, _) in zip(below, steps, strict=True)])
+    top = GatedSum.of_terms(values[0], [(ONE, up, b - a) for up, (a, b, _) in zip(at_least, steps, strict=True)])
+    bottom = GatedSum.of_terms(values[0], [(ONE, ~down, b - a) for down, (a, b, _) in zip(below, steps, strict=True)])
     return top - bottom
 
 
@@ -121,7 +120,9 @@ def test_sets_inside_one_another_are_encoded_exactly(width):
     values = [0, 2, 3, 5, 7]
     formulas = Formulas([1] * 5, 1, 3)
     model = Counted([1] * 5, Random(1))
-    Posting(model.rows, formulas, model.counts).require(formulas.equal(spread(formulas, list(range(5)), values), width))
+    FormulaPosting(model.rows, formulas, model.counts).require(
+        formulas.equal(spread(formulas, list(range(5)), values), width)
+    )
     for vector in vectors_by_hand([1] * 5, 1, 3):
         chosen = [value for value, count in zip(values, vector, strict=True) if count]
         assert model.allows(vector) == (max(chosen) - min(chosen) == width)
@@ -130,7 +131,7 @@ def test_sets_inside_one_another_are_encoded_exactly(width):
 def test_bytes_of_memory_are_counted_exactly():
     sizes = [80 * GIB, 40 * GIB + 1, 24 * GIB + 3]
     formulas, model, posting = counted([2, 2, 2])
-    sum_ = Sum.of_terms(0, [(item, TRUE, size) for item, size in enumerate(sizes)])
+    sum_ = GatedSum.of_terms(0, [(item, TRUE, size) for item, size in enumerate(sizes)])
     low, high = (formulas.between(sum_, bound, None) for bound in (160 * GIB + 4, 200 * GIB + 1))
     posting.require(formulas.disj([formulas.conj([low, ~high]), formulas.present(2)]))
     for vector in vectors_by_hand([2, 2, 2], 0, 6):
@@ -145,7 +146,7 @@ def test_formulas_with_many_parents_are_posted_once():
 
     def part():
         terms = [(item, TRUE, rng.randint(1, 99)) for item in range(6)]
-        return formulas.disj([formulas.between(Sum.of_terms(0, terms), 500, None), formulas.present(0)])
+        return formulas.disj([formulas.between(GatedSum.of_terms(0, terms), 500, None), formulas.present(0)])
 
     step = [part(), part()]
     for _ in range(30):

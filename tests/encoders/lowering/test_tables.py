@@ -5,10 +5,15 @@ from random import Random
 import pytest
 from support.random_formulas import Counted, vectors_by_hand
 
-from drasat.encoders.lowering.no_goods import forbid, forbid_at_least
-from drasat.encoders.lowering.order_literals import OrderLiterals
-from drasat.encoders.lowering.tables import count_vectors, post_table, vectors
-from drasat.solver.cp_sat_run import CONFIRMING, QUICK
+from drasat.encoders.expressions.posting import (
+    OrderLiterals,
+    count_vectors,
+    forbid,
+    forbid_at_least,
+    post_table,
+    vectors,
+)
+from drasat.solver.engines.cp_sat import CONFIRMING, QUICK
 
 SPACES = [
     ([3, 0, 2], 0, 9),

@@ -9,9 +9,9 @@ from support.soft import wishing
 from support.topology import answered, asking, grid_of, line_of, shape, taken, together, topology
 from support.topology_settings import Setting
 
-from drasat.encoders.stages import largest_free
-from drasat.encoders.stages.stage import Reached
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.encoders.objectives import compact as compact_module
+from drasat.problem.problem import BoundedValue
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 
 RING = topology("Ring", "at", size=(8,))
 LINE = topology("Line", "at")
@@ -177,14 +177,14 @@ def test_trees_and_links_have_no_boxes():
 
 
 def test_what_is_too_large_is_lost_and_not_proven(monkeypatch):
-    monkeypatch.setattr(largest_free, "MOST_CELLS", 7)
+    monkeypatch.setattr(compact_module, "MOST_CELLS", 7)
     (stage,) = best(RING, line_of(8), *held("d2"), asking(2, shape("Segment"))).units[0].objective
-    assert stage.parts == (Reached(2, 2), Reached(7, 0))
+    assert stage.parts == (BoundedValue(2, 2), BoundedValue(7, 0))
     assert (stage.value, stage.bound, stage.proven) == (9, 2, False)
 
 
 def test_what_is_too_large_does_not_matter_if_nothing_can_be_taken_of_it(monkeypatch):
-    monkeypatch.setattr(largest_free, "MOST_CELLS", 0)
+    monkeypatch.setattr(compact_module, "MOST_CELLS", 0)
     supply = pool(*(device(f"d{place}", at=place) for place in range(3)), device("loose"))
     ask = wishing(claim(want(select="!has(device.attributes['d.x'].at)")), shape("Segment", weight=1))
     assert lost(best(LINE, supply, ask)) == 0

@@ -4,8 +4,9 @@ from support.objects import claim, device, either, option, pool, want
 from support.soft import apart, near, wishing
 from support.staged import asking, came_to, lots
 
-from drasat.encoders.stages.table import PREFERENCE, SOFT, usual_stages
-from drasat.problem.soft import is_kept, penalty, soft_relations
+from drasat.encoders.objectives.simple import PREFERENCE, SOFT
+from drasat.encoders.objectives.table import default_stages
+from drasat.problem.conditions import has_no_penalty, penalty, soft_relations
 
 
 def roots(text):
@@ -57,10 +58,10 @@ def test_alternatives_that_are_not_chosen_cost_nothing():
 
 def test_an_answer_is_free_if_all_entries_are_kept():
     asked = question("xxy", 2, near(weight=4), near(weight=2, per="Pair"))
-    assert is_kept(asked.problem, members(asked, "x0", "x1"))
+    assert has_no_penalty(asked.problem, members(asked, "x0", "x1"))
     assert SOFT.is_free(asked.problem, members(asked, "x0", "x1"))
     assert not SOFT.is_free(asked.problem, members(asked, "x0", "y2"))
-    assert is_kept(asked.problem, [])
+    assert has_no_penalty(asked.problem, [])
 
 
 def test_penalties_of_a_choice():
@@ -73,5 +74,5 @@ def test_penalties_of_a_choice():
 
 def test_they_come_after_preference_unless_there_are_none():
     """SOFT-1, SRCH-4."""
-    assert usual_stages(question("xy", 2, near()).problem) == (PREFERENCE, SOFT)
-    assert usual_stages(question("xy", 2, near(weight=None)).problem) == (PREFERENCE,)
+    assert default_stages(question("xy", 2, near()).problem) == (PREFERENCE, SOFT)
+    assert default_stages(question("xy", 2, near(weight=None)).problem) == (PREFERENCE,)

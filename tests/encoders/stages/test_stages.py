@@ -6,11 +6,11 @@ from support.modelling import asked
 from support.objects import after, claim, device, devices, draws, either, match, option, partitions, pool, want
 from support.staged import asking, came_to, compared, lots, seen
 
-from drasat.encoders.stages.table import STAGES, stages_named
-from drasat.models.cluster import Cluster
-from drasat.models.manifests import read_manifests
-from drasat.models.units import units
-from drasat.problem.outcomes import FatalError
+from drasat.encoders.objectives.table import STAGES, stages_named
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.units import requested_units
+from drasat.problem.problem import FatalError
 from drasat.scenarios.families import FAMILIES, member
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
@@ -19,7 +19,7 @@ PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 def questions(family, seed):
     """The first unit's question on each node of a member."""
     cluster = Cluster.build(read_manifests([member(family, seed)])[0])
-    for unit in units(cluster):
+    for unit in requested_units(cluster):
         claims = [ref.claim for ref in unit.asked]
         for node in cluster.nodes:
             try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from support.validation import ALLOCATED, COUNTERS, problems
 
-from drasat.models.gates import FeatureGates
+from drasat.models.kubernetes.gates import FeatureGates
 
 from . import (
     test_allocations,

@@ -5,13 +5,13 @@ import json
 import pytest
 from support.validation import assert_problems, problems, rows
 
-from drasat.models.entries import ANNOTATION
+from drasat.models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
 
-AT = f"metadata.annotations[{ANNOTATION}]"
+AT = f"metadata.annotations[{CONSTRAINTS_ANNOTATION}]"
 
 
 def annotated(*entries, where="metadata"):
-    return {f"{where} annotations": {ANNOTATION: json.dumps(entries)}}
+    return {f"{where} annotations": {CONSTRAINTS_ANNOTATION: json.dumps(entries)}}
 
 
 def match(**fields):

@@ -2,7 +2,7 @@
 
 from support.validation import BASES, CLASS, EXACTLY, edited, typed
 
-from drasat.models.validation import expressions
+from drasat.models.validation.expressions import expressions
 
 
 def of(kind, edits):

@@ -3,7 +3,7 @@
 import pytest
 from support.validation import problems
 
-from drasat.models.validation.findings import Findings, Key, byte_length, quote, render
+from drasat.models.validation.findings import Findings, MapKey, byte_length, quote, render_path
 
 
 @pytest.mark.parametrize(
@@ -11,13 +11,13 @@ from drasat.models.validation.findings import Findings, Key, byte_length, quote,
     [
         pytest.param((), "", id="object itself"),
         pytest.param(("spec", "devices", 3, "name"), "spec.devices[3].name", id="field of an item"),
-        pytest.param(("spec", Key("a.b/c"), "value"), "spec[a.b/c].value", id="key"),
-        pytest.param(("a", 0, 1, Key("")), "a[0][1][]", id="empty key"),
-        pytest.param(("a", Key("x\ny")), "a[x\\ny]", id="key of two lines"),
+        pytest.param(("spec", MapKey("a.b/c"), "value"), "spec[a.b/c].value", id="key"),
+        pytest.param(("a", 0, 1, MapKey("")), "a[0][1][]", id="empty key"),
+        pytest.param(("a", MapKey("x\ny")), "a[x\\ny]", id="key of two lines"),
     ],
 )
 def test_path_is_spelt_like_the_api(path, text):
-    assert render(path) == text
+    assert render_path(path) == text
 
 
 @pytest.mark.parametrize(

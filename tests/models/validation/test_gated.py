@@ -4,7 +4,7 @@ import pytest
 from support.gates import without
 from support.validation import COUNTERS, EXACTLY, SLICE, assert_problems, device, problems
 
-from drasat.models.gates import FeatureGates
+from drasat.models.kubernetes.gates import FeatureGates
 
 CONSUMES = [{"counterSet": "s", "counters": {"c": {"value": "1"}}}]
 TYPED = device(attributes={"example.com/t": {"string": "a"}}, consumesCounters=CONSUMES)

@@ -4,9 +4,9 @@ import pytest
 from support.gates import without
 from support.validation import BASES, edited, typed
 
-from drasat.models.manifests import Manifest
-from drasat.models.problems import Source
-from drasat.models.validation.inputs import validate_manifests
+from drasat.models.formats.errors import Source
+from drasat.models.manifests.reader import Manifest
+from drasat.models.validation.validate import validate_manifests
 
 V1 = "resource.k8s.io/v1"
 ALPHA = "resource.k8s.io/v1alpha3"

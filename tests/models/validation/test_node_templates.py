@@ -3,8 +3,8 @@
 import pytest
 from support.validation import COUNTERS, DROP, NODE_TEMPLATE, assert_problems, devices, edited, problems, row, typed
 
-from drasat.models.manifests import read_manifests
-from drasat.models.validation import validate_object
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_object
 
 DECIMAL = "must be a decimal number, at least 0, of at most 12 digits before the point and 6 behind it"
 

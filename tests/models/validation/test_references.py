@@ -3,9 +3,9 @@
 import pytest
 from support.validation import ALLOCATED, BASES, CLAIM, CLASS, NAMESPACE, POD, SLICE, TEMPLATE, edited, typed
 
-from drasat.models.kinds import KINDS
-from drasat.models.manifests import Manifest
-from drasat.models.problems import Source
+from drasat.models.formats.errors import Source
+from drasat.models.kubernetes.kinds import KINDS
+from drasat.models.manifests.reader import Manifest
 from drasat.models.validation.references import cross_checks
 
 ADMIN = {"spec devices requests 0 exactly adminAccess": True}

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 from support.validation import ALLOCATED, BASES, COUNTERS, DROP, EXACTLY, SLICE, edited, typed
 
-from drasat.models.gates import FeatureGates
-from drasat.models.validation import expressions, validate_object
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.validation.expressions import expressions
+from drasat.models.validation.validate import validate_object
 
 TEXTS = ["", " ", "\x00", "a\nb", "\ud800", "\u212a", "/", "//", "x" * 100_000, "9" * 5000, "-", "1e999999999"]
 NUMBERS = [0, -1, 2**63 - 1, -(2**63)]

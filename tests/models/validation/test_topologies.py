@@ -3,8 +3,8 @@
 import pytest
 from support.validation import CLASS, DROP, TOPOLOGY, assert_problems, problems, rows, typed
 
-from drasat.models.manifests import read_manifests
-from drasat.models.validation import validate_object
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.validation.validate import validate_object
 
 from .test_references import found as cross_found
 

@@ -3,7 +3,7 @@
 import pytest
 from support.validation import ALLOCATED, BASES, COUNTERS, EXACTLY, device, devices, problems
 
-from drasat.models.validation import validate_object
+from drasat.models.validation.validate import validate_object
 
 POLICY = {"default": "1Gi", "validRange": {"min": "1Gi", "max": "8Gi", "step": "1Gi"}}
 FEATURES = [

@@ -3,7 +3,7 @@
 import pytest
 from support.validation import BASES, CLAIM, POD, assert_problems, problems, row, rows
 
-from drasat.models.plan_annotations import AnnotationError, annotation_problems, read_annotations
+from drasat.models.kubernetes.extensions import AnnotationError, annotation_problems, read_annotations
 
 from .test_references import found as cross_found
 

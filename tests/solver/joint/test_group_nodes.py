@@ -6,7 +6,7 @@ from support.groups import ISLAND, answered, asking, group, holding, placed, ref
 from support.objects import DRIVER, claim, device, draws, labels, node, pod, pool, want
 from support.soft import apart, cel
 
-from drasat.solver.outcome import UNALLOCATABLE, UNKNOWN
+from drasat.solver.engines.outcome import UNALLOCATABLE, UNKNOWN
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 

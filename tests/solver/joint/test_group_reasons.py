@@ -7,8 +7,8 @@ from support.groups import ISLAND, answered, asking, group, refused, together
 from support.objects import DRIVER, device, node, pod, pool, want
 from support.soft import apart, cel
 
-from drasat.solver.joint.asking import Asking
-from drasat.solver.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, AllocationInterrupted
+from drasat.solver.allocate.groups import GroupSolver
+from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, InterruptedAllocation
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 ODD = "devices.all(d, d.attributes['d.x'].island % 2 == 1)"
@@ -204,15 +204,15 @@ def test_work_for_groups_is_counted():
 
 
 def interrupted(monkeypatch, decided):
-    monkeypatch.setattr(Asking, "decided", decided)
+    monkeypatch.setattr(GroupSolver, "decided", decided)
     tie = group("a", "b", entries=[together()])
-    with pytest.raises(AllocationInterrupted) as caught:
+    with pytest.raises(InterruptedAllocation) as caught:
         answered(own("n1", 1, 1, 1), asking("a"), asking("b"), asking("c"), tie, nodes=["n1"])
     return [unit.outcome for unit in caught.value.answer.units]
 
 
 def test_an_interrupt_while_a_group_is_improved_ends_the_search_with_what_was_found(monkeypatch):
-    plain = Asking.decided
+    plain = GroupSolver.decided
     found = interrupted(monkeypatch, lambda asking_, posed: replace(plain(asking_, posed), interrupted=True))
     assert found == [ALLOCATED, ALLOCATED, UNKNOWN]
 

@@ -6,7 +6,7 @@ from support.objects import device, node, pod, pool
 from support.soft import wishing
 from support.topology import shape, topology
 
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 

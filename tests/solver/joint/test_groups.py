@@ -17,7 +17,7 @@ from support.objects import (
 )
 from support.soft import apart, cel, wishing
 
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 

@@ -4,7 +4,7 @@ import pytest
 from support.groups import answered
 from support.random_groups import Instance
 
-from drasat.solver.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 
 ENGINES = ("backtracking", "cp-sat", "auto")
 

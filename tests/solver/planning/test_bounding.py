@@ -5,18 +5,24 @@ from dataclasses import replace
 import pytest
 from support.planning import fewest_nodes, optimum, random_scene
 
-from drasat.solver.planning.bounding import bounds
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
+from drasat.solver.plan.instance import (
+    CouplingRow,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+)
+from drasat.solver.plan.price_and_branch import solve_stages, stage_bounds
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 EXACT = PlanLimits(gap=0.0)
 
 
 def bound_of(scene, stages, values, limits=EXACT):
-    return list(bounds(scene.instance, list(zip(stages, values, strict=True)), scene.pricer, limits))
+    return list(stage_bounds(scene.instance, list(zip(stages, values, strict=True)), scene.pricer, limits))
 
 
 def is_bound(stage, bound, value):
@@ -25,7 +31,7 @@ def is_bound(stage, bound, value):
 
 def goals(instance):
     """Two goals of units against each other, then nodes."""
-    odd = Stage("odd", Terms(units={unit.index: 1 + unit.index % 2 for unit in instance.units}))
+    odd = ObjectiveStage("odd", Terms(units={unit.index: 1 + unit.index % 2 for unit in instance.units}))
     return [odd, instance.admitted(), fewest_nodes(instance)]
 
 
@@ -46,7 +52,7 @@ def test_bounds_hold_for_plans_that_are_worse_in_the_stages_before(seed):
     scene = random_scene(seed)
     stages = goals(scene.instance)
     first = max(0, optimum(scene, stages[:1])[0] - 2)
-    kept = replace(scene, instance=replace(scene.instance, rows=(Row(stages[0].terms, lower=first),)))
+    kept = replace(scene, instance=replace(scene.instance, rows=(CouplingRow(stages[0].terms, lower=first),)))
     reached = optimum(kept, stages[1:])
     found = bound_of(scene, stages, [first, *reached])
     assert all(is_bound(*one) for one in zip(stages[1:], found[1:], reached, strict=True))
@@ -57,7 +63,7 @@ def test_what_is_asked_without_gangs_and_rows_bounds_what_is_asked_with_them(see
     """Members that need not come together are what is left of a question that demands less."""
     scene = random_scene(seed, gangs=True)
     instance = scene.instance
-    row = Row(Terms(units={0: 1}), upper=1)
+    row = CouplingRow(Terms(units={0: 1}), upper=1)
     demanding = replace(scene, instance=replace(instance, rows=(row,)))
     stage = instance.admitted()
     (value,) = optimum(demanding, [stage])
@@ -67,8 +73,8 @@ def test_what_is_asked_without_gangs_and_rows_bounds_what_is_asked_with_them(see
         # A member is worth no less than the whole gang is.
         for unit, _ in gang.members:
             worth[unit] = max(worth[unit], gang.weight)
-    loose = replace(scene, instance=Instance(asked, instance.nodes))
-    (bound,) = bound_of(loose, [Stage("admitted", Terms(units=worth))], [value])
+    loose = replace(scene, instance=MasterProblem(asked, instance.nodes))
+    (bound,) = bound_of(loose, [ObjectiveStage("admitted", Terms(units=worth))], [value])
     assert bound >= value
 
 
@@ -76,14 +82,14 @@ def test_what_is_asked_without_gangs_and_rows_bounds_what_is_asked_with_them(see
 def test_bounds_are_no_worse_than_the_relaxation_of_the_core(seed):
     scene = random_scene(seed)
     stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
-    solved = solve(scene.instance, stages, scene.pricer, limits=EXACT)
+    solved = solve_stages(scene.instance, stages, scene.pricer, limits=EXACT)
     found = bound_of(scene, stages, [one.value for one in solved.stages])
     for stage, bound, known in zip(stages, found, solved.stages, strict=True):
         assert is_bound(stage, bound, known.value)
 
 
 def small(demand=3, devices=2):
-    instance = Instance((UnitClass(0, demand),), (NodeClass(0, 1),))
+    instance = MasterProblem((MasterUnitClass(0, demand),), (MasterNodeClass(0, 1),))
     pricer = LinearPricer((LinearUnit(devices=1, needs=(1,)),), (LinearNode((1,) * devices, 1, (9,)),))
     return instance, pricer
 
@@ -91,7 +97,7 @@ def small(demand=3, devices=2):
 def test_stages_come_one_by_one():
     instance, pricer = small()
     asked = [(instance.admitted(), 2), (fewest_nodes(instance), 1)]
-    found = bounds(instance, asked, pricer, EXACT)
+    found = stage_bounds(instance, asked, pricer, EXACT)
     assert next(found) == 2
     assert next(found) == 1
     assert list(found) == []
@@ -99,24 +105,27 @@ def test_stages_come_one_by_one():
 
 def test_a_value_that_was_given_up_is_not_demanded_of_later_stages():
     instance, pricer = small()
-    assert list(bounds(instance, [(instance.admitted(), 0), (fewest_nodes(instance), 0)], pricer, EXACT)) == [2, 0]
+    assert list(stage_bounds(instance, [(instance.admitted(), 0), (fewest_nodes(instance), 0)], pricer, EXACT)) == [
+        2,
+        0,
+    ]
 
 
 def test_bounds_are_values_that_a_plan_can_have():
     """One and a half devices are no number of units: a stage in steps of three is told in these."""
     instance, pricer = small()
-    stage = Stage("thrice", Terms(units={0: 3}))
-    assert list(bounds(instance, [(stage, 6)], pricer, EXACT)) == [6]
+    stage = ObjectiveStage("thrice", Terms(units={0: 3}))
+    assert list(stage_bounds(instance, [(stage, 6)], pricer, EXACT)) == [6]
 
 
 def test_without_stages_there_are_no_bounds():
     instance, pricer = small()
-    assert list(bounds(instance, [], pricer, EXACT)) == []
+    assert list(stage_bounds(instance, [], pricer, EXACT)) == []
 
 
 def test_without_units_nothing_is_reached():
     instance, pricer = small(demand=0)
-    assert list(bounds(instance, [(instance.admitted(), 0)], pricer, EXACT)) == [0]
+    assert list(stage_bounds(instance, [(instance.admitted(), 0)], pricer, EXACT)) == [0]
 
 
 @pytest.mark.parametrize(
@@ -124,5 +133,5 @@ def test_without_units_nothing_is_reached():
 )
 def test_what_ends_early_is_unknown_or_holds(limits):
     instance, pricer = small()
-    (found,) = bounds(instance, [(instance.admitted(), 2)], pricer, limits)
+    (found,) = stage_bounds(instance, [(instance.admitted(), 2)], pricer, limits)
     assert found is None or found >= 2

@@ -13,17 +13,17 @@ from support.plan_measures import COSTS, bundles, random_bench
 from support.soft import near, wishing
 from support.topology import line_of, shape, together, topology
 
-from drasat.models.cluster import Cluster
-from drasat.problem.order import giving_pools
-from drasat.solver.allocate import allocate
-from drasat.solver.outcome import ALLOCATED
-from drasat.solver.planning.bundles import configurations
-from drasat.solver.planning.bundles.admin import without_admin_access
-from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
-from drasat.solver.planning.bundles.measures import SPREAD, Occupied, light
-from drasat.solver.planning.bundles.model import BundleModel
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.constraints import pools_with_negative_draws
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.engines.outcome import ALLOCATED
+from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
+from drasat.solver.plan.pricing import cp_sat_model
+from drasat.solver.plan.pricing.bundle import SPREAD, OccupiedMeasure, cheap_measures
+from drasat.solver.plan.pricing.copies import without_admin_access
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.cp_sat_model import BundleModel
+from drasat.solver.plan.pricing.measures import COMPACT, PREFERENCE, SOFT
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 THOROUGH = PricingLimits(Effort.THOROUGH)
@@ -87,7 +87,7 @@ def all_with_costs(question):
 @pytest.mark.parametrize("measure", [PREFERENCE, SOFT, COMPACT, SPREAD], ids=lambda one: one.id)
 def test_the_most_valuable_bundle_is_that_of_enumeration(measure, listed, monkeypatch):
     """SRCH-4, SOFT-1, SOFT-2: also where copies are not listed but stay side by side."""
-    monkeypatch.setattr(configurations, "_MOST", listed)
+    monkeypatch.setattr(cp_sat_model, "_MOST_CONFIGURATIONS", listed)
     seen = Counter()
     for seed in range(20):
         rng = Random(f"measured/{measure.id}/{seed}")
@@ -118,7 +118,7 @@ def test_measures_beside_every_rule_that_counts_can_state(admins):
     for seed in range(150 if admins else 60):
         rng = Random(f"measured rules/{seed}")
         question = replace(random_question(rng, admins), measures=(PREFERENCE, SPREAD))
-        if giving_pools(question.units[0].problem) or too_large(question, 40 if admins else 400):
+        if pools_with_negative_draws(question.units[0].problem) or too_large(question, 40 if admins else 400):
             continue
         listed = all_with_costs(question)
         if admins:
@@ -160,7 +160,7 @@ def torn():
     supply.append(pool(device("b2", kind="b", root=3), name="q"))
     asked = [wishing(claim(lists), near(attribute="d.x/root", weight=7))]
     made = Bench(Cluster.of([*supply, device_class(), node()]), [asked], [1])
-    return replace(made.question, measures=(PREFERENCE, SOFT, COMPACT, SPREAD, Occupied(5)))
+    return replace(made.question, measures=(PREFERENCE, SOFT, COMPACT, SPREAD, OccupiedMeasure(5)))
 
 
 def test_bundles_with_equal_units_and_different_costs_are_all_possible():
@@ -211,7 +211,7 @@ def with_pod(cluster, claims):
 @pytest.mark.parametrize("listed", [600, 0], ids=["listed", "side by side"])
 def test_distances_count_where_an_entry_asks_for_what_is_compact(weight, copies, listed, monkeypatch):
     """TOPO-2: pairs of a line with gaps. With two copies these are d0 and d3 beside d7 and d8, whatever is first."""
-    monkeypatch.setattr(configurations, "_MOST", listed)
+    monkeypatch.setattr(cp_sat_model, "_MOST_CONFIGURATIONS", listed)
     line = [topology("Line", "at"), line_of(9, 1, 2, 4, 5, 6)]
     asked = [wishing(claim(want(count=2)), shape("Compact", weight=weight))]
     made = Bench(Cluster.of([*line, device_class(), node()]), [asked], [2])
@@ -260,9 +260,9 @@ def test_the_same_answer_whatever_was_asked_before():
 
 def test_measures_that_ask_for_more_than_counts_are_heavy():
     question = torn()
-    assert light(question) == {0, 3, 4}
+    assert cheap_measures(question) == {0, 3, 4}
     single = replace(question.units[0], problem=replace(question.units[0].problem, claims=(), demands=(), relations=()))
-    assert light(replace(question, units=(single,))) == {0, 1, 2, 3, 4}
+    assert cheap_measures(replace(question, units=(single,))) == {0, 1, 2, 3, 4}
 
 
 def test_bounds_without_admin_access_hold_where_costs_pay():

@@ -23,10 +23,10 @@ from support.objects import (
 )
 from support.soft import cel, wishing
 
-from drasat.models.cluster import Cluster
-from drasat.solver.planning.bundles.model import BundleModel
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+from drasat.models.cluster.cluster import Cluster
+from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.cp_sat_model import BundleModel
 
 THOROUGH = PricingLimits(Effort.THOROUGH)
 

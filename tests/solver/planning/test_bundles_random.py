@@ -8,21 +8,20 @@ from support.bundles import Bench, after, allowed, possible, random_question, re
 from support.objects import claim, device_class, node, want
 from support.related import Related
 
-from drasat.models.claims import ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.core import Pod
-from drasat.models.units import units
-from drasat.problem.order import giving_pools
-from drasat.problem.outcomes import FatalError
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.kubernetes.core import Pod
+from drasat.models.workload.units import requested_units
+from drasat.problem.constraints import pools_with_negative_draws
+from drasat.problem.problem import FatalError
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.load import load
-from drasat.solver.planning.bundles import configurations
-from drasat.solver.planning.bundles.admin import without_admin_access
-from drasat.solver.planning.bundles.alone import most_alone
-from drasat.solver.planning.bundles.model import BundleModel
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
-from drasat.solver.search import Search
+from drasat.solver.allocate.load import load
+from drasat.solver.engines.search import Search
+from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
+from drasat.solver.plan.pricing import cp_sat_model
+from drasat.solver.plan.pricing.copies import without_admin_access
+from drasat.solver.plan.pricing.cp_sat import BundlePricer, most_copies_alone
+from drasat.solver.plan.pricing.cp_sat_model import BundleModel
 
 
 def fitting(question):
@@ -30,7 +29,9 @@ def fitting(question):
     model = BundleModel(question, [unit.most for unit in question.units])
     found = [counts for counts in vectors(question) if possible(question, counts)]
     assert [counts for counts in vectors(question) if allowed(model, counts)] == found
-    assert all(count <= most for counts in found for count, most in zip(counts, most_alone(question), strict=True))
+    assert all(
+        count <= most for counts in found for count, most in zip(counts, most_copies_alone(question), strict=True)
+    )
     return found
 
 
@@ -110,7 +111,7 @@ def test_admin_access_is_in_the_way_of_its_own_unit_only():
         rng = Random(f"observers/{seed}")
         question = random_question(rng, admins=True)
         demands = [demand for unit in question.units for demand in unit.problem.demands]
-        if not any(demand.admin for demand in demands) or giving_pools(question.units[0].problem):
+        if not any(demand.admin for demand in demands) or pools_with_negative_draws(question.units[0].problem):
             continue
         counts = one_after_the_other(question)
         if without_admin_access(question) is None:
@@ -144,7 +145,7 @@ def related(rng):
 @pytest.mark.parametrize(("listed", "seeds"), [(600, 35), (0, 20)], ids=["listed", "side by side"])
 def test_relations_hold_for_each_copy_and_the_verifier_agrees(listed, seeds, monkeypatch):
     """CELC-3, SEM-0, TOPO-1: an entry of a copy that is left out asks for nothing; also where copies stay alone."""
-    monkeypatch.setattr(configurations, "_MOST", listed)
+    monkeypatch.setattr(cp_sat_model, "_MOST_CONFIGURATIONS", listed)
     seen = Counter()
     for seed in range(seeds):
         rng = Random(f"related bundles/{seed}")
@@ -168,7 +169,7 @@ def test_bundles_of_made_clusters_are_valid_allocations(family):
     for seed in range(4):
         rng = Random(f"{family}/{seed}")
         cluster = load(member(family, seed))
-        asked = [[ref.claim for ref in unit.asked if ref.claim is not None] for unit in units(cluster)]
+        asked = [[ref.claim for ref in unit.asked if ref.claim is not None] for unit in requested_units(cluster)]
         asked = [claims for claims in asked[:3] if claims]
         try:
             bench = Bench(cluster, asked, [rng.choice((1, 2, 3)) for _ in asked], on=next(iter(cluster.nodes)))

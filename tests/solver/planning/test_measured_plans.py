@@ -6,12 +6,18 @@ from random import Random
 import pytest
 from support.plan_measures import COSTS, random_bench, totals
 
-from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
-from drasat.solver.planning.bundles.measures import SPREAD
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.instance import Instance, NodeClass, Stage, Terms, UnitClass
-from drasat.solver.planning.limits import PlanLimits
+from drasat.solver.plan.instance import (
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+)
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.bundle import SPREAD
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.measures import COMPACT, PREFERENCE, SOFT
 
 EXACT = PlanLimits(gap=0.0)
 
@@ -22,13 +28,13 @@ def scene(seed, measures):
     asked = [(random_bench(rng, 2, 4).question, rng.randint(1, 2)) for _ in range(rng.choice((1, 2)))]
     nodes = [(replace(question, measures=measures), number) for question, number in asked]
     demand = [rng.randint(1, 4) for _ in range(2)]
-    units = tuple(UnitClass(index, asked, rng.choice((1, 1, 2, 5))) for index, asked in enumerate(demand))
-    classes = tuple(NodeClass(index, number) for index, (_, number) in enumerate(nodes))
-    return Instance(units, classes, meters=len(measures)), nodes, demand
+    units = tuple(MasterUnitClass(index, asked, rng.choice((1, 1, 2, 5))) for index, asked in enumerate(demand))
+    classes = tuple(MasterNodeClass(index, number) for index, (_, number) in enumerate(nodes))
+    return MasterProblem(units, classes, meters=len(measures)), nodes, demand
 
 
 def costing(name, meter=0):
-    return Stage(name, Terms(usage={meter: 1}), maximise=False)
+    return ObjectiveStage(name, Terms(usage={meter: 1}), maximise=False)
 
 
 @pytest.mark.parametrize("measure", [PREFERENCE, SOFT, COMPACT, SPREAD], ids=lambda one: one.id)
@@ -37,7 +43,7 @@ def test_plans_cost_as_little_as_any_that_place_as_much(measure):
     for seed in range(25):
         instance, nodes, demand = scene(f"{measure.id}/{seed}", (measure,))
         stages = [instance.admitted(), costing(measure.id)]
-        found = solve(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
+        found = solve_stages(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
         weights = [unit.weight for unit in instance.units]
         values = {
             placed: (sum(map(int.__mul__, weights, placed)), -cost)

@@ -8,12 +8,19 @@ from support.bundles import Bench
 from support.objects import claim, device, device_class, node, pool, want
 from support.plan_measures import COSTS, bundles
 
-from drasat.models.cluster import Cluster
-from drasat.solver.planning.bundles.copy_costs import COMPACT
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
-from drasat.solver.planning.limits import PlanLimits
+from drasat.models.cluster.cluster import Cluster
+from drasat.solver.plan.instance import (
+    CouplingRow,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+)
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.measures import COMPACT
 
 EXACT = PlanLimits(gap=0.0)
 
@@ -29,13 +36,13 @@ def reaching(own, shared, asked, most):
 
 
 def instance_of(demand, weights, numbers, meters):
-    units = tuple(UnitClass(index, *one) for index, one in enumerate(zip(demand, weights, strict=True)))
-    rows = tuple(Row(Terms(usage={meter: 1}), upper=1) for meter in range(meters))
-    return Instance(units, tuple(NodeClass(*one) for one in enumerate(numbers)), rows=rows, meters=meters)
+    units = tuple(MasterUnitClass(index, *one) for index, one in enumerate(zip(demand, weights, strict=True)))
+    rows = tuple(CouplingRow(Terms(usage={meter: 1}), upper=1) for meter in range(meters))
+    return MasterProblem(units, tuple(MasterNodeClass(*one) for one in enumerate(numbers)), rows=rows, meters=meters)
 
 
 def planned(instance, questions, stages):
-    found = solve(instance, stages, BundlePricer(dict(enumerate(questions))), limits=EXACT)
+    found = solve_stages(instance, stages, BundlePricer(dict(enumerate(questions))), limits=EXACT)
     assert found.plan.is_feasible(instance, instance.rows)
     for column, _ in found.plan.columns:
         meters = questions[column.node_class].meters
@@ -101,7 +108,7 @@ def test_plans_with_shared_devices_are_as_good_as_any(seed):
     demand, weights = [rng.randint(1, 3) for _ in asked], [rng.randint(1, 4) for _ in asked]
     instance = instance_of(demand, weights, [rng.choice((1, 1, 2)) for _ in owned], len(shared))
     instance = replace(instance, meters=len(shared) + 1)
-    close = Stage("compact", Terms(usage={len(shared): 1}), maximise=False)
+    close = ObjectiveStage("compact", Terms(usage={len(shared): 1}), maximise=False)
     found = planned(instance, questions, [instance.admitted(), close])
     plans = every_plan(instance, questions, COSTS[COMPACT])
     best, cost = max((sum(map(int.__mul__, weights, placed)), -cost) for placed, _, cost in plans)

@@ -7,14 +7,20 @@ import pytest
 from support.plan_measures import random_bench, totals
 from support.planning import Scene, optimum, random_scene
 
-from drasat.solver.planning.bundles.measures import Occupied
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.instance import Instance, NodeClass, Stage, Terms, UnitClass
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-from drasat.solver.planning.posing.mix import Mixed, target_mix
+from drasat.solver.plan.build.objectives import TargetUnitClass, build_residual_workload
+from drasat.solver.plan.instance import (
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+)
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.bundle import OccupiedMeasure
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 
 def linear_units(mix, units):
@@ -33,29 +39,32 @@ EXACT = PlanLimits(gap=0.0)
 
 
 def test_the_whole_mix_comes_so_often_that_it_asks_for_all_devices():
-    mix = target_mix([Mixed(4, 3, 1), Mixed(7, 2, 4)], 9, 23)
+    mix = build_residual_workload([TargetUnitClass(4, 3, 1), TargetUnitClass(7, 2, 4)], 9, 23)
     assert [(guest.unit.index, guest.like, guest.unit.demand) for guest in mix.guests] == [(9, 4, 9), (10, 7, 6)]
-    assert mix.stage == Stage("fragmentation", Terms(units={9: 1, 10: 4}))
+    assert mix.stage == ObjectiveStage("fragmentation", Terms(units={9: 1, 10: 4}))
 
 
 @pytest.mark.parametrize("devices", [0, 1, 11])
 def test_a_mix_that_asks_for_more_comes_once(devices):
-    assert [guest.unit.demand for guest in target_mix([Mixed(0, 3, 1), Mixed(1, 2, 4)], 2, devices).guests] == [3, 2]
+    assert [
+        guest.unit.demand
+        for guest in build_residual_workload([TargetUnitClass(0, 3, 1), TargetUnitClass(1, 2, 4)], 2, devices).guests
+    ] == [3, 2]
 
 
 def test_units_without_devices_are_not_in_the_mix():
-    mix = target_mix([Mixed(0, 5, 0), Mixed(1, 0, 3), Mixed(2, 1, 2)], 3, 8)
+    mix = build_residual_workload([TargetUnitClass(0, 5, 0), TargetUnitClass(1, 0, 3), TargetUnitClass(2, 1, 2)], 3, 8)
     assert [(guest.like, guest.unit.index, guest.unit.demand) for guest in mix.guests] == [(2, 3, 4)]
-    assert target_mix([Mixed(0, 5, 0)], 1, 8).guests == ()
+    assert build_residual_workload([TargetUnitClass(0, 5, 0)], 1, 8).guests == ()
 
 
 def test_guests_are_placed_by_their_stage_only():
     """The usual stage gives them no weight, so that it reaches what it would reach alone."""
-    mix = target_mix([Mixed(0, 1, 1)], 1, 6)
-    instance = mix.instance(Instance((UnitClass(0, 4),), (NodeClass(0, 1),)))
+    mix = build_residual_workload([TargetUnitClass(0, 1, 1)], 1, 6)
+    instance = mix.instance(MasterProblem((MasterUnitClass(0, 4),), (MasterNodeClass(0, 1),)))
     node, unit = LinearNode((1,) * 6, 1, ()), LinearUnit(devices=1)
     pricer = LinearPricer(linear_units(mix, (unit,)), (linear_node(mix, node),))
-    found = solve(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
+    found = solve_stages(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
     assert [(result.value, result.bound) for result in found.stages] == [(4, 4), (2, 2)]
     assert found.plan.units == (4, 2)
 
@@ -63,15 +72,15 @@ def test_guests_are_placed_by_their_stage_only():
 def test_small_units_go_where_large_ones_do_not_fit_anyway():
     """Two halves fit on each of three devices: those that are placed leave two devices whole."""
     units = (LinearUnit(share=5), LinearUnit(devices=1))
-    mix = target_mix([Mixed(1, 1, 1)], 2, 3)
-    instance = mix.instance(Instance((UnitClass(0, 2), UnitClass(1, 0)), (NodeClass(0, 3),)))
+    mix = build_residual_workload([TargetUnitClass(1, 1, 1)], 2, 3)
+    instance = mix.instance(MasterProblem((MasterUnitClass(0, 2), MasterUnitClass(1, 0)), (MasterNodeClass(0, 3),)))
     pricer = LinearPricer(linear_units(mix, units), (LinearNode((10,), 10, ()),))
-    found = solve(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
+    found = solve_stages(instance, [instance.admitted(), mix.stage], pricer, limits=EXACT)
     assert [result.value for result in found.stages] == [2, 2]
 
 
 def test_a_node_takes_guests_like_what_it_may_take():
-    mix = target_mix([Mixed(0, 1, 1), Mixed(1, 1, 1)], 2, 2)
+    mix = build_residual_workload([TargetUnitClass(0, 1, 1), TargetUnitClass(1, 1, 1)], 2, 2)
     assert linear_node(mix, LinearNode((1,), 1, (), frozenset((1,)))).takes == {1, 3}
     question = random_bench(Random("guests"), 2).question
     (unit, *_) = question.units
@@ -83,12 +92,12 @@ def test_a_node_takes_guests_like_what_it_may_take():
 def test_linear_nodes_leave_as_much_room_as_any_plan(seed):
     scene = random_scene(seed)
     devices = [unit.devices or bool(unit.share) for unit in scene.units]
-    mixed = [Mixed(unit.index, unit.demand, devices[unit.index]) for unit in scene.instance.units]
-    mix = target_mix(mixed, len(mixed), Random(seed).randint(0, 9))
+    mixed = [TargetUnitClass(unit.index, unit.demand, devices[unit.index]) for unit in scene.instance.units]
+    mix = build_residual_workload(mixed, len(mixed), Random(seed).randint(0, 9))
     nodes = tuple(linear_node(mix, node) for node in scene.nodes)
     scene = Scene(mix.instance(scene.instance), LinearPricer(linear_units(mix, scene.units), nodes))
     stages = [scene.instance.admitted(), mix.stage]
-    found = solve(scene.instance, stages, scene.pricer, limits=EXACT)
+    found = solve_stages(scene.instance, stages, scene.pricer, limits=EXACT)
     assert [result.value for result in found.stages] == optimum(scene, stages)
     assert all(result.proven for result in found.stages)
 
@@ -98,10 +107,12 @@ def bundles_with_guests(seed):
     rng = Random(f"guests/{seed}")
     nodes = [(random_bench(rng, 1, 4).question, rng.choice((1, 1, 2))) for _ in range(rng.choice((1, 2)))]
     demand = [rng.randint(0, 2) for _ in range(2)]
-    mix = target_mix([Mixed(index, rng.randint(1, 2), rng.randint(1, 2)) for index in range(2)], 2, 0)
-    units = tuple(UnitClass(index, asked, rng.choice((1, 3))) for index, asked in enumerate(demand))
-    classes = tuple(NodeClass(index, number) for index, (_, number) in enumerate(nodes))
-    instance = mix.instance(Instance(units, classes))
+    mix = build_residual_workload(
+        [TargetUnitClass(index, rng.randint(1, 2), rng.randint(1, 2)) for index in range(2)], 2, 0
+    )
+    units = tuple(MasterUnitClass(index, asked, rng.choice((1, 3))) for index, asked in enumerate(demand))
+    classes = tuple(MasterNodeClass(index, number) for index, (_, number) in enumerate(nodes))
+    instance = mix.instance(MasterProblem(units, classes))
     return mix, instance, [(mix.question(question), number) for question, number in nodes]
 
 
@@ -114,7 +125,7 @@ def test_nodes_with_every_rule_leave_as_much_room_as_any_plan():
     for seed in range(25):
         mix, instance, nodes = bundles_with_guests(seed)
         stages = [instance.admitted(), mix.stage]
-        found = solve(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
+        found = solve_stages(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
         demand = [unit.demand for unit in instance.units]
         best = max([weighed(stage.terms, placed) for stage in stages] for placed in totals(nodes, demand, None))
         assert [result.value for result in found.stages] == best
@@ -128,11 +139,11 @@ def test_nodes_with_guests_only_are_not_in_use():
     shared = 0
     for seed in range(20):
         mix, instance, nodes = bundles_with_guests(f"in use/{seed}")
-        nodes = [(replace(question, measures=(Occupied(),)), number) for question, number in nodes]
+        nodes = [(replace(question, measures=(OccupiedMeasure(),)), number) for question, number in nodes]
         instance = replace(instance, meters=1)
-        few = Stage("fewest-nodes", Terms(usage={0: 1}), maximise=False)
+        few = ObjectiveStage("fewest-nodes", Terms(usage={0: 1}), maximise=False)
         stages = [instance.admitted(), few, mix.stage]
-        found = solve(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
+        found = solve_stages(instance, stages, BundlePricer({n: q for n, (q, _) in enumerate(nodes)}), limits=EXACT)
         plans = totals(nodes, [unit.demand for unit in instance.units], occupied)
         admitted, cost, guests = max(
             (weighed(stages[0].terms, placed), -cost, weighed(mix.stage.terms, placed))

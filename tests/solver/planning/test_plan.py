@@ -32,8 +32,8 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.plan import plan
-from drasat.solver.plan_outcome import PlanInterrupted
+from drasat.solver.plan.outcome import PlanSearchInterrupted
+from drasat.solver.plan.plan import plan
 
 
 def mixed():
@@ -128,7 +128,7 @@ def test_an_interrupted_plan_is_verified():
     def stop(*_told):
         raise KeyboardInterrupt
 
-    with pytest.raises(PlanInterrupted) as end:
+    with pytest.raises(PlanSearchInterrupted) as end:
         planning(*mixed(), watch=stop)
     answer = end.value.answer
     assert answer.verified
@@ -148,7 +148,7 @@ def test_an_interrupted_plan_tells_the_stages_that_were_begun(after):
     asked = "priority,fewest-nodes,admitted,spread"
     try:
         answer = planning(*mixed(), objective=asked, watch=stop)
-    except PlanInterrupted as end:
+    except PlanSearchInterrupted as end:
         answer = end.answer
         assert [stage.stage for stage in answer.objective] == list(dict.fromkeys(calls))
     assert answer.verified

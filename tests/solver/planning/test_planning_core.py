@@ -7,22 +7,27 @@ from time import monotonic
 import pytest
 from support.planning import Scene, fewest_nodes, fits_column, optimum, random_scene
 
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.filling import fill, filling_ends
-from drasat.solver.planning.generation import Generator
-from drasat.solver.planning.implied import implied_bound
-from drasat.solver.planning.instance import Instance, NodeClass, Row, Stage, Terms, UnitClass
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-from drasat.solver.planning.master import Master
-from drasat.solver.planning.pricing import Prices
+from drasat.solver.plan.column_generation import ColumnGenerator, Prices
+from drasat.solver.plan.heuristics import fill_greedily, filling_deadline
+from drasat.solver.plan.instance import (
+    CouplingRow,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+)
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.price_and_branch import implied_bound, solve_stages
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 EXACT = PlanLimits(gap=0.0)
 
 
 def solved(scene, stages, **options):
-    found = solve(scene.instance, stages, scene.pricer, limits=EXACT, **options)
+    found = solve_stages(scene.instance, stages, scene.pricer, limits=EXACT, **options)
     assert found.plan.is_feasible(scene.instance, scene.instance.rows)
     assert all(fits_column(scene, column) for column, _ in found.plan.columns)
     for stage, result in zip(stages, found.stages, strict=True):
@@ -52,8 +57,8 @@ def test_then_the_fewest_nodes_are_used(seed):
 @pytest.mark.parametrize("seed", range(200, 220))
 def test_priorities_come_one_after_another(seed):
     scene = random_scene(seed)
-    first = Stage("high", Terms(units={0: 1}))
-    second = Stage("low", Terms(units={unit.index: 1 for unit in scene.instance.units[1:]}))
+    first = ObjectiveStage("high", Terms(units={0: 1}))
+    second = ObjectiveStage("low", Terms(units={unit.index: 1 for unit in scene.instance.units[1:]}))
     check_optimal(scene, [first, second, fewest_nodes(scene.instance)])
 
 
@@ -67,7 +72,7 @@ def test_gangs_are_placed_whole(seed):
 def test_rows_over_units_and_nodes_are_kept(seed):
     scene = random_scene(seed)
     terms = Terms(units={0: 1, 1: 2}, nodes={0: -1})
-    scene = Scene(replace(scene.instance, rows=(Row(terms, upper=3),)), scene.pricer)
+    scene = Scene(replace(scene.instance, rows=(CouplingRow(terms, upper=3),)), scene.pricer)
     check_optimal(scene, [scene.instance.admitted()])
 
 
@@ -75,12 +80,12 @@ def cutting_stock(length, pieces, prices=(1,), lengths=None):
     """Stock of one device: pieces are shares of it; as many as are asked for must be cut at the lowest price."""
     lengths = lengths or (length,)
     units = tuple(LinearUnit(share=size) for size, _ in pieces)
-    asked = tuple(UnitClass(index, number) for index, (_, number) in enumerate(pieces))
+    asked = tuple(MasterUnitClass(index, number) for index, (_, number) in enumerate(pieces))
     total = sum(number for _, number in pieces)
-    classes = tuple(NodeClass(index, total) for index in range(len(lengths)))
+    classes = tuple(MasterNodeClass(index, total) for index in range(len(lengths)))
     nodes = tuple(LinearNode((one,), one, ()) for one in lengths)
-    cost = Stage("cost", Terms(nodes=dict(enumerate(prices))), maximise=False)
-    instance = Instance(asked, classes)
+    cost = ObjectiveStage("cost", Terms(nodes=dict(enumerate(prices))), maximise=False)
+    instance = MasterProblem(asked, classes)
     return Scene(instance, LinearPricer(units, nodes)), [instance.admitted(), cost]
 
 
@@ -103,7 +108,7 @@ def test_the_cheaper_mix_of_stock_is_bought():
 
 def test_nodes_that_are_open_already_cost_nothing():
     scene, stages = cutting_stock(0, ((5, 4),), prices=(0, 3), lengths=(10, 10))
-    scene = Scene(replace(scene.instance, nodes=(NodeClass(0, 1), NodeClass(1, 9))), scene.pricer)
+    scene = Scene(replace(scene.instance, nodes=(MasterNodeClass(0, 1), MasterNodeClass(1, 9))), scene.pricer)
     found = solved(scene, stages)
     assert found.stages[1].value == 3
     assert {column.node_class: nodes for column, nodes in found.plan.columns} == {0: 1, 1: 1}
@@ -112,10 +117,10 @@ def test_nodes_that_are_open_already_cost_nothing():
 def crowded():
     """Large enough for a dive and rounds of improvement."""
     units = tuple(LinearUnit(share=share, needs=(cpu,)) for share, cpu in ((7, 3), (5, 2), (4, 5), (3, 1), (2, 4)))
-    asked = tuple(UnitClass(index, 23 + 7 * index, unit.share) for index, unit in enumerate(units))
+    asked = tuple(MasterUnitClass(index, 23 + 7 * index, unit.share) for index, unit in enumerate(units))
     nodes = tuple(LinearNode((10,) * devices, 10, (devices * 6,)) for devices in (1, 2, 4))
-    classes = tuple(NodeClass(index, 9 - 2 * index) for index in range(3))
-    return Scene(Instance(asked, classes), LinearPricer(units, nodes))
+    classes = tuple(MasterNodeClass(index, 9 - 2 * index) for index in range(3))
+    return Scene(MasterProblem(asked, classes), LinearPricer(units, nodes))
 
 
 @pytest.mark.parametrize("executor", [ThreadPoolExecutor, ProcessPoolExecutor])
@@ -129,7 +134,7 @@ def test_any_number_of_workers_makes_the_same_plan(executor):
 
 def test_a_crowded_cluster_is_planned_within_a_small_gap():
     scene = crowded()
-    found = solve(scene.instance, [scene.instance.admitted()], scene.pricer, limits=PlanLimits(gap=0.01))
+    found = solve_stages(scene.instance, [scene.instance.admitted()], scene.pricer, limits=PlanLimits(gap=0.01))
     result = found.stages[0]
     assert result.proven
     assert 0 <= result.bound - result.value <= 0.01 * result.bound
@@ -144,7 +149,8 @@ def test_columns_that_are_known_already_do_not_change_the_optimum():
 
 def test_without_units_or_nodes_the_plan_is_empty():
     empty = Scene(
-        Instance((UnitClass(0, 3),), (NodeClass(0, 0),)), LinearPricer((LinearUnit(),), (LinearNode((), 1, ()),))
+        MasterProblem((MasterUnitClass(0, 3),), (MasterNodeClass(0, 0),)),
+        LinearPricer((LinearUnit(),), (LinearNode((), 1, ()),)),
     )
     found = solved(empty, [empty.instance.admitted()])
     assert (found.plan.columns, found.stages[0].value, found.stages[0].bound) == ((), 0, 0)
@@ -157,7 +163,7 @@ def test_an_interrupt_leaves_the_best_plan_so_far():
         if value:
             raise KeyboardInterrupt
 
-    found = solve(scene.instance, [scene.instance.admitted()], scene.pricer, watch=interrupt)
+    found = solve_stages(scene.instance, [scene.instance.admitted()], scene.pricer, watch=interrupt)
     assert found.interrupted
     assert found.plan.is_feasible(scene.instance, ())
     assert found.stages[0].value == found.plan.value(scene.instance.admitted().terms) > 0
@@ -166,8 +172,8 @@ def test_an_interrupt_leaves_the_best_plan_so_far():
 def test_a_stage_that_others_add_up_to_is_known_without_pricing():
     scene = random_scene(200)
     units = scene.instance.units
-    parts = [Stage(f"unit-{unit.index}", Terms(units={unit.index: 1})) for unit in units]
-    everything = Stage("all", Terms(units={unit.index: 1 for unit in units}, nodes={0: 0}))
+    parts = [ObjectiveStage(f"unit-{unit.index}", Terms(units={unit.index: 1})) for unit in units]
+    everything = ObjectiveStage("all", Terms(units={unit.index: 1 for unit in units}, nodes={0: 0}))
     found = solved(scene, [*parts, everything, everything])
     *own, total, again = found.stages
     assert total.value == sum(result.value for result in own) == total.bound == again.value
@@ -179,28 +185,28 @@ def test_a_stage_that_others_add_up_to_is_known_without_pricing():
 @pytest.mark.parametrize(
     "stage",
     [
-        Stage("heavier", Terms(units={0: 2})),
-        Stage("more", Terms(units={0: 1, 1: 1})),
-        Stage("fewest", Terms(units={0: 1}), maximise=False),
-        Stage("meter", Terms(usage={0: 1})),
+        ObjectiveStage("heavier", Terms(units={0: 2})),
+        ObjectiveStage("more", Terms(units={0: 1, 1: 1})),
+        ObjectiveStage("fewest", Terms(units={0: 1}), maximise=False),
+        ObjectiveStage("meter", Terms(usage={0: 1})),
     ],
     ids=lambda stage: stage.name,
 )
 def test_stages_that_look_at_something_else_are_not_implied(stage):
-    assert implied_bound(stage, [(Stage("one", Terms(units={0: 1})), 7)]) is None
+    assert implied_bound(stage, [(ObjectiveStage("one", Terms(units={0: 1})), 7)]) is None
 
 
 def test_a_stage_of_which_a_part_has_no_bound_is_not_implied():
-    one, both = Stage("one", Terms(units={0: 1})), Stage("both", Terms(units={0: 1, 1: 1}))
-    other = Stage("other", Terms(units={1: 1}))
+    one, both = ObjectiveStage("one", Terms(units={0: 1})), ObjectiveStage("both", Terms(units={0: 1, 1: 1}))
+    other = ObjectiveStage("other", Terms(units={1: 1}))
     assert implied_bound(both, [(one, 7), (other, None)]) is None
     assert implied_bound(both, [(one, 7), (other, 2)]) == 9
     assert implied_bound(one, [(one, 7), (one, 7)]) == 7
 
 
-def many_kinds(units: int, nodes: int) -> Instance:
+def many_kinds(units: int, nodes: int) -> MasterProblem:
     """One unit of each kind, on equal nodes."""
-    return Instance(tuple(UnitClass(index, 1) for index in range(units)), (NodeClass(0, nodes),))
+    return MasterProblem(tuple(MasterUnitClass(index, 1) for index in range(units)), (MasterNodeClass(0, nodes),))
 
 
 def one_device_each(units: int, devices: int) -> LinearPricer:
@@ -211,19 +217,19 @@ def one_device_each(units: int, devices: int) -> LinearPricer:
 def test_nodes_are_filled_though_no_two_units_are_alike():
     """More nodes than are priced with all that is left: the rest is priced with a part of it."""
     instance, pricer = many_kinds(120, 30), one_device_each(120, 4)
-    filled = list(fill(Generator(instance, Master(instance), pricer), Prices((1,) * 120)))
+    filled = list(fill_greedily(ColumnGenerator(instance, LinearMaster(instance), pricer), Prices((1,) * 120)))
     taken = [unit for column, times in filled for unit, amount in column.counts for _ in range(amount * times)]
     assert sorted(taken) == list(range(120))
     assert sum(times for _, times in filled) == 30
-    found = solve(instance, [instance.admitted()], pricer, limits=EXACT)
+    found = solve_stages(instance, [instance.admitted()], pricer, limits=EXACT)
     assert found.stages[0].value == found.stages[0].bound == 120
 
 
 def test_filling_ends_when_time_is_over():
     instance, pricer = many_kinds(12, 3), one_device_each(12, 4)
-    generator = Generator(instance, Master(instance), pricer)
-    assert not list(fill(generator, Prices((1,) * 12), deadline=monotonic() - 1))
-    assert filling_ends(None) is None
+    generator = ColumnGenerator(instance, LinearMaster(instance), pricer)
+    assert not list(fill_greedily(generator, Prices((1,) * 12), deadline=monotonic() - 1))
+    assert filling_deadline(None) is None
     now = monotonic()
-    assert now < filling_ends(now + 30) < now + 15
-    assert filling_ends(now - 30) >= now
+    assert now < filling_deadline(now + 30) < now + 15
+    assert filling_deadline(now - 30) >= now

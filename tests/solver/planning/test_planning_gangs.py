@@ -7,16 +7,21 @@ from random import Random
 import pytest
 from support.planning import Scene, fits_column
 
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.duals import Pricing, duals_of
-from drasat.solver.planning.filling import fill
-from drasat.solver.planning.gang_filling import fill_for_gangs
-from drasat.solver.planning.generation import Budget, Generator, step_of
-from drasat.solver.planning.instance import Gang, Instance, NodeClass, Stage, Terms, UnitClass
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-from drasat.solver.planning.master import Master
-from drasat.solver.planning.plan import covered
+from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, StagePricing, duals_of, value_step
+from drasat.solver.plan.heuristics import fill_greedily, fill_whole_gangs
+from drasat.solver.plan.instance import (
+    MasterGangClass,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    Terms,
+    covered_units,
+)
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 MEMBERS = 8
 
@@ -25,30 +30,30 @@ def distinct_gangs(gangs: int, nodes: int) -> Scene:
     """Gangs of eight units of 1, 2, 4 or 8 devices, no two of them with the same needs; nodes of eight devices."""
     random = Random(f"distinct/{gangs}")
     units: list[LinearUnit] = []
-    made: list[Gang] = []
+    made: list[MasterGangClass] = []
     for number in range(gangs):
         sizes = random.choices((1, 2, 4, 8), (60, 25, 10, 5), k=MEMBERS)
         members = []
         for size in sorted(set(sizes)):
             members.append((len(units), sizes.count(size)))
             units.append(LinearUnit(devices=size, needs=(1000 * size + number,)))
-        made.append(Gang(tuple(members), 1))
-    asked = tuple(UnitClass(index, 0) for index in range(len(units)))
+        made.append(MasterGangClass(tuple(members), 1))
+    asked = tuple(MasterUnitClass(index, 0) for index in range(len(units)))
     node = LinearNode((1,) * 8, 1, (9000,))
-    return Scene(Instance(asked, (NodeClass(0, nodes),), tuple(made)), LinearPricer(tuple(units), (node,)))
+    return Scene(MasterProblem(asked, (MasterNodeClass(0, nodes),), tuple(made)), LinearPricer(tuple(units), (node,)))
 
 
-def members_placed(instance: Instance) -> Stage:
+def members_placed(instance: MasterProblem) -> ObjectiveStage:
     """As many members as possible."""
     gangs = {index: sum(size for _, size in gang.members) for index, gang in enumerate(instance.gangs)}
-    return Stage("members", Terms(units={unit.index: 1 for unit in instance.units}, gangs=gangs))
+    return ObjectiveStage("members", Terms(units={unit.index: 1 for unit in instance.units}, gangs=gangs))
 
 
 @pytest.mark.parametrize(("gangs", "nodes"), [(14, 22), (20, 30)])
 def test_of_many_different_gangs_as_many_as_possible_are_placed(gangs, nodes):
     scene = distinct_gangs(gangs, nodes)
     stage = members_placed(scene.instance)
-    found = solve(scene.instance, [stage], scene.pricer)
+    found = solve_stages(scene.instance, [stage], scene.pricer)
     (result,) = found.stages
     assert found.plan.is_feasible(scene.instance, ())
     assert all(fits_column(scene, column) for column, _ in found.plan.columns)
@@ -57,11 +62,11 @@ def test_of_many_different_gangs_as_many_as_possible_are_placed(gangs, nodes):
     assert 0 < sum(found.plan.gangs) < gangs
 
 
-def relaxed(scene: Scene, stage: Stage):
-    master = Master(scene.instance)
+def relaxed(scene: Scene, stage: ObjectiveStage):
+    master = LinearMaster(scene.instance)
     master.aim(stage)
-    generator = Generator(scene.instance, master, scene.pricer)
-    return generator, generator.run(stage, Budget(400, 0.0), scene.instance.most()).relaxation
+    generator = ColumnGenerator(scene.instance, master, scene.pricer)
+    return generator, generator.run(stage, GenerationLimits(400, 0.0), scene.instance.most()).relaxation
 
 
 def test_nodes_are_filled_with_members_of_whole_gangs_alone():
@@ -74,27 +79,29 @@ def test_nodes_are_filled_with_members_of_whole_gangs_alone():
     for index in whole:
         for unit, size in scene.instance.gangs[index].members:
             wanted[unit] += size
-    filled = list(fill_for_gangs(generator, stage, relaxation, None))
-    room = covered(scene.instance, filled)
+    filled = list(fill_whole_gangs(generator, stage, relaxation, None))
+    room = covered_units(scene.instance, filled)
     assert sum(number for _, number in filled) <= 22
     assert all(there <= asked for there, asked in zip(room, wanted, strict=True))
-    pricing = Pricing(scene.instance, stage, [], duals_of(relaxation))
-    everything = covered(scene.instance, list(fill(generator, pricing.prices)))
+    pricing = StagePricing(scene.instance, stage, [], duals_of(relaxation))
+    everything = covered_units(scene.instance, list(fill_greedily(generator, pricing.prices)))
     assert any(there > asked for there, asked in zip(everything, wanted, strict=True))
 
 
 def test_the_bound_is_a_multiple_of_what_a_gang_adds_where_no_unit_is_asked_for_alone():
     scene = distinct_gangs(14, 22)
     stage = members_placed(scene.instance)
-    assert step_of(scene.instance, stage.terms) == MEMBERS
-    single = Instance((UnitClass(0, 1), *scene.instance.units[1:]), scene.instance.nodes, scene.instance.gangs)
-    assert step_of(single, stage.terms) == 1
+    assert value_step(scene.instance, stage.terms) == MEMBERS
+    single = MasterProblem(
+        (MasterUnitClass(0, 1), *scene.instance.units[1:]), scene.instance.nodes, scene.instance.gangs
+    )
+    assert value_step(single, stage.terms) == 1
 
 
 def test_steps_of_a_form_are_those_of_units_gangs_and_nodes_that_there_are_and_of_every_meter():
-    units, nodes = (UnitClass(0, 4), UnitClass(1, 0)), (NodeClass(0, 3), NodeClass(1, 0))
-    instance = Instance(units, nodes, (Gang(((1, 2),), 1), Gang(((1, 1),), 0)), meters=1)
-    assert step_of(instance, Terms(units={0: 12, 1: 5}, gangs={0: 18, 1: 7}, nodes={0: 30, 1: 1})) == 6
-    assert step_of(instance, Terms(units={0: 12}, usage={0: 8})) == 4
-    assert step_of(instance, Terms(units={0: 12}, nodes={0: 9})) == 3
-    assert step_of(instance, Terms()) == 1
+    units, nodes = (MasterUnitClass(0, 4), MasterUnitClass(1, 0)), (MasterNodeClass(0, 3), MasterNodeClass(1, 0))
+    instance = MasterProblem(units, nodes, (MasterGangClass(((1, 2),), 1), MasterGangClass(((1, 1),), 0)), meters=1)
+    assert value_step(instance, Terms(units={0: 12, 1: 5}, gangs={0: 18, 1: 7}, nodes={0: 30, 1: 1})) == 6
+    assert value_step(instance, Terms(units={0: 12}, usage={0: 8})) == 4
+    assert value_step(instance, Terms(units={0: 12}, nodes={0: 9})) == 3
+    assert value_step(instance, Terms()) == 1

@@ -9,18 +9,31 @@ from time import monotonic
 import pytest
 from support.planning import Scene, fewest_nodes, fits_column
 
-from drasat.solver.plan import _Clock
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.counting import counted
-from drasat.solver.planning.dive import Dive
-from drasat.solver.planning.filling import fill
-from drasat.solver.planning.generation import Budget, GenerationInterrupted, Generator
-from drasat.solver.planning.instance import Column, Gang, Instance, NodeClass, Row, Stage, Terms, UnitClass
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-from drasat.solver.planning.master import Master
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+from drasat.solver.plan.column_generation import (
+    ColumnGenerator,
+    Effort,
+    GenerationInterrupted,
+    GenerationLimits,
+    Prices,
+    PricingLimits,
+)
+from drasat.solver.plan.heuristics import fill_greedily, plan_from_columns
+from drasat.solver.plan.instance import (
+    Column,
+    CouplingRow,
+    MasterGangClass,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    ObjectiveStage,
+    PlanLimits,
+    Terms,
+)
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.plan import _Clock
+from drasat.solver.plan.price_and_branch import DivingHeuristic, solve_stages
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 EXACT = PlanLimits(gap=0.0)
 
@@ -48,19 +61,19 @@ class Interrupting:
 
 def crowded(gangs=()):
     units = tuple(LinearUnit(share=share, needs=(cpu,)) for share, cpu in ((7, 3), (5, 2), (4, 5), (3, 1), (2, 4)))
-    asked = tuple(UnitClass(index, 23 + 7 * index, unit.share) for index, unit in enumerate(units))
+    asked = tuple(MasterUnitClass(index, 23 + 7 * index, unit.share) for index, unit in enumerate(units))
     nodes = tuple(LinearNode((10,) * devices, 10, (devices * 6,)) for devices in (1, 2, 4))
-    classes = tuple(NodeClass(index, 9 - 2 * index) for index in range(3))
-    return Scene(Instance(asked, classes, tuple(gangs)), LinearPricer(units, nodes))
+    classes = tuple(MasterNodeClass(index, 9 - 2 * index) for index in range(3))
+    return Scene(MasterProblem(asked, classes, tuple(gangs)), LinearPricer(units, nodes))
 
 
-GANGS = (Gang(((0, 2), (3, 1)), 2, 9), Gang(((1, 3),), 1, 40))
+GANGS = (MasterGangClass(((0, 2), (3, 1)), 2, 9), MasterGangClass(((1, 3),), 1, 40))
 
 
 def interrupted_at(scene, stages, calls):
     seen = []
     pricer = Interrupting(scene.pricer, calls)
-    found = solve(scene.instance, stages, pricer, limits=EXACT, watch=lambda *told: seen.append(told))
+    found = solve_stages(scene.instance, stages, pricer, limits=EXACT, watch=lambda *told: seen.append(told))
     return found, seen
 
 
@@ -69,7 +82,7 @@ def test_wherever_ctrl_c_comes_the_best_plan_and_bound_that_were_seen_are_kept(g
     scene = crowded(gangs)
     stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
     counting = Interrupting(scene.pricer)
-    whole = solve(scene.instance, stages, counting, limits=EXACT)
+    whole = solve_stages(scene.instance, stages, counting, limits=EXACT)
     assert not whole.interrupted
     places = 0
     for calls in range(1, counting.calls + 1, max(1, counting.calls // 40)):
@@ -96,9 +109,9 @@ def test_an_interrupt_in_the_first_filling_keeps_what_was_filled():
 
 
 def generator_of(scene, pricer=None):
-    stage, master = scene.instance.admitted(), Master(scene.instance)
+    stage, master = scene.instance.admitted(), LinearMaster(scene.instance)
     master.aim(stage)
-    return Generator(scene.instance, master, pricer or scene.pricer), stage
+    return ColumnGenerator(scene.instance, master, pricer or scene.pricer), stage
 
 
 def test_an_interrupt_while_columns_are_generated_tells_the_bound():
@@ -106,7 +119,9 @@ def test_an_interrupt_while_columns_are_generated_tells_the_bound():
     generator, stage = generator_of(scene, Interrupting(scene.pricer, 11))
     bounds = []
     with pytest.raises(GenerationInterrupted) as stopped:
-        generator.run(stage, Budget(400, 0.0), scene.instance.most(), watch=lambda _, bound: bounds.append(bound))
+        generator.run(
+            stage, GenerationLimits(400, 0.0), scene.instance.most(), watch=lambda _, bound: bounds.append(bound)
+        )
     known = stopped.value.generated
     assert known.relaxation is not None
     assert known.rounds == len(bounds) + 1 > 2
@@ -117,9 +132,9 @@ def test_an_interrupt_while_columns_are_generated_tells_the_bound():
 def test_an_interrupted_dive_ends_behind_what_it_fixed():
     scene = crowded(GANGS)
     generator, stage = generator_of(scene)
-    generated = generator.run(stage, Budget(400, 0.0), scene.instance.most())
-    interrupting = Generator(scene.instance, generator.master, Interrupting(scene.pricer, 3))
-    dive = Dive(interrupting, stage, Budget(6, 0.0)).run(generated.relaxation)
+    generated = generator.run(stage, GenerationLimits(400, 0.0), scene.instance.most())
+    interrupting = ColumnGenerator(scene.instance, generator.master, Interrupting(scene.pricer, 3))
+    dive = DivingHeuristic(interrupting, stage, GenerationLimits(6, 0.0)).run(generated.relaxation)
     found = [next(dive)]
     with pytest.raises(KeyboardInterrupt):
         found.extend(dive)
@@ -132,7 +147,7 @@ def test_an_interrupted_dive_ends_behind_what_it_fixed():
 def test_a_plan_whose_time_is_over_is_empty_or_better_and_has_valid_bounds(gangs):
     scene = crowded(gangs)
     stages = [scene.instance.admitted(), fewest_nodes(scene.instance)]
-    found = solve(scene.instance, stages, scene.pricer, limits=PlanLimits(deadline=monotonic() - 1))
+    found = solve_stages(scene.instance, stages, scene.pricer, limits=PlanLimits(deadline=monotonic() - 1))
     assert found.plan.is_feasible(scene.instance, ())
     assert not found.interrupted
     assert all(result.bound is None or result.value <= result.bound for result in found.stages[:1])
@@ -150,40 +165,46 @@ def test_a_linear_pricer_whose_time_is_over_knows_nothing():
 def test_a_master_whose_time_is_over_has_no_relaxation():
     scene = crowded()
     generator, stage = generator_of(scene)
-    for column, _ in fill(generator, Prices((7, 5, 4, 3, 2))):
+    for column, _ in fill_greedily(generator, Prices((7, 5, 4, 3, 2))):
         generator.master.add(column)
     assert generator.master.solve(monotonic() - 1) is None
     assert generator.master.solve(monotonic() + 1000).value > 0
-    assert generator.run(stage, Budget(9, 0.0, deadline=monotonic() - 1), scene.instance.most()).bound is None
+    assert generator.run(stage, GenerationLimits(9, 0.0, deadline=monotonic() - 1), scene.instance.most()).bound is None
 
 
 def test_columns_are_counted_up_in_order_while_nodes_are_free():
-    instance = Instance((UnitClass(0, 5), UnitClass(1, 1)), (NodeClass(0, 2), NodeClass(1, 1)))
+    instance = MasterProblem(
+        (MasterUnitClass(0, 5), MasterUnitClass(1, 1)), (MasterNodeClass(0, 2), MasterNodeClass(1, 1))
+    )
     columns = [(Column(0, ((0, 2),)), 1), (Column(1, ((0, 2), (1, 3))), 1), (Column(0, ((0, 9),)), 4)]
-    plan = counted(instance, [instance.admitted()], columns)
+    plan = plan_from_columns(instance, [instance.admitted()], columns)
     assert plan.units == (5, 1)
     assert sum(number for _, number in plan.columns) == 3
     assert plan.is_feasible(instance, ())
 
 
 def test_gangs_are_counted_whole_and_the_more_important_ones_first():
-    gangs = (Gang(((0, 3),), 1, 5), Gang(((0, 2), (1, 1)), 2, 9), Gang(((1, 1),), 3, 0))
-    instance = Instance((UnitClass(0, 9), UnitClass(1, 0)), (NodeClass(0, 1),), gangs)
-    stage = Stage("weight", Terms(units={0: 1}, gangs={0: 5, 1: 9, 2: 0}))
+    gangs = (
+        MasterGangClass(((0, 3),), 1, 5),
+        MasterGangClass(((0, 2), (1, 1)), 2, 9),
+        MasterGangClass(((1, 1),), 3, 0),
+    )
+    instance = MasterProblem((MasterUnitClass(0, 9), MasterUnitClass(1, 0)), (MasterNodeClass(0, 1),), gangs)
+    stage = ObjectiveStage("weight", Terms(units={0: 1}, gangs={0: 5, 1: 9, 2: 0}))
     columns = [(Column(0, ((0, 6), (1, 4))), 1)]
-    assert counted(instance, [stage], columns).gangs == (0, 2, 0)
-    assert counted(instance, [stage], columns).units == (2, 0)
-    first = Stage("first", Terms(gangs={0: 1}))
-    assert counted(instance, [first, stage], columns).gangs == (1, 1, 0)
-    fewest = Stage("least", Terms(gangs={0: 1, 1: 1}), maximise=False)
-    assert counted(instance, [fewest, stage], columns).gangs == (0, 0, 0)
+    assert plan_from_columns(instance, [stage], columns).gangs == (0, 2, 0)
+    assert plan_from_columns(instance, [stage], columns).units == (2, 0)
+    first = ObjectiveStage("first", Terms(gangs={0: 1}))
+    assert plan_from_columns(instance, [first, stage], columns).gangs == (1, 1, 0)
+    fewest = ObjectiveStage("least", Terms(gangs={0: 1, 1: 1}), maximise=False)
+    assert plan_from_columns(instance, [fewest, stage], columns).gangs == (0, 0, 0)
 
 
 def test_a_plan_that_breaks_a_row_is_not_counted():
     scene = crowded()
-    rows = (Row(Terms(units={0: 1, 1: 1}), upper=2),)
+    rows = (CouplingRow(Terms(units={0: 1, 1: 1}), upper=2),)
     instance = replace(scene.instance, rows=rows)
-    found = solve(instance, [instance.admitted()], scene.pricer, limits=EXACT)
+    found = solve_stages(instance, [instance.admitted()], scene.pricer, limits=EXACT)
     assert found.plan.is_feasible(instance, rows)
 
 

@@ -7,11 +7,10 @@ from time import monotonic
 import pytest
 from support.planning import all_columns, fits_column, random_scene
 
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.question import question
-from drasat.solver.planning.linear.relaxation import relax, relax_best
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
+from drasat.solver.plan.pricing.lagrangian import best_relaxation, relax_at_prices
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit, build_linear_question
 
 
 def best_value(scene, node_class, prices):
@@ -100,21 +99,21 @@ def bound_question(seed):
         for _ in range(12)
     ]
     values = [random.randint(50, 900) for _ in units]
-    return question(LinearNode((10,) * 8, 10, (30, 30)), units, values, [99] * len(units))
+    return build_linear_question(LinearNode((10,) * 8, 10, (30, 30)), units, values, [99] * len(units))
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_prices_of_resources_that_bind_together_make_the_bound_the_lowest(seed):
     asked = bound_question(seed)
-    best = relax_best(asked)
+    best = best_relaxation(asked)
     highest = 2 * best.bound // 30
     grid = [highest * step // 24 for step in range(25)]
-    assert best.bound <= min(relax(asked, prices).bound for prices in product(grid, grid)) * (1 + 1e-3)
-    assert best.bound == relax(asked, best.resource_prices).bound
+    assert best.bound <= min(relax_at_prices(asked, prices).bound for prices in product(grid, grid)) * (1 + 1e-3)
+    assert best.bound == relax_at_prices(asked, best.resource_prices).bound
 
 
 def test_a_relaxation_whose_time_is_over_is_still_a_bound():
     for seed in range(12):
         asked = bound_question(seed)
-        late = relax_best(asked, monotonic() - 1)
-        assert late.bound == relax(asked, late.resource_prices).bound >= relax_best(asked).bound
+        late = best_relaxation(asked, monotonic() - 1)
+        assert late.bound == relax_at_prices(asked, late.resource_prices).bound >= best_relaxation(asked).bound

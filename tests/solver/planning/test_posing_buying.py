@@ -29,12 +29,11 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.planning.posing.buying import open_shop, with_bought
-from drasat.solver.planning.posing.new_names import new_names
+from drasat.solver.plan.build.buying import build_node_catalogue, new_names, with_bought_nodes
 
 
 def shop(*given, apart=0):
-    return open_shop(cluster(*classes(), *given), apart)
+    return build_node_catalogue(cluster(*classes(), *given), apart)
 
 
 def bought(found):
@@ -74,7 +73,7 @@ def test_a_price_is_exact():
 def test_bought_nodes_have_labels_taints_room_and_devices_of_their_template():
     taint = {"key": "new", "effect": "NoSchedule"}
     big = to_buy("big", devices=2, labels={"zone": "z"}, taints=[taint], allocatable={"cpu": "8"})
-    found, made = with_bought(cluster(*classes(), big), {"big": 2})
+    found, made = with_bought_nodes(cluster(*classes(), big), {"big": 2})
     first, second = made["big"]
     assert first.metadata.labels == {"zone": "z", HOST: "big-1"}
     assert second.metadata.labels == {"zone": "z", HOST: "big-2"}
@@ -88,7 +87,7 @@ def test_bought_nodes_have_labels_taints_room_and_devices_of_their_template():
 
 def test_buying_nothing_changes_nothing():
     made = cluster(*classes(), *nodes("n1"), to_buy("big"))
-    assert with_bought(made, {}) == (made, {})
+    assert with_bought_nodes(made, {}) == (made, {})
 
 
 @pytest.mark.parametrize(

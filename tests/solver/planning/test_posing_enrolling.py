@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from support.posing import claim, entry, nodes, obj, of, placed, planning, pod, posed, sharing
 
-from drasat.models.planned_sets import Gang
-from drasat.solver.planning.posing.enrolling import Enrolled
-from drasat.solver.planning.posing.unit_kinds import Entry
+from drasat.models.workload.unit_classes import Gang
+from drasat.solver.plan.build.gangs import GangMembership
+from drasat.solver.plan.build.unit_classes import ColocatedUnits
 
 ONE, TWO, THREE = (Gang("Gang", "ns", name) for name in ("one", "two", "three"))
 FEW = Gang("PodGroup", "ns", "few", minimum=1)
@@ -20,12 +20,13 @@ def choice(name, *gangs, ways=1):
     """Units of these gangs (None: of none) that share a claim, and fewer of them as further ways to choose."""
     party = [SimpleNamespace(set=SimpleNamespace(gang=gang)) for gang in gangs]
     return [
-        (f"{name}{way}", Entry(tuple(range(len(party) - way)), tuple(party[: len(party) - way]))) for way in range(ways)
+        (f"{name}{way}", ColocatedUnits(tuple(range(len(party) - way)), tuple(party[: len(party) - way])))
+        for way in range(ways)
     ]
 
 
 def enrolled(*choices):
-    found = Enrolled()
+    found = GangMembership()
     for one in choices:
         found.enrol(one)
     return found

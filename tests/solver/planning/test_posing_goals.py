@@ -21,9 +21,14 @@ from support.posing import (
     values,
 )
 
-from drasat.solver.plan_outcome import StageOutcome
-from drasat.solver.planning.posing.goals import NAMES, parse_objective, value_annotation
-from drasat.solver.planning.posing.weights import devices_of, weigher
+from drasat.solver.plan.build.objectives import (
+    STAGE_NAMES,
+    parse_objective,
+    parse_weight,
+    requested_devices,
+    value_annotation,
+)
+from drasat.solver.plan.outcome import StageOutcome
 
 KNOWN = "priority, admitted, cost, fewest-nodes, spread, preference, soft, compact, fragmentation"
 
@@ -72,7 +77,7 @@ def test_what_is_no_objective_is_said_in_one_line(asked, said):
 
 
 def test_all_names_are_told():
-    assert ", ".join(NAMES) == KNOWN
+    assert ", ".join(STAGE_NAMES) == KNOWN
 
 
 def test_one_annotation_may_be_named():
@@ -83,7 +88,7 @@ def test_one_annotation_may_be_named():
 
 
 def weight(kind, *given):
-    weigh, _ = weigher(kind)
+    weigh, _ = parse_weight(kind)
     return [weigh(one.set.shape) for one in asking(*given).queue]
 
 
@@ -115,14 +120,14 @@ def test_capacity_is_what_requests_ask_of_it_for_all_their_devices():
 
 def test_annotations_are_numbers_and_one_without():
     assert weight("annotation:drasat.dev/value", user("a", VALUE="2.5"), user("b")) == [Decimal("2.5"), 1]
-    assert weigher("annotation:team/x")[1] == "team/x"
+    assert parse_weight("annotation:team/x")[1] == "team/x"
 
 
 def test_a_claim_that_units_share_counts_once_for_all_of_them():
     ask = asking(claim("s", of(2)), sharing("a", "s"), sharing("b", "s"), user("c"))
     shapes = [one.set.shape for one in ask.queue]
-    assert devices_of(shapes) == 3
-    assert devices_of(shapes[:1]) == 2
+    assert requested_devices(shapes) == 3
+    assert requested_devices(shapes[:1]) == 2
 
 
 def test_values_with_a_point_are_told_as_they_are():

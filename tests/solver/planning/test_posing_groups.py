@@ -25,9 +25,9 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.attempts import Session
-from drasat.solver.planning.posing.groups import placed_together
-from drasat.solver.planning.posing.together import nothing_together
+from drasat.solver.engines.engine import Session
+from drasat.solver.plan.build.build import no_earlier_placements
+from drasat.solver.plan.build.groups import place_coupled_units
 
 
 def group(*claims, name="g", **fields):
@@ -46,7 +46,7 @@ def indexed(*names, zones="", cpu="4", count=2):
 
 def ahead(*given, only_new=False):
     ask = asking(*given)
-    found = placed_together(ask.session, ask.queue, ask.open, None, only_new=only_new)
+    found = place_coupled_units(ask.session, ask.queue, ask.open, None, only_new=only_new)
     names = {place: ask.queue[place].unit.name for place in ask.open}
     return (
         {names[place]: node for place, (node, _) in found.where.items()},
@@ -202,6 +202,6 @@ def test_what_is_coupled_counts_in_every_stage_that_is_about_units():
 
 def test_nothing_together_is_what_there_is():
     ask = asking(*nodes("n1"), gpus("n2"), holding("h", "n1", "gpu-0"), running("r", "n1", cpu="1"), user("a"))
-    found = nothing_together(Session(ask.session.cluster, ALL, "strict", 0))
+    found = no_earlier_placements(Session(ask.session.cluster, ALL, "strict", 0))
     assert found.rooms == {"n1": {"cpu": 3000, "pods": 9}}
     assert (found.where, found.places) == ({}, set())

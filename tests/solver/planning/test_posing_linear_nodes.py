@@ -32,10 +32,10 @@ from support.posing import (
     published,
 )
 
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.posing.linear_nodes import linear_part
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+from drasat.solver.plan.build.nodes import linear_nodes
+from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
+from drasat.solver.plan.instance import PlanLimits
+from drasat.solver.plan.price_and_branch import solve_stages
 
 EXACT = PlanLimits(gap=0.0)
 THOROUGH = PricingLimits(Effort.THOROUGH)
@@ -267,7 +267,7 @@ def test_odd_amounts_that_are_held_make_no_large_tables(amount):
 
 
 def test_without_questions_there_is_nothing_linear():
-    found = linear_part({}, 3)
+    found = linear_nodes({}, 3)
     assert found.devices == found.questions == {}
     assert found.pricer.nodes == ()
 
@@ -311,7 +311,7 @@ def test_plans_are_as_good_as_with_models_alone(make, seed):
     assert len(found.pricer.linear.devices) == len(found.nodes)
     stages = [goal.stage for goal in found.goals]
     quick, thorough = (
-        solve(found.instance, stages, pricer, limits=EXACT) for pricer in (found.pricer, found.pricer.models)
+        solve_stages(found.instance, stages, pricer, limits=EXACT) for pricer in (found.pricer, found.pricer.models)
     )
     assert [(one.name, one.value, one.proven) for one in quick.stages] == [
         (one.name, one.value, one.proven) for one in thorough.stages

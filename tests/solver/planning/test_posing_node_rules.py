@@ -3,17 +3,17 @@
 import pytest
 from support.posing import asking, claim, gpus, holding, node, placed, planning, pod, sharing, user
 
-from drasat.models.selection import pod_fits
-from drasat.solver.planning.posing.node_rules import NodeRules
-from drasat.solver.planning.posing.shared_claims import entries_of
-from drasat.solver.planning.posing.unit_kinds import unit_kinds
+from drasat.models.cluster.node_fit import pod_fits
+from drasat.solver.plan.build.gangs import group_by_shared_claims
+from drasat.solver.plan.build.nodes import NodeRules
+from drasat.solver.plan.build.unit_classes import group_unit_classes
 
 
 def suited(*given):
     """For each node the names of the first units of the kinds that may go there."""
     ask = asking(*given)
-    single, sets = entries_of(ask.queue, ask.open)
-    kinds = unit_kinds([*single, *(one for variants in sets for one in variants)])
+    single, sets = group_by_shared_claims(ask.queue, ask.open)
+    kinds = group_unit_classes([*single, *(one for variants in sets for one in variants)])
     rules = NodeRules(kinds)
     names = [kind.entries[0].party[0].unit.name for kind in kinds]
     cluster = ask.session.cluster
@@ -102,8 +102,8 @@ def test_all_units_of_a_party_must_suit():
 
 def test_one_look_is_enough_for_nodes_that_look_alike():
     ask = asking(*NODES, pod("p", spec={"nodeSelector": {"zone": "a"}}))
-    single, _ = entries_of(ask.queue, ask.open)
-    rules = NodeRules(unit_kinds(single))
+    single, _ = group_by_shared_claims(ask.queue, ask.open)
+    rules = NodeRules(group_unit_classes(single))
     nodes = ask.session.cluster.nodes
     assert rules.suited(nodes["n2"]) is not rules.suited(nodes["n1"])
     assert rules.suited(nodes["n1"]) is rules.suited(nodes["n1"])

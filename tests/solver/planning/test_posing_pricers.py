@@ -8,11 +8,11 @@ from support.bundles import possible, replays, vectors
 from support.linear import linear_of, part, random_pods, shares, wanting, wholes
 from support.posing import DRIVER, device, node, of, planning, posed, published, values
 
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.posing.pricers import Pricers
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
+from drasat.solver.plan.build.build import DispatchingPricer
+from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
+from drasat.solver.plan.instance import PlanLimits
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
 
 EXACT = PlanLimits(gap=0.0)
 THOROUGH = PricingLimits(Effort.THOROUGH)
@@ -109,7 +109,8 @@ def test_mixed_plans_are_as_good_as_with_models_alone(seed):
     assert 0 < len(found.pricer.linear.devices) < len(found.nodes)
     stages = [goal.stage for goal in found.goals]
     both, models = (
-        solve(found.instance, stages, pricer, limits=EXACT) for pricer in (found.pricer, BundlePricer(found.questions))
+        solve_stages(found.instance, stages, pricer, limits=EXACT)
+        for pricer in (found.pricer, BundlePricer(found.questions))
     )
     assert [(one.value, one.bound) for one in both.stages] == [(one.value, one.bound) for one in models.stages]
     assert all(one.proven for one in both.stages)
@@ -149,7 +150,7 @@ def test_units_are_taken_out_of_columns_of_both():
 def test_pricers_answer_equally_in_another_process():
     found = posed(*mixed())
     sent = pickle.loads(pickle.dumps(found.pricer))
-    assert isinstance(sent, Pricers)
+    assert isinstance(sent, DispatchingPricer)
     prices, most = Prices((3,) * len(found.instance.units)), found.instance.most()
     for kind in found.nodes:
         one, other = (pricer.price(kind.index, prices, most, THOROUGH) for pricer in (found.pricer, sent))

@@ -18,13 +18,13 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.planning.posing.shared_claims import entries_of, is_narrowed
+from drasat.solver.plan.build.gangs import group_by_shared_claims, omits_variants
 
 
 def variants(*given):
     """Sets of variants by the names of their units, and names of units that stand alone."""
     ask = asking(*given)
-    single, sets = entries_of(ask.queue, ask.open)
+    single, sets = group_by_shared_claims(ask.queue, ask.open)
     names = [[[one.unit.name for one in entry.party] for entry in own] for own in sets]
     return names, [one.party[0].unit.name for one in single]
 
@@ -68,7 +68,7 @@ def test_an_allocated_claim_makes_no_set():
 
 def test_units_that_are_left_out_are_in_no_set():
     ask = asking(claim("s"), sharing("a", "s"), sharing("b", "s"), sharing("c", "s", cpu="1"))
-    _, sets = entries_of(ask.queue, [0, 2])
+    _, sets = group_by_shared_claims(ask.queue, [0, 2])
     assert [[one.unit.name for one in entry.party] for entry in sets[0]] == [["a", "c"], ["a"], ["c"]]
 
 
@@ -76,16 +76,16 @@ def test_units_that_are_left_out_are_in_no_set():
 def test_too_many_ways_are_narrowed_to_the_first_units(units, narrowed):
     """Of 6 different units there are 63 ways, of 7 there are 127."""
     ask = asking(claim("s"), *(sharing(f"p{number}", "s", cpu=f"{number + 1}m") for number in range(units)))
-    _, (own,) = entries_of(ask.queue, ask.open)
-    assert is_narrowed(own) is narrowed
+    _, (own,) = group_by_shared_claims(ask.queue, ask.open)
+    assert omits_variants(own) is narrowed
     assert len(own) == (units if narrowed else 2**units - 1)
     assert len(own[0].places) == units
 
 
 def test_many_equal_units_are_narrowed_to_large_numbers_of_them():
     ask = asking(claim("s"), *(sharing(f"p{number}", "s") for number in range(70)))
-    _, (own,) = entries_of(ask.queue, ask.open)
-    assert is_narrowed(own)
+    _, (own,) = group_by_shared_claims(ask.queue, ask.open)
+    assert omits_variants(own)
     assert [len(one.places) for one in own] == list(range(70, 6, -1))
 
 

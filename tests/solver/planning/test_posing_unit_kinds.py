@@ -3,8 +3,8 @@
 import pytest
 from support.posing import asking, claim, entry, holding, maker, nodes, of, pod, posed, sharing, template, user
 
-from drasat.solver.planning.posing.shared_claims import entries_of
-from drasat.solver.planning.posing.unit_kinds import signature, unit_kinds
+from drasat.solver.plan.build.gangs import group_by_shared_claims
+from drasat.solver.plan.build.unit_classes import colocated_signature, group_unit_classes
 
 
 def kinds(*given):
@@ -14,8 +14,8 @@ def kinds(*given):
 
 def made(*given):
     ask = asking(*given)
-    single, sets = entries_of(ask.queue, ask.open)
-    return unit_kinds([*single, *(one for variants in sets for one in variants)])
+    single, sets = group_by_shared_claims(ask.queue, ask.open)
+    return group_unit_classes([*single, *(one for variants in sets for one in variants)])
 
 
 def test_equal_pods_are_one_kind_in_the_order_of_the_queue():
@@ -56,17 +56,17 @@ def test_loose_claims_are_kinds_of_their_own():
 
 def test_claims_of_a_party_come_once_each():
     ask = asking(claim("s"), sharing("a", "s"), sharing("b", "s", cpu="1"))
-    _, (variants,) = entries_of(ask.queue, ask.open)
+    _, (variants,) = group_by_shared_claims(ask.queue, ask.open)
     assert [ref.name for ref in variants[0].asked] == ["s"]
-    (whole, *_) = unit_kinds(variants)
+    (whole, *_) = group_unit_classes(variants)
     assert [one.metadata.name for one in whole.claims] == ["s"]
     assert (whole.size, len(whole.specs)) == (2, 2)
 
 
 def test_requests_of_a_party_are_added_up():
     ask = asking(claim("s"), sharing("a", "s", cpu="1"), sharing("b", "s", cpu="500m"))
-    _, (variants,) = entries_of(ask.queue, ask.open)
-    whole = unit_kinds(variants)[0]
+    _, (variants,) = group_by_shared_claims(ask.queue, ask.open)
+    whole = group_unit_classes(variants)[0]
     assert whole.requests == {"cpu": 1500, "pods": 2}
 
 
@@ -79,15 +79,15 @@ def test_allocated_claims_tie_a_kind_to_nodes_and_ask_for_nothing():
 
 def test_signatures_hold_the_shape_of_each_unit():
     ask = asking(user("a"), user("b"), user("c", cpu="2"))
-    single, _ = entries_of(ask.queue, ask.open)
-    first, second, third = map(signature, single)
+    single, _ = group_by_shared_claims(ask.queue, ask.open)
+    first, second, third = map(colocated_signature, single)
     assert first == second != third
 
 
 def test_numbers_may_follow_those_of_others():
     ask = asking(user("a"), user("c", cpu="2"))
-    single, _ = entries_of(ask.queue, ask.open)
-    assert [kind.index for kind in unit_kinds(single, 7)] == [7, 8]
+    single, _ = group_by_shared_claims(ask.queue, ask.open)
+    assert [kind.index for kind in group_unit_classes(single, 7)] == [7, 8]
 
 
 def test_many_equal_units_are_one_class_of_the_instance():

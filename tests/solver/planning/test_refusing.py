@@ -6,9 +6,9 @@ from support.manifests import allocated, claim, device_class
 from support.plan_scene import Plan, entry, gpus, node, obj, pod, scene, template, user
 from support.refusing import Left, of, tolerating, with_counts, with_cpu
 
-from drasat.problem.in_use import Ledger
-from drasat.solver.planning.refusing import survey
-from drasat.solver.planning.refusing.refusals import Refusals
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.plan import node_survey
+from drasat.solver.plan.why_not import UnplacedExplainer
 
 SMALL = {"n1": "a", "n2": "a"}
 ONE = {"n1": "a"}
@@ -272,7 +272,7 @@ def test_an_expression_that_goes_wrong_is_told():
 
 
 def test_what_was_not_decided_is_not_claimed(monkeypatch):
-    monkeypatch.setattr(survey, "WORK_IN_ALL", -1.0)
+    monkeypatch.setattr(node_survey, "TOTAL_SCREENING_WORK", -1.0)
     left = devices_are_short()
     told = "2 nodes: it was not decided in time whether devices are left"
     assert left.told("a") == [("undecided", told)]
@@ -280,7 +280,7 @@ def test_what_was_not_decided_is_not_claimed(monkeypatch):
 
 def test_of_very_many_kinds_of_nodes_the_largest_are_asked(monkeypatch):
     """Without the nodes that are not asked it cannot be said that the unit fitted nowhere."""
-    monkeypatch.setattr(survey, "MOST_KINDS", 1)
+    monkeypatch.setattr(node_survey, "MOST_NODE_CLASSES", 1)
     cluster = scene(template("u", of(9)), pod("a", entry("g", template="u")), node("n3"), gpus("n3", 2), nodes=SMALL)
     assert Left(Plan(cluster)).told("a") == [
         ("devices", "2 of 2 nodes: request r needs 9, 4 fit of 4 devices"),
@@ -456,8 +456,8 @@ def test_only_devices_that_the_unit_may_have_are_counted():
 def test_what_is_taken_meanwhile_is_seen():
     cluster = scene(user("a"), claim("h", of(4)), nodes=SMALL)
     left = Left(Plan(cluster, h=("n1", tuple(f"gpu-{number}" for number in range(4)))))
-    refusals, unit, rooms = Refusals(cluster, ALL), left.plan["a"].unit, left.rooms
-    ledger = Ledger(cluster.usage(ALL))
+    refusals, unit, rooms = UnplacedExplainer(cluster, ALL), left.plan["a"].unit, left.rooms
+    ledger = AllocatedState(cluster.usage(ALL))
     assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 2 of 2 nodes, such as n1:")
     ledger.commit(left.made.items())
     assert refusals.reasons(unit, None, ledger, rooms)[0].message.startswith("it fits 1 of 2 nodes, such as n2:")
@@ -471,13 +471,13 @@ def test_nodes_that_may_not_be_used_do_not_count():
 
 def test_equal_nodes_are_asked_once(monkeypatch):
     """However many there are, beside those that are tried for relaxations."""
-    asked, original = [], survey.Surveyor.attempt
+    asked, original = [], node_survey.NodeScreening.attempt
 
     def counted(self, wish, state, position):
         asked.append(position)
         return original(self, wish, state, position)
 
-    monkeypatch.setattr(survey.Surveyor, "attempt", counted)
+    monkeypatch.setattr(node_survey.NodeScreening, "attempt", counted)
     numbers = []
     for count in (3, 60):
         asked.clear()

@@ -5,11 +5,10 @@ from support.manifests import claim
 from support.plan_scene import Plan, entry, obj, pod, scene, template, user
 from support.refusing import Left, of
 
-from drasat.models.planned_units import expanded
-from drasat.models.queue import planned
-from drasat.solver.planning.refusing import left_out as module
-from drasat.solver.planning.refusing.left_out import left_out
-from drasat.solver.planning.refusing.refusals import Refusals
+from drasat.models.workload.expansion import expand_units
+from drasat.models.workload.queue import read_queue
+from drasat.solver.plan import why_not as module
+from drasat.solver.plan.why_not import UnplacedExplainer, unplaced_reasons
 
 SMALL = {"n1": "a", "n2": "b"}
 
@@ -17,10 +16,10 @@ SMALL = {"n1": "a", "n2": "b"}
 def asked(plan):
     """The queue, where its units went by place, and the reasons of the others by name."""
     assert Left(plan)
-    queue = list(expanded(plan.cluster, planned(plan.cluster, gates=ALL), ALL))
+    queue = list(expand_units(plan.cluster, read_queue(plan.cluster, gates=ALL), ALL))
     pairs = enumerate(plan.units)
     where = {place: (plan.cluster.node(one.node), one.allocations) for place, one in pairs if one.node}
-    found = left_out(plan.cluster, queue, where, ALL)
+    found = unplaced_reasons(plan.cluster, queue, where, ALL)
     assert sorted([*found, *where]) == list(range(len(queue)))
     return {plan.units[place].unit.name: reasons for place, reasons in found.items()}
 
@@ -36,9 +35,9 @@ def test_reasons_are_those_of_each_unit_alone():
 
 def test_equal_units_are_looked_into_once(monkeypatch):
     calls = []
-    original = Refusals.reasons
+    original = UnplacedExplainer.reasons
     monkeypatch.setattr(
-        Refusals, "reasons", lambda self, *args, **named: calls.append(1) or original(self, *args, **named)
+        UnplacedExplainer, "reasons", lambda self, *args, **named: calls.append(1) or original(self, *args, **named)
     )
     there = [pod(f"p{number}", entry("g", template="u"), cpu="1") for number in range(5)]
     found = asked(Plan(scene(template("u", of(9)), *there, nodes=SMALL)))
@@ -52,7 +51,7 @@ def test_a_plan_that_places_everything_needs_no_reasons():
 
 
 def test_of_very_many_kinds_of_units_the_largest_are_looked_into(monkeypatch):
-    monkeypatch.setattr(module, "MOST_CLASSES", 1)
+    monkeypatch.setattr(module, "MOST_UNIT_CLASSES", 1)
     there = [user("a", cpu="8"), *(user(name, cpu="9") for name in "bc")]
     found = asked(Plan(scene(*there, nodes=SMALL)))
     assert [found[name][0].id for name in "abc"] == ["unexplained", "room", "room"]

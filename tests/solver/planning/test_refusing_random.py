@@ -9,14 +9,14 @@ from msgspec.structs import replace as changed
 from support.plan_scene import Plan, first_fit, random_cluster
 from support.refusing import Left, tolerating, with_counts, with_cpu
 
-from drasat.models.pod_requests import effective_requests, in_units, written
+from drasat.models.workload.requests import effective_requests, format_amount, integer_amounts
 
 
 def with_less(unit, told):
     """The unit with so much less cpu."""
     (amount,) = re.search(r"with (\S+) of cpu less$", told).groups()
-    left = effective_requests(unit.pod.spec)["cpu"] - in_units({"cpu": amount})["cpu"]
-    return with_cpu(unit, written("cpu", left))
+    left = effective_requests(unit.pod.spec)["cpu"] - integer_amounts({"cpu": amount})["cpu"]
+    return with_cpu(unit, format_amount("cpu", left))
 
 
 def with_changes(unit, told):

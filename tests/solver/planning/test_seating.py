@@ -26,10 +26,9 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.planning.instance import Column
-from drasat.solver.planning.plan import Plan
-from drasat.solver.planning.pricing import Prices, PricingLimits
-from drasat.solver.planning.seating.seats import seats
+from drasat.solver.plan.assign import assign_slots
+from drasat.solver.plan.column_generation import Prices, PricingLimits
+from drasat.solver.plan.instance import Column, IntegerPlan
 
 
 def test_units_are_in_the_order_of_the_queue():
@@ -148,22 +147,22 @@ def question():
 def test_seats_are_one_for_each_unit_that_is_placed():
     made, column = question()
     assert dict(column.counts) == {0: 4}
-    taken = seats(made, Plan(((column, 2),), (5,), ()))
+    taken = assign_slots(made, IntegerPlan(((column, 2),), (5,), ()))
     assert [(seat.entry.places[0], seat.number) for seat in taken] == [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1)]
     assert [len(seat.picks) for seat in taken] == [1] * 5
 
 
 def test_room_that_nobody_needs_stays_free():
     made, column = question()
-    assert [seat.entry.places[0] for seat in seats(made, Plan(((column, 2),), (1,), ()))] == [0]
-    assert seats(made, Plan(((column, 1),), (0,), ())) == []
-    assert seats(made, Plan((), (0,), ())) == []
+    assert [seat.entry.places[0] for seat in assign_slots(made, IntegerPlan(((column, 2),), (1,), ()))] == [0]
+    assert assign_slots(made, IntegerPlan(((column, 1),), (0,), ())) == []
+    assert assign_slots(made, IntegerPlan((), (0,), ())) == []
 
 
 def test_a_column_without_anybody_opens_no_node():
     made, column = question()
     empty = Column(0, (), (), column.payload)
-    taken = seats(made, Plan(((column, 1), (empty, 1)), (2,), ()))
+    taken = assign_slots(made, IntegerPlan(((column, 1), (empty, 1)), (2,), ()))
     assert {seat.number for seat in taken} == {0}
 
 

@@ -4,11 +4,11 @@ import pytest
 from support.gates import ALL
 from support.sequential import given_of, read
 
-from drasat.models.gates import FeatureGates
+from drasat.models.kubernetes.gates import FeatureGates
 from drasat.scenarios.families import FAMILIES, member
-from drasat.scenarios.fleet import fleet
-from drasat.solver.allocate import allocate
-from drasat.solver.planners import schedule
+from drasat.scenarios.queues import fleet
+from drasat.solver.allocate.allocate import allocate
+from drasat.solver.compare.plans import schedule
 
 RULES = {"kube": (ALL, "kube"), "strict": (ALL, "strict"), "1.36": (FeatureGates.for_version("1.36"), "kube")}
 

@@ -8,12 +8,11 @@ from support.plan_scene import DRIVER, container, gpus, maker, node
 from support.random_plans import plan_manifests
 from support.sequential import OURS, given, given_of, needs, places, read, supply, taker, told
 
-from drasat.peers.build import locate
+from drasat.peers.kube_scheduler import find_program
 from drasat.scenarios import objects
 from drasat.scenarios.objects import allocated
-from drasat.solver.planners import schedule
-from drasat.solver.planning.rivals.figures import figures
-from drasat.solver.planning.rivals.setting import Setting
+from drasat.solver.compare.figures import SchedulingContext, figures
+from drasat.solver.compare.plans import schedule
 
 LIMITS = {"operator": "Exists"}
 
@@ -55,7 +54,7 @@ def test_of_equal_scores_the_first_node_wins():
     assert {places(what, name)["a"] for name in OURS} == {"n1"}
 
 
-@pytest.mark.skipif(locate() is None, reason="the peer is not built")
+@pytest.mark.skipif(find_program() is None, reason="the peer is not built")
 @pytest.mark.parametrize("order", ["given", "random", "priority"])
 def test_the_real_scheduler_is_told_the_nodes_in_order(order):
     queue = [taker(f"p{number}", 1 + number % 3, cpu="2") for number in range(9)]
@@ -65,7 +64,7 @@ def test_the_real_scheduler_is_told_the_nodes_in_order(order):
     assert told(real) == told(ours)
 
 
-@pytest.mark.skipif(locate() is None, reason="the peer is not built")
+@pytest.mark.skipif(find_program() is None, reason="the peer is not built")
 @pytest.mark.parametrize("family", ["resources", "partitions", "shares", "alternatives", "shared-claims", "network"])
 def test_the_real_scheduler_places_as_first_fit_does_on_random_clusters(family):
     for seed in range(2):
@@ -171,7 +170,7 @@ def test_a_slice_that_cannot_be_read_ends_all_attempts_for_claims():
         found = schedule(what, planner, "given", None).units
         assert [one.node for one in found] == [None, "n1"]
         assert found[0].reasons[0].id == "error"
-    counted = figures(Setting(what, None), what.units, found)
+    counted = figures(SchedulingContext(what, None), what.units, found)
     assert (counted.admitted, counted.devices, counted.fragmentation.of_all) == (1, 0, 0)
 
 

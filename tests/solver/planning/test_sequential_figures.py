@@ -7,14 +7,13 @@ from support.random_plans import plan_manifests
 from support.sequential import OURS, given, given_of, needs, read, supply, taker
 
 from drasat.scenarios import objects
-from drasat.solver.plan_outcome import PlannedUnitOutcome
-from drasat.solver.planners import schedule
-from drasat.solver.planning.rivals.figures import figures
-from drasat.solver.planning.rivals.setting import Setting
+from drasat.solver.compare.figures import SchedulingContext, figures
+from drasat.solver.compare.plans import schedule
+from drasat.solver.plan.outcome import PlannedUnitOutcome
 
 
 def counted(what, units, limit=None):
-    return figures(Setting(what, limit), what.units, units)
+    return figures(SchedulingContext(what, limit), what.units, units)
 
 
 def before(what):

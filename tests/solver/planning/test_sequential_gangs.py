@@ -5,14 +5,12 @@ from support.manifests import entry, obj, pod
 from support.plan_scene import gpus, maker, node
 from support.sequential import OURS, given, needs, places, supply, taker
 
-from drasat.models.planned_sets import Gang
-from drasat.solver.attempts import Attempt, Ending
-from drasat.solver.checked import check_plan
-from drasat.solver.planning.rivals.choices import FirstFit
-from drasat.solver.planning.rivals.gangs import in_one_domain, is_whole
-from drasat.solver.planning.rivals.sequential import Sequential
-from drasat.solver.planning.rivals.setting import Setting
-from drasat.solver.planning.rivals.trials import Trials
+from drasat.models.workload.unit_classes import Gang
+from drasat.solver.compare.figures import SchedulingContext
+from drasat.solver.compare.node_states import AllocationTrials, in_one_domain, is_whole
+from drasat.solver.compare.schedulers import FirstFitPolicy, SequentialScheduler
+from drasat.solver.engines.engine import NodeResult, Status
+from drasat.solver.plan.outcome import check_plan
 
 
 def group(name, count, **spec):
@@ -132,14 +130,14 @@ class Slow:
 
     def attempt(self, *question):
         self._left -= 1
-        return self._engine.attempt(*question) if self._left >= 0 else Attempt(Ending.TIMEOUT)
+        return self._engine.attempt(*question) if self._left >= 0 else NodeResult(Status.TIMEOUT)
 
 
 def test_when_time_is_up_what_is_placed_of_a_gang_goes():
     gang = [taker(f"g{number}", number + 1, GANG="all") for number in range(3)]
     what = given(*supply(n1=4, n2=4), taker("before", 1), *gang, taker("after", 1))
-    setting = Setting(what, None)
-    scheduler = Sequential(setting, FirstFit(), Trials(Slow(setting.trials.engine, 4), None))
+    setting = SchedulingContext(what, None)
+    scheduler = SequentialScheduler(setting, FirstFitPolicy(), AllocationTrials(Slow(setting.trials.engine, 4), None))
     scheduler.run(what.units)
     units = tuple(scheduler.outcomes(what.units))
     assert not scheduler.in_time

@@ -6,15 +6,19 @@ from support.manifests import entry, obj, pod
 from support.plan_scene import DRIVER, gpus, node
 from support.sequential import given, needs, supply, taker
 
-from drasat.models.planned_units import PlannedUnit
+from drasat.models.workload.expansion import QueuedUnit
 from drasat.scenarios import objects
-from drasat.solver.attempts import Attempt, Ending
-from drasat.solver.planning.rivals.choices import BestFit, FirstFit, FragmentationDescent
-from drasat.solver.planning.rivals.choosing import Choosing
-from drasat.solver.planning.rivals.fragmentation import WHOLE
-from drasat.solver.planning.rivals.orders import ORDERS, arriving
-from drasat.solver.planning.rivals.setting import Setting
-from drasat.solver.planning.rivals.trials import AbortedError, TimeOverError, Trial, Trials, trial_of
+from drasat.solver.compare.figures import PARTS_OF_DEVICE, SchedulingContext
+from drasat.solver.compare.node_states import AllocationTrials, TimeOverError, Trial, TrialAbortedError, trial_of
+from drasat.solver.compare.schedulers import (
+    ORDERS,
+    BestFitPolicy,
+    FirstFitPolicy,
+    FragmentationDescent,
+    NodeChooser,
+    arrival_order,
+)
+from drasat.solver.engines.engine import NodeResult, Status
 
 
 class Counting:
@@ -34,7 +38,7 @@ class Scene:
 
     def __init__(self, *given_objects, **options):
         self.what = given(*given_objects, **options)
-        self.setting = Setting(self.what, None)
+        self.setting = SchedulingContext(self.what, None)
         self.floor = self.setting.floor
 
     def case(self, number, made=()):
@@ -122,7 +126,7 @@ def test_what_is_imagined_twice_adds_up():
     trial = scene.setting.trials.of(scene.case(0), once.devices)
     twice = scene.floor.imagined(once, {}, trial.made)
     free = [sum(scene.setting.mix.free(state.devices).values()) for state in (scene.state(0), once, twice)]
-    assert free == [4 * WHOLE, 3 * WHOLE, 2 * WHOLE]
+    assert free == [4 * PARTS_OF_DEVICE, 3 * PARTS_OF_DEVICE, 2 * PARTS_OF_DEVICE]
 
 
 def test_a_node_of_which_nothing_is_known_takes_any_pod():
@@ -131,13 +135,13 @@ def test_a_node_of_which_nothing_is_known_takes_any_pod():
     assert scene.state(0).room is None
     scene.put(0, 0)
     assert scene.state(0).room is None
-    assert BestFit(scene.setting.mix, scene.floor.groups).score(scene.state(0), scene.state(0)) > 0
+    assert BestFitPolicy(scene.setting.mix, scene.floor.groups).score(scene.state(0), scene.state(0)) > 0
 
 
 def test_equal_questions_on_equal_devices_are_asked_once():
     scene = Scene(*supply(n1=2, n2=2), taker("a", 1, cpu="1"), taker("b", 1, cpu="2"), taker("c", 2))
     engine = Counting(scene.setting.trials.engine)
-    trials = Trials(engine, None)
+    trials = AllocationTrials(engine, None)
     for number in (0, 1, 0, 2, 2):
         assert trials.of(scene.case(number), scene.state(1).devices).fits
     assert engine.asked == 2
@@ -146,21 +150,21 @@ def test_equal_questions_on_equal_devices_are_asked_once():
 def test_who_asks_for_no_device_asks_nobody():
     scene = Scene(*supply(n1=1), pod("a", cpu="1"))
     engine = Counting(scene.setting.trials.engine)
-    assert Trials(engine, None).of(scene.case(0), scene.state(0).devices).fits
+    assert AllocationTrials(engine, None).of(scene.case(0), scene.state(0).devices).fits
     assert engine.asked == 0
 
 
 def test_first_fit_asks_no_further_than_the_first():
     scene = Scene(*supply(n1=1, n2=2, n3=3, n4=4), taker("a", 2))
     engine = Counting(scene.setting.trials.engine)
-    assert Choosing(scene.floor, FirstFit(), Trials(engine, None)).position(scene.case(0)) == 1
+    assert NodeChooser(scene.floor, FirstFitPolicy(), AllocationTrials(engine, None)).position(scene.case(0)) == 1
     assert engine.asked == 2
 
 
 def test_where_a_unit_failed_it_is_not_tried_again():
     scene = Scene(*supply(n1=1, n2=1, n3=2), *(taker(f"a{number}", 2) for number in range(2)))
     engine = Counting(scene.setting.trials.engine)
-    choosing = Choosing(scene.floor, FirstFit(), Trials(engine, None))
+    choosing = NodeChooser(scene.floor, FirstFitPolicy(), AllocationTrials(engine, None))
     assert choosing.position(scene.case(0)) == 2
     scene.put(0, 2)
     assert choosing.position(scene.case(1)) is None
@@ -188,26 +192,26 @@ def test_followers_of_a_shared_claim_go_where_it_is_among_equal_nodes():
     scene = Scene(*supply(n1=1, n2=1, n3=1), shared, *users)
     (made,) = scene.trial_there(0, 2)
     follower = scene.case(1, [(scene.what.units[0].unit.claims[0].key, made)])
-    choosing = Choosing(scene.floor, FirstFit(), scene.setting.trials)
+    choosing = NodeChooser(scene.floor, FirstFitPolicy(), scene.setting.trials)
     assert choosing.position(scene.case(0)) == 0
     assert choosing.position(follower) == 2
 
 
 def test_endings_of_attempts():
-    assert trial_of(Attempt(Ending.NONE, message="no")) == Trial(Ending.NONE, (), "no")
-    assert not trial_of(Attempt(Ending.UNKNOWN)).fits
+    assert trial_of(NodeResult(Status.NONE, message="no")) == Trial(Status.NONE, (), "no")
+    assert not trial_of(NodeResult(Status.UNKNOWN)).fits
     with pytest.raises(TimeOverError):
-        trial_of(Attempt(Ending.TIMEOUT))
+        trial_of(NodeResult(Status.TIMEOUT))
     with pytest.raises(TimeOverError):
-        Choosing(Scene(*supply(n1=1)).floor, FirstFit(), Trials(None, -1.0)).position(None)
+        NodeChooser(Scene(*supply(n1=1)).floor, FirstFitPolicy(), AllocationTrials(None, -1.0)).position(None)
 
 
 def test_an_error_says_where_it_was():
     wrong = needs(1)
     wrong["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": 'device.attributes["x"].y == 1'}}]
     scene = Scene(*supply(n1=1, n2=1), obj("ResourceClaim", "wrong", wrong), cel_errors="kube")
-    choosing = Choosing(scene.floor, FragmentationDescent(scene.setting.mix), scene.setting.trials)
-    with pytest.raises(AbortedError, match=r"^node n1: "):
+    choosing = NodeChooser(scene.floor, FragmentationDescent(scene.setting.mix), scene.setting.trials)
+    with pytest.raises(TrialAbortedError, match=r"^node n1: "):
         choosing.position(scene.case(0))
 
 
@@ -217,13 +221,16 @@ def test_fragmentation_falls_where_what_was_of_no_use_is_taken():
     before = scene.state(0)
     after = scene.floor.imagined(before, {}, scene.trial(0).made)
     # Before, three devices are of no use to one of two units; after, two.
-    assert (scene.setting.mix.wasted(before), scene.setting.mix.wasted(after)) == (3 * WHOLE, 2 * WHOLE)
-    assert choice.score(before, after) == -WHOLE
+    assert (scene.setting.mix.wasted(before), scene.setting.mix.wasted(after)) == (
+        3 * PARTS_OF_DEVICE,
+        2 * PARTS_OF_DEVICE,
+    )
+    assert choice.score(before, after) == -PARTS_OF_DEVICE
 
 
 def test_best_fit_counts_in_parts_of_the_most_that_any_node_has():
     scene = Scene(*supply(n1=4, n2=2), taker("a", 1, cpu="2"))
-    choice = BestFit(scene.setting.mix, scene.floor.groups)
+    choice = BestFitPolicy(scene.setting.mix, scene.floor.groups)
     large, small = scene.state(0), scene.state(1)
     # Devices, cpu and the number of pods: two of four devices, and all of the others.
     assert choice.score(large, large) == 3
@@ -235,13 +242,13 @@ def test_best_fit_counts_in_parts_of_the_most_that_any_node_has():
 def test_orders_are_of_all_units_and_stable():
     queue = [taker(f"p{number}", 1, spec={"priority": number % 3}) for number in range(9)]
     units = given(*supply(n1=1), *queue).units
-    names = {order: [one.unit.name for one in arriving(units, order, 5)] for order in ORDERS}
+    names = {order: [one.unit.name for one in arrival_order(units, order, 5)] for order in ORDERS}
     assert names["given"] == [f"p{number}" for number in range(9)]
     assert names["priority"] == ["p2", "p5", "p8", "p1", "p4", "p7", "p0", "p3", "p6"]
     assert sorted(names["random"]) == names["given"]
-    assert names["random"] == [one.unit.name for one in arriving(units, "random", 5)]
-    assert names["random"] != [one.unit.name for one in arriving(units, "random", 6)]
-    assert all(isinstance(one, PlannedUnit) for one in arriving(units, "random", 5))
+    assert names["random"] == [one.unit.name for one in arrival_order(units, "random", 5)]
+    assert names["random"] != [one.unit.name for one in arrival_order(units, "random", 6)]
+    assert all(isinstance(one, QueuedUnit) for one in arrival_order(units, "random", 5))
 
 
 def test_gates_decide_what_is_seen():
@@ -251,5 +258,7 @@ def test_gates_decide_what_is_seen():
         Scene(*supply(n1=1), slice_, taker("a", 1), gates=gates)
         for gates in (ALL, ALL.with_({"DRAPartitionableDevices": False}))
     )
-    counts = [sum(scene.setting.mix.free(scene.state(0).devices).values()) // WHOLE for scene in (seen, unseen)]
+    counts = [
+        sum(scene.setting.mix.free(scene.state(0).devices).values()) // PARTS_OF_DEVICE for scene in (seen, unseen)
+    ]
     assert counts == [2, 1]

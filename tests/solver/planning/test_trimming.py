@@ -9,19 +9,29 @@ from support.objects import claim, device_class, devices, either, node, option, 
 from support.plan_measures import COSTS, random_bench
 from support.planning import fits_column, random_scene
 
-from drasat.models.cluster import Cluster
-from drasat.problem.records import Counters
-from drasat.solver.planning.bundles.copy_costs import COMPACT, PREFERENCE, SOFT
-from drasat.solver.planning.bundles.measures import SPREAD
-from drasat.solver.planning.bundles.pricer import BundlePricer
-from drasat.solver.planning.core import solve
-from drasat.solver.planning.instance import Column, Gang, Instance, NodeClass, Row, Terms, UnitClass
-from drasat.solver.planning.limits import PlanLimits
-from drasat.solver.planning.linear.pricer import LinearPricer
-from drasat.solver.planning.linear.resources import LinearNode, LinearUnit
-from drasat.solver.planning.plan import Plan, asked, covered
-from drasat.solver.planning.pricing import Effort, Prices, PricingLimits
-from drasat.solver.planning.trimming import trimmed
+from drasat.models.cluster.cluster import Cluster
+from drasat.problem.problem import Counters
+from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
+from drasat.solver.plan.heuristics import remove_slack
+from drasat.solver.plan.instance import (
+    Column,
+    CouplingRow,
+    IntegerPlan,
+    MasterGangClass,
+    MasterNodeClass,
+    MasterProblem,
+    MasterUnitClass,
+    PlanLimits,
+    Terms,
+    covered_units,
+    placed_units,
+)
+from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.bundle import SPREAD
+from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.linear import LinearPricer
+from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
+from drasat.solver.plan.pricing.measures import COMPACT, PREFERENCE, SOFT
 
 THOROUGH = PricingLimits(Effort.THOROUGH)
 SHARES = LinearPricer((LinearUnit(share=4), LinearUnit(devices=2), LinearUnit()), (LinearNode((10,) * 4, 10, ()),))
@@ -33,8 +43,8 @@ def column(pricer, prices, most, node_class=0):
 
 
 def linear(demand, nodes, gangs=(), rows=()):
-    units = tuple(UnitClass(index, number) for index, number in enumerate(demand))
-    return Instance(units, (NodeClass(0, nodes),), gangs, rows)
+    units = tuple(MasterUnitClass(index, number) for index, number in enumerate(demand))
+    return MasterProblem(units, (MasterNodeClass(0, nodes),), gangs, rows)
 
 
 def counts_of(plan):
@@ -43,30 +53,30 @@ def counts_of(plan):
 
 def test_a_plan_that_places_all_it_has_room_for_stays_as_it_is():
     full = column(SHARES, Prices((1, 0, 0)), [4, 0, 0])
-    plan = Plan(((full, 2),), (8, 0, 0), ())
-    assert trimmed(linear([8, 0, 0], 2), plan, SHARES) is plan
+    plan = IntegerPlan(((full, 2),), (8, 0, 0), ())
+    assert remove_slack(linear([8, 0, 0], 2), plan, SHARES) is plan
 
 
 def test_nodes_that_need_not_be_used_become_empty_first():
     full = column(SHARES, Prices((1, 0, 0)), [4, 0, 0])
-    plan = Plan(((full, 3),), (9, 0, 0), ())
-    assert sorted(counts_of(trimmed(linear([9, 0, 0], 3), plan, SHARES)), key=str) == [({0: 1}, 1), ({0: 4}, 2)]
-    plan = Plan(((full, 3),), (4, 0, 0), ())
-    assert counts_of(trimmed(linear([4, 0, 0], 3), plan, SHARES)) == [({0: 4}, 1)]
+    plan = IntegerPlan(((full, 3),), (9, 0, 0), ())
+    assert sorted(counts_of(remove_slack(linear([9, 0, 0], 3), plan, SHARES)), key=str) == [({0: 1}, 1), ({0: 4}, 2)]
+    plan = IntegerPlan(((full, 3),), (4, 0, 0), ())
+    assert counts_of(remove_slack(linear([4, 0, 0], 3), plan, SHARES)) == [({0: 4}, 1)]
 
 
 def test_a_node_that_can_be_emptied_goes_before_one_that_loses_more_units():
     pricer = replace(SHARES, nodes=SHARES.nodes * 2)
     full, little = column(pricer, Prices((1, 1, 0)), [3, 1, 0]), column(pricer, Prices((1, 0, 0)), [1, 0, 0], 1)
-    instance = replace(linear([3, 1, 0], 1), nodes=(NodeClass(0, 1), NodeClass(1, 1)))
-    plan = Plan(((full, 1), (little, 1)), (3, 0, 0), ())
-    assert counts_of(trimmed(instance, plan, pricer)) == [({0: 3}, 1)]
+    instance = replace(linear([3, 1, 0], 1), nodes=(MasterNodeClass(0, 1), MasterNodeClass(1, 1)))
+    plan = IntegerPlan(((full, 1), (little, 1)), (3, 0, 0), ())
+    assert counts_of(remove_slack(instance, plan, pricer)) == [({0: 3}, 1)]
 
 
 def test_members_of_gangs_are_placed_too():
     full = column(SHARES, Prices((1, 0, 0)), [4, 0, 0])
-    instance = linear([9, 0, 0], 2, gangs=(Gang(((0, 2),), 3),))
-    assert counts_of(trimmed(instance, Plan(((full, 1),), (1, 0, 0), (1,)), SHARES)) == [({0: 3}, 1)]
+    instance = linear([9, 0, 0], 2, gangs=(MasterGangClass(((0, 2),), 3),))
+    assert counts_of(remove_slack(instance, IntegerPlan(((full, 1),), (1, 0, 0), (1,)), SHARES)) == [({0: 3}, 1)]
 
 
 def test_devices_of_a_linear_node_lose_what_is_not_placed():
@@ -79,9 +89,9 @@ def test_devices_of_a_linear_node_lose_what_is_not_placed():
 
 
 def test_a_plan_whose_rows_ask_for_usage_keeps_it():
-    instance = replace(linear([4], 1, rows=(Row(Terms(units={0: -2}, usage={0: 1}), lower=0),)), meters=1)
-    plan = Plan(((Column(0, ((0, 3),), ((0, 2),)), 1),), (1,), ())
-    assert trimmed(instance, plan, Metered()) is plan
+    instance = replace(linear([4], 1, rows=(CouplingRow(Terms(units={0: -2}, usage={0: 1}), lower=0),)), meters=1)
+    plan = IntegerPlan(((Column(0, ((0, 3),), ((0, 2),)), 1),), (1,), ())
+    assert remove_slack(instance, plan, Metered()) is plan
 
 
 class Metered:
@@ -94,22 +104,22 @@ class Metered:
 
 def check(instance, plan, pricer):
     """Columns have what the plan places and nothing else, in fewer nodes and at less use of every meter."""
-    smaller = trimmed(instance, plan, pricer)
-    assert covered(instance, smaller.columns) == asked(instance, smaller) == asked(instance, plan)
+    smaller = remove_slack(instance, plan, pricer)
+    assert covered_units(instance, smaller.columns) == placed_units(instance, smaller) == placed_units(instance, plan)
     assert smaller.is_feasible(instance, instance.rows)
     for meter in range(instance.meters):
         terms = Terms(usage={meter: 1})
         assert smaller.value(terms) <= plan.value(terms)
     assert sum(number for _, number in smaller.columns) <= sum(number for _, number in plan.columns)
     reversed_ = replace(plan, columns=plan.columns[::-1])
-    assert dict(trimmed(instance, reversed_, pricer).columns) == dict(smaller.columns)
+    assert dict(remove_slack(instance, reversed_, pricer).columns) == dict(smaller.columns)
     return smaller
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_linear_plans_are_trimmed_to_what_they_place(seed):
     scene = random_scene(seed, gangs=seed % 2 == 0)
-    found = solve(scene.instance, [scene.instance.admitted()], scene.pricer, limits=PlanLimits(gap=0.0))
+    found = solve_stages(scene.instance, [scene.instance.admitted()], scene.pricer, limits=PlanLimits(gap=0.0))
     units = tuple(Random(seed).randint(0, number) for number in found.plan.units)
     smaller = check(scene.instance, replace(found.plan, units=units), scene.pricer)
     assert all(fits_column(scene, one) for one, _ in smaller.columns)
@@ -128,10 +138,10 @@ def test_bundles_that_are_left_are_valid_and_cost_what_they_use():
             continue
         counts = dict(columns[0].counts)
         units = tuple(rng.randint(0, counts.get(unit, 0)) for unit in range(len(most)))
-        instance = Instance(
-            tuple(UnitClass(unit, number) for unit, number in enumerate(most)), (NodeClass(0, 1),), meters=4
+        instance = MasterProblem(
+            tuple(MasterUnitClass(unit, number) for unit, number in enumerate(most)), (MasterNodeClass(0, 1),), meters=4
         )
-        plan = Plan(((columns[0], 1),), units, ())
+        plan = IntegerPlan(((columns[0], 1),), units, ())
         for one, _ in check(instance, plan, pricer).columns:
             assert not bench.violations(one.payload)
             costs = [COSTS[measure](question, one.payload) for measure in question.measures]

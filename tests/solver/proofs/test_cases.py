@@ -15,8 +15,8 @@ from support.small_problems import (
 )
 
 from drasat.solver.proofs import PROOFS
-from drasat.solver.proofs.counters import overdrawn_counters
-from drasat.solver.proofs.tally import Tally
+from drasat.solver.proofs.amounts import overdrawn_counters
+from drasat.solver.proofs.counting import Tally
 
 
 def test_each_alternative_is_refuted_for_its_own_reason():

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from support.small_problems import InUse, ask, either, impossible, possible, problem, proven, unsearchable
 
-from drasat.solver.proofs.hall import deficient, union
+from drasat.solver.proofs.counting import deficient_sets, union_of_masks
 
 
 def singles(count, size):
@@ -76,7 +76,7 @@ def fits(wanted):
     """Hall's condition, set by set."""
     masks = list(wanted)
     return all(
-        sum(wanted[mask] for mask in chosen) <= union(chosen).bit_count()
+        sum(wanted[mask] for mask in chosen) <= union_of_masks(chosen).bit_count()
         for size in range(1, len(masks) + 1)
         for chosen in combinations(masks, size)
     )
@@ -87,8 +87,8 @@ def test_deficient_sets_are_found_exactly_where_there_are_any():
     for _ in range(400):
         size = random.randint(1, 9)
         wanted = {random.randrange(1, 1 << size): random.randint(1, 3) for _ in range(random.randint(1, 7))}
-        sets = deficient(wanted)
+        sets = deficient_sets(wanted)
         assert bool(sets) is not fits(wanted)
-        assert not sets or sum(wanted[mask] for mask in sets) > union(sets).bit_count()
+        assert not sets or sum(wanted[mask] for mask in sets) > union_of_masks(sets).bit_count()
         failing += bool(sets)
     assert 100 < failing < 350

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from support.small_problems import DISTINCT, MATCH, UNIT, InUse, ask, either, problem, proven, tie
 
-from drasat.problem.records import Capacities, Counters
+from drasat.problem.problem import Capacities, Counters
 
 GROUPS, SIZE = 16, 8
 DEVICES = GROUPS * SIZE

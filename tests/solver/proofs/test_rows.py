@@ -20,8 +20,8 @@ from support.small_problems import (
     unsearchable,
 )
 
-from drasat.problem.records import Counters
-from drasat.solver.proofs import witness
+from drasat.problem.problem import Counters
+from drasat.solver.proofs import find_witness
 
 
 def test_partitions_of_one_counter_set_draw_too_much():
@@ -111,7 +111,7 @@ def test_overdrawn_rows_are_no_credit():
     one = problem(2, [ask("a", 1, 2)], counters=asked.counters)
     assert possible(one, left(2, -5))
     # Nor where a device is listed that could not be used.
-    assert witness(one, left(2, -5), ((0, 1),)) is None
+    assert find_witness(one, left(2, -5), ((0, 1),)) is None
 
 
 def test_further_shares_draw_no_counters():

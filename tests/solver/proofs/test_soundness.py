@@ -7,18 +7,17 @@ from random import Random
 import pytest
 from support.small_problems import DISTINCT, MATCH, Ask, Tie, either, problem, proven
 
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.models.manifests import read_manifests
-from drasat.models.units import units
-from drasat.problem.compile import Compiler
-from drasat.problem.expressions import CelExpressions
-from drasat.problem.in_use import Ledger
-from drasat.problem.outcomes import DeadlineExceededError, FatalError
-from drasat.problem.records import Capacities, Counters, Groups, InUse
-from drasat.problem.shapes import Views
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.units import requested_units
+from drasat.problem.compiler import Compiler
+from drasat.problem.in_use import AllocatedState
+from drasat.problem.problem import Capacities, CompatibilityGroups, Counters, DeadlineExceededError, FatalError, InUse
+from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.shapes import NodeViews
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.search import Search
+from drasat.solver.engines.search import Search
 
 MEMBERS = 8
 # A search that takes longer is not asked: steps are counted, so that a slow machine asks the same.
@@ -55,9 +54,9 @@ def questions(family, seed):
     """Each unit's claims, all claims together, and a unit asked for thrice, on every node."""
     cluster = Cluster.build(read_manifests([member(family, seed)])[0])
     gates = FeatureGates.all_on()
-    views, ledger = Views(cluster.pools(gates), gates), Ledger(cluster.usage(gates))
-    compiler = Compiler(cluster.classes, gates, CelExpressions(), "kube")
-    asked = [[ref.claim for ref in unit.asked] for unit in units(cluster) if unit.asked and not unit.problems]
+    views, ledger = NodeViews(cluster.pools(gates), gates), AllocatedState(cluster.usage(gates))
+    compiler = Compiler(cluster.classes, gates, CelExpressionEvaluator(), "kube")
+    asked = [[ref.claim for ref in unit.asked] for unit in requested_units(cluster) if unit.asked and not unit.problems]
     for claims in (*asked, [claim for own in asked for claim in own], *[own * 3 for own in asked[:1]]):
         for node in cluster.nodes.values():
             question = compiler.question(claims)
@@ -97,14 +96,14 @@ def by_chance(random):
         {device: (device,) for device in range(size)},
     )
     counters = _counters(random, size)
-    groups = Groups()
+    groups = CompatibilityGroups()
     if random.random() < 0.3:
         places = dict.fromkeys(zip(counters.pool_of_row, [name for name, _ in counters.names], strict=True))
         membership = {
             device: ((list(places).index((0, counters.names[amounts[0][0]][0])), random.choice((0, 3, 5, 7))),)
             for device, amounts in counters.consumption.items()
         }
-        groups = Groups(tuple(places), membership)
+        groups = CompatibilityGroups(tuple(places), membership)
     asked = problem(size, *claims, ties=ties, shared=shared, capacities=capacities, counters=counters, groups=groups)
     return asked, _in_use(random, asked)
 

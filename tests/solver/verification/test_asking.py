@@ -16,7 +16,7 @@ from support.verification import (
     wanted,
 )
 
-from drasat.models.claims import (
+from drasat.models.kubernetes.claims import (
     CapacityRequirements,
     DeviceClaim,
     DeviceRequest,
@@ -24,9 +24,9 @@ from drasat.models.claims import (
     ResourceClaim,
     ResourceClaimSpec,
 )
-from drasat.models.gates import FeatureGates
+from drasat.models.kubernetes.gates import FeatureGates
 from drasat.scenarios import objects
-from drasat.solver.verification.asking import Askings
+from drasat.solver.verification.requests import ClaimReadings
 
 MODEL_A = f'device.attributes["{GPU}"].model == "a"'
 
@@ -131,6 +131,6 @@ def test_specs_that_cannot_be_written_are_read_all_the_same(number):
     )  # fmt: skip
     asked = DeviceClaim(requests=(DeviceRequest(name="r", exactly=exactly),))
     one, other = (ResourceClaim(spec=ResourceClaimSpec(devices=asked)) for _ in range(2))
-    askings = Askings({}, FeatureGates.all_on())
+    askings = ClaimReadings({}, FeatureGates.all_on())
     assert [finding.rule for finding in askings.of(one).unsupported] == ["PRE-6"]
     assert dict(askings.of(other).answer(("r",)).chosen) == {"r": exactly}

@@ -18,9 +18,9 @@ from support.verification import (
     way,
 )
 
-from drasat.models.slices import Device
+from drasat.models.kubernetes.slices import Device
 from drasat.scenarios import objects
-from drasat.solver.verification.capacity import CapacityRefusedError, amounts
+from drasat.solver.verification.published import CapacityRefusedError, capacity_amounts
 
 
 def asking(name, amount):
@@ -206,7 +206,7 @@ BILLION = 10**9
 def test_amounts_are_rounded_as_the_policy_says(policy, asked, taken):
     """CAP-3"""
     requested = {} if asked is None else {"m": asked}
-    assert amounts(device("8", policy), requested, fractional=True) == {"m": taken * BILLION}
+    assert capacity_amounts(device("8", policy), requested, fractional=True) == {"m": taken * BILLION}
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_amounts_are_rounded_as_the_policy_says(policy, asked, taken):
 def test_amounts_that_cannot_be_had(policy, value, asked, refused):
     """CAP-4 to CAP-6: what is fatal stops a request for all devices."""
     with pytest.raises(CapacityRefusedError) as caught:
-        amounts(device(value, policy), {"m": asked}, fractional=asked != "20E")
+        capacity_amounts(device(value, policy), {"m": asked}, fractional=asked != "20E")
     rule, _, fatal = caught.value.finding
     expected, expected_fatal = refused
     assert (rule, fatal) == (expected, expected_fatal)
@@ -235,30 +235,30 @@ def test_amounts_that_cannot_be_had(policy, value, asked, refused):
 def test_steps_are_whole_units_while_fractional_ranges_are_off():
     """CAP-4: bounds and requests are rounded up to whole units."""
     policy = {"default": "2", "validRange": {"min": "1", "step": "1"}}
-    assert amounts(device("8", policy), {"m": "1100m"}, fractional=False) == {"m": 2 * BILLION}
-    assert amounts(device("8", policy), {"m": "1100m"}, fractional=True) == {"m": 2 * BILLION}
+    assert capacity_amounts(device("8", policy), {"m": "1100m"}, fractional=False) == {"m": 2 * BILLION}
+    assert capacity_amounts(device("8", policy), {"m": "1100m"}, fractional=True) == {"m": 2 * BILLION}
     half = {"default": "1500m", "validRange": {"min": "500m", "step": "500m"}}
-    assert amounts(device("8", half), {"m": "1100m"}, fractional=True) == {"m": 1500 * BILLION // 1000}
-    assert amounts(device("8", half), {"m": "1100m"}, fractional=False) == {"m": 2 * BILLION}
+    assert capacity_amounts(device("8", half), {"m": "1100m"}, fractional=True) == {"m": 1500 * BILLION // 1000}
+    assert capacity_amounts(device("8", half), {"m": "1100m"}, fractional=False) == {"m": 2 * BILLION}
 
 
 @pytest.mark.parametrize("bound", ["min", "max", "step"])
 def test_steps_are_whole_units_where_a_bound_is_finer_than_thousandths(bound):
     """CAP-4"""
     exact = {"default": "2", "validRange": {"min": "1", "max": "7", "step": "500m"}}
-    assert amounts(device("8", exact), {"m": "1100m"}, fractional=True) == {"m": 1500 * BILLION // 1000}
+    assert capacity_amounts(device("8", exact), {"m": "1100m"}, fractional=True) == {"m": 1500 * BILLION // 1000}
     finer = {"min": "1000100u", "max": "7000100u", "step": "500100u"}
     policy = {"default": "2", "validRange": exact["validRange"] | {bound: finer[bound]}}
-    assert amounts(device("8", policy), {"m": "1100m"}, fractional=True) == {"m": 2 * BILLION}
+    assert capacity_amounts(device("8", policy), {"m": "1100m"}, fractional=True) == {"m": 2 * BILLION}
 
 
 def test_the_default_is_allowed_wherever_it_lies():
     """CAP-5"""
     odd = {"default": "3", "validValues": ["1", "2"]}
-    assert amounts(device("8", odd), {}, fractional=True) == {"m": 3 * BILLION}
+    assert capacity_amounts(device("8", odd), {}, fractional=True) == {"m": 3 * BILLION}
 
 
 def test_names_of_capacities_are_compared_verbatim():
     """CAP-1"""
     with pytest.raises(CapacityRefusedError, match="no capacity"):
-        amounts(device("8"), {f"{GPU}/m": "1"}, fractional=True)
+        capacity_amounts(device("8"), {f"{GPU}/m": "1"}, fractional=True)

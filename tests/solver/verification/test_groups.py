@@ -3,7 +3,7 @@
 import pytest
 from support.verification import GPU, Scene, allocation, claim, classes, gpu, on, piece, request, result, results
 
-from drasat.models.group_members import GroupError
+from drasat.models.workload.groups import GroupError
 from drasat.scenarios import objects
 
 NUMA, INDEX = f"{GPU}/numa", f"device.attributes['{GPU}'].index"

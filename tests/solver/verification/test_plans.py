@@ -8,9 +8,10 @@ from support.gates import ALL
 from support.manifests import allocated, claim, device_class
 from support.plan_scene import Plan, allocation, container, entry, maker, node, obj, pod, scene, template, user
 
-from drasat.models.constraint_groups import ConstraintGroup
-from drasat.solver.checked import VerificationError, check_plan
-from drasat.solver.verification.verifier import Violation
+from drasat.models.kubernetes.extensions import ConstraintGroup
+from drasat.solver.allocate.check import VerificationError
+from drasat.solver.plan.outcome import check_plan
+from drasat.solver.verification.verify import Violation
 
 SAME_ZONE = {"sameNodeLabel": "zone"}
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace as changed
 from support.plan_scene import allocation, first_fit, random_cluster
 
-from drasat.models.pod_requests import effective_requests
-from drasat.models.running_pods import lacking, running
+from drasat.models.workload.requests import effective_requests
+from drasat.models.workload.running import missing_resources, remaining_allocatable
 
 SEEDS = range(30)
 
@@ -75,7 +75,7 @@ def crowded(rng, plan):
     node = rng.choice([*plan.cluster.nodes])
     pods = [one.unit for one in plan.units if one.unit.pod and not one.unit.claims]
     total = sum(effective_requests(unit.pod.spec)["cpu"] for unit in pods)
-    if lacking({"cpu": total}, running(plan.cluster)[node]):
+    if missing_resources({"cpu": total}, remaining_allocatable(plan.cluster)[node]):
         for unit in pods:
             plan.change(unit.name, node=node)
         yield plan

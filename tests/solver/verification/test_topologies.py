@@ -8,10 +8,10 @@ from support.objects import DRIVER, device, device_class, node, pool
 from support.topology import asking, line_of, shape, topology
 from support.topology_settings import Setting
 
-from drasat.models.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
-from drasat.models.cluster import Cluster
-from drasat.models.gates import FeatureGates
-from drasat.solver.verification.verifier import Placement, verify
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.solver.verification.verify import Placement, verify
 
 RING = topology("Ring", "at", size=(8,))
 

@@ -20,16 +20,15 @@ from support.verification import (
     share_id,
 )
 
-from drasat.models.claims import AllocationResult, ResourceClaimStatus
-from drasat.models.core import Node
-from drasat.models.identity import key_of
-from drasat.models.quantity import NANO
-from drasat.models.slices import ResourceSliceSpec
+from drasat.models.kubernetes.claims import AllocationResult, ResourceClaimStatus
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.meta import key_of
+from drasat.models.kubernetes.quantity import NANO
+from drasat.models.kubernetes.slices import ResourceSliceSpec
 from drasat.scenarios import objects
-from drasat.solver.verification import Violation, verify
-from drasat.solver.verification.ledger import Ledger
-from drasat.solver.verification.places import Places
-from drasat.solver.verification.published import Generation
+from drasat.solver.verification.published import ItemsByNode, PublishedGeneration
+from drasat.solver.verification.state import HeldDevices
+from drasat.solver.verification.verify import Violation, verify
 
 
 def with_pod(**spec):
@@ -134,7 +133,7 @@ def test_nothing_is_left_from_one_verification_to_the_next():
 
 def test_a_node_is_told_only_what_may_be_for_it():
     """NODE-1: the work for a node does not grow with the number of nodes."""
-    places = Places()
+    places = ItemsByNode()
     for number in range(1000):
         for where in (objects.on_node(f"n{number}"), objects.on_nodes_with("rack", str(number))):
             places.add((next(iter(where)), number), msgspec.convert(where, ResourceSliceSpec))
@@ -146,8 +145,8 @@ def test_a_node_is_told_only_what_may_be_for_it():
 def test_a_pool_for_many_nodes_is_looked_at_once(monkeypatch):
     """Its counters are kept up to date from unit to unit, not counted anew."""
     looks = []
-    original = Generation.consumers.func
-    monkeypatch.setattr(Generation.consumers, "func", lambda self: looks.append(1) or original(self))
+    original = PublishedGeneration.consumers.func
+    monkeypatch.setattr(PublishedGeneration.consumers, "func", lambda self: looks.append(1) or original(self))
     assert many_units(50).violations() == []
     assert len(looks) == 1
 
@@ -206,11 +205,11 @@ def test_the_gates_of_one_verification_are_not_those_of_the_next():
 
 def test_ledgers_go_on_where_others_end():
     """IN-2, IN-4, CAP-6"""
-    first = Ledger(ALL)
+    first = HeldDevices(ALL)
     one = result("r", "d", shareID=share_id(1), consumedCapacity={"memory": "1"})
     two = result("r", "d", shareID=share_id(2), consumedCapacity={"memory": "2"})
     enter(first, one, result("r", "e"))
-    books = [Ledger(ALL, first) for _ in range(2)]
+    books = [HeldDevices(ALL, first) for _ in range(2)]
     enter(books[0], two, result("r", "f"))
     d, e, f = ((GPU, "n1", name) for name in "def")
     assert [book.consumed(d, "memory") // NANO for book in (first, *books)] == [1, 3, 1]

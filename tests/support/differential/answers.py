@@ -6,15 +6,15 @@ from time import monotonic
 
 from msgspec.structs import replace
 
-from drasat.models.claims import AllocationResult, ResourceClaim
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node
-from drasat.models.gates import FeatureGates
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.kubernetes.claims import AllocationResult, ResourceClaim
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.gates import FeatureGates
 from drasat.peers.kube_scheduler import KubeScheduler
-from drasat.problem.in_use import Ledger
-from drasat.solver.attempts import Ending, Engine, Session
-from drasat.solver.backtracking import Backtracking
-from drasat.solver.kube_scheduler import KubeSchedulerEngine
+from drasat.problem.in_use import AllocatedState
+from drasat.solver.engines.backtracking import BacktrackingEngine
+from drasat.solver.engines.engine import Engine, Session, Status
+from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
 
 # Seconds for one attempt of one engine: some of the random clusters need 2^n steps, which both would take.
 PATIENCE = 5.0
@@ -34,7 +34,7 @@ class Case:
 class Answer:
     """What must be equal. Share ids are random upstream and left out."""
 
-    ending: Ending
+    ending: Status
     message: str
     allocations: tuple[AllocationResult, ...]
     steps: int
@@ -42,7 +42,7 @@ class Answer:
     @property
     def decides(self) -> bool:
         """No other node is tried."""
-        return self.ending is not Ending.NONE
+        return self.ending is not Status.NONE
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def session(case: Case) -> Session:
 
 def ask(engine: Engine, case: Case) -> Answer:
     """Ask an engine that has not been asked before, so that it counts every step."""
-    ledger = Ledger(case.cluster.usage(case.gates))
+    ledger = AllocatedState(case.cluster.usage(case.gates))
     attempt = engine.attempt(case.node, case.claims, ledger, monotonic() + PATIENCE)
     plain = tuple(without_share_ids(allocation) for allocation in attempt.allocations)
     return Answer(attempt.ending, attempt.message, plain, engine.counts.steps)
@@ -74,7 +74,7 @@ def ask(engine: Engine, case: Case) -> Answer:
 
 def both(case: Case, peer: KubeScheduler) -> tuple[Answer, Answer]:
     """Our answer, and the real one."""
-    return ask(Backtracking(session(case)), case), ask(KubeSchedulerEngine(session(case), peer), case)
+    return ask(BacktrackingEngine(session(case)), case), ask(KubeSchedulerEngine(session(case), peer), case)
 
 
 def without_share_ids(allocation: AllocationResult) -> AllocationResult:
@@ -84,11 +84,11 @@ def without_share_ids(allocation: AllocationResult) -> AllocationResult:
 
 def differences(case: Case, ours: Answer, theirs: Answer) -> Iterator[Difference]:
     """Compare field by field; of the variant that visits pools in random order only what does not depend on it."""
-    if Ending.TIMEOUT in (ours.ending, theirs.ending):
+    if Status.TIMEOUT in (ours.ending, theirs.ending):
         return
     names = [field.name for field in fields(Answer)]
     if case.gates.variant == "stable" and _sees_several_pools(case):
-        names = [] if Ending.FATAL in (ours.ending, theirs.ending) else ["ending"]
+        names = [] if Status.FATAL in (ours.ending, theirs.ending) else ["ending"]
     for name in names:
         mine, other = getattr(ours, name), getattr(theirs, name)
         if mine != other:

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from support.gates import ALL, STABLE
 
-from drasat.models.gates import FeatureGates
+from drasat.models.kubernetes.gates import FeatureGates
 from drasat.scenarios.objects import Mapped
 
 PAGE = Path(__file__).parents[3] / "docs" / "background" / "upstream-differences.md"

@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 from support.differential.answers import Answer, Case, Difference, both, differences
 
-from drasat.models.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
-from drasat.models.cluster import Cluster
-from drasat.models.core import Node
-from drasat.models.gates import FeatureGates
-from drasat.models.manifests import read_manifests
-from drasat.models.selection import node_matches, pod_fits
-from drasat.models.units import Unit, units
+from drasat.models.cluster.cluster import Cluster
+from drasat.models.cluster.node_fit import node_matches, pod_fits
+from drasat.models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
+from drasat.models.kubernetes.core import Node
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.workload.units import Unit, requested_units
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.scenarios.objects import Mapped
-from drasat.solver.attempts import Ending
+from drasat.solver.engines.engine import Status
 
 
 @dataclass
 class Comparison:
     """What came of a member: endings of the attempts, and the differences."""
 
-    endings: Counter[Ending] = field(default_factory=Counter)
+    endings: Counter[Status] = field(default_factory=Counter)
     variants: Counter[str] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
 
@@ -33,7 +33,7 @@ def compare(objects: Sequence[Mapped], gates: FeatureGates, peer: KubeScheduler)
     manifests, _, _ = read_manifests([objects])
     found = Comparison()
     cluster = Cluster.build(manifests)
-    for unit in units(cluster):
+    for unit in requested_units(cluster):
         cluster = _compare_unit(cluster, unit, gates, peer, found)
     return found
 
@@ -66,5 +66,5 @@ def _nodes(cluster: Cluster, unit: Unit, claims: Sequence[ResourceClaim]) -> Ite
 
 
 def _allocated(asked: Sequence[ResourceClaim], answer: Answer) -> list[ResourceClaim]:
-    pairs = zip(asked, answer.allocations, strict=True) if answer.ending is Ending.ALLOCATED else ()
+    pairs = zip(asked, answer.allocations, strict=True) if answer.ending is Status.ALLOCATED else ()
     return [replace(claim, status=ResourceClaimStatus(allocation=allocation)) for claim, allocation in pairs]

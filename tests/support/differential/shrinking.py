@@ -7,11 +7,11 @@ from typing import Any
 from support.differential.members import compare
 from support.differential.sources import gates_of, named, objects_of
 
-from drasat.models.gates import FeatureGates
-from drasat.models.manifests import read_manifests
-from drasat.models.problems import has_errors
-from drasat.models.validation.inputs import validate_manifests
-from drasat.models.writing import to_yaml
+from drasat.models.formats.errors import has_errors
+from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.manifests.reader import read_manifests
+from drasat.models.manifests.writer import to_yaml
+from drasat.models.validation.validate import validate_manifests
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.scenarios.objects import Mapped
 

@@ -5,7 +5,7 @@ from random import Random
 from support.differential.wild import wild
 from support.gates import ALL, INCUBATING, STABLE, without
 
-from drasat.models.gates import GATES, FeatureGates
+from drasat.models.kubernetes.gates import GATES, FeatureGates
 from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.objects import Mapped
 

@@ -1,0 +1,22 @@
+"""What the scripts start: light, so that an interrupt while all else is loaded ends as quietly as any other."""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+_INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """Load the command line, run it and exit."""
+    try:
+        from .cli.main import run_application
+
+        run_application()
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""Results in the forms that are the same for all of them.
+
+Progress for people: a line on stderr, on a terminal only, when something takes over a second.
+
+Exit codes, how errors end a command, and how it writes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, TypeVar
+
+if TYPE_CHECKING:
+    from ..results import Result
+
+
+class ResultWithManifests(Protocol):
+    """A result with claims that were allocated."""
+
+    def manifests(self) -> list[dict[str, Any]]:
+        """The claims, with ``status.allocation``."""
+
+
+def print_json(result: Result) -> None:
+    """Print the document."""
+    write_stdout(result.to_json())
+
+
+def print_yaml(result: Result) -> None:
+    """Print the document as YAML."""
+    write_stdout(result.to_yaml())
+
+
+def print_manifests(result: ResultWithManifests) -> None:
+    """Print the allocated claims, ready for kubectl."""
+    from ..models.manifests.writer import to_yaml
+
+    write_stdout(to_yaml(result.manifests()))
+
+
+def print_claim_names(result: ResultWithManifests) -> None:
+    """Print the names of the allocated claims, as kubectl takes them."""
+    write_stdout_lines(
+        f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}" for manifest in result.manifests()
+    )
+
+
+def search_progress() -> Callable[[str, int | None, int | None], None] | None:
+    """Return what is to be called about every second; None without a terminal."""
+    return _SearchProgress().tell if sys.stderr.isatty() else None
+
+
+def plan_progress() -> Callable[[str, float, float | None], None] | None:
+    """Return what is to be called whenever there is news; None without a terminal."""
+    return _PlanProgress().tell if sys.stderr.isatty() else None
+
+
+class _ProgressLine:
+    """Says a thing when it is news."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def say(self, line: str) -> None:
+        if line != self._last:
+            self._last = line
+            print_stderr(line)
+
+
+class _SearchProgress(_ProgressLine):
+    """An allocation under way."""
+
+    def tell(self, stage: str, value: int | None, bound: int | None) -> None:
+        parts = [stage]
+        if value is not None:
+            parts.append(f"best so far {value}")
+        if bound is not None:
+            parts.append(f"at least {bound}")
+        self.say(f"still searching: {', '.join(parts)}")
+
+
+class _PlanProgress(_ProgressLine):
+    """A plan under way: its news come at any time, and are told once a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = monotonic()
+
+    def tell(self, stage: str, value: float, bound: float | None) -> None:
+        from ..documents import relative_gap
+        from ..reports.plan import display_progress
+
+        if monotonic() - self._told >= 1:
+            self._told = monotonic()
+            self.say(f"still planning: {display_progress(stage, value, bound, relative_gap(value, bound))}")
+
+
+T = TypeVar("T")
+
+
+class Exit(IntEnum):
+    """What a command's exit code says."""
+
+    DONE = 0
+    NO = 1
+    BAD_INPUT = 2
+    UNDECIDED = 3
+    INTERRUPTED = 130
+
+
+class UsageError(Exception):
+    """The options make no sense together or name something that does not exist; one line."""
+
+
+def run_command(command: Callable[[], int]) -> NoReturn:
+    """Run the command and exit with its code; every error becomes one line on stderr a problem, never a traceback."""
+    sys.stdout, sys.stderr = _utf8_stream(sys.stdout), _utf8_stream(sys.stderr)
+    try:
+        code = command()
+    except KeyboardInterrupt:
+        code = Exit.INTERRUPTED
+    except Exception as error:
+        code = _report_error(error)
+    sys.exit(int(code))
+
+
+def _utf8_stream(stream: TextIO | None) -> TextIO:
+    """Make a standard stream UTF-8 whatever the locale, as documents are equal everywhere; a closed one takes all."""
+    if stream is None:
+        return Path(os.devnull).open("w", encoding="utf-8")
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    return stream
+
+
+def call_with_usage_errors(question: Callable[[], T]) -> T:
+    """Ask; what was wrong with the question, or with a peer, is a ``UsageError``."""
+    from ..peers.errors import PeerError
+
+    try:
+        return question()
+    except (ValueError, PeerError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _report_error(error: Exception) -> int:
+    from ..models.formats.errors import InputError
+    from ..peers.errors import PeerError
+
+    if isinstance(error, InputError):
+        print_problems(*map(str, error.problems))
+    elif isinstance(error, UsageError | PeerError):
+        print_problems(str(error))
+    elif isinstance(error, OSError):
+        print_problems(": ".join(filter(None, [str(error.filename or ""), error.strerror or str(error)])))
+    else:
+        print_problems(f"this is a defect of drasat, please report it: {type(error).__name__}: {error}")
+    return Exit.BAD_INPUT
+
+
+def print_problems(*lines: str) -> None:
+    """Say what is wrong on stderr, each line with the program's name."""
+    print_stderr(*(f"drasat: {line}" for line in lines))
+
+
+def print_stderr(*lines: str) -> None:
+    """Say something beside the result, on stderr, whatever characters names in it hold."""
+    from ..models.formats.errors import one_line
+
+    # Without stderr there is nowhere to say it; the exit code still counts.
+    with contextlib.suppress(OSError):
+        for line in lines:
+            print(one_line(line), file=sys.stderr)
+
+
+def write_stdout(text: str) -> None:
+    """Write the result, or a part of it, to stdout. That its reader has gone is no error: the exit code still counts.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be written.
+
+    """
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _abandon_stdout()
+    except OSError as error:
+        _abandon_stdout()
+        raise UsageError(f"cannot write the result: {error.strerror or error}") from None
+
+
+def write_stdout_lines(lines: Iterable[str]) -> None:
+    """Write lines of the result, whatever characters names in them hold. Raises ``UsageError`` as ``write_stdout``."""
+    from ..models.formats.errors import one_line
+
+    write_stdout("".join(f"{one_line(line)}\n" for line in lines))
+
+
+def _abandon_stdout() -> None:
+    """Keep the interpreter from trying again when it closes stdout."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

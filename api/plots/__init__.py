@@ -1,1 +1,0 @@
-"""Pictures of results, drawn with matplotlib, which is loaded when the first one is drawn."""

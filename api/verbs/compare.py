@@ -1,0 +1,429 @@
+"""The public function ``compare`` and its result.
+
+The public function ``compare_plans`` and its result.
+
+Comparisons on made-up clusters of growing size: how each engine's time grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..documents import plan_stage, plan_verdict
+from ..models.cluster.cluster import Cluster
+from ..models.kubernetes.gates import FeatureGates
+from ..models.results.common import Reason, outcome_of
+from ..models.results.comparison import (
+    AnswerRelation,
+    ComparisonDocument,
+    EngineAnswer,
+    FragmentationAnswer,
+    LeftOver,
+    PlanComparisonDocument,
+    PlannerAnswer,
+    QueueOrder,
+    RequestDevices,
+    SweepDocument,
+    SweepEngine,
+    SweepPoint,
+    UnitSide,
+    UnitSides,
+)
+from ..models.workload.units import Unit
+from ..results import Result
+from ..solver.compare.engines import devices_by_request
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..solver.compare.engines import EngineComparison, EngineRun, UnitComparison
+    from ..solver.compare.figures import Fragmentation
+    from ..solver.compare.plans import PlanComparison, PlannerRun
+    from ..solver.engines.outcome import UnitOutcome
+
+
+class ComparisonResult(Result):
+    """The answer of ``compare``."""
+
+    document: ComparisonDocument
+
+    def __init__(self, document: ComparisonDocument, seconds: Mapping[str, float]) -> None:
+        self.document = document
+        self.seconds = dict(seconds)
+
+    @property
+    def same_verdict(self) -> bool:
+        """Outcome and number of admitted units agree."""
+        return self.document.same_verdict
+
+    @property
+    def identical(self) -> bool:
+        """Every unit got the same node and devices everywhere."""
+        return self.document.identical
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row an engine."""
+        import pandas
+
+        from ..reports import comparison
+
+        return pandas.DataFrame(
+            comparison.comparison_rows(self.document, self.seconds), columns=list(comparison.COMPARISON_HEADERS)
+        )
+
+    def __repr__(self) -> str:
+        answers = ", ".join(f"{one.engine}: {one.outcome}, {one.admitted} admitted" for one in self.document.engines)
+        return f"ComparisonResult({answers})"
+
+
+def compare(
+    cluster: Cluster,
+    engines: Sequence[str] = ("backtracking", "kube-scheduler"),
+    *,
+    node: str | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "kube",
+    time_limit: float | None = 60.0,
+    repeat: int = 1,
+    seed: int = 0,
+    timings: bool = False,
+) -> ComparisonResult:
+    """Ask several engines the same, and say how their answers relate.
+
+    Parameters
+    ----------
+    cluster
+        What there is, and what is asked for; see ``load``.
+    engines
+        Two or more names as for ``allocate``; the others are compared with the first.
+    node, namespace, selector, feature_gates, cel_errors, seed
+        As for ``allocate``.
+    time_limit
+        Seconds for each engine, each time.
+    repeat
+        How often each engine is asked; its time is the median.
+    timings
+        Put all times into the document.
+
+    Raises
+    ------
+    ValueError
+        One line, for fewer than two engines, and as ``allocate`` does.
+    PeerError
+        One line, if the real allocator is not built, or fails.
+
+    """
+    from ..solver.compare.engines import compare as solve
+
+    found = solve(
+        cluster,
+        engines,
+        node=node,
+        namespace=namespace,
+        selector=selector,
+        feature_gates=feature_gates,
+        cel_errors=cel_errors,
+        time_limit=time_limit,
+        repeat=repeat,
+        seed=seed,
+    )
+    return ComparisonResult(
+        _comparison_document(found, timings), {run.engine: run.median_seconds for run in found.runs}
+    )
+
+
+def _comparison_document(found: EngineComparison, timings: bool) -> ComparisonDocument:
+    first = found.runs[0].answer
+    names = [run.engine for run in found.runs]
+    return ComparisonDocument(
+        same_verdict=found.same_verdict,
+        identical=found.identical,
+        decided=found.all_decided,
+        asked=len(found.units),
+        engines=tuple(map(_engine_answer, found.runs)),
+        parting=_compared_unit(found.parting, names) if found.parting else None,
+        units=tuple(_compared_unit(unit, names) for unit in found.units),
+        feature_gates=first.gates.to_dict(),
+        cel_errors=first.cel_errors,
+        timings={run.engine: list(run.seconds) for run in found.runs} if timings else msgspec.UNSET,
+    )
+
+
+def _engine_answer(run: EngineRun) -> EngineAnswer:
+    return EngineAnswer(
+        engine=run.engine,
+        version=run.version,
+        outcome=outcome_of(run.answer.outcome),
+        admitted=run.admitted,
+        steps=run.answer.statistics.steps,
+        left=LeftOver(devices=run.left.devices, free=run.left.free, whole_nodes=run.left.whole_nodes),
+        verified=run.answer.verified,
+        notices=run.answer.notices,
+    )
+
+
+def _compared_unit(found: UnitComparison, engines: Sequence[str]) -> UnitSides:
+    claim, request = found.request or ("", "")
+    rows = zip(engines, found.relations, found.answers, strict=True)
+    return UnitSides(
+        pod=_pod_name(found.unit),
+        claims=tuple("/".join(ref.key) for ref in found.unit.claims),
+        relation=found.relation,
+        claim=claim,
+        request=request,
+        sides=tuple(_unit_side(*row) for row in rows),
+    )
+
+
+def _pod_name(unit: Unit) -> str | None:
+    return f"{unit.namespace}/{unit.name}" if unit.pod else None
+
+
+def _unit_side(engine: str, relation: AnswerRelation, answer: UnitOutcome) -> UnitSide:
+    return UnitSide(
+        engine=engine,
+        relation=relation,
+        outcome=outcome_of(answer.outcome),
+        node=answer.node,
+        requests=tuple(
+            RequestDevices(claim=claim, request=request, devices=tuple("/".join(device) for device in devices))
+            for (claim, request), devices in devices_by_request(answer).items()
+        ),
+        reasons=tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in answer.reasons),
+    )
+
+
+class PlanComparisonResult(Result):
+    """The answer of ``compare_plans``; ``seconds`` are by ``planner/order``."""
+
+    document: PlanComparisonDocument
+
+    def __init__(self, document: PlanComparisonDocument, seconds: Mapping[str, float]) -> None:
+        self.document = document
+        self.seconds = dict(seconds)
+
+    @property
+    def beaten(self) -> bool:
+        """Some planner admits more units than ``plan``."""
+        return self.document.beaten
+
+    @property
+    def planners(self) -> tuple[PlannerAnswer, ...]:
+        """Each planner with each order."""
+        return self.document.planners
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a planner and order; fragmentation as a part of the free devices, and of all."""
+        import pandas
+
+        from ..reports import comparison as report
+
+        rows = report.plan_comparison_figures(self.document, self.seconds)
+        return pandas.DataFrame(rows, columns=list(report.PLAN_COMPARISON_COLUMNS))
+
+    def __repr__(self) -> str:
+        from ..reports import comparison as report
+
+        return f"PlanComparisonResult({report.plan_comparison_summary(self.document)})"
+
+
+def compare_plans(
+    cluster: Cluster,
+    planners: Sequence[str] | None = None,
+    *,
+    orders: Sequence[str] = ("given", "random", "priority"),
+    objective: str | Sequence[str] = (),
+    gap: float = 0.001,
+    namespace: str | None = None,
+    selector: str = "",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "kube",
+    time_limit: float | None = 60.0,
+    seed: int = 0,
+    timings: bool = False,
+) -> PlanComparisonResult:
+    """Plan one queue in several ways: unit by unit, as schedulers do, and as a whole, as ``plan`` does.
+
+    Parameters
+    ----------
+    cluster
+        What there is, and what waits; see ``load``.
+    planners
+        Sequential schedulers: ``first-fit`` (the first node by name that fits), ``best-fit`` (the node on which the
+        least is left), ``fgd`` (the node whose fragmentation for the queue's mix grows the least) and
+        ``kube-scheduler`` (first fit with the devices that the real allocator chooses); and ``plan``. Default: all,
+        the real allocator where it is built.
+    orders
+        Orders in which units arrive at sequential schedulers: ``given`` (as read), ``random``, ``priority`` (the
+        highest first).
+    objective, gap
+        For ``plan``; of several stages the first counts most, and ``admitted`` is not the first unless it is asked for.
+    namespace, selector, feature_gates
+        As for ``plan``.
+    cel_errors
+        As for ``allocate``; ``plan`` takes ``kube`` for ``strict``.
+    time_limit
+        Seconds for each planner, each time, and again for measuring its fragmentation.
+    seed
+        Decides the random order, and share ids.
+    timings
+        Put all times into the document.
+
+    Raises
+    ------
+    ValueError
+        One line, for unknown planners or orders, as ``plan`` does, and for rules beyond the Kubernetes API that a
+        planner does not know.
+    PeerError
+        One line, if the real allocator is asked for and is not built, or fails.
+
+    """
+    from ..solver.compare.plans import compare_plans as solve
+
+    found = solve(
+        cluster,
+        planners,
+        orders=orders,
+        objective=objective,
+        gap=gap,
+        namespace=namespace,
+        selector=selector,
+        feature_gates=feature_gates,
+        cel_errors=cel_errors,
+        time_limit=time_limit,
+        seed=seed,
+    )
+    seconds = {run.label: run.seconds for run in found.runs}
+    return PlanComparisonResult(
+        _plan_comparison_document(found, gap, seed, seconds if timings else msgspec.UNSET), seconds
+    )
+
+
+def _plan_comparison_document(
+    found: PlanComparison, gap: float, seed: int, timings: dict[str, float] | msgspec.UnsetType
+) -> PlanComparisonDocument:
+    return PlanComparisonDocument(
+        beaten=found.beaten,
+        decided=found.decided,
+        asked=found.asked,
+        gangs=found.gangs,
+        planners=tuple(map(_planner_answer, found.runs)),
+        gap=gap,
+        seed=seed,
+        feature_gates=found.gates.to_dict(),
+        cel_errors=found.cel_errors,
+        timings=timings,
+    )
+
+
+def _planner_answer(run: PlannerRun) -> PlannerAnswer:
+    counted = run.figures
+    return PlannerAnswer(
+        label=run.label,
+        planner=run.planner,
+        order=msgspec.convert(run.order, QueueOrder) if run.order else None,
+        version=run.version,
+        outcome=plan_verdict(run.outcome) if run.outcome else None,
+        admitted=counted.admitted,
+        gangs=counted.gangs,
+        used=counted.used,
+        devices=counted.devices,
+        fragmentation=_fragmentation_answer(counted.fragmentation),
+        decided=run.decided,
+        verified=True,
+        objective=tuple(map(plan_stage, run.objective)),
+        notices=run.notices,
+    )
+
+
+def _fragmentation_answer(found: Fragmentation | None) -> FragmentationAnswer | None:
+    if found is None:
+        return None
+    return FragmentationAnswer(
+        free=round(found.free, 6), wasted=round(found.wasted, 6), of_free=found.of_free, of_all=found.of_all
+    )
+
+
+class SweepResult(Result):
+    """The answer of ``sweep``."""
+
+    document: SweepDocument
+
+    def __init__(self, document: SweepDocument) -> None:
+        self.document = document
+
+    @property
+    def same_verdict(self) -> bool:
+        """At every size, the engines that were done in time agree."""
+        return self.document.same_verdict
+
+    @property
+    def decided(self) -> bool:
+        """No engine ran out of time."""
+        return self.document.decided
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a size and engine."""
+        import pandas
+
+        rows = [
+            (point.size, one.engine, one.outcome, one.admitted, one.steps, one.seconds)
+            for point in self.document.points
+            for one in point.engines
+        ]
+        return pandas.DataFrame(rows, columns=["size", "engine", "outcome", "admitted", "steps", "seconds"])
+
+
+def parse_sweep(text: str) -> tuple[str, tuple[int, ...]]:
+    """Read ``NAME`` or ``NAME=8,16,32``. Raises ``ValueError``, one line."""
+    from ..scenarios.one_node import SWEEP_SIZES
+
+    name, equals, listed = text.partition("=")
+    if name not in SWEEP_SIZES:
+        raise ValueError(f"unknown sweep {name!r}, known are: {', '.join(SWEEP_SIZES)}")
+    if not equals:
+        return name, SWEEP_SIZES[name]
+    sizes = [size.strip() for size in listed.split(",")]
+    if not all(size.isdecimal() and int(size) > 0 for size in sizes):
+        raise ValueError(f"sizes of a sweep must be numbers above zero, not {listed!r}")
+    return name, tuple(map(int, sizes))
+
+
+def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: Any) -> SweepResult:
+    """Compare the engines at each size; ``options`` are those of ``compare``.
+
+    An engine that runs out of time is not asked about larger sizes. Raises ``ValueError`` and ``PeerError``.
+    """
+    from ..scenarios.one_node import SWEEPS
+    from ..solver.allocate.load import load
+
+    points, found, running = [], [], list(engines)
+    for size in sizes:
+        result = compare(load(SWEEPS[name](size)), running, **options)
+        found.append(result)
+        points.append(_sweep_point(size, result))
+        slow = {one.engine for one in result.document.engines if one.outcome == "Unknown"}
+        running = [engine for engine in running if engine not in slow]
+        if len(running) < 2:
+            break
+    same, decided = all(one.same_verdict for one in found), all(one.document.decided for one in found)
+    return SweepResult(SweepDocument(sweep=name, same_verdict=same, decided=decided, points=tuple(points)))
+
+
+def _sweep_point(size: int, result: ComparisonResult) -> SweepPoint:
+    engines = tuple(
+        SweepEngine(
+            engine=one.engine,
+            outcome=one.outcome,
+            admitted=one.admitted,
+            steps=one.steps,
+            seconds=result.seconds[one.engine],
+        )
+        for one in result.document.engines
+    )
+    return SweepPoint(size=size, asked=result.document.asked, engines=engines)

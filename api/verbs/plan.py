@@ -1,0 +1,202 @@
+"""The public function ``plan`` and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..documents import allocated_manifests, plan_document
+from ..models.cluster.cluster import Cluster
+from ..models.kubernetes.gates import FeatureGates
+from ..models.results.plan import PlanDocument, PlannedNode, PlannedUnit
+from ..results import Result
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..solver.plan.outcome import PlanOutcome
+
+PlanWatch = Callable[[str, float, float | None], None]
+
+
+class PlanResult(Result):
+    """The answer of ``plan``."""
+
+    document: PlanDocument
+
+    def __init__(self, document: PlanDocument, manifests: Callable[[], list[dict[str, Any]]] = list) -> None:
+        self.document = document
+        self._manifests = manifests
+
+    @property
+    def outcome(self) -> str:
+        """``Optimal``, ``Feasible``, ``Infeasible`` or ``Unknown``; see ``docs/guides/plan.md``."""
+        return self.document.outcome
+
+    @property
+    def placed(self) -> int:
+        """How many units have a node, of all that were asked about."""
+        return self.document.placed
+
+    @property
+    def units(self) -> tuple[PlannedUnit, ...]:
+        """Units in the order of the queue, each with its node and claims, or with reasons."""
+        return self.document.units
+
+    @property
+    def nodes(self) -> tuple[PlannedNode, ...]:
+        """All nodes, those to be bought behind the others."""
+        return self.document.nodes
+
+    @property
+    def bought(self) -> dict[str, int]:
+        """How many nodes must be bought, by the name of their template."""
+        return {one.template: one.count for one in self.document.bought}
+
+    def manifests(self) -> list[dict[str, Any]]:
+        """The allocated claims as manifests, as read or as made from templates, plus ``status.allocation``."""
+        return self._manifests()
+
+    def to_frame(self, table: Literal["units", "nodes", "owners", "objective"] = "units") -> pandas.DataFrame:
+        """One row a unit; or a node, a unit's owner, or a stage of the objective."""
+        import pandas
+
+        from ..reports import plan as report
+
+        columns, rows = report.FRAMES[table]
+        return pandas.DataFrame(rows(self.document), columns=list(columns))
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from ..reports import plan as report
+
+        tables = (self.to_frame(table).to_html(index=False) for table in ("owners", "objective"))
+        return "\n".join((f"<p>{escape(report.summary(self.document))}</p>", *tables))
+
+    def __repr__(self) -> str:
+        from ..reports import plan as report
+
+        return f"PlanResult({report.summary(self.document)})"
+
+
+class PlanInterrupted(KeyboardInterrupt):
+    """Ctrl-C during ``plan``; ``result`` is the best plan by then, and is verified."""
+
+    def __init__(self, result: PlanResult) -> None:
+        super().__init__()
+        self.result = result
+
+
+def plan(
+    cluster: Cluster,
+    *,
+    objective: str | Sequence[str] = (),
+    gap: float = 0.001,
+    namespace: str | None = None,
+    selector: str = "",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "strict",
+    time_limit: float | None = 300.0,
+    seed: int = 0,
+    buy: bool = False,
+    only_new: bool = False,
+    budget: Decimal | float | str | None = None,
+    mix: Cluster | None = None,
+    executor: Executor | None = None,
+    timings: bool = False,
+    watch: PlanWatch | None = None,
+) -> PlanResult:
+    """Plan everything that waits at once: which units go to which nodes with which devices, as good as can be.
+
+    Units are pods, the pods that Jobs, Deployments, StatefulSets and ReplicaSets still have to make, and claims of no
+    pod. What runs is given. The whole plan is verified jointly, and every stage of the objective has a bound that no
+    plan exceeds.
+
+    Parameters
+    ----------
+    cluster
+        What there is, and what waits; see ``load``.
+    objective
+        Stages, the most important first; a string holds several, separated by commas: ``priority``, ``admitted``
+        (also ``admitted=devices``, ``admitted=capacity:NAME``, ``admitted=annotation:KEY``), ``cost``,
+        ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation``, ``compact``. Default: ``priority``
+        and ``admitted``, with ``buy`` also ``cost``.
+    gap
+        How far value and bound of a stage may be apart, relative to the bound, for the stage to count as proven.
+    namespace, selector
+        Which units are planned, by namespace and by labels as for kubectl; default all that wait.
+    feature_gates
+        Switches by upstream name; what is not named is on.
+    cel_errors
+        What a CEL run-time error on a candidate does: ``strict`` (such a device is never used) or ``skip``. ``kube``
+        means ``strict``, for a plan visits devices in no order.
+    time_limit
+        Seconds for everything; None for no limit. The plan is then the best that was found.
+    seed
+        Decides the share ids.
+    buy
+        Nodes of the cluster's NodeTemplates can be bought: the cheapest with which everything fits.
+    only_new
+        With ``buy``: the nodes that there are do not count.
+    budget
+        With ``buy``: the most that may be spent, in the unit of the templates' prices; then the best for that.
+    mix
+        The queue for which ``fragmentation`` leaves room; default that of the cluster.
+    executor
+        Where parts of the work run side by side; threads serve best, for they share models. Any number of workers has
+        the same plan.
+    timings
+        Put wall times into the document.
+    watch
+        Called with the name of a stage, its value and its bound so far (None for none yet) whenever they are news.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown gate, stage or policy, a bad selector, gap or budget.
+    PlanInterrupted
+        For a KeyboardInterrupt while planning; ``result`` holds the best plan by then.
+
+    """
+    from ..solver.plan.outcome import PlanSearchInterrupted as SearchInterrupted
+    from ..solver.plan.plan import plan as solve
+
+    try:
+        found = solve(
+            cluster,
+            objective=objective,
+            gap=gap,
+            namespace=namespace,
+            selector=selector,
+            feature_gates=feature_gates,
+            cel_errors=cel_errors,
+            time_limit=time_limit,
+            seed=seed,
+            buy=buy,
+            only_new=only_new,
+            budget=None if budget is None else _decimal_budget(budget),
+            mix=mix,
+            executor=executor,
+            watch=watch,
+        )
+    except SearchInterrupted as interrupted:
+        raise PlanInterrupted(_plan_result(interrupted.answer, cluster, timings)) from None
+    return _plan_result(found, cluster, timings)
+
+
+def _plan_result(found: PlanOutcome, cluster: Cluster, timings: bool) -> PlanResult:
+    return PlanResult(plan_document(found, cluster, timings=timings), partial(allocated_manifests, found))
+
+
+def _decimal_budget(budget: Decimal | float | str) -> Decimal:
+    try:
+        amount = Decimal(str(budget))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise ValueError(f"budget {str(budget)!r} is no decimal number")
+    return amount

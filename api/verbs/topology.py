@@ -1,0 +1,120 @@
+"""The public function ``topology`` and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..documents import topology_document
+from ..models.cluster.cluster import Cluster
+from ..models.kubernetes.gates import FeatureGates
+from ..models.kubernetes.meta import DeviceId
+from ..models.results.topology import TopologyAnswer, TopologyDocument
+from ..results import AllocationResult, Result
+from ..solver.allocate.topology import topology as survey
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+
+
+class TopologyResult(Result):
+    """The answer of ``topology``."""
+
+    document: TopologyDocument
+
+    def __init__(self, document: TopologyDocument) -> None:
+        self.document = document
+
+    @property
+    def topologies(self) -> tuple[TopologyAnswer, ...]:
+        """The topologies by name, each with its instances."""
+        return self.document.topologies
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a device, those without coordinates left out."""
+        import pandas
+
+        from ..reports import topology as report
+
+        return pandas.DataFrame(report.device_rows(self.document), columns=list(report.DEVICE_COLUMNS))
+
+    def to_dot(self) -> str:
+        """One graph for each instance, for Graphviz."""
+        from ..reports.topology import topology_dot
+
+        return topology_dot(self.document)
+
+    def graphs(self) -> dict[tuple[str, str], networkx.Graph[DeviceId]]:
+        """A graph for each topology and instance, by their names; nodes carry ``coordinates`` and ``state``."""
+        from ..reports.topology import to_networkx
+
+        return {
+            (one.name, instance.name): to_networkx(instance) for one in self.topologies for instance in one.instances
+        }
+
+    def plot(self, path: str | Path) -> None:
+        """Draw all instances into a ``.png`` or ``.svg`` file, which appears when it is complete.
+
+        Raises
+        ------
+        ValueError
+            One line, for another extension, nothing or too much to draw, or if matplotlib is not installed.
+
+        """
+        from ..reports.plots import save_plot
+
+        save_plot(self.document, Path(path))
+
+    def __repr__(self) -> str:
+        instances = sum(len(one.instances) for one in self.topologies)
+        return f"TopologyResult({len(self.topologies)} topologies, {instances} instances)"
+
+
+def topology(
+    cluster: Cluster,
+    *,
+    names: Sequence[str] = (),
+    node: str | None = None,
+    chosen: AllocationResult | Sequence[DeviceId] = (),
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+) -> TopologyResult:
+    """Put the devices of each DeviceTopology in their places: used and free, and the largest free shape.
+
+    Parameters
+    ----------
+    cluster
+        What there is; see ``load``.
+    names
+        Only these topologies.
+    node
+        Only what this node reaches devices of.
+    chosen
+        An allocation that is not in the cluster yet, or devices by driver, pool and name, to be told apart: the
+        largest free shape is then given before and after.
+    feature_gates
+        Switches by upstream name; what is not named is on.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown gate or topology, or devices that contradict their topology.
+
+    """
+    devices = chosen_devices(chosen) if isinstance(chosen, AllocationResult) else tuple(chosen)
+    return TopologyResult(
+        topology_document(survey(cluster, names=names, node=node, chosen=devices, feature_gates=feature_gates))
+    )
+
+
+def chosen_devices(result: AllocationResult) -> tuple[DeviceId, ...]:
+    """The devices that an allocation chose, those with admin access left out (IN-3)."""
+    return tuple(
+        (one.driver, one.pool, one.device)
+        for unit in result.units
+        for claim in unit.claims
+        if claim.allocation is not None
+        for one in claim.allocation.devices.results or ()
+        if not one.admin_access
+    )

@@ -1,0 +1,556 @@
+"""From the syntax tree to closures.
+
+Codes of nodes from the codes of their parts: what the compiler of trees and its macros have in common.
+
+What compiling a node gives, and the variables in scope meanwhile.
+
+Macros, and what their parts cost.
+
+cel-go expands a macro to a loop over an accumulator; the costs here are those of that expansion: reading the
+accumulator 1, a call 1, a list literal 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+from . import folds
+from .closures import CLOSURE_LEVELS_PER_STACK, Closure, Emitter, Frame, Step, check_key, on_fresh_stack_closure
+from .declarations import TYPE_NAMES, Overload
+from .dispatch import Dispatcher
+from .errors import CelCompileError, CelRuntimeError
+from .folds import Iterate
+from .meter import Meter
+from .operators import NAMES, UNARY_NAMES
+from .syntax import (
+    Bind,
+    Call,
+    Chain,
+    Conditional,
+    Has,
+    Ident,
+    Index,
+    ListLiteral,
+    Literal,
+    Logical,
+    Macro,
+    MapLiteral,
+    Method,
+    Node,
+    Postfix,
+    Select,
+    Struct,
+    Unary,
+    Walk,
+    walk,
+)
+from .syntax import Step as SyntaxStep
+from .values import CelMap, TypeValue, UInt, Value, stored_key, type_spelling
+
+_PRIMITIVES = frozenset({bool, int, UInt, float, str, bytes})
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """An expression as a closure, and how many items its frame has."""
+
+    run: Closure
+    frame_size: int
+
+    def frame(self, meter: Meter | None, values: Sequence[Value]) -> Frame:
+        """A frame for an evaluation; ``values`` are those of the variables, in their order."""
+        return [meter, *values, *[None] * (self.frame_size - 1 - len(values))]
+
+
+def compile_tree(
+    tree: Node,
+    variables: Sequence[str],
+    functions: Mapping[str, Sequence[Overload]],
+    overloads: Mapping[int, Sequence[Overload]],
+    emitter: Emitter,
+) -> Compiled:
+    """Compile a tree.
+
+    ``variables`` take the first slots of the frame, in this order; ``functions`` are all that may be called, and
+    ``overloads`` what the type checker left of them at each place. Raises CelCompileError where a constant cannot
+    be converted.
+    """
+    compiler = _Compiler(variables, functions, overloads, emitter)
+    code = walk(compiler.handlers, tree)
+    return Compiled(code.run, compiler.scope.size)
+
+
+def _visit_all(nodes: Sequence[Node]) -> Generator[Node, Code, list[Code]]:
+    codes = []
+    for node in nodes:
+        code = yield node
+        codes.append(code)
+    return codes
+
+
+def _constant_key(key: Code) -> tuple[Value, Code | None]:
+    if key.constant is UNKNOWN:
+        return None, key
+    return fold_constant(lambda: check_key(key.constant)), None
+
+
+def _primitives(constant: Value) -> bool:
+    return type(constant) is list and all(type(element) in _PRIMITIVES for element in constant)
+
+
+# Applied to constants, these are computed beforehand and cost nothing.
+_CONVERSIONS = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+)  # fmt: skip
+# What these give for an empty list only the static type tells.
+_BY_STATIC_TYPE = frozenset({"sum"})
+# Their second argument is a regular expression.
+_PATTERNS = frozenset({"find", "findAll", "matches"})
+
+
+class CodeBuilder:
+    """Makes the codes of nodes from those of their parts, with the variables in scope."""
+
+    def __init__(
+        self,
+        variables: Sequence[str],
+        functions: Mapping[str, Sequence[Overload]],
+        overloads: Mapping[int, Sequence[Overload]],
+        emitter: Emitter,
+    ) -> None:
+        self.scope = Scope(variables)
+        self.emit = emitter
+        self._functions = functions
+        self._overloads = overloads
+        self._dispatchers: dict[tuple[str, int, bool, bool], Dispatcher] = {}
+
+    def constant(self, value: Value) -> Code:
+        """A value known beforehand."""
+        return code_from_parts(self.emit.constant(value), constant=value)
+
+    def attribute(
+        self, bare: Closure, own: int, *parts: Code, path: tuple[int, str, tuple[str, ...]] | None = None
+    ) -> Code:
+        """The code of an attribute."""
+        return Code(self.emit.observed(bare, own), bare, own, True, path=path, depth=depth_above(parts))
+
+    def variable(self, variable: Variable) -> Code:
+        """A variable of the expression, or one that a macro binds."""
+        if variable.init is not None:
+            return depth_bounded(self.attribute(self.emit.read_lazy(variable.slot), 1, variable.init))
+        bare = self.emit.read(variable.slot, variable.name)
+        return self.attribute(bare, 1, path=(variable.slot, variable.name, ()))
+
+    def function(self, name: str, args: Sequence[Code], *, member: bool = False, pos: int = -1) -> Code:
+        """A call of a strict function."""
+        prepared = name in _PATTERNS and len(args) > 1 and type(args[1].constant) is str
+        dispatcher, static = self.dispatcher(name, len(args), member=member, prepared=prepared), self.static(pos)
+        if static is not None and name in _BY_STATIC_TYPE:
+            dispatcher = Dispatcher(name, (static,), len(args), member=member, prepared=prepared)
+        code = code_from_parts(self.emit.call(dispatcher, [arg.run for arg in args], static), *args)
+        if name in _CONVERSIONS and len(args) == 1 and args[0].constant is not UNKNOWN:
+            return self.constant(fold_constant(lambda: dispatcher.apply([args[0].constant])))
+        return depth_bounded(code)
+
+    def conditional(self, branches: Sequence[tuple[Code, Code]], otherwise: Code) -> Code:
+        """``c1 ? v1 : c2 ? v2 : otherwise``."""
+        parts = [part for branch in branches for part in branch]
+        closures = [(condition.run, value.bare) for condition, value in branches]
+        return depth_bounded(self.attribute(self.emit.conditional(closures, otherwise.bare), 0, *parts, otherwise))
+
+    def bind(self, variable: Variable, body: Code) -> Code:
+        """A body with a variable that is computed when first read."""
+        assert variable.init is not None
+        return depth_bounded(
+            code_from_parts(self.emit.bind(variable.slot, variable.init.run, body.run), variable.init, body)
+        )
+
+    def dispatcher(self, name: str, arity: int, *, member: bool = False, prepared: bool = False) -> Dispatcher:
+        """Find the overloads of a function for so many arguments; see ``Dispatcher``."""
+        plain_name = name.removeprefix(".")
+        key = (plain_name, arity, member, prepared)
+        found = self._dispatchers.get(key)
+        if found is None:
+            overloads = self._functions.get(plain_name, ())
+            found = self._dispatchers[key] = Dispatcher(plain_name, overloads, arity, member=member, prepared=prepared)
+        return found
+
+    def static(self, pos: int) -> Overload | None:
+        """The overload at a place, where the types leave only one."""
+        left = self._overloads.get(pos, ())
+        return left[0] if len(left) == 1 else None
+
+
+class _Compiler(CodeBuilder):
+    """One pass over a tree."""
+
+    @cached_property
+    def handlers(self) -> dict[type, Callable[[Any], Walk[Code] | Code]]:
+        """What visits the nodes of each class."""
+        return {
+            Literal: self._literal, Ident: self._ident, ListLiteral: self._list, MapLiteral: self._map,
+            Struct: self._struct, Unary: self._unary, Chain: self._chain, Logical: self._logical,
+            Conditional: self._conditional, Call: self._call, Has: self._has, Bind: self._bind,
+            Postfix: self._postfix,
+        }  # fmt: skip
+
+    # --- leaves and literals
+
+    def _literal(self, node: Literal) -> Code:
+        return self.constant(node.value)
+
+    def _ident(self, node: Ident) -> Code:
+        name = node.name.removeprefix(".")
+        found = self.scope.find(node.name) or self.scope.find(name)
+        if found is not None:
+            return self.variable(found)
+        if name in TYPE_NAMES:
+            return self.constant(TypeValue(type_spelling(TYPE_NAMES[name])))
+        # Only where nothing has been type-checked.
+        return code_from_parts(self.emit.unknown(name))
+
+    def _list(self, node: ListLiteral) -> Walk[Code]:
+        codes = yield from _visit_all(node.elements)
+        if not node.optional and all(code.constant is not UNKNOWN for code in codes):
+            return self.constant([code.constant for code in codes])
+        return depth_bounded(
+            code_from_parts(self.emit.list_literal([code.run for code in codes], node.optional), *codes)
+        )
+
+    def _map(self, node: MapLiteral) -> Walk[Code]:
+        codes = yield from _visit_all([part for entry in node.entries for part in entry])
+        entries = list(zip(codes[::2], codes[1::2], strict=True))
+        if not node.optional and all(code.constant is not UNKNOWN for code in codes):
+            pairs = [(key.constant, value.constant) for key, value in entries]
+            return self.constant(fold_constant(lambda: CelMap(pairs)))
+        literal = self.emit.map_literal([(key.run, value.run) for key, value in entries], node.optional)
+        return depth_bounded(code_from_parts(literal, *codes))
+
+    def _struct(self, node: Struct) -> Code:
+        raise CelCompileError(f"undeclared reference to '{node.name}' (in container '')")
+
+    # --- operators
+
+    def _unary(self, node: Unary) -> Walk[Code]:
+        operand = yield node.operand
+        return self.function(UNARY_NAMES[node.operator], [operand], pos=node.pos)
+
+    def _chain(self, node: Chain) -> Walk[Code]:
+        left = yield node.first
+        pending: list[tuple[Dispatcher, Code, Overload | None]] = []
+        for operator, operand, pos in node.rest:
+            right = yield operand
+            if operator == "in" and isinstance(operand, ListLiteral) and _primitives(right.constant):
+                left, pending = self._member(self._joined(left, pending), right.constant), []
+            else:
+                pending.append((self.dispatcher(NAMES[operator], 2), right, self.static(pos)))
+        return self._joined(left, pending)
+
+    def _joined(self, left: Code, rest: Sequence[tuple[Dispatcher, Code, Overload | None]]) -> Code:
+        if not rest:
+            return left
+        parts = [left, *(right for _, right, _ in rest)]
+        if len(rest) == 1:
+            dispatcher, right, static = rest[0]
+            return depth_bounded(code_from_parts(self.emit.binary(dispatcher, left.run, right.run, static), *parts))
+        chain = [(dispatcher, right.run, static) for dispatcher, right, static in rest]
+        return depth_bounded(code_from_parts(self.emit.chain(left.run, chain), *parts))
+
+    def _member(self, element: Code, constants: list[Value]) -> Code:
+        if not constants:
+            # Known beforehand: the element is not even looked at.
+            return code_from_parts(self.emit.constant(False))
+        return depth_bounded(
+            code_from_parts(self.emit.member(element.run, frozenset(map(stored_key, constants))), element)
+        )
+
+    def _logical(self, node: Logical) -> Walk[Code]:
+        codes = yield from _visit_all(node.operands)
+        run = self.emit.logical([code.run for code in codes], node.operator == "||")
+        return depth_bounded(code_from_parts(run, *codes))
+
+    def _conditional(self, node: Conditional) -> Walk[Code]:
+        codes = yield from _visit_all([part for branch in node.branches for part in branch])
+        otherwise = yield node.otherwise
+        return self.conditional(list(zip(codes[::2], codes[1::2], strict=True)), otherwise)
+
+    def _call(self, node: Call) -> Walk[Code]:
+        args = yield from _visit_all(node.args)
+        return self.function(node.function, args, pos=node.pos)
+
+    def _has(self, node: Has) -> Walk[Code]:
+        operand = yield node.operand
+        base, own = (operand.bare, operand.own) if operand.attribute else (operand.run, 1)
+        return depth_bounded(code_from_parts(self.emit.test(base, own, node.field), operand))
+
+    def _bind(self, node: Bind) -> Walk[Code]:
+        init = yield node.init
+        variable = self.scope.reserve(node.variable, init)
+        with self.scope.bound(variable):
+            body = yield node.body
+        return self.bind(variable, body)
+
+    # --- postfix steps
+
+    def _postfix(self, node: Postfix) -> Walk[Code]:
+        code = yield node.operand
+        pending: list[tuple[Value, Code | None, bool]] = []
+        for step in node.steps:
+            if isinstance(step, Select):
+                pending.append((step.field, None, step.optional))
+            elif isinstance(step, Index):
+                key = yield step.key
+                pending.append((*_constant_key(key), step.optional))
+            else:
+                code, pending = self._selected(code, pending), []
+                code = yield from self._applied(code, step)
+        return self._selected(code, pending)
+
+    def _selected(self, code: Code, steps: Sequence[tuple[Value, Code | None, bool]]) -> Code:
+        """Selections from a value, or more selections from an attribute."""
+        if not steps:
+            return code
+        base, own = (code.bare, code.own) if code.attribute else (code.run, 1)
+        keys = tuple(key for key, computed, optional in steps if type(key) is str and not computed and not optional)
+        if code.path is not None and len(keys) == len(steps):
+            slot, name, before = code.path
+            path = (slot, name, before + keys)
+            return self.attribute(self.emit.path(slot, path[2], name), own, path=path)
+        made: list[Step] = [
+            self.emit.constant_step(key, optional)
+            if computed is None
+            else self.emit.computed_step(computed.bare, optional)
+            for key, computed, optional in steps
+        ]
+        parts = [code, *(computed for _, computed, _ in steps if computed is not None)]
+        return depth_bounded(self.attribute(self.emit.attribute(base, made), own, *parts))
+
+    def _applied(self, receiver: Code, step: SyntaxStep) -> Walk[Code]:
+        """A method or a macro."""
+        if isinstance(step, Macro):
+            return (yield from MACROS[step.name](self, step, receiver))
+        assert isinstance(step, Method)
+        args = yield from _visit_all(step.args)
+        if step.name in ("or", "orValue") and len(args) == 1:
+            run = self.emit.fallback(receiver.run, args[0].run, step.name == "orValue")
+            return depth_bounded(code_from_parts(run, receiver, args[0]))
+        return self.function(step.name, [receiver, *args], member=True, pos=step.pos)
+
+
+def fold_constant(compute: Callable[[], Value]) -> Value:
+    """A constant computed beforehand; its error is one of compilation."""
+    try:
+        return compute()
+    except CelRuntimeError as error:
+        raise CelCompileError(f"program instantiation failed: {error}") from None
+    except TypeError:
+        raise CelCompileError("program instantiation failed: unsupported key type") from None
+
+
+UNKNOWN: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The closures of a node.
+
+    An *attribute* is a variable, a conditional, or selections from something. Its evaluation costs ``own`` units where
+    its value is used (``run``), but not where it is only a part of another attribute (``bare``): a key, a branch of
+    a conditional, the operand of more selections. For all other nodes the two closures are the same.
+    ``path`` says that an attribute is constant fields of the variable in a slot: slot, name, fields.
+    """
+
+    run: Closure
+    bare: Closure
+    own: int = 0
+    attribute: bool = False
+    constant: Value = UNKNOWN
+    path: tuple[int, str, tuple[str, ...]] | None = None
+    depth: int = 1
+    """Levels of closures since the last fresh stack."""
+
+
+def code_from_parts(run: Closure, *parts: Code, constant: Value = UNKNOWN) -> Code:
+    """The code of a node that is no attribute, made of these parts."""
+    return Code(run, run, constant=constant, depth=depth_above(parts))
+
+
+def depth_above(parts: Sequence[Code]) -> int:
+    """The depth of what is made of these parts."""
+    return 1 + max((part.depth for part in parts), default=0)
+
+
+def depth_bounded(code: Code) -> Code:
+    """The code, moved to a fresh stack where it is too deep for the one it would share."""
+    if code.depth < CLOSURE_LEVELS_PER_STACK:
+        return code
+    return replace(
+        code, run=on_fresh_stack_closure(code.run), bare=on_fresh_stack_closure(code.bare), path=None, depth=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name in scope and its slot; ``init`` is set where it is computed when first read."""
+
+    name: str
+    slot: int
+    init: Code | None = None
+
+
+class Scope:
+    """Variables by name; each has a slot of the frame for itself."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._variables = {name: Variable(name, slot) for slot, name in enumerate(names, 1)}
+        self.size = 1 + len(names)
+
+    def reserve(self, name: str, init: Code | None = None) -> Variable:
+        """A variable that a macro binds, not in scope yet."""
+        self.size += 1
+        return Variable(name, self.size - 1, init)
+
+    def find(self, name: str) -> Variable | None:
+        """The variable of a name."""
+        return self._variables.get(name)
+
+    @contextmanager
+    def bound(self, *variables: Variable) -> Iterator[None]:
+        """The scope of a macro."""
+        hidden = self._variables
+        self._variables = hidden | {variable.name: variable for variable in variables}
+        yield
+        self._variables = hidden
+
+
+_APPEND, _LIST = 1 + 1, 10
+_Handler: TypeAlias = "Callable[[CodeBuilder, Macro, Code], Walk[Code]]"
+
+
+class _MacroLoop:
+    """The iteration of a macro over a source, and the variables it sets."""
+
+    def __init__(self, builder: CodeBuilder, names: tuple[str, ...], source: Code, step: int = 0, end: int = 1) -> None:
+        self.variables = tuple(map(builder.scope.reserve, names))
+        slots = [variable.slot for variable in self.variables]
+        over = folds.over_elements if len(slots) == 1 else folds.over_pairs
+        self.iterate: Iterate = builder.emit.iterate(over(source.run, *slots), step, end)
+
+    def variable(self, builder: CodeBuilder, number: int) -> Code:
+        """The code that reads one of the variables."""
+        return builder.variable(self.variables[number])
+
+
+def _visit(builder: CodeBuilder, variables: Sequence[Variable], node: Node | None) -> Generator[Node, Code, Code]:
+    """The code of a part of a macro that there must be, with the variables in scope."""
+    assert node is not None
+    with builder.scope.bound(*variables):
+        return (yield node)
+
+
+def _visit_condition(
+    builder: CodeBuilder, loop: _MacroLoop, macro: Macro
+) -> Generator[Node, Code, tuple[Closure | None, tuple[Code, ...]]]:
+    """The filter of a macro, if it has one; as a closure, and as a part."""
+    if macro.condition is None:
+        return None, ()
+    code = yield from _visit(builder, loop.variables, macro.condition)
+    return code.run, (code,)
+
+
+def _quantifier(decisive: bool, condition_cost: int) -> _Handler:
+    def handle(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
+        loop = _MacroLoop(builder, macro.variables, source, condition_cost)
+        predicate = yield from _visit(builder, loop.variables, macro.condition)
+        # One unit for reading the accumulator beside the predicate.
+        run = folds.quantifier(loop.iterate, builder.emit.part(predicate.run, 1), decisive)
+        return depth_bounded(code_from_parts(run, source, predicate))
+
+    return handle
+
+
+def _exists_one(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _MacroLoop(builder, macro.variables, source, end=2)
+    predicate = yield from _visit(builder, loop.variables, macro.condition)
+    return depth_bounded(
+        code_from_parts(folds.exists_one(loop.iterate, builder.emit.hit(predicate.run, 2)), source, predicate)
+    )
+
+
+def _to_list(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _MacroLoop(builder, macro.variables, source)
+    condition, parts = yield from _visit_condition(builder, loop, macro)
+    if macro.body is None:
+        body = loop.variable(builder, 0)
+    else:
+        body = yield from _visit(builder, loop.variables, macro.body)
+    return depth_bounded(
+        code_from_parts(folds.to_list(loop.iterate, condition, _appended(builder, body)), source, body, *parts)
+    )
+
+
+def _appended(builder: CodeBuilder, body: Code) -> Closure:
+    """What a ``map`` collects: appended to the accumulator in a list of its own, which costs unless it is constant."""
+    return builder.emit.part(body.run, _APPEND + (_LIST if body.constant is UNKNOWN else 0))
+
+
+def _to_map(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _MacroLoop(builder, macro.variables, source)
+    condition, parts = yield from _visit_condition(builder, loop, macro)
+    body = yield from _visit(builder, loop.variables, macro.body)
+    # Reading the accumulator 1, and the call 1.
+    accumulator = builder.emit.part(builder.emit.constant(None), 1)
+    key = builder.emit.part(loop.variable(builder, 0).run, 1)
+    run = folds.to_map(loop.iterate, condition, accumulator, key, body.run)
+    return depth_bounded(code_from_parts(run, source, body, *parts))
+
+
+def _to_entries(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
+    loop = _MacroLoop(builder, macro.variables, source)
+    condition, parts = yield from _visit_condition(builder, loop, macro)
+    body = yield from _visit(builder, loop.variables, macro.body)
+    run = folds.to_entries(loop.iterate, condition, builder.emit.part(body.run, 2))
+    return depth_bounded(code_from_parts(run, source, body, *parts))
+
+
+def _optional(wrap: bool) -> _Handler:
+    """``optMap`` (``wrap``) and ``optFlatMap``: the target is evaluated for its presence, and for its value."""
+
+    def handle(builder: CodeBuilder, macro: Macro, target: Code) -> Walk[Code]:
+        variable = builder.scope.reserve(macro.variables[0], builder.function("value", [target], member=True))
+        body = yield from _visit(builder, (variable,), macro.body)
+        bound = builder.bind(variable, body)
+        present = builder.function("hasValue", [target], member=True)
+        result = builder.function("optional.of", [bound]) if wrap else bound
+        return builder.conditional([(present, result)], builder.function("optional.none", []))
+
+    return handle
+
+
+def _sort_by(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
+    """Elements sorted by keys that a ``map`` computes; the source is bound, as it is read twice."""
+    bound = builder.scope.reserve("", source)
+    elements = builder.variable(bound)
+    loop = _MacroLoop(builder, macro.variables, elements)
+    body = yield from _visit(builder, loop.variables, macro.body)
+    keys = code_from_parts(folds.to_list(loop.iterate, None, _appended(builder, body)), elements, body)
+    return builder.bind(bound, builder.function("@sortByAssociatedKeys", [elements, keys], member=True, pos=macro.pos))
+
+
+MACROS: dict[str, _Handler] = {
+    "all": _quantifier(False, 2),
+    "exists": _quantifier(True, 3),
+    "exists_one": _exists_one,
+    "map": _to_list,
+    "filter": _to_list,
+    "transformList": _to_list,
+    "transformMap": _to_map,
+    "transformMapEntry": _to_entries,
+    "sortBy": _sort_by,
+    "optMap": _optional(True),
+    "optFlatMap": _optional(False),
+}

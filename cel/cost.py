@@ -1,0 +1,469 @@
+"""Static cost estimate: the least and the most that evaluating an expression may cost (CLM-6, cel.md 1.5).
+
+What every part of the static cost estimate works with: types, sizes, scopes.
+
+Estimated costs of macros: what cel-go's loops for them cost, step by step.
+
+Estimated costs of operators (cel.md 1.5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any
+
+from . import syntax, types
+from .checker import Checked
+from .declarations import UNBOUNDED, Estimate, Operand, Overload, Range
+from .sizes import (
+    ITEMS,
+    KEYS,
+    ONE_RANGE,
+    UNKNOWN_RANGE,
+    VALUES,
+    ZERO_RANGE,
+    NodeEstimate,
+    Path,
+    SizeOf,
+    add_ranges,
+    child_path,
+    fixed_range,
+    multiply_ranges,
+    range_union,
+    range_union_if_known,
+    scale_range,
+    size_at,
+)
+from .syntax import Macro, Postfix, Select, Walk, walk
+from .types import DYN, Type
+
+COST_LIMIT = 1_000_000
+"""What evaluating a selector may cost (CLM-6)."""
+LIST_COST, MAP_COST, STRUCT_COST = fixed_range(10), fixed_range(30), fixed_range(40)
+_FIELDS = frozenset({"map", "kubernetes.DRADevice"})
+_HOLDERS = frozenset({"list", "map", "optional_type"})
+
+
+def estimate(checked: Checked, sizes: SizeOf, unknown: Range = UNKNOWN_RANGE) -> Range:
+    """The estimated cost of a checked expression; ``sizes`` are those declared for its variables.
+
+    ``unknown`` is for a caller who knows how large any value may become, whatever the declarations tell.
+    """
+    return walk(_Estimator(checked, sizes, unknown).handlers, checked.tree).cost
+
+
+def _union(sizes: list[Range]) -> Range:
+    return reduce(range_union, sizes) if sizes else ZERO_RANGE
+
+
+class EstimatorBase:
+    """The state of estimating one expression; ``unknown`` is the size of what nothing else is known of."""
+
+    def __init__(self, checked: Checked, sizes: SizeOf, unknown: Range) -> None:
+        self.checked = checked
+        self.sizes = sizes
+        self._unknown = unknown
+        self.scopes: list[dict[str, NodeEstimate]] = []
+
+    def size(self, subject: NodeEstimate) -> Range:
+        """How large a value may be."""
+        return self.limited(
+            subject.size if subject.size is not None else size_at(subject.path, subject.type, self.sizes)
+        )
+
+    def limited(self, size: Range) -> Range:
+        """A size, or where it has no limit that of unknown values."""
+        if size.max < UNBOUNDED or self._unknown.max == UNBOUNDED:
+            return size
+        return Range(min(size.min, self._unknown.max), self._unknown.max)
+
+    def result_type(self, pos: int) -> Type:
+        """The type of the operation at a place."""
+        return self.checked.types[pos]
+
+    @contextmanager
+    def scope(self, names: dict[str, NodeEstimate]) -> Iterator[None]:
+        """The names that a macro binds; reading them costs 1."""
+        self.scopes.append(names)
+        yield
+        self.scopes.pop()
+
+    def choose(self, pos: int, condition: Range, value: NodeEstimate, otherwise: NodeEstimate) -> NodeEstimate:
+        """One of two values after a condition."""
+        cost = add_ranges(condition, range_union(value.cost, otherwise.cost))
+        size = range_union(self.size(value), self.size(otherwise))
+        key, item = range_union_if_known(value.key, otherwise.key), range_union_if_known(value.item, otherwise.item)
+        return NodeEstimate(cost, self.result_type(pos), size, None, key, item)
+
+
+class _Estimator(EstimatorBase):
+    def __init__(self, checked: Checked, sizes: SizeOf, unknown: Range) -> None:
+        super().__init__(checked, sizes, unknown)
+        self.handlers: dict[type, Callable[[Any], Walk[NodeEstimate] | NodeEstimate]] = {
+            syntax.Literal: self._literal,
+            syntax.Ident: self._ident,
+            syntax.ListLiteral: self._list,
+            syntax.MapLiteral: self._map,
+            syntax.Struct: self._struct,
+            syntax.Unary: self._unary,
+            syntax.Chain: self._chain,
+            syntax.Logical: self._logical,
+            syntax.Conditional: self._conditional,
+            syntax.Call: self._call,
+            syntax.Has: self._has,
+            syntax.Bind: self._bind,
+            Postfix: self._postfix,
+        }
+        self._steps: dict[type, Callable[[Any, NodeEstimate], Walk[NodeEstimate]]] = {
+            Select: self._select,
+            syntax.Index: self._index,
+            syntax.Method: self._method,
+            syntax.Macro: self._macro,
+        }
+
+    # --- leaves and literals
+
+    def _literal(self, node: syntax.Literal) -> NodeEstimate:
+        value = node.value
+        size = fixed_range(len(value)) if isinstance(value, (str, bytes)) else None
+        return NodeEstimate(ZERO_RANGE, self.result_type(node.pos), size, literal=node)
+
+    def _ident(self, node: syntax.Ident) -> NodeEstimate:
+        type_ = self.result_type(node.pos)
+        bound = self._bound(node.name)
+        if bound is None:
+            return NodeEstimate(ONE_RANGE, type_, path=(node.name.removeprefix("."),))
+        return NodeEstimate(ONE_RANGE, type_, bound.size, bound.path, bound.key, bound.item)
+
+    def _list(self, node: syntax.ListLiteral) -> Walk[NodeEstimate]:
+        cost, item = LIST_COST, None
+        for number, element in enumerate(node.elements):
+            subject = yield element
+            cost = add_ranges(cost, subject.cost)
+            item = self.size(subject) if number == 0 else range_union_if_known(item, self.size(subject))
+        count = fixed_range(len(node.elements))
+        return NodeEstimate(cost, self.result_type(node.pos), count, item=item or ZERO_RANGE)
+
+    def _map(self, node: syntax.MapLiteral) -> Walk[NodeEstimate]:
+        cost, keys, values = MAP_COST, [], []
+        for key, value in node.entries:
+            key_subject = yield key
+            value_subject = yield value
+            cost = add_ranges(cost, key_subject.cost, value_subject.cost)
+            keys.append(self.size(key_subject))
+            values.append(self.size(value_subject))
+        count = fixed_range(len(node.entries))
+        return NodeEstimate(cost, self.result_type(node.pos), count, None, _union(keys), _union(values))
+
+    def _struct(self, node: syntax.Struct) -> Walk[NodeEstimate]:
+        cost = STRUCT_COST
+        for _, value in node.entries:
+            subject = yield value
+            cost = add_ranges(cost, subject.cost)
+        return NodeEstimate(cost, self.result_type(node.pos))
+
+    # --- operators
+
+    def _unary(self, node: syntax.Unary) -> Walk[NodeEstimate]:
+        operand = yield node.operand
+        return self._apply(node.pos, [operand])
+
+    def _chain(self, node: syntax.Chain) -> Walk[NodeEstimate]:
+        left = yield node.first
+        for _, operand, pos in node.rest:
+            right = yield operand
+            entries = range_union_if_known(left.item, right.item) if left.type.name == "list" else None
+            joined = self._apply(pos, [left, right])
+            left = NodeEstimate(joined.cost, joined.type, joined.size, item=entries)
+        return left
+
+    def _logical(self, node: syntax.Logical) -> Walk[NodeEstimate]:
+        """At least the first operand is evaluated, at most all."""
+        costs = []
+        for operand in node.operands:
+            subject = yield operand
+            costs.append(subject.cost)
+        return NodeEstimate(Range(costs[0].min, add_ranges(*costs).max), self.result_type(node.pos))
+
+    def _conditional(self, node: syntax.Conditional) -> Walk[NodeEstimate]:
+        branches = []
+        for condition, value in node.branches:
+            condition_subject = yield condition
+            value_subject = yield value
+            branches.append((condition_subject, value_subject))
+        result = yield node.otherwise
+        for (condition_subject, value_subject), pos in zip(reversed(branches), reversed(node.positions), strict=True):
+            result = self.choose(pos, condition_subject.cost, value_subject, result)
+        return result
+
+    # --- functions
+
+    def _operand(self, subject: NodeEstimate) -> Operand:
+        element = None
+        if subject.type.name in _HOLDERS:
+            # cel-go asks for the items of a map, too, which only devices answer.
+            content = subject.type.params[0] if subject.type.name != "map" else DYN
+            element = self.limited(size_at(child_path(subject.path, ITEMS), content, self.sizes))
+        return Operand(subject.type, self.size(subject), subject.literal, element)
+
+    def _apply(self, pos: int, args: list[NodeEstimate]) -> NodeEstimate:
+        """A function on arguments: the union of the overloads it may turn out to be."""
+        operands = tuple(self._operand(arg) for arg in args)
+        found = [estimate_call(overload, operands) for overload in self.checked.overloads[pos]]
+        own = reduce(range_union, [one.cost for one in found])
+        sizes = [one.result_size for one in found if one.result_size is not None]
+        size = _union(sizes) if sizes else None
+        return NodeEstimate(add_ranges(own, *(arg.cost for arg in args)), self.result_type(pos), size)
+
+    def _call(self, node: syntax.Call) -> Walk[NodeEstimate]:
+        args = []
+        for arg in node.args:
+            subject = yield arg
+            args.append(subject)
+        return self._apply(node.pos, args)
+
+    def _bind(self, node: syntax.Bind) -> Walk[NodeEstimate]:
+        """A loop over an empty list, as cel-go expands it.
+
+        Of a result that is the variable itself cel-go forgets the size, unless a macro around has bound the same name:
+        then it takes that for it.
+        """
+        init = yield node.init
+        with self.scope({node.variable: init}):
+            body = yield node.body
+        cost = add_ranges(init.cost, LIST_COST, body.cost)
+        if type(node.body) is syntax.Ident and node.body.name == node.variable:
+            body = self._bound(node.variable) or NodeEstimate(body.cost, body.type, path=body.path)
+            if body.size is None and body.path is None:
+                return NodeEstimate(cost, self.result_type(node.pos))
+        return NodeEstimate(cost, self.result_type(node.pos), self.size(body), None, body.key, body.item)
+
+    def _bound(self, name: str) -> NodeEstimate | None:
+        """What a macro around has bound to a name."""
+        return next((scope[name] for scope in reversed(self.scopes) if name in scope), None)
+
+    # --- postfix steps
+
+    def _postfix(self, node: Postfix) -> Walk[NodeEstimate]:
+        subject = yield node.operand
+        for step in node.steps:
+            subject = yield from self._steps[type(step)](step, subject)
+        return subject
+
+    def _select(self, step: Select, target: NodeEstimate) -> Walk[NodeEstimate]:
+        type_ = self.result_type(step.pos)
+        if step.optional:
+            return NodeEstimate(add_ranges(target.cost, ONE_RANGE), type_)
+        cost = ONE_RANGE if target.type.name in _FIELDS else ZERO_RANGE
+        return NodeEstimate(add_ranges(target.cost, cost), type_, path=child_path(target.path, step.field))
+        yield  # Steps are visited as generators.
+
+    def _has(self, node: syntax.Has) -> Walk[NodeEstimate]:
+        """Presence costs nothing beyond its operand: Kubernetes has it so."""
+        target = yield node.operand
+        return NodeEstimate(target.cost, self.result_type(node.pos))
+
+    def _index(self, step: syntax.Index, target: NodeEstimate) -> Walk[NodeEstimate]:
+        key = yield step.key
+        found = self._apply(step.pos, [target, key])
+        if step.optional:
+            return found
+        path = child_path(target.path, VALUES if target.type.name == "map" else ITEMS)
+        return NodeEstimate(found.cost, found.type, target.item, path)
+
+    def _method(self, step: syntax.Method, target: NodeEstimate) -> Walk[NodeEstimate]:
+        args = [target]
+        for arg in step.args:
+            subject = yield arg
+            args.append(subject)
+        return self._apply(step.pos, args)
+
+    def _macro(self, step: syntax.Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+        return (yield from MACROS[step.name](self, step, target))
+
+
+_TWO, _THREE = fixed_range(2), fixed_range(3)
+_LIST, _MAP = fixed_range(10), fixed_range(30)
+# Appending to a list: the accumulator, a list of one, and the addition.
+_APPEND = fixed_range(12)
+_WITH_LENGTH = frozenset({types.STRING, types.BYTES, DYN})
+
+
+def _names(step: Macro, target: NodeEstimate) -> dict[str, NodeEstimate]:
+    """What the loop binds, with all that is known of it; the costs are left to the reader."""
+    mapping = target.type.name == "map"
+    params = target.type.params or (DYN,)
+    value = NodeEstimate(ONE_RANGE, params[-1], target.item, child_path(target.path, VALUES if mapping else ITEMS))
+    key = value
+    if mapping:
+        key = NodeEstimate(ONE_RANGE, params[0], target.key, child_path(target.path, KEYS))
+    elif len(step.variables) == 2:
+        key = NodeEstimate(ONE_RANGE, types.INT)
+    if len(step.variables) == 1:
+        return {step.variables[0]: key}
+    if mapping and _shares_end(target.path):
+        key = NodeEstimate(ONE_RANGE, params[0], target.key, value.path)
+    return dict(zip(step.variables, (key, value), strict=True))
+
+
+def _shares_end(path: Path | None) -> bool:
+    """Whether cel-go takes the key of a two-variable macro to be as large as the value.
+
+    It appends to one Go slice twice, and where that has room to spare the second overwrites the first.
+    """
+    return path is not None and len(path) not in (1, 2, 4, 8)
+
+
+def _predicate(test: Range) -> Callable[[EstimatorBase, Macro, NodeEstimate], Walk[NodeEstimate]]:
+    """``all`` and ``exists``: ``test`` is the cost of asking whether to go on, before each step."""
+
+    def estimate(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+        assert step.condition is not None
+        with estimator.scope(_names(step, target)):
+            condition = yield step.condition
+        each = add_ranges(test, Range(1, add_ranges(ONE_RANGE, condition.cost).max))
+        cost = add_ranges(target.cost, multiply_ranges(estimator.size(target), each), ONE_RANGE)
+        return NodeEstimate(cost, estimator.result_type(step.pos))
+
+    return estimate
+
+
+def _exists_one(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+    assert step.condition is not None
+    with estimator.scope(_names(step, target)):
+        condition = yield step.condition
+    each = add_ranges(condition.cost, Range(1, 2))
+    cost = add_ranges(target.cost, multiply_ranges(estimator.size(target), each), _TWO)
+    return NodeEstimate(cost, estimator.result_type(step.pos))
+
+
+def _collect(
+    estimator: EstimatorBase, step: Macro, target: NodeEstimate, start: Range, insert: Range
+) -> Walk[NodeEstimate]:
+    """A macro that fills a list or map: its body, then ``insert``; where a condition fails, only the look at it."""
+    names = _names(step, target)
+    body = names[step.variables[-1]]
+    condition = ZERO_RANGE
+    with estimator.scope(names):
+        if step.condition is not None:
+            condition = (yield step.condition).cost
+        if step.body is not None:
+            body = yield step.body
+    each = add_ranges(insert, body.cost)
+    if step.condition is not None:
+        each = add_ranges(condition, range_union(each, ONE_RANGE))
+    cost = add_ranges(target.cost, start, multiply_ranges(estimator.size(target), each), ONE_RANGE)
+    item = range_union(ZERO_RANGE, estimator.size(body)) if start is _LIST else None
+    return NodeEstimate(cost, estimator.result_type(step.pos), estimator.size(target), item=item)
+
+
+def _to_list(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+    return _collect(estimator, step, target, _LIST, _APPEND)
+
+
+def _to_map(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+    return _collect(estimator, step, target, _MAP, _THREE)
+
+
+def _to_entries(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+    return _collect(estimator, step, target, _MAP, _TWO)
+
+
+def _sort_by(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+    """The list bound to a name, mapped to its keys, then sorted by them."""
+    bound = NodeEstimate(ONE_RANGE, target.type, target.size, target.path, target.key, target.item)
+    with estimator.scope(_names(step, bound)):
+        assert step.body is not None
+        key = yield step.body
+    count = estimator.size(target)
+    mapped = add_ranges(ONE_RANGE, _LIST, multiply_ranges(count, add_ranges(_APPEND, key.cost)), ONE_RANGE)
+    compared = add_ranges(multiply_ranges(count, count), multiply_ranges(count, count))
+    if key.type in _WITH_LENGTH:
+        longer = add_ranges(compared, scale_range(multiply_ranges(count, count), 0.1))
+        compared = range_union(compared, longer) if key.type is DYN else longer
+    cost = add_ranges(target.cost, _LIST, ONE_RANGE, mapped, fixed_range(11), compared)
+    return NodeEstimate(cost, estimator.result_type(step.pos), multiply_ranges(count, count))
+
+
+def _optional(wrap: Range) -> Callable[[EstimatorBase, Macro, NodeEstimate], Walk[NodeEstimate]]:
+    """``optMap`` and ``optFlatMap``: ``wrap`` is the cost of making the result an optional."""
+
+    def estimate(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
+        present = add_ranges(target.cost, ONE_RANGE)
+        with estimator.scope({step.variables[0]: NodeEstimate(ONE_RANGE, _content(target.type))}):
+            assert step.body is not None
+            body = yield step.body
+        type_ = estimator.result_type(step.pos)
+        some = NodeEstimate(add_ranges(present, _LIST, body.cost, wrap), type_)
+        return estimator.choose(step.pos, present, some, NodeEstimate(ONE_RANGE, type_))
+
+    return estimate
+
+
+def _content(type_: Type) -> Type:
+    return type_.params[0] if type_.name == "optional_type" else DYN
+
+
+MACROS: dict[str, Callable[[EstimatorBase, Macro, NodeEstimate], Walk[NodeEstimate]]] = {
+    "all": _predicate(_TWO),
+    "exists": _predicate(_THREE),
+    "exists_one": _exists_one,
+    "map": _to_list,
+    "filter": _to_list,
+    "transformList": _to_list,
+    "transformMap": _to_map,
+    "transformMapEntry": _to_entries,
+    "sortBy": _sort_by,
+    "optMap": _optional(ONE_RANGE),
+    "optFlatMap": _optional(ZERO_RANGE),
+}
+_OPAQUE = frozenset({types.QUANTITY, types.SEMVER, types.IP, types.CIDR})
+_FORMATS = Range(1, 7)
+_SIZED = ("string", "bytes")
+
+
+def estimate_call(overload: Overload, operands: tuple[Operand, ...]) -> Estimate:
+    """The cost of one overload without that of its operands, and the size of its result where that is known."""
+    estimator = overload.estimate or _OPERATORS.get(overload.id)
+    return estimator(operands) if estimator else Estimate(ONE_RANGE)
+
+
+def _compare(operands: tuple[Operand, ...]) -> Estimate:
+    """A tenth of the shorter side, but at least 1 unless a side cannot be anything but empty."""
+    most = scale_range(Range(0, min(operand.size.max for operand in operands)), 0.1).max
+    return Estimate(Range(min(1, most), most))
+
+
+def _equal(operands: tuple[Operand, ...]) -> Estimate:
+    if all(operand.type in _OPAQUE for operand in operands):
+        return Estimate(ONE_RANGE)
+    if all(operand.type is types.FORMAT for operand in operands):
+        return Estimate(_FORMATS)
+    return _compare(operands)
+
+
+def _concatenate(operands: tuple[Operand, ...]) -> Estimate:
+    size = add_ranges(operands[0].size, operands[1].size)
+    return Estimate(scale_range(size, 0.1), size)
+
+
+def _concatenate_lists(operands: tuple[Operand, ...]) -> Estimate:
+    return Estimate(ONE_RANGE, add_ranges(operands[0].size, operands[1].size))
+
+
+def _search(operands: tuple[Operand, ...]) -> Estimate:
+    return Estimate(operands[1].size)
+
+
+_OPERATORS: dict[str, Callable[[tuple[Operand, ...]], Estimate]] = {
+    "equals": _equal,
+    "not_equals": _compare,
+    "in_list": _search,
+    "add_list": _concatenate_lists,
+    **{f"add_{name}": _concatenate for name in _SIZED},
+    **{
+        f"{order}_{name}": _compare for order in ("less", "less_equals", "greater", "greater_equals") for name in _SIZED
+    },
+}

@@ -1,0 +1,380 @@
+"""``quantity()`` and what can be asked of a quantity.
+
+``semver()`` and what can be asked of a version.
+
+Named formats of strings, and ``validate``, which gives none for a valid string, else what is wrong with it.
+
+What Kubernetes finds wrong with names, worded as its API machinery does; nothing for a good one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...models.kubernetes.quantity import NANO, Quantity
+from ...models.kubernetes.semver import Version
+from ..declarations import Estimate, Function, Range
+from ..errors import CelRuntimeError
+from ..sizes import multiply_ranges, scale_range
+from ..types import BOOL, DOUBLE, FORMAT, INT, QUANTITY, SEMVER, STRING, list_of, optional_of
+from ..values import NONE, Optional, Value, register, size_of
+from .declare import (
+    REGEX_FACTOR,
+    STRING_FACTOR,
+    CostRule,
+    cost_per_length,
+    function,
+    method,
+    scaled_cost,
+    single_overload,
+)
+from .networks import parse_url
+from .strings import go_quote
+from .times import is_date
+
+
+class ComputedQuantity(Quantity):
+    """The result of adding or subtracting.
+
+    Upstream holds it by reference, and its ``==`` fails when such a value stands on the right.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, value: Quantity) -> ComputedQuantity:
+        """Mark a quantity as computed."""
+        return cls(value.nano, value.format, value.scale, value.small)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and self.nano == other.nano
+
+    __hash__ = Quantity.__hash__
+
+
+register(Quantity, QUANTITY)
+register(ComputedQuantity, QUANTITY, by_reference=True)
+
+
+def _parse_quantity(text: str) -> Quantity:
+    try:
+        return Quantity.parse(text)
+    except ValueError as error:
+        raise CelRuntimeError(str(error)) from None
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        Quantity.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _as_integer(quantity: Quantity) -> int:
+    integer = quantity.integer
+    if integer is None:
+        raise CelRuntimeError("cannot convert value to integer")
+    return integer
+
+
+def _compare_quantities(a: Quantity, b: Quantity) -> int:
+    return (a.nano > b.nano) - (a.nano < b.nano)
+
+
+def _quantity_of_int(number: int) -> Quantity:
+    return Quantity(number * NANO, scale=0, small=True)
+
+
+_TWO_QUANTITIES = (QUANTITY, QUANTITY)
+_WITH_INT = (QUANTITY, INT)
+QUANTITY_FUNCTIONS: tuple[Function, ...] = (
+    single_overload(
+        "quantity", function("string_to_quantity", (STRING,), QUANTITY, _parse_quantity, **cost_per_length())
+    ),
+    single_overload("isQuantity", function("is_quantity_string", (STRING,), BOOL, _is_quantity, **cost_per_length())),
+    single_overload("sign", function("quantity_sign", (QUANTITY,), INT, lambda q: (q.nano > 0) - (q.nano < 0))),
+    single_overload(
+        "isGreaterThan", method("quantity_is_greater_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano > b.nano)
+    ),
+    single_overload("isLessThan", method("quantity_is_less_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano < b.nano)),
+    single_overload("compareTo", method("quantity_compare_to", _TWO_QUANTITIES, INT, _compare_quantities)),
+    single_overload("asApproximateFloat", method("quantity_get_float", (QUANTITY,), DOUBLE, float)),
+    single_overload("asInteger", method("quantity_get_int", (QUANTITY,), INT, _as_integer)),
+    single_overload("isInteger", method("quantity_is_integer", (QUANTITY,), BOOL, lambda q: q.integer is not None)),
+    Function(
+        "add",
+        (
+            method("quantity_add", _TWO_QUANTITIES, QUANTITY, lambda a, b: ComputedQuantity.of(a + b)),
+            method("quantity_add_int", _WITH_INT, QUANTITY, lambda a, b: ComputedQuantity.of(a + _quantity_of_int(b))),
+        ),
+    ),
+    Function(
+        "sub",
+        (
+            method("quantity_sub", _TWO_QUANTITIES, QUANTITY, lambda a, b: ComputedQuantity.of(a - b)),
+            method("quantity_sub_int", _WITH_INT, QUANTITY, lambda a, b: ComputedQuantity.of(a - _quantity_of_int(b))),
+        ),
+    ),
+)
+register(Version, SEMVER)
+
+
+def _parse_semver(text: str, normalize: bool = False) -> Version:
+    try:
+        return Version.parse_normalized(text) if normalize else Version.parse(text)
+    except ValueError as error:
+        raise CelRuntimeError(str(error)) from None
+
+
+def _is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        _parse_semver(text, normalize)
+    except CelRuntimeError:
+        return False
+    return True
+
+
+def _int64(number: int) -> int:
+    """Upstream counts in uint64 and converts without a look."""
+    return number if number < 2**63 else number - 2**64
+
+
+_TWO_SEMVERS = (SEMVER, SEMVER)
+SEMVER_FUNCTIONS: tuple[Function, ...] = (
+    Function(
+        "semver",
+        (
+            function("string_to_semver", (STRING,), SEMVER, _parse_semver, **cost_per_length()),
+            function("string_bool_to_semver", (STRING, BOOL), SEMVER, _parse_semver, **cost_per_length()),
+        ),
+    ),
+    Function(
+        "isSemver",
+        (
+            function("is_semver_string", (STRING,), BOOL, _is_semver, **cost_per_length()),
+            function("is_semver_string_bool", (STRING, BOOL), BOOL, _is_semver, **cost_per_length()),
+        ),
+    ),
+    single_overload("major", method("semver_major", (SEMVER,), INT, lambda v: _int64(v.major))),
+    single_overload("minor", method("semver_minor", (SEMVER,), INT, lambda v: _int64(v.minor))),
+    single_overload("patch", method("semver_patch", (SEMVER,), INT, lambda v: _int64(v.patch))),
+    single_overload("isGreaterThan", method("semver_is_greater_than", _TWO_SEMVERS, BOOL, lambda a, b: a.key > b.key)),
+    single_overload("isLessThan", method("semver_is_less_than", _TWO_SEMVERS, BOOL, lambda a, b: a.key < b.key)),
+    single_overload(
+        "compareTo", method("semver_compare_to", _TWO_SEMVERS, INT, lambda a, b: (a.key > b.key) - (a.key < b.key))
+    ),
+)
+# What the estimate takes for the longest pattern of any format.
+_LONGEST_PATTERN = Range(128, 128)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedFormat:
+    """A format: its name, its check, and the length of the pattern that its cost is counted by."""
+
+    name: str
+    check: Check
+    pattern: int
+
+
+register(NamedFormat, FORMAT)
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+# The offset is not looked at, as upstream does not.
+_DATETIME = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,][0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
+
+
+def _uri(text: str) -> Complaints:
+    try:
+        parse_url(text)
+    except ValueError as error:
+        return [f"parse {go_quote(text)}: {error}"]
+    return []
+
+
+def _uuid(text: str) -> Complaints:
+    return [] if _UUID.fullmatch(text) else ["does not match the UUID format"]
+
+
+def _byte(text: str) -> Complaints:
+    return [] if len(text) % 4 == 0 and _BASE64.fullmatch(text) else ["invalid base64"]
+
+
+def _date(text: str) -> Complaints:
+    match = _DATE.fullmatch(text)
+    return [] if match and is_date(*map(int, match.groups())) else ["invalid date"]
+
+
+def _datetime(text: str) -> Complaints:
+    match = _DATETIME.fullmatch(text)
+    if match:
+        year, month, day, hour, minute, second = map(int, match.groups())
+        if is_date(year, month, day) and hour < 24 and minute < 60 and second < 60:
+            return []
+    return ["invalid datetime"]
+
+
+def _named_format(name: str) -> Optional:
+    found = _FORMATS.get(name)
+    return NONE if found is None else Optional(found)
+
+
+def _validate(checked: NamedFormat, text: str) -> Optional:
+    complaints = checked.check(text)
+    return Optional(complaints) if complaints else NONE
+
+
+def _format_constant(one: NamedFormat) -> Function:
+    return single_overload(f"format.{one.name}", function(f"format_{one.name}", (), FORMAT, lambda: one))
+
+
+def _validate_cost(args: tuple[Value, ...], result: Value) -> int:
+    return scaled_cost(size_of(args[1]) + 1, STRING_FACTOR) * scaled_cost(args[0].pattern, REGEX_FACTOR)
+
+
+_VALIDATE: CostRule = {
+    "cost": _validate_cost,
+    "estimate": lambda operands: Estimate(
+        multiply_ranges(scale_range(operands[1].size, STRING_FACTOR), scale_range(_LONGEST_PATTERN, REGEX_FACTOR))
+    ),
+}
+Complaints: TypeAlias = list[str]
+Check: TypeAlias = Callable[[str], Complaints]
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_OLD_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = f"({_NAME})?"
+_is_label = re.compile(_LABEL).fullmatch
+_is_old_label = re.compile(_OLD_LABEL).fullmatch
+_is_name = re.compile(_NAME).fullmatch
+_is_value = re.compile(_VALUE).fullmatch
+
+
+def _hint(pattern: str, *examples: str) -> str:
+    listed = ",  or ".join(f"'{example}'" for example in examples)
+    return f"(e.g. {listed}, regex used for validation is '{pattern}')"
+
+
+_ENDS = "must start and end with an alphanumeric character"
+_LABEL_TEXT = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    f"{_ENDS} {_hint(_LABEL, 'my-name', '123-abc')}"
+)
+_OLD_LABEL_TEXT = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    f"and end with an alphanumeric character {_hint(_OLD_LABEL, 'my-name', 'abc-123')}"
+)
+_SUBDOMAIN_TEXT = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
+    f"{_ENDS} {_hint(_SUBDOMAIN, 'example.com')}"
+)
+_NAME_TEXT = (
+    f"must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS} "
+    f"{_hint(_NAME, 'MyName', 'my.name', '123-abc')}"
+)
+_KEY_TEXT = f"a valid label key {_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+_VALUE_TEXT = (
+    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and {_ENDS} "
+    f"{_hint(_VALUE, 'MyValue', 'my_value', '12345')}"
+)
+
+
+def _is_subdomain(text: str) -> bool:
+    """Label by label: the one pattern for all takes much memory on long texts."""
+    return all(map(_is_label, text.split(".")))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _limit(text: str, most: int, unit: str = "characters") -> Complaints:
+    return [f"must be no more than {most} {unit}"] if _bytes(text) > most else []
+
+
+def dns1123_label(text: str) -> Complaints:
+    """A label: no dots, 63 characters."""
+    complaints = _limit(text, 63)
+    if not _is_label(text):
+        complaints.append("must not contain dots" if _is_subdomain(text) else _LABEL_TEXT)
+    return complaints
+
+
+def dns1123_subdomain(text: str) -> Complaints:
+    """Labels with dots between, 253 characters together."""
+    return _limit(text, 253) + ([] if _is_subdomain(text) else [_SUBDOMAIN_TEXT])
+
+
+def dns1035_label(text: str) -> Complaints:
+    """A label that starts with a letter."""
+    return _limit(text, 63) + ([] if _is_old_label(text) else [_OLD_LABEL_TEXT])
+
+
+def label_value(text: str) -> Complaints:
+    """The value of a label."""
+    return _limit(text, 63, "bytes") + ([] if _is_value(text) else [_VALUE_TEXT])
+
+
+def qualified_name(text: str) -> Complaints:
+    """``name`` or ``prefix/name``."""
+    first, *rest = text.split("/", 2)
+    if len(rest) > 1:
+        return [_KEY_TEXT]
+    complaints = [f"prefix part {complaint}" for complaint in _prefix(first)] if rest else []
+    return complaints + [f"name part {complaint}" for complaint in _name(rest[0] if rest else first)]
+
+
+def _prefix(text: str) -> Complaints:
+    if not text:
+        return ["must be non-empty"]
+    return _limit(text, 253, "bytes") if _bytes(text) > 253 else dns1123_subdomain(text)
+
+
+def _name(text: str) -> Complaints:
+    complaints = _limit(text, 63, "bytes") if text else ["must be non-empty"]
+    return complaints if _is_name(text) else [*complaints, _NAME_TEXT]
+
+
+def prefix_of(check: Check) -> Check:
+    """The check of what a name is generated from; that may end in a dash."""
+
+    def checked(text: str) -> Complaints:
+        return check(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
+
+    return checked
+
+
+_FORMATS = {
+    one.name: one
+    for one in (
+        NamedFormat("dns1123Label", dns1123_label, 30),
+        NamedFormat("dns1123Subdomain", dns1123_subdomain, 60),
+        NamedFormat("dns1035Label", dns1035_label, 30),
+        NamedFormat("qualifiedName", qualified_name, 60),
+        NamedFormat("dns1123LabelPrefix", prefix_of(dns1123_label), 30),
+        NamedFormat("dns1123SubdomainPrefix", prefix_of(dns1123_subdomain), 60),
+        NamedFormat("dns1035LabelPrefix", prefix_of(dns1035_label), 30),
+        NamedFormat("labelValue", label_value, 40),
+        NamedFormat("uri", _uri, 1103),
+        NamedFormat("uuid", _uuid, 70),
+        NamedFormat("byte", _byte, 84),
+        NamedFormat("date", _date, 71),
+        NamedFormat("datetime", _datetime, 71),
+    )
+}
+NAMED_FORMAT_FUNCTIONS: tuple[Function, ...] = (
+    *map(_format_constant, _FORMATS.values()),
+    single_overload("format.named", function("format_named", (STRING,), optional_of(FORMAT), _named_format)),
+    single_overload(
+        "validate",
+        method("format_validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate, **_VALIDATE),
+    ),
+)

@@ -1,0 +1,452 @@
+"""What an expression over ``devices`` can depend on of each device, and whether their order matters (CELC-5, CELC-7).
+
+One pass over the tree follows devices and their parts through variables, lists and functions. Where it loses track,
+everything counts as read and order as mattering.
+
+What functions do with parts of devices, and with the order of lists (CELC-7).
+
+What macros do with parts of devices, and with the order of lists (CELC-7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from . import syntax, types
+from .checker import Checked, result_position
+from .devices import CAPACITY, Path, shortest_paths
+from .order_flow import (
+    DEVICES,
+    LONGEST_PATH,
+    MOST_LIST_NESTING,
+    Demand,
+    Flow,
+    OrderEffect,
+    Reads,
+    order_if_within,
+    typed_flow,
+    union_of_flows,
+    worst_order,
+)
+from .syntax import Macro, Node, Select, Walk, children, walk
+from .types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """What an expression reads of devices, whether it compares them, and how it depends on their order.
+
+    ``demands`` are what must hold for the order not to matter, where ``ordered`` does not say that it does.
+    """
+
+    reads: frozenset[Path]
+    compares: bool
+    ordered: bool
+    demands: frozenset[Demand]
+
+
+def analyse_dependence(checked: Checked) -> Dependence:
+    """Analyse a checked expression over ``devices``."""
+    analysis = OrderAnalysis(checked)
+    result = walk(analysis.handlers, checked.tree)
+    reads = analysis.reads
+    compares = reads.compares
+    reads.consume(result)
+    return Dependence(
+        shortest_paths(reads.paths), compares, result.order is not OrderEffect.FREE, frozenset(reads.demands)
+    )
+
+
+class OrderAnalysis:
+    """The state of the pass: what has been read, and what the names in scope stand for."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self.reads = Reads()
+        self._scopes: list[dict[str, Flow]] = []
+        self.handlers: dict[type, Callable[[Any], Walk[Flow] | Flow]] = {
+            **dict.fromkeys((syntax.MapLiteral, syntax.Struct, syntax.Unary, syntax.Logical), self._opaque),
+            syntax.Literal: self._literal,
+            syntax.Ident: self._ident,
+            syntax.ListLiteral: self._list,
+            syntax.Chain: self._chain,
+            syntax.Conditional: self._conditional,
+            syntax.Call: self._call,
+            syntax.Has: self._has,
+            syntax.Bind: self._bind,
+            syntax.Postfix: self._postfix,
+        }
+        self._steps: dict[type, Callable[[Any, Flow], Walk[Flow]]] = {
+            Select: self._select,
+            syntax.Index: self._index,
+            syntax.Method: self._method,
+            syntax.Macro: self._macro,
+        }
+
+    @contextmanager
+    def scope(self, names: dict[str, Flow]) -> Iterator[None]:
+        """The names that a macro binds."""
+        self._scopes.append(names)
+        yield
+        self._scopes.pop()
+
+    # --- leaves and literals
+
+    def _literal(self, node: syntax.Literal) -> Flow:
+        text = node.value if type(node.value) is str else None
+        return Flow(rest=frozenset({self.checked.types[node.pos]}), text=text)
+
+    def _ident(self, node: syntax.Ident) -> Flow:
+        name = node.name.removeprefix(".")
+        bound = [scope[name] for scope in reversed(self._scopes) if name in scope]
+        if bound and name == node.name:
+            return bound[0]
+        own = DEVICES if name == "devices" else typed_flow(self.checked.types[node.pos])
+        return union_of_flows([own, *bound])
+
+    def _list(self, node: syntax.ListLiteral) -> Walk[Flow]:
+        elements = yield from _visit_all(iter(node.elements))
+        return Flow(
+            items=self.reads.shallow(union_of_flows(elements), OrderEffect.FREE), order=order_if_within(*elements)
+        )
+
+    # --- operators
+
+    def _opaque(self, node: Node) -> Walk[Flow]:
+        flows = yield from _visit_all(children(node))
+        return opaque_function(self.reads, flows, self.checked.types[result_position(node)])
+
+    def _chain(self, node: syntax.Chain) -> Walk[Flow]:
+        left = yield node.first
+        for operator, operand, pos in node.rest:
+            right = yield operand
+            left = _OPERATORS.get(operator, opaque_function)(self.reads, (left, right), self.checked.types[pos])
+        return left
+
+    def _conditional(self, node: syntax.Conditional) -> Walk[Flow]:
+        flows = yield from _visit_all(part for branch in node.branches for part in branch)
+        otherwise = yield node.otherwise
+        conditions, values = flows[::2], [*flows[1::2], otherwise]
+        self.reads.consume(*conditions)
+        return self.reads.shallow(union_of_flows(values), max(order_if_within(*conditions), worst_order(values)))
+
+    # --- functions
+
+    def _call(self, node: syntax.Call) -> Walk[Flow]:
+        args = yield from _visit_all(iter(node.args))
+        return apply_function_rule(node.function, self.reads, args, self.checked.types[node.pos])
+
+    def _has(self, node: syntax.Has) -> Walk[Flow]:
+        target = yield node.operand
+        self.reads.touch(Flow(self.reads.select(target.parts, node.field)))
+        return typed_flow(self.checked.types[node.pos], order_if_within(target))
+
+    def _bind(self, node: syntax.Bind) -> Walk[Flow]:
+        init = yield node.init
+        with self.scope({node.variable: init}):
+            return (yield node.body)
+
+    # --- postfix steps
+
+    def _postfix(self, node: syntax.Postfix) -> Walk[Flow]:
+        flow = yield node.operand
+        for step in node.steps:
+            flow = yield from self._steps[type(step)](step, flow)
+        return flow
+
+    def _select(self, step: Select, target: Flow) -> Walk[Flow]:
+        return self._selected(step, target, step.field)
+        yield  # Steps are visited as generators.
+
+    def _index(self, step: syntax.Index, target: Flow) -> Walk[Flow]:
+        key = yield step.key
+        if key.text is not None:
+            return self._selected(step, target, key.text)
+        self.reads.touch(target)
+        self.reads.consume(key)
+        found = union_of_flows([target.element(value=True), Flow(rest=self._open(step, target))])
+        return self.reads.shallow(found, order_if_within(target, key))
+
+    def _selected(self, step: syntax.Select | syntax.Index, target: Flow, name: str) -> Flow:
+        parts = self.reads.select(target.parts, name)
+        return Flow(parts, self._open(step, target), order=order_if_within(target))
+
+    def _open(self, step: syntax.Select | syntax.Index, target: Flow) -> frozenset[Any]:
+        """The type of what is selected from something that is no part of a device."""
+        return frozenset({self.checked.types[step.pos]}) if target.rest else frozenset()
+
+    def _method(self, step: syntax.Method, target: Flow) -> Walk[Flow]:
+        args = yield from _visit_all(iter(step.args))
+        return apply_function_rule(step.name, self.reads, [target, *args], self.checked.types[step.pos])
+
+    def _macro(self, step: syntax.Macro, target: Flow) -> Walk[Flow]:
+        return (yield from MACROS[step.name](self, step, target))
+
+
+def _visit_all(nodes: Iterator[Node]) -> Generator[Node, Flow, list[Flow]]:
+    flows = []
+    for node in nodes:
+        flow = yield node
+        flows.append(flow)
+    return flows
+
+
+FlowRule: TypeAlias = Callable[[Reads, Sequence[Flow], Type], Flow]
+"""From the arguments, receiver first, and the type of the result."""
+# Values of these types that are equal are the same; a double may be no number, or a zero with a sign.
+_EXACT = {
+    types.INT: "int", types.BOOL: "bool", types.STRING: "string",
+    types.UINT: "uint", types.BYTES: "bytes", types.DURATION: "duration", types.TIMESTAMP: "timestamp",
+}  # fmt: skip
+_FIELD_PATHS = frozenset({("driver",), ("allowMultipleAllocations",)})
+
+
+def apply_function_rule(name: str, reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """What a function gives; of one without a rule no more is known than its type."""
+    return _RULES.get(name.removeprefix("."), opaque_function)(reads, args, type_)
+
+
+def opaque_function(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """Whatever its arguments are, they are read, and their order may matter."""
+    return _order_free_function(OrderEffect.FREE)(reads, args, type_)
+
+
+def _order_free_function(allowed: OrderEffect) -> FlowRule:
+    """A function that takes lists in any order."""
+
+    def rule(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+        reads.consume(*args)
+        return typed_flow(type_, order_if_within(*args, allowed=allowed))
+
+    return rule
+
+
+def _includes(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    reads.consume(*args)
+    return typed_flow(type_, max(_bag_order(args[0]), order_if_within(*args[1:])))
+
+
+def _size(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """The elements themselves do not count."""
+    reads.touch(*args)
+    return typed_flow(type_, order_if_within(*args, allowed=OrderEffect.CLASSES))
+
+
+def _has_value(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """Whether there is an attribute was read when it was selected; all else of a device is always there."""
+    return typed_flow(type_, order_if_within(*args))
+
+
+def _identity(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    return args[0]
+
+
+def _fallback(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """``or`` and ``orValue``: one or the other."""
+    return reads.shallow(
+        union_of_flows([_unwrap_optional(args[0]), args[1]]), max(order_if_within(args[0]), args[1].order)
+    )
+
+
+def _value(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    return _unwrap_optional(args[0])
+
+
+def _unwrap_optional(flow: Flow) -> Flow:
+    """What is in an optional."""
+    inner = (type_.params[0] if type_.name == "optional_type" else type_ for type_ in flow.rest)
+    return replace(flow, rest=frozenset(inner))
+
+
+def _reorder_list(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """A list of the same elements, in another order."""
+    reads.touch(args[0])
+    return Flow(items=args[0].element(), order=max(args[0].order, order_if_within(*args[1:])))
+
+
+def _flatten_list(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """Elements, and elements of elements."""
+    levels = [args[0].element()]
+    for _ in range(MOST_LIST_NESTING):
+        levels.append(levels[-1].element())
+    reads.touch(args[0])
+    reads.consume(*args[1:])
+    return Flow(items=reads.shallow(union_of_flows(levels)), order=max(args[0].order, order_if_within(*args[1:])))
+
+
+def _slice_list(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """``slice``: some of the elements, by their places."""
+    reads.touch(args[0])
+    reads.consume(*args[1:])
+    return Flow(items=args[0].element(), order=order_if_within(*args))
+
+
+def _first_or_last(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """``first`` and ``last``."""
+    reads.touch(args[0])
+    return reads.shallow(args[0].element(), order_if_within(*args))
+
+
+def _sum(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """Whole numbers add up in any order; several types are an error in any."""
+    reads.consume(*args)
+    return typed_flow(type_, _bag_order(args[0]) if _is_exact(args[0].element()) else order_if_within(*args))
+
+
+def _extreme(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """``min`` and ``max``: of values that cannot be compared, the first ones win."""
+    reads.consume(*args)
+    element = args[0].element()
+    if args[0].order is OrderEffect.BAG and _is_exact(element):
+        return typed_flow(
+            type_, _bag_order(args[0]) if reads.demand(element.parts, _value_kinds(element)) else OrderEffect.ORDERED
+        )
+    return typed_flow(type_, order_if_within(*args))
+
+
+def _sort(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """Sorted, a list is the same whatever it came from; several types are an error in any order."""
+    reads.consume(*args)
+    element = args[0].element()
+    return Flow(items=element, order=_bag_order(args[0]) if _is_exact(element) else order_if_within(*args))
+
+
+def _distinct(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """The first of each group of equal values; that it does not matter which rests on equality being mutual."""
+    reads.consume(*args)
+    element, order = args[0].element(), args[0].order
+    leaves = element.leaves()
+    if order is OrderEffect.BAG:
+        if not _is_plain(leaves) or not reads.demand(leaves.parts, _value_kinds(leaves)):
+            order = OrderEffect.ORDERED
+        elif any(part[0] == CAPACITY for part in leaves.parts):
+            # Equal amounts may be written differently.
+            order = OrderEffect.CLASSES
+    return Flow(items=element, order=order)
+
+
+def _bag_order(bag: Flow) -> OrderEffect:
+    """Of what is computed from all elements whatever their order."""
+    return order_if_within(bag, allowed=OrderEffect.BAG)
+
+
+def _is_exact(element: Flow) -> bool:
+    return element.items is None and _is_plain(element)
+
+
+def _is_plain(element: Flow) -> bool:
+    """Whether only values of fields and of exact types are among these."""
+    return all(map(_is_value, element.parts)) and element.rest <= _EXACT.keys()
+
+
+def _is_value(part: Path) -> bool:
+    """Attributes are never doubles (ATTR-2)."""
+    return len(part) >= LONGEST_PATH or part in _FIELD_PATHS
+
+
+def _value_kinds(element: Flow) -> frozenset[str]:
+    return frozenset(_EXACT[type_] for type_ in element.rest)
+
+
+def concatenation_flow(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """``+``: of lists all their elements, of anything else something new."""
+    if type_.name != "list":
+        return opaque_function(reads, args, type_)
+    reads.touch(*args)
+    return Flow(items=reads.shallow(union_of_flows(one.element() for one in args)), order=worst_order(args))
+
+
+def membership_flow(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
+    """``in``."""
+    return _includes(reads, args[::-1], type_)
+
+
+_OPERATORS = {"+": concatenation_flow, "in": membership_flow}
+_RULES: dict[str, FlowRule] = {
+    "size": _size,
+    "hasValue": _has_value,
+    **dict.fromkeys(("dyn", "optional.of"), _identity),
+    "value": _value,
+    **dict.fromkeys(("or", "orValue"), _fallback),
+    "reverse": _reorder_list,
+    "flatten": _flatten_list,
+    "slice": _slice_list,
+    **dict.fromkeys(("first", "last"), _first_or_last),
+    "sum": _sum,
+    **dict.fromkeys(("min", "max"), _extreme),
+    "sort": _sort,
+    "distinct": _distinct,
+    **dict.fromkeys(("includes", "include"), _includes),
+    **dict.fromkeys(("sets.contains", "sets.intersects", "sets.equivalent"), _order_free_function(OrderEffect.BAG)),
+}
+_Handler: TypeAlias = "Callable[[OrderAnalysis, Macro, Flow], Walk[Flow]]"
+
+
+def _names(step: Macro, source: Flow) -> dict[str, Flow]:
+    """What the loop binds. Each element is one whatever the order, but its place in a list made of devices is not."""
+    if len(step.variables) == 1:
+        return {step.variables[0]: source.element()}
+    key = Flow(rest=source.element().rest | {types.INT}, order=order_if_within(source))
+    return dict(zip(step.variables, (key, source.element(value=True)), strict=True))
+
+
+def _visit(analysis: OrderAnalysis, step: Macro, source: Flow) -> Generator[Node, Flow, tuple[OrderEffect, Flow]]:
+    """The order of what a loop decides at each step, and what its body gives: the first variable where it has none."""
+    analysis.reads.touch(source)
+    names = _names(step, source)
+    decided, body = OrderEffect.FREE, names[step.variables[0]]
+    with analysis.scope(names):
+        if step.condition is not None:
+            condition = yield step.condition
+            analysis.reads.consume(condition)
+            decided = order_if_within(condition)
+        if step.body is not None:
+            body = yield step.body
+    return decided, body
+
+
+def _count(analysis: OrderAnalysis, step: Macro, source: Flow) -> Walk[Flow]:
+    """``all``, ``exists``, ``exists_one``: an error of one element counts or not whatever comes first."""
+    decided, _ = yield from _visit(analysis, step, source)
+    return typed_flow(types.BOOL, max(decided, order_if_within(source, allowed=OrderEffect.BAG)))
+
+
+def _to_list(analysis: OrderAnalysis, step: Macro, source: Flow) -> Walk[Flow]:
+    decided, body = yield from _visit(analysis, step, source)
+    order = max(decided, order_if_within(body))
+    if source.order is not OrderEffect.FREE:
+        order = max(order, OrderEffect.BAG if source.order is OrderEffect.BAG else OrderEffect.ORDERED)
+    return Flow(items=analysis.reads.shallow(body, OrderEffect.FREE), order=order)
+
+
+def _to_map(analysis: OrderAnalysis, step: Macro, source: Flow) -> Walk[Flow]:
+    decided, body = yield from _visit(analysis, step, source)
+    analysis.reads.consume(body)
+    return typed_flow(analysis.checked.types[step.pos], max(decided, order_if_within(source, body)))
+
+
+def _sort_by(analysis: OrderAnalysis, step: Macro, source: Flow) -> Walk[Flow]:
+    """Elements of equal keys keep their order."""
+    _, body = yield from _visit(analysis, step, source)
+    analysis.reads.consume(body)
+    return Flow(items=source.element(), order=order_if_within(source, body))
+
+
+def _optional(analysis: OrderAnalysis, step: Macro, target: Flow) -> Walk[Flow]:
+    """``optMap`` and ``optFlatMap``: the body on what is in an optional."""
+    with analysis.scope({step.variables[0]: target}):
+        assert step.body is not None
+        body = yield step.body
+    return analysis.reads.shallow(body, max(order_if_within(target), body.order))
+
+
+MACROS: dict[str, _Handler] = {
+    **dict.fromkeys(("all", "exists", "exists_one"), _count),
+    **dict.fromkeys(("map", "filter", "transformList"), _to_list),
+    **dict.fromkeys(("transformMap", "transformMapEntry"), _to_map),
+    "sortBy": _sort_by,
+    **dict.fromkeys(("optMap", "optFlatMap"), _optional),
+}

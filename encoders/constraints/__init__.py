@@ -1,0 +1,1 @@
+"""One encoder a kind of constraint; ``table`` lists them all."""

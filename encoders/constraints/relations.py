@@ -1,0 +1,217 @@
+"""``cel``: an expression over all devices of an entry holds (KEP-5254, CELC-2 to CELC-10).
+
+Three roads with one meaning. *Lower*: the expression becomes a formula over counts, and that becomes rows. *Tabulate*:
+the vectors of counts are few, so that all are evaluated beforehand. *Lazy*: solutions are judged, and what fails is
+forbidden. Without a wish the first of them that can be taken is.
+
+``predicate``: a Python function over the devices of an entry accepts them; no rows can say what it does.
+
+What a relation counts: devices that it cannot tell apart, over all the branches that it covers.
+
+What relations see of devices: part of what makes a lot.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from ...problem.conditions import CelCondition, PredicateCondition
+from ...problem.problem import RESULT_LIMIT, RelationError
+from ..classes import MergedProblem, MergedRelation
+from ..expressions.formulas import FALSE, TRUE, Formulas, GatedSum, Handle
+from ..expressions.lowering import lower_expression
+from ..expressions.posting import FormulaPosting, count_vectors, post_table, vectors
+from ..expressions.values import NotLoweredError
+from ..model import AllocationModel, Encoder, EncodingError, Signature
+from ..rows import Term
+
+CEL = "cel"
+# Evaluations that a table may take beforehand, without a wish and where it is wished for.
+MOST_AUTO_VECTORS = 1_000
+MOST_TABLE_VECTORS = 20_000
+
+
+def _post_cel_devices(model: AllocationModel) -> None:
+    for relation in model.merged.relations:
+        if relation.record.id == CEL:
+            items = related_items(model, relation)
+            if items.most_total < sum(items.most):
+                # What formulas and tables say is said within these bounds only.
+                model.rows.at_most([term for terms in items.counts for term in terms], items.most_total)
+            model.roads.append(_CEL_ENCODINGS[cel_condition_of(relation).road](model, relation, items))
+
+
+def cel_condition_of(relation: MergedRelation) -> CelCondition:
+    """Return the expression and its devices."""
+    return cast("CelCondition", relation.record.condition)
+
+
+def _encode_automatically(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
+    try:
+        return _encode_by_lowering(model, relation, items)
+    except NotLoweredError:
+        few = count_vectors(items.most, items.least_total, items.most_total) <= MOST_AUTO_VECTORS
+        return (_encode_as_table if few else _encode_lazily)(model, relation, items)
+
+
+def lower_relation(relation: MergedRelation, items: RelatedItems) -> tuple[Formulas, Handle, Handle]:
+    """Return what makes the expression true, and what makes it fail for an error. Raises ``NotLoweredError``."""
+    condition = cel_condition_of(relation)
+    devices = [condition.prepared(device) for device in items.devices]
+    if any(device.error for device in devices):
+        raise NotLoweredError("a device cannot be read")
+    formulas = Formulas(items.most, items.least_total, items.most_total)
+    found = lower_expression(condition.expression.program, [device.cel_value for device in devices], formulas)
+    nothing = formulas.equal(_total_count(items), 0)
+    return formulas, formulas.disj((found.true, nothing)), formulas.conj((found.error, ~nothing))
+
+
+def _total_count(items: RelatedItems) -> GatedSum:
+    return GatedSum.of_terms(0, [(item, TRUE, 1) for item in range(len(items.devices))])
+
+
+def _encode_by_lowering(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
+    formulas, true, error = lower_relation(relation, items)
+    if relation.record.tolerant:
+        true = formulas.disj((true, error))
+    model.troubled |= error != FALSE
+    FormulaPosting(model.rows, formulas, items.counts).require(true, model.enforcement(relation))
+    return "lower"
+
+
+def _lower_or_raise(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
+    try:
+        return _encode_by_lowering(model, relation, items)
+    except NotLoweredError as error:
+        raise EncodingError(f"{relation.record.label} cannot be lowered: {error}") from None
+
+
+def _encode_as_table(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
+    allowed: list[tuple[int, ...]] = []
+    forbidden: list[tuple[int, ...]] = []
+    for vector, holds in _evaluated_vectors(model, relation, items):
+        (allowed if holds else forbidden).append(vector)
+    post_table(model.rows, items.counts, allowed, model.enforcement(relation), forbidden)
+    return "tabulate"
+
+
+def _evaluated_vectors(
+    model: AllocationModel, relation: MergedRelation, items: RelatedItems
+) -> Iterator[tuple[tuple[int, ...], bool]]:
+    """Evaluate the expression for all vectors of counts."""
+    for vector in vectors(items.most, items.least_total, items.most_total):
+        found = relation.record.verdict(items.members(vector))
+        model.troubled |= isinstance(found, RelationError)
+        yield vector, found is True
+
+
+def _table_or_raise(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
+    number = count_vectors(items.most, items.least_total, items.most_total)
+    if number > MOST_TABLE_VECTORS:
+        raise EncodingError(f"{relation.record.label} cannot be tabulated: there are {number} combinations of devices")
+    return _encode_as_table(model, relation, items)
+
+
+def _encode_lazily(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
+    few = count_vectors(items.most, items.least_total, items.most_total) <= MOST_TABLE_VECTORS
+    failing = partial(_failing_vectors, model, relation, items) if few else None
+    model.judge(relation, items.counts, failing=failing)
+    return "lazy"
+
+
+def _failing_vectors(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> list[tuple[int, ...]]:
+    return [vector for vector, holds in _evaluated_vectors(model, relation, items) if not holds]
+
+
+PREDICATE_ID = "predicate"
+
+
+def _post_predicate(model: AllocationModel) -> None:
+    for relation in model.merged.relations:
+        condition = relation.record.condition
+        if isinstance(condition, PredicateCondition):
+            model.judge(relation, related_items(model, relation).counts, antimonotone=condition.predicate.antimonotone)
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedItems:
+    """The items of a relation: a device that stands for each, terms for how many are taken, and the bounds of that.
+
+    Items are in result order, which is exact where the relation minds it (CELC-7); ``demands`` are those that take them
+    then, else any one.
+    """
+
+    devices: tuple[int, ...]
+    demands: tuple[int, ...]
+    counts: tuple[tuple[Term, ...], ...]
+    most: tuple[int, ...]
+    least_total: int
+    most_total: int
+
+    def members(self, vector: tuple[int, ...]) -> list[tuple[int, int]]:
+        """List as many devices of each item as the vector says, with their demands."""
+        items = zip(self.demands, self.devices, vector, strict=True)
+        return [(demand, device) for demand, device, count in items for _ in range(count)]
+
+
+_CEL_ENCODINGS: dict[str, Callable[[AllocationModel, MergedRelation, RelatedItems], str]] = {
+    "auto": _encode_automatically,
+    "lower": _lower_or_raise,
+    "tabulate": _table_or_raise,
+    "lazy": _encode_lazily,
+}
+
+
+def related_items(model: AllocationModel, relation: MergedRelation) -> RelatedItems:
+    """Put the lots that a relation can take from into items."""
+    condition = relation.record.condition
+    counts: dict[Hashable, list[Term]] = defaultdict(list)
+    members: dict[Hashable, tuple[int, int]] = {}
+    for branch in relation.branches:
+        demand = model.merged.branches[branch].demands[0]
+        for lot in model.collapsed.lots_of[branch]:
+            device = model.collapsed.lots[lot].first
+            item: Hashable = (branch, lot) if condition.ordered else condition.sight(device)
+            members.setdefault(item, (demand, device))
+            counts[item].append((model.takes[branch, lot], 1))
+    most = tuple(sum(model.rows.range_of(variable)[1] for variable, _ in terms) for terms in counts.values())
+    least_total = sum(map(model.certain, relation.branches))
+    branches = (model.merged.branches[branch] for branch in relation.branches)
+    # With guards no request is sure to be served, nor to take no more than it needs; but a claim has its limit.
+    limit = RESULT_LIMIT * len(relation.record.claims)
+    most_total = min(sum(most), limit) if model.guarded else sum(one.copies * one.count for one in branches)
+    demands, devices = zip(*members.values(), strict=True) if members else ((), ())
+    return RelatedItems(devices, demands, tuple(map(tuple, counts.values())), most, least_total, most_total)
+
+
+def relation_signature(id_: str, merged: MergedProblem) -> Signature | None:
+    """Sign devices with what the relations of this kind see of them; None if there are none."""
+    relations = [one for one in merged.relations if one.record.id == id_]
+    if any(one.record.condition.ordered for one in relations):
+        # Which device comes first matters, so that every device is spoken of alone.
+        return lambda device: device
+    return partial(_relation_sights, relations) if relations else None
+
+
+def _relation_sights(relations: list[MergedRelation], device: int) -> Hashable:
+    return tuple(one.record.condition.sight(device) for one in relations)
+
+
+CEL_DEVICES = Encoder(
+    "cel",
+    "an expression over all devices of an entry holds (CELC-2, CELC-3)",
+    _post_cel_devices,
+    partial(relation_signature, CEL),
+    sees="what expressions over devices read of them; the device itself where order decides (CELC-7)",
+)
+PREDICATE = Encoder(
+    PREDICATE_ID,
+    "a Python function over all devices of an entry accepts them (CELC-10)",
+    _post_predicate,
+    partial(relation_signature, PREDICATE_ID),
+    sees="all that is published of the devices",
+)

@@ -1,0 +1,164 @@
+"""Requests and alternatives with a count (section 14).
+
+Requests and alternatives for all devices: every one of the list or none (SRCH-6).
+
+List requests: each copy is served by one of its alternatives (SRCH-4).
+
+One device for several requests: never a dedicated one, and shareable ones as often as there are requests (DEV-1).
+
+Admin access minds only what its own claim picked, but is in the way of every normal request after it (DEV-1).
+
+At most 32 devices for one claim (SRCH-8).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import combinations
+from math import inf
+
+from ...problem.problem import RESULT_LIMIT
+from ..classes import MergedAlternative, MergedProblem, SymmetryClass
+from ..model import AllocationModel, Encoder, Signature, justify_limit, justify_request
+
+
+def _post_exact_count(model: AllocationModel) -> None:
+    for branch in model.merged.branches:
+        if not branch.all_devices:
+            guard = model.guard(justify_request(model.merged, branch))
+            model.times_chosen(branch, model.taken(branch.index), branch.count, guard)
+
+
+EXACT_COUNT = Encoder("exactCount", "a request gets as many devices as it counts", _post_exact_count)
+
+
+def _post_all_devices(model: AllocationModel) -> None:
+    for branch in model.merged.branches:
+        if branch.all_devices:
+            _post_take_all(model, branch)
+
+
+def _post_take_all(model: AllocationModel, branch: MergedAlternative) -> None:
+    guard = model.guard(justify_request(model.merged, branch))
+    if not branch.count or len(branch.candidates) < branch.count:
+        # Nothing to take, or not everything can be taken.
+        model.times_chosen(branch, [], 1, guard)
+        return
+    for lot in model.collapsed.lots_of[branch.index]:
+        model.times_chosen(branch, [(model.takes[branch.index, lot], 1)], model.collapsed.lots[lot].size, guard)
+
+
+ALL_DEVICES = Encoder("all", "a request for all devices gets every one that matches", _post_all_devices)
+
+
+def _post_first_available(model: AllocationModel) -> None:
+    for request in model.merged.requests:
+        if request.listed:
+            first = model.merged.branches[request.branches[0]]
+            guard = model.guard(justify_request(model.merged, first))
+            choices = [(choice, 1) for one in request.branches if (choice := model.choices[one]) is not None]
+            due = model.due(first)
+            model.rows.equal([*choices, *due.times(-1)], due.constant, guard)
+            if guard is not None:
+                # A request that is let go is still served in one way at most.
+                model.rows.at_most(choices, first.copies)
+
+
+FIRST_AVAILABLE = Encoder("firstAvailable", "one alternative of a list is chosen", _post_first_available)
+
+
+def _sign_sharing(merged: MergedProblem) -> Signature | None:
+    shared = merged.problem.shared
+    return (lambda device: device if device in shared else None) if shared else None
+
+
+def _post_sharing(model: AllocationModel) -> None:
+    for lot in model.collapsed.lots:
+        if lot.first in model.merged.problem.shared:
+            _post_shareable(model, lot)
+        else:
+            _post_dedicated(model, lot)
+
+
+def _post_dedicated(model: AllocationModel, lot: SymmetryClass) -> None:
+    takers = [index for index in lot.branches if not model.merged.branches[index].admin]
+    if takers:
+        model.rows.at_most([(model.takes[index, lot.index], 1) for index in takers], lot.size)
+
+
+def _post_shareable(model: AllocationModel, lot: SymmetryClass) -> None:
+    """A request takes a device once, so that only copies that are served, and by this alternative, take it (DEV-13)."""
+    for index in lot.branches:
+        branch = model.merged.branches[index]
+        served = model.served(branch)
+        if served.terms and branch.copies > 1:
+            model.rows.at_most([(model.takes[index, lot.index], 1), *served.times(-1)], served.constant)
+
+
+SHARING = Encoder(
+    "sharing",
+    "a dedicated device serves one request, a shareable one each request once (DEV-1, DEV-13)",
+    _post_sharing,
+    _sign_sharing,
+    sees="the device itself, if it is shareable",
+)
+
+
+def _sign_admin_access(merged: MergedProblem) -> Signature | None:
+    observed = {device for branch in merged.branches if branch.admin for device in branch.candidates}
+    return (lambda device: device if device in observed else None) if observed else None
+
+
+def _post_admin_access(model: AllocationModel) -> None:
+    branches, shared = model.merged.branches, model.merged.problem.shared
+    for lot in model.collapsed.lots:
+        if lot.first not in shared and any(branches[index].admin for index in lot.branches):
+            _post_admin_exclusion(model, lot)
+
+
+def _post_admin_exclusion(model: AllocationModel, lot: SymmetryClass) -> None:
+    """Keep apart what the search would: branches are in the order in which it reaches them.
+
+    What has admin access is in nobody's way once it is allocated (IN-3), so not in that of other units.
+    """
+    branches = model.merged.branches
+    together = model.units.together
+    for earlier, later in combinations((branches[index] for index in lot.branches), 2):
+        claims = model.merged.claim_of(earlier), model.merged.claim_of(later)
+        if claims[0] == claims[1] or (earlier.admin and not later.admin and together(*claims)):
+            model.rows.at_most([(model.takes[one.index, lot.index], 1) for one in (earlier, later)], 1)
+
+
+ADMIN_ACCESS = Encoder(
+    "adminAccess",
+    "admin access is asymmetric (DEV-1, DEV-15)",
+    _post_admin_access,
+    _sign_admin_access,
+    sees="the device itself, if an admin request could take it",
+)
+
+
+def _post_result_limit(model: AllocationModel) -> None:
+    by_claim: dict[int, list[int]] = defaultdict(list)
+    for branch in model.merged.branches:
+        if branch.claims == 1:
+            by_claim[model.merged.claim_of(branch)].append(branch.index)
+    for claim, branches in by_claim.items():
+        if _most_devices(model, branches) <= RESULT_LIMIT:
+            continue
+        terms = [term for branch in branches for term in model.taken(branch)]
+        model.rows.at_most(terms, RESULT_LIMIT, model.guard(justify_limit(claim, RESULT_LIMIT)))
+
+
+def _most_devices(model: AllocationModel, branches: Iterable[int]) -> float:
+    """Return how many devices these branches of one claim take at most, by what they ask for alone."""
+    found: dict[int, int] = defaultdict(int)
+    for branch in map(model.merged.branches.__getitem__, branches):
+        if branch.all_devices or model.guarded:
+            return inf
+        found[branch.request] = max(found[branch.request], branch.copies * branch.count)
+    return sum(found.values())
+
+
+RESULT_LIMIT_ENCODER = Encoder("resultLimit", "a claim gets at most 32 devices (SRCH-8)", _post_result_limit)

@@ -1,0 +1,1 @@
+"""CEL expressions over several devices as constraints of a CP-SAT model."""

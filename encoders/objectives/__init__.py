@@ -1,0 +1,1 @@
+"""The stages of an objective; ``table`` lists them all."""

@@ -1,0 +1,167 @@
+"""``fewest-devices-opened``: as little as possible is taken into use that nobody used before.
+
+The value counts what the answer opens: each dedicated device, each shareable device without shares, and in place of
+devices that draw counters each counter set, that is each physical card, of which nothing was drawn yet.
+
+``preference``: better alternatives for earlier list requests, as the scheduler likes them (SRCH-4).
+
+The rank of a list request is the number of alternatives before the one that serves it. Ranks are minimised request by
+request in search order; the value is their sum.
+
+``soft``: the sum of the weights of soft entries that are violated (SOFT-1).
+
+An entry with ``per: Pair`` costs its weight for each pair of devices that violates it (SOFT-2).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ...problem.conditions import has_no_penalty
+from ...problem.constraints import draws_counters
+from ...problem.problem import BoundedValue, Problem
+from ..classes import MergedProblem, MergedRequest
+from .stage import AllocationStage, ChosenDevices, held_terms, post_implied
+
+if TYPE_CHECKING:
+    from ..classes import MergedRelation
+    from ..model import AllocationModel
+    from ..rows import Term
+
+Card = tuple[int, str]
+"""A pool and one of its counter sets."""
+
+
+def cards_of_device(problem: Problem, device: int) -> frozenset[Card]:
+    """Find the cards that a device is a part of."""
+    counters = problem.counters
+    rows = (row for row, _ in counters.consumption.get(device, ()))
+    return frozenset((counters.pool_of_row[row], counters.names[row][0]) for row in rows)
+
+
+def _untouched_cards(merged: MergedProblem) -> Callable[[Card], bool]:
+    """Tell cards apart of which nothing is drawn."""
+    problem = merged.problem
+    touched = {
+        (pool, name)
+        for pool, (name, _), total, left in zip(
+            problem.counters.pool_of_row,
+            problem.counters.names,
+            problem.landscape.totals,
+            merged.in_use.available,
+            strict=True,
+        )
+        if total != left
+    }
+    return lambda card: card not in touched
+
+
+def _opened_parts(model: AllocationModel) -> list[list[Term]]:
+    problem, in_use = model.merged.problem, model.merged.in_use
+    is_untouched = _untouched_cards(model.merged)
+    terms: list[Term] = []
+    opening: dict[Card, list[Term]] = defaultdict(list)
+    for lot in model.collapsed.lots:
+        parts = cards_of_device(problem, lot.first)
+        if parts:
+            for card in filter(is_untouched, parts if draws_counters(problem, in_use, lot.first) else ()):
+                opening[card] += held_terms(model, lot)
+        elif lot.first not in problem.shared:
+            terms += held_terms(model, lot)
+        elif not in_use.shares.get(lot.first):
+            terms.append((_any_taken_literal(model, held_terms(model, lot)), 1))
+    return [[*terms, *((_any_taken_literal(model, opening[card]), 1) for card in sorted(opening))]]
+
+
+def _any_taken_literal(model: AllocationModel, terms: list[Term]) -> int:
+    literal = model.rows.boolean()
+    post_implied(model, terms, literal)
+    return literal
+
+
+OPENED = AllocationStage("fewest-devices-opened", "fewest devices and cards that nobody used before", _opened_parts)
+
+
+def _preference_parts(model: AllocationModel) -> list[list[Term]]:
+    return [part for request in _list_requests(model) for part in _rank_parts(model, request)]
+
+
+def _list_requests(model: AllocationModel) -> Iterator[MergedRequest]:
+    return (request for request in model.merged.requests if request.listed)
+
+
+def _rank_parts(model: AllocationModel, request: MergedRequest) -> Iterator[list[Term]]:
+    """Rank a single list; of several equal ones as few as possible without the first alternative, then the second."""
+    choices = [choice for number in request.branches if (choice := model.choices[number]) is not None]
+    if _request_copies(model, request) == 1:
+        yield [(choice, rank) for rank, choice in enumerate(choices) if rank]
+        return
+    for best in range(len(choices) - 1):
+        yield [(choice, 1) for choice in choices[best + 1 :]]
+
+
+def _request_copies(model: AllocationModel, request: MergedRequest) -> int:
+    return model.merged.branches[request.branches[0]].copies
+
+
+def _ranks_by_request(model: AllocationModel, parts: Sequence[BoundedValue]) -> list[BoundedValue]:
+    """List the rank of each request: how requests were merged differs from node to node."""
+    ranks: list[BoundedValue] = []
+    left = iter(parts)
+    for request in _list_requests(model):
+        copies = _request_copies(model, request)
+        if copies == 1:
+            ranks.append(next(left))
+            continue
+        worse = [next(left) for _ in request.branches[1:]]
+        proven = all(part.proven for part in worse)
+        # The first copies get the first alternative, so that the last ones are in every count of those left over.
+        own = [sum(part.value > copies - 1 - copy for part in worse) for copy in range(copies)]
+        ranks += [BoundedValue(rank, rank if proven else 0) for rank in own]
+    return ranks
+
+
+def _uses_first_alternatives(problem: Problem, picked: ChosenDevices) -> bool:
+    """Tell whether every list request is served by its first alternative."""
+    later = {
+        demand
+        for claim in problem.claims
+        for request in claim.requests
+        if request.listed
+        for demand in request.demands[1:]
+    }
+    return all(demand not in later for demand, _ in picked)
+
+
+PREFERENCE = AllocationStage(
+    "preference",
+    "better alternatives for earlier list requests (SRCH-4): sum of the ranks",
+    _preference_parts,
+    is_free=_uses_first_alternatives,
+    comparable=_ranks_by_request,
+)
+
+
+def _soft_parts(model: AllocationModel) -> list[list[Term]]:
+    soft = (relation for relation in model.merged.relations if not relation.record.hard)
+    return [[term for relation in soft for term in _soft_cost_terms(model, relation)]]
+
+
+def _soft_cost_terms(model: AllocationModel, relation: MergedRelation) -> Iterator[Term]:
+    weight = relation.record.weight or 0
+    if relation.record.per_pair:
+        # Loaded with a model only: it brings the solver's library.
+        from ..constraints.attributes import pair_costs
+
+        yield from ((variable, weight * pairs) for variable, pairs in pair_costs(model, relation))
+        return
+    violated = model.rows.boolean()
+    model.rows.clause([model.kept(relation), violated])
+    yield violated, weight
+
+
+SOFT = AllocationStage(
+    "soft", "sum of the weights of violated soft entries (SOFT-1)", _soft_parts, is_free=has_no_penalty
+)

@@ -1,0 +1,60 @@
+"""What a stage of an objective is: what it minimises, in which order, and what it sees of a device.
+
+Who really holds devices: admin access looks on, everybody else takes (IN-3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...problem.problem import BoundedValue, Problem
+from ..classes import MergedProblem, SymmetryClass
+from ..model import Signature, no_signature
+
+if TYPE_CHECKING:
+    from ..model import AllocationModel
+    from ..rows import Term
+
+ChosenDevices = Sequence[tuple[int, int]]
+"""Pairs of a demand and a device, by their numbers in the Problem."""
+
+
+def _unchanged_values(_model: AllocationModel, parts: Sequence[BoundedValue]) -> Sequence[BoundedValue]:
+    return parts
+
+
+def _chooses_nothing(_problem: Problem, picked: ChosenDevices) -> bool:
+    return not picked
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationStage:
+    """A named objective; it is never negative, and 0 is the best there is.
+
+    ``parts`` returns what to minimise, one after the other, and adds the variables and rows it needs for that; the
+    stage's value is their sum. ``sign`` returns what the stage sees of a device, as for an encoder. ``is_free`` tells
+    without a model that an answer costs nothing. ``comparable`` turns what the parts came to into numbers that mean
+    the same on every node.
+    """
+
+    id: str
+    description: str
+    parts: Callable[[AllocationModel], Sequence[Sequence[Term]]]
+    sign: Callable[[MergedProblem], Signature | None] = no_signature
+    is_free: Callable[[Problem, ChosenDevices], bool] = _chooses_nothing
+    comparable: Callable[[AllocationModel, Sequence[BoundedValue]], Sequence[BoundedValue]] = _unchanged_values
+
+
+def held_terms(model: AllocationModel, lot: SymmetryClass, coefficient: int = 1) -> list[Term]:
+    """Terms for what is taken of a lot so that it is in use afterwards."""
+    branches = model.merged.branches
+    return [(model.takes[index, lot.index], coefficient) for index in lot.branches if not branches[index].admin]
+
+
+def post_implied(model: AllocationModel, terms: Sequence[Term], literal: int) -> None:
+    """Post that the literal is true if any of these terms, none of them negative, is above 0."""
+    for variable, coefficient in terms:
+        most = model.rows.range_of(variable)[1]
+        model.rows.at_most([(variable, coefficient), (literal, -coefficient * most)], 0)

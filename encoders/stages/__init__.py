@@ -1,1 +1,0 @@
-"""Goals of an allocation, one module each: what a stage minimises."""

@@ -1,0 +1,303 @@
+"""Equal requests become one with a larger count, and equal claims one, where the parts can be told apart again.
+
+Requests of one claim merge if they ask the same and the same entries cover them: every rule inside a claim is about
+the claim's devices as a whole. Claims are different: an entry holds in each of them alone, so that counts of the whole
+may have no split. They merge only where a split always exists (``_splits``); ``encoders.expansion`` makes it.
+
+Devices in lots: those that no rule can tell apart.
+
+Units that look at devices in use: which claims come with a request that has admin access.
+
+Whether equal claims can share one count of shapes, each of which goes to one of them as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from ..problem.constraints import INCOMPARABLE, has_first_only_values, pools_with_negative_draws, sets_as_scalars
+from ..problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Problem, Relation, Request
+from ..problem.topology import TopologyCondition
+from .classes import (
+    MergedAlternative,
+    MergedConstraint,
+    MergedProblem,
+    MergedRelation,
+    MergedRequest,
+    SymmetryClass,
+    SymmetryReducedProblem,
+    UnitCopies,
+)
+from .model import SignatureSource
+
+Candidates = Sequence[tuple[int, ...]]
+
+
+def merge_equal_requests(
+    problem: Problem,
+    in_use: InUse,
+    candidates: Candidates,
+    *,
+    together: bool = True,
+    marks: Sequence[Hashable] | None = None,
+    units: Sequence[UnitCopies] = (),
+    same: Mapping[int, Hashable] | None = None,
+) -> MergedProblem:
+    """Merge what is equal; without ``together`` every request stays alone.
+
+    ``candidates`` are the usable devices of each demand; demands with different ``marks`` are never equal. Claims of
+    ``units`` may be left out, a unit at a time. Claims that have a key in ``same`` are one with those of an equal key
+    and no others: they are equal, and who asks for it can tell them apart.
+    """
+    problem = replace(problem, constraints=tuple(map(sets_as_scalars, problem.constraints)))
+    keys = _MergeKeys(problem, candidates, marks)
+    alone = not together or bool(pools_with_negative_draws(problem))
+    every = range(len(problem.claims))
+    apart = frozenset(every) if alone else claims_with_admin_access(problem, units)
+    # Where claims may be left out, preference is no question of order.
+    groups = list(_group_equal_claims(problem, keys, apart, same or {}, preferring=not units))
+    builder = _MergeBuilder(problem, candidates)
+    for claims in groups:
+        constraints = keys.entries.get(claims[0], ())
+        ordered = any(has_first_only_values(problem.constraints[number]) for number in constraints)
+        for positions in _group_equal_requests(problem.claims[claims[0]].requests, keys, alone or ordered):
+            builder.add(claims, positions)
+        builder.constrain(claims, constraints)
+    entries, relations = tuple(builder.constraints), tuple(builder.relations())
+    merged_units = tuple(units)
+    return MergedProblem(
+        problem, in_use, tuple(builder.requests), tuple(builder.branches), entries, relations, merged_units
+    )
+
+
+class _MergeKeys:
+    """What must be equal of two demands that are to be merged."""
+
+    def __init__(self, problem: Problem, candidates: Candidates, marks: Sequence[Hashable] | None) -> None:
+        self._problem = problem
+        self._candidates = candidates
+        self._marks = marks or (None,) * len(candidates)
+        # By claim the numbers of its own entries.
+        self.entries: dict[int, list[int]] = defaultdict(list)
+        for number, constraint in enumerate(problem.constraints):
+            self.entries[constraint.claim].append(number)
+
+    def of(self, number: int) -> Hashable:
+        demand, candidates = self._problem.demands[number], self._candidates[number]
+        amounts = tuple(map(demand.amounts.get, candidates)) if demand.amounts else ()
+        values = tuple(self._values(demand, constraint, candidates) for constraint in demand.constraints)
+        related = tuple(self._related(demand))
+        what = demand.count, demand.all_devices, demand.admin, candidates
+        return what, amounts, values, related, self._marks[number]
+
+    def _related(self, demand: Demand) -> Iterator[Hashable]:
+        """Yield the relations that cover a demand; to one that minds the order no other demand is equal.
+
+        One of a single claim is known by its place among the claim's entries, as equal claims have equal ones.
+        """
+        for number, relation in enumerate(self._problem.relations):
+            if demand.index in relation.demands:
+                condition, alone = relation.condition, len(relation.claims) == 1
+                known = (relation.position,) if alone else (-1, number)
+                yield known, demand.index if condition.ordered else condition.role(demand.index)
+
+    def _values(self, demand: Demand, number: int, candidates: Iterable[int]) -> Hashable:
+        constraint = self._problem.constraints[number]
+        tokens = constraint.tokens[demand.index]
+        # Numbers count from the claim's own first entry.
+        return number - self.entries[constraint.claim][0], tuple(map(tokens.get, candidates))
+
+    def request(self, request: Request) -> Hashable:
+        return request.listed, tuple(map(self.of, request.demands))
+
+    def claim(self, number: int) -> Hashable:
+        own = [self._problem.constraints[entry] for entry in self.entries.get(number, ())]
+        entries = tuple((one.kind, one.sets) for one in own)
+        related = tuple(one.condition for one in self._problem.relations if number in one.claims)
+        return entries, related, tuple(map(self.request, self._problem.claims[number].requests))
+
+
+def _group_equal_claims(
+    problem: Problem, keys: _MergeKeys, apart: Container[int], same: Mapping[int, Hashable], preferring: bool
+) -> Iterator[tuple[int, ...]]:
+    """Group claims that are equal and can be told apart again, in order of the first; those ``apart`` stay alone.
+
+    Preference looks at list requests in order (SRCH-4), so that no other list may come between two merged ones.
+    """
+    groups: dict[Hashable, list[int]] = {}
+    lists = 0
+    for claim in range(len(problem.claims)):
+        listed = preferring and any(request.listed for request in problem.claims[claim].requests)
+        key: Hashable = same.get(claim, claim)
+        if claim not in same and len(problem.claims) > 1 and claim not in apart and _can_be_split(problem, claim, keys):
+            key = keys.claim(claim)
+        previous = groups.get((key, lists if listed else -1))
+        if previous is None:
+            lists += listed
+            groups[key, lists if listed else -1] = [claim]
+        else:
+            previous.append(claim)
+    return map(tuple, groups.values())
+
+
+def _can_be_split(problem: Problem, claim: int, keys: _MergeKeys) -> bool:
+    """Tell whether merged copies of a claim can always be told apart again.
+
+    Without entries they can: a device is free for one claim or shareable, and each request takes what it needs. With
+    one scalar matchAttribute the model counts claims by value. With one scalar distinctAttribute over one request no
+    value is taken more often than there are claims, and dealing devices out by value gives no claim a value twice.
+    With one shape in a topology over equal requests the model counts the shapes, and each claim gets one of them.
+    """
+    requests = problem.claims[claim].requests
+    demands = [problem.demands[number] for request in requests for number in request.demands]
+    if any(demand.all_devices for demand in demands) or sum(one.listed for one in requests) > 1:
+        return False
+    if _most_devices(problem, requests) > RESULT_LIMIT:
+        return False
+    entries = (problem.constraints[number] for number in keys.entries.get(claim, ()))
+    own = [one for one in entries if one.tokens]
+    related = [one for one in problem.relations if claim in one.claims]
+    if related:
+        return not own and len(related) == 1 and _is_dealt_by_relation(problem, requests, related[0], keys)
+    if not own:
+        return True
+    lists = any(request.listed for request in requests)
+    return len(own) == 1 and not lists and not own[0].sets and _SPLIT_TESTS[own[0].kind](own[0])
+
+
+def _is_dealt_by_relation(problem: Problem, requests: Iterable[Request], relation: Relation, keys: _MergeKeys) -> bool:
+    """Tell whether a claim gets whole sets of devices for a relation, all of them for equal requests."""
+    covered = [request for request in requests if not relation.demands.isdisjoint(request.demands)]
+    lists = any(request.listed for request in covered)
+    return is_split_by_placements(problem, relation) and not lists and len(set(map(keys.request, covered))) == 1
+
+
+def _has_no_incomparable(constraint: Constraint) -> bool:
+    return all(INCOMPARABLE not in tokens.values() for tokens in constraint.tokens.values())
+
+
+_SPLIT_TESTS: dict[str, Callable[[Constraint], bool]] = {
+    "matchAttribute": _has_no_incomparable,
+    "distinctAttribute": lambda constraint: len(constraint.tokens) == 1 and _has_no_incomparable(constraint),
+}
+
+
+def _most_devices(problem: Problem, requests: Iterable[Request]) -> int:
+    return sum(max((problem.demands[number].count for number in one.demands), default=0) for one in requests)
+
+
+def _group_equal_requests(requests: Sequence[Request], keys: _MergeKeys, alone: bool) -> Iterator[tuple[int, ...]]:
+    """Group a claim's requests that are equal, lists only if no other list is between them (SRCH-4)."""
+    if alone or len(requests) == 1:
+        yield from ((position,) for position in range(len(requests)))
+        return
+    lists = [position for position, request in enumerate(requests) if request.listed]
+    run = {p: n for n, (_, ps) in enumerate(groupby(lists, key=lambda p: keys.request(requests[p]))) for p in ps}
+    groups: dict[Hashable, list[int]] = {}
+    for position, request in enumerate(requests):
+        groups.setdefault((run.get(position, -1), keys.request(request)), []).append(position)
+    yield from map(tuple, groups.values())
+
+
+@dataclass
+class _MergeBuilder:
+    """Numbers what is merged."""
+
+    problem: Problem
+    candidates: Candidates
+
+    def __post_init__(self) -> None:
+        self.requests: list[MergedRequest] = []
+        self.branches: list[MergedAlternative] = []
+        self.constraints: list[MergedConstraint] = []
+
+    def add(self, claims: Sequence[int], positions: Sequence[int]) -> None:
+        """Add the requests at these positions of these claims as one."""
+        asked = [self.problem.claims[claim].requests[position] for claim in claims for position in positions]
+        first, number = asked[0], len(self.requests)
+        branches = []
+        for rank in range(len(first.demands)):
+            branches.append(len(self.branches))
+            self._branch(number, tuple(request.demands[rank] for request in asked), len(positions))
+        self.requests.append(MergedRequest(number, first.name, tuple(claims), first.listed, tuple(branches)))
+
+    def _branch(self, request: int, demands: tuple[int, ...], per_claim: int) -> None:
+        demand = self.problem.demands[demands[0]]
+        self.branches.append(
+            MergedAlternative(
+                len(self.branches),
+                request,
+                demands,
+                per_claim,
+                demand.count,
+                demand.all_devices,
+                demand.admin,
+                self.candidates[demand.index],
+            )
+        )
+
+    def constrain(self, claims: Sequence[int], numbers: Iterable[int]) -> None:
+        """Add the entries of these claims, by the numbers of the first claim's; not those that cover no request."""
+        for number in numbers:
+            record = self.problem.constraints[number]
+            covered = tuple(branch.index for branch in self.branches if branch.demands[0] in record.tokens)
+            if covered:
+                self.constraints.append(MergedConstraint(record, tuple(claims), covered))
+
+    def relations(self) -> Iterator[MergedRelation]:
+        """Yield the relations that cover anything, numbered; of equal claims those of the first."""
+        number = 0
+        for record in self.problem.relations:
+            covered = [branch for branch in self.branches if branch.demands[0] in record.demands]
+            if covered:
+                copies = covered[0].claims if len(record.claims) == 1 else 1
+                yield MergedRelation(number, record, tuple(branch.index for branch in covered), copies)
+                number += 1
+
+
+def build_symmetry_classes(
+    merged: MergedProblem, seeing: Sequence[SignatureSource], *, together: bool = True
+) -> SymmetryReducedProblem:
+    """Put devices into lots by what all rules and objectives see of them; without ``together`` each device is alone.
+
+    Devices that nothing could take are left out. Lots are in the order of their first devices.
+    """
+    takers: dict[int, list[int]] = defaultdict(list)
+    for branch in merged.branches:
+        for device in branch.candidates:
+            takers[device].append(branch.index)
+    signs = [sign for one in seeing if (sign := one.sign(merged)) is not None]
+    groups: dict[Hashable, list[int]] = defaultdict(list)
+    for device in sorted(takers):
+        key: Hashable = (tuple(takers[device]), *(sign(device) for sign in signs)) if together else device
+        groups[key].append(device)
+    lots = tuple(
+        SymmetryClass(index, tuple(devices), tuple(takers[devices[0]])) for index, devices in enumerate(groups.values())
+    )
+    lots_of: list[list[int]] = [[] for _ in merged.branches]
+    for lot in lots:
+        for branch_index in lot.branches:
+            lots_of[branch_index].append(lot.index)
+    return SymmetryReducedProblem(merged, lots, tuple(map(tuple, lots_of)))
+
+
+def claims_with_admin_access(problem: Problem, units: Sequence[UnitCopies]) -> frozenset[int]:
+    """List the claims of units with an admin request; claims of none of ``units`` are one unit.
+
+    What it leaves to the other claims depends on which of them come before it (DEV-1).
+    """
+    optional = [claims for unit in units for claims in unit.claims]
+    rest = set(range(len(problem.claims))).difference(*optional)
+    admin = {demand.claim for demand in problem.demands if demand.admin}
+    return frozenset(claim for claims in (*optional, rest) if not admin.isdisjoint(claims) for claim in claims)
+
+
+def is_split_by_placements(problem: Problem, relation: Relation) -> bool:
+    """Tell whether a relation is about shapes that are listed one by one and have no device in common."""
+    condition = relation.condition
+    if not isinstance(condition, TopologyCondition) or not relation.hard or len(relation.claims) > 1:
+        return False
+    return condition.enumerable and not problem.shared

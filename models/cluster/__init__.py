@@ -1,0 +1,1 @@
+"""The immutable cluster: nodes, pools, devices, and what is in use."""

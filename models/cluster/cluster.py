@@ -1,0 +1,292 @@
+"""The immutable index of everything that was read."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from ..formats.errors import Source
+from ..formats.gc import gc_young_only
+from ..kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate
+from ..kubernetes.core import HOSTNAME_LABEL, Namespace, Node, Pod
+from ..kubernetes.extensions import ConstraintGroup, DeviceTopology, NodeTemplate
+from ..kubernetes.gates import FeatureGates
+from ..kubernetes.kinds import KINDS, ApiObject
+from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
+from ..kubernetes.slices import ResourceSlice
+from ..kubernetes.workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, StatefulSet, Workload
+from ..manifests.reader import Manifest
+from ..manifests.writer import current_manifests, is_allocated
+from .pools import PoolIndex, located_parts
+from .usage import Usage
+
+T = TypeVar("T")
+_NAMESPACED = ("Pod", "ResourceClaim", "ResourceClaimTemplate")
+
+
+def _object_name(metadata: ObjectMeta) -> str:
+    return metadata.name
+
+
+class _ObjectsByKind:
+    """Manifests by kind, the ignored ones left out."""
+
+    def __init__(self, manifests: Iterable[Manifest]) -> None:
+        self._objects: dict[str, list[ApiObject]] = defaultdict(list)
+        for manifest in manifests:
+            if manifest.object is not None:
+                self._objects[manifest.kind].append(manifest.object)
+
+    def sorted(self, kind: str, key: Callable[[ObjectMeta], Any]) -> dict[Any, Any]:
+        """The objects of a kind by key, in its order; of several with one key the last."""
+        found = {key(item.metadata): item for item in self._objects[kind]}
+        names = sorted(found)
+        return found if names == list(found) else {name: found[name] for name in names}
+
+
+class _SliceIndexes:
+    """Pool indexes by the gates that matter, and others; shared by clusters with the same slices and rules."""
+
+    def __init__(self) -> None:
+        self.pools: dict[tuple[bool, bool, bool, bool], PoolIndex] = {}
+        self.others: dict[Hashable, Any] = {}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Cluster:
+    """Objects by kind, sorted by name, and the indexes the engines read. Immutable and picklable.
+
+    ``nodes`` are the Node objects. If the input has none, they are inferred from the node names of slices and
+    devices; if there are none either, there is one nameless node, which sees devices for all nodes.
+    """
+
+    slices: tuple[ResourceSlice, ...] = ()
+    classes: Mapping[str, DeviceClass] = field(default_factory=dict)
+    claims: Mapping[ObjectKey, ResourceClaim] = field(default_factory=dict)
+    templates: Mapping[ObjectKey, ResourceClaimTemplate] = field(default_factory=dict)
+    pods: Mapping[ObjectKey, Pod] = field(default_factory=dict)
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict)
+    taint_rules: tuple[DeviceTaintRule, ...] = ()
+    topologies: Mapping[str, DeviceTopology] = field(default_factory=dict)
+    constraint_groups: Mapping[ObjectKey, ConstraintGroup] = field(default_factory=dict)
+    node_templates: Mapping[str, NodeTemplate] = field(default_factory=dict)
+    jobs: Mapping[ObjectKey, Job] = field(default_factory=dict)
+    deployments: Mapping[ObjectKey, Deployment] = field(default_factory=dict)
+    stateful_sets: Mapping[ObjectKey, StatefulSet] = field(default_factory=dict)
+    replica_sets: Mapping[ObjectKey, ReplicaSet] = field(default_factory=dict)
+    priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict)
+    workloads: Mapping[ObjectKey, Workload] = field(default_factory=dict)
+    pod_groups: Mapping[ObjectKey, PodGroup] = field(default_factory=dict)
+    # What was read, in that order; ``manifests`` is what remains of it.
+    read: tuple[Manifest, ...] = ()
+    _indexes: _SliceIndexes = field(default_factory=_SliceIndexes)
+    _usages: dict[bool, Usage] = field(default_factory=dict)
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False)
+
+    @classmethod
+    @gc_young_only()
+    def build(cls, manifests: Iterable[Manifest]) -> Cluster:
+        """Index manifests; of two objects of one kind and name the later counts."""
+        read = tuple(manifests)
+        kinds = _ObjectsByKind(read)
+        slices = tuple(kinds.sorted("ResourceSlice", _object_name).values())
+        return cls(
+            slices=slices,
+            classes=kinds.sorted("DeviceClass", _object_name),
+            claims=kinds.sorted("ResourceClaim", key_of),
+            templates=kinds.sorted("ResourceClaimTemplate", key_of),
+            pods=kinds.sorted("Pod", key_of),
+            nodes=kinds.sorted("Node", _object_name) or _inferred_nodes(slices),
+            namespaces=kinds.sorted("Namespace", _object_name),
+            taint_rules=tuple(kinds.sorted("DeviceTaintRule", _object_name).values()),
+            topologies=kinds.sorted("DeviceTopology", _object_name),
+            constraint_groups=kinds.sorted("ConstraintGroup", key_of),
+            node_templates=kinds.sorted("NodeTemplate", _object_name),
+            jobs=kinds.sorted("Job", key_of),
+            deployments=kinds.sorted("Deployment", key_of),
+            stateful_sets=kinds.sorted("StatefulSet", key_of),
+            replica_sets=kinds.sorted("ReplicaSet", key_of),
+            priority_classes=kinds.sorted("PriorityClass", _object_name),
+            workloads=kinds.sorted("Workload", key_of),
+            pod_groups=kinds.sorted("PodGroup", key_of),
+            read=read,
+        )
+
+    @classmethod
+    def of(cls, objects: Iterable[ApiObject]) -> Cluster:
+        """Index objects made in Python; nothing is defaulted or validated."""
+        source = Source("(objects)", 0)
+        return cls.build(
+            Manifest(kind, KINDS[kind].api_versions()[0], item, None, source)
+            for item in objects
+            for kind in (type(item).__name__,)
+        )
+
+    def with_nodes(self, nodes: Iterable[Node], slices: Iterable[ResourceSlice] = ()) -> Cluster:
+        """With these nodes, and slices that come with them, added or replaced. Without new slices the index is shared.
+
+        Inferred nodes stay, except for the nameless one.
+        """
+        merged = {**self.nodes, **{node.metadata.name: node for node in nodes}}
+        known = {name: node for name, node in sorted(merged.items()) if name or len(merged) == 1}
+        added = {slice_.metadata.name: slice_ for slice_ in slices}
+        if not added:
+            return replace(self, nodes=known, _usages=dict(self._usages))
+        all_slices = {**{slice_.metadata.name: slice_ for slice_ in self.slices}, **added}
+        ordered = tuple(slice_ for _, slice_ in sorted(all_slices.items()))
+        return replace(self, nodes=known, slices=ordered, _usages=dict(self._usages), _indexes=_SliceIndexes())
+
+    def with_claims(self, claims: Iterable[ResourceClaim]) -> Cluster:
+        """With these claims added or replaced, e.g. by allocated or unpinned ones; the usage is derived."""
+        changed = {key_of(claim.metadata): claim for claim in claims}
+        usages = {sharing: usage.with_claims(changed.values()) for sharing, usage in self._usages.items()}
+        return replace(self, claims=dict(sorted({**self.claims, **changed}.items())), _usages=usages)
+
+    def without(
+        self, *, nodes: Iterable[str] = (), claims: Iterable[ObjectKey] = (), pods: Iterable[ObjectKey] = ()
+    ) -> Cluster:
+        """Without these nodes, claims (what they hold is free again) and pods; unknown ones are no error."""
+        gone_claims = frozenset(claims)
+        return replace(
+            self,
+            nodes=_without_keys(self.nodes, nodes),
+            claims=_without_keys(self.claims, gone_claims),
+            pods=_without_keys(self.pods, pods),
+            _usages={sharing: usage.without(gone_claims) for sharing, usage in self._usages.items()},
+        )
+
+    def node(self, name: str) -> Node:
+        """The node of this name; an unknown name gives a node with nothing but its name and host name label."""
+        return self.nodes.get(name) or inferred_node(name)
+
+    def knows_node(self, name: str) -> bool:
+        """Whether a node of this name is among the nodes, or named by a slice or device; the nameless one is any."""
+        named = (part.node_name == name for slice_ in self.slices for part in located_parts(slice_))
+        return name in self.nodes or "" in self.nodes or any(named)
+
+    def pools(self, gates: FeatureGates) -> PoolIndex:
+        """The pools under these gates, built at the first call and kept."""
+        rules = bool(self.taint_rules) and gates.device_taint_rules
+        stable = gates.variant == "stable"
+        key = gates.partitionable_devices, gates.compatibility_groups, rules, stable
+        index = self._indexes.pools.get(key)
+        if index is None:
+            with gc_young_only():
+                index = self._indexes.pools[key] = PoolIndex(self.slices, gates, self.taint_rules)
+        return index
+
+    def usage(self, gates: FeatureGates) -> Usage:
+        """What the claims' allocations hold under these gates, built at the first call and kept."""
+        sharing = gates.consumable_capacity
+        if sharing not in self._usages:
+            with gc_young_only():
+                self._usages[sharing] = Usage.of(self.claims.values(), gates)
+        return self._usages[sharing]
+
+    def index(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` derives from slices and taint rules, once for all clusters that have the same ones."""
+        return _memoized(self._indexes.others, key, make)
+
+    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` derives from this very cluster, made at the first call with this key."""
+        return _memoized(self._kept, key, make)
+
+    @cached_property
+    def device_count(self) -> int:
+        """How many devices the slices publish, obsolete ones included."""
+        return sum(len(slice_.spec.devices or ()) for slice_ in self.slices)
+
+    @cached_property
+    def order(self) -> tuple[tuple[str, ObjectKey], ...]:
+        """Kind and key of the pods and claims in the order read; claims that were added come last, by name."""
+        read = (
+            (manifest.kind, key_of(manifest.object.metadata))
+            for manifest in self.read
+            if manifest.kind in ("Pod", "ResourceClaim") and manifest.object is not None
+        )
+        added = (("ResourceClaim", key) for key in self.claims)
+        there: dict[str, Mapping[ObjectKey, Any]] = {"Pod": self.pods, "ResourceClaim": self.claims}
+        return tuple(dict.fromkeys((kind, key) for kind, key in (*read, *added) if key in there[kind]))
+
+    @cached_property
+    def manifests(self) -> tuple[Manifest, ...]:
+        """What was read, as it was and in that order, less what was taken away; claims are kept current."""
+        return tuple(current_manifests(self.read, self._current))
+
+    @property
+    def _current(self) -> dict[str, Mapping[Any, Any]]:
+        nodes = {key_of(node.metadata): node for node in self.nodes.values()}
+        return {"Node": nodes, "Pod": self.pods, "ResourceClaim": self.claims}
+
+    @cached_property
+    def _manifest_index(self) -> dict[tuple[str, ObjectKey], Manifest]:
+        return {
+            (manifest.kind, key_of(manifest.object.metadata)): manifest
+            for manifest in self.manifests
+            if manifest.object is not None and manifest.kind in _NAMESPACED
+        }
+
+    def manifest(self, kind: str, key: ObjectKey) -> Manifest | None:
+        """The manifest of a pod, claim or claim template."""
+        return self._manifest_index.get((kind, key))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field_.name: getattr(self, field_.name) for field_ in fields(self) if not field_.name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _indexes=_SliceIndexes(), _usages={}, _kept={})
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {what}" for what, count in self.summary().items() if count)
+        return f"Cluster({counts})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{what}</th><td>{count}</td></tr>" for what, count in self.summary().items())
+        return f"<table><caption>Cluster</caption>{rows}</table>"
+
+    def summary(self) -> dict[str, int]:
+        """How many of what there is."""
+        return {
+            "nodes": len(self.nodes),
+            "slices": len(self.slices),
+            "devices": self.device_count,
+            "device classes": len(self.classes),
+            "claims": len(self.claims),
+            "allocated claims": sum(1 for claim in self.claims.values() if is_allocated(claim)),
+            "claim templates": len(self.templates),
+            "pods": len(self.pods),
+            "taint rules": len(self.taint_rules),
+            "topologies": len(self.topologies),
+            "constraint groups": len(self.constraint_groups),
+            "node templates": len(self.node_templates),
+            "jobs": len(self.jobs),
+            "deployments": len(self.deployments),
+            "stateful sets": len(self.stateful_sets),
+        }
+
+
+def inferred_node(name: str) -> Node:
+    """A node of which nothing but the name is known; without even a name, one that has no labels."""
+    return Node(metadata=ObjectMeta(name=name, labels={HOSTNAME_LABEL: name} if name else None))
+
+
+def _inferred_nodes(slices: Iterable[ResourceSlice]) -> dict[str, Node]:
+    names = {part.node_name for slice_ in slices for part in located_parts(slice_) if part.node_name}
+    return {name: inferred_node(name) for name in sorted(names) or [""]}
+
+
+def _memoized(known: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
+    if key not in known:
+        with gc_young_only():
+            known[key] = make()
+    found: T = known[key]
+    return found
+
+
+def _without_keys(mapping: Mapping[Any, Any], keys: Iterable[Any]) -> dict[Any, Any]:
+    gone = frozenset(keys)
+    return {key: value for key, value in mapping.items() if key not in gone}

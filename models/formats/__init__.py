@@ -1,0 +1,1 @@
+"""YAML and JSON in, typed objects out; problems with file, document and field path."""

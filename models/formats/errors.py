@@ -1,0 +1,108 @@
+"""What is wrong with the input: problems as values, each naming file, document, object and field.
+
+Documents that cannot be read, as values: what the JSON and YAML readers give in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning"]
+# A kind, a namespace and a name as the API allows them are shorter.
+_LONGEST_NAME = 400
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Source:
+    """Where an object was read: a document of a file, counted from 1; 0 means the file as a whole.
+
+    ``items`` leads into a ``kind: List``, also counted from 1.
+    """
+
+    file: str
+    document: int
+    items: tuple[int, ...] = ()
+
+    def item(self, number: int) -> Source:
+        """Name an item of the list that stands here."""
+        return Source(self.file, self.document, (*self.items, number))
+
+    def __str__(self) -> str:
+        document = [f"document {self.document}"] if self.document else []
+        return " ".join([self.file, *document, *(f"item {number}" for number in self.items)])
+
+
+@dataclass(frozen=True, slots=True)
+class InputProblem:
+    """One thing that is wrong. ``name`` is ``namespace/name`` for an object in a namespace."""
+
+    source: Source
+    field: str
+    message: str
+    severity: Severity = "error"
+    kind: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        told = f"{self.kind} {self.name}".strip()
+        if len(told) > _LONGEST_NAME:
+            told = f"{told[: _LONGEST_NAME - 3]}..."
+        warning = "warning" if self.severity == "warning" else ""
+        return one_line(": ".join(filter(None, [str(self.source), told, warning, self.field, self.message])))
+
+
+class InputError(Exception):
+    """The input cannot be used; ``problems`` holds everything that was found, in reading order."""
+
+    def __init__(self, problems: Iterable[InputProblem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+def one_line(text: str) -> str:
+    """Put the text on one line, without characters that move a terminal's cursor or change its colours."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def has_errors(problems: Iterable[InputProblem]) -> bool:
+    """Whether any problem is more than a warning."""
+    return any(problem.severity == "error" for problem in problems)
+
+
+# Deeper documents are refused: no API object comes near, and every later step may then recurse.
+MAX_DEPTH = 250
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+NUMBER_TOO_LARGE = "number too large"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands in the place of a document that cannot be read: pairs of field path (may be empty) and reason."""
+
+    reasons: tuple[tuple[str, str], ...]
+
+
+def unreadable_document(reason: str) -> Unreadable:
+    """Make the stand-in for a document with one thing wrong and no field to name."""
+    return Unreadable((("", reason),))
+
+
+def child_path(path: str, key: str) -> str:
+    """Extend a field path by a field's name: ``spec`` and ``devices`` are ``spec.devices``."""
+    return f"{path}.{key}" if path else key
+
+
+def position(data: bytes, offset: int) -> str:
+    """Name an offset of a text by line and column, both counted from 1, the column in bytes."""
+    line = data.count(b"\n", 0, offset) + 1
+    column = offset - data.rfind(b"\n", 0, offset)
+    return f"line {line} column {column}"

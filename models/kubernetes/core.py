@@ -1,0 +1,180 @@
+"""The core/v1 objects beside the claims: Node, Pod, Namespace, and node selectors.
+
+What the containers of a pod ask of a node.
+"""
+
+from __future__ import annotations
+
+from ..formats.model import Int64, Model, QuantityText
+from .meta import ObjectMeta
+
+HOSTNAME_LABEL = "kubernetes.io/hostname"
+
+
+class NodeSelectorRequirement(Model):
+    """One test of a node label (or, in ``match_fields``, of ``metadata.name``)."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class NodeSelectorTerm(Model):
+    """Requirements that must hold together (NODE-2)."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] | None = None
+    match_fields: tuple[NodeSelectorRequirement, ...] | None = None
+
+
+class NodeSelector(Model):
+    """Terms of which one must hold (NODE-2)."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
+
+
+class NodeAffinity(Model, rename={"required": "requiredDuringSchedulingIgnoredDuringExecution"}):
+    """A pod's wishes about nodes; only the required part restricts."""
+
+    required: NodeSelector | None = None
+
+
+class Affinity(Model):
+    """A pod's affinities."""
+
+    node_affinity: NodeAffinity | None = None
+
+
+class Taint(Model):
+    """A node taint."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class Toleration(Model):
+    """A pod's toleration of node taints."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: Int64 | None = None
+
+
+class NodeSpec(Model):
+    """``spec`` of a Node."""
+
+    unschedulable: bool | None = None
+    taints: tuple[Taint, ...] | None = None
+
+
+class NodeStatus(Model):
+    """``status`` of a Node; ``declared_features`` serves DEV-9."""
+
+    allocatable: dict[str, QuantityText] | None = None
+    capacity: dict[str, QuantityText] | None = None
+    declared_features: tuple[str, ...] | None = None
+
+
+class Node(Model):
+    """A node of the cluster."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec | None = None
+    status: NodeStatus | None = None
+
+
+class PodResourceClaim(Model):
+    """An entry of ``spec.resourceClaims``: a claim, or a template to make one from."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodResourceClaimStatus(Model):
+    """Which claim was made for an entry of ``spec.resourceClaims``; None: none was needed."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class PodGroupReference(Model):
+    """``spec.workloadRef``: the group of a Workload that the pod belongs to (Kubernetes 1.35)."""
+
+    name: str = ""
+    pod_group: str = ""
+    pod_group_replica_key: str = ""
+
+
+class SchedulingGroup(Model):
+    """``spec.schedulingGroup``: the PodGroup that the pod belongs to (Kubernetes 1.36 and later)."""
+
+    pod_group_name: str | None = None
+
+
+class PodSpec(Model):
+    """``spec`` of a Pod, as far as node fit, amounts of resources, claims, priority and gangs go."""
+
+    node_name: str | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+    resource_claims: tuple[PodResourceClaim, ...] | None = None
+    containers: tuple[Container, ...] | None = None
+    init_containers: tuple[Container, ...] | None = None
+    overhead: dict[str, QuantityText] | None = None
+    resources: ResourceRequirements | None = None
+    priority_class_name: str = ""
+    priority: Int64 | None = None
+    workload_ref: PodGroupReference | None = None
+    scheduling_group: SchedulingGroup | None = None
+
+    @property
+    def grouped(self) -> bool:
+        """The pod belongs to a group of a Workload, or to a PodGroup."""
+        return self.workload_ref is not None or self.scheduling_group is not None
+
+
+class ExtendedResourceClaimStatus(Model):
+    """Which claim was made for the extended resources that classes back."""
+
+    resource_claim_name: str = ""
+
+
+class PodStatus(Model):
+    """``status`` of a Pod."""
+
+    phase: str = ""
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] | None = None
+    extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
+
+
+class Pod(Model):
+    """A pod: the unit that takes all its claims on one node."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus | None = None
+
+
+class Namespace(Model):
+    """A namespace; its labels allow admin access (CLM-5)."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class ResourceRequirements(Model):
+    """Amounts of resources; a request that is absent is the limit, as the API server has it."""
+
+    requests: dict[str, QuantityText] | None = None
+    limits: dict[str, QuantityText] | None = None
+
+
+class Container(Model):
+    """A container; an init container with ``restart_policy`` Always is a sidecar, which runs as long as the pod."""
+
+    name: str = ""
+    resources: ResourceRequirements | None = None
+    restart_policy: str = ""

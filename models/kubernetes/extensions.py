@@ -1,0 +1,521 @@
+"""ConstraintGroup: constraints on the devices of several claims together.
+
+A kind of our own, ``drasat.dev/v1alpha1``.
+
+DeviceTopology: which attributes of devices say where they stand (TOPO-1 to TOPO-3).
+
+A kind of our own, ``drasat.dev/v1alpha1``.
+
+NodeTemplate: a node that could be bought, with its devices.
+
+A kind of our own, ``drasat.dev/v1alpha1``.
+
+Entries beyond the API: those of the annotation ``drasat.dev/constraints`` and of ConstraintGroups (SOFT-1, SOFT-2).
+
+The annotation's text is YAML or JSON, written by anybody: it is read once, within bounds, and strictly, as a misspelt
+``weight`` would turn a wish into a must.
+
+Constraints in Python: a function over the chosen devices of an entry.
+
+Annotations that say what a plan needs to know beyond the API: gangs, copies and weights.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from ..formats.decode import DecodeProblem, to_object, unknown_fields
+from ..formats.errors import Unreadable, child_path
+from ..formats.json import read_json
+from ..formats.model import Int64, Model, QuantityText
+from ..formats.yaml import yaml_documents
+from .claims import DeviceConstraint
+from .core import HOSTNAME_LABEL, Node, NodeSpec, NodeStatus, Taint
+from .labels import Requirement
+from .meta import ObjectMeta
+from .quantity import Quantity
+from .slices import CounterSet, Device, DeviceAttribute, ResourcePool, ResourceSlice, ResourceSliceSpec
+
+
+class LabelSelectorRequirement(Model):
+    """A test of one label: In, NotIn, Exists or DoesNotExist."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class LabelSelector(Model):
+    """Labels that must be there, and tests of labels; an empty selector selects everything."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
+
+    @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """All tests; they may be used only if they pass ``check``."""
+        labels = tuple(Requirement(key, "In", (value,)) for key, value in (self.match_labels or {}).items())
+        return labels + tuple(
+            Requirement(one.key, one.operator, one.values or ()) for one in self.match_expressions or ()
+        )
+
+
+class GroupClaim(Model):
+    """A claim of the group's namespace; one that is made for a pod from a template may be named too."""
+
+    name: str = ""
+
+
+class GroupPod(Model):
+    """Which claims of a pod belong to the group: those of the named entries of its ``spec.resourceClaims``.
+
+    Without ``claims`` all of them. Without a ``name`` it speaks of the pods that ``podSelector`` selects.
+    """
+
+    name: str = ""
+    claims: tuple[str, ...] | None = None
+
+
+class ConstraintGroupSpec(Model):
+    """``spec`` of a ConstraintGroup.
+
+    Its claims are those that are named or selected in any of the four ways. ``same_node_label``: their nodes have
+    one value of this label. ``constraints``: entries whose ``requests`` are ``REQUEST`` for all claims, or
+    ``CLAIM/REQUEST``, or ``CLAIM/REQUEST/SUBREQUEST``; without any, all requests of all claims.
+    """
+
+    claims: tuple[GroupClaim, ...] | None = None
+    claim_selector: LabelSelector | None = None
+    pods: tuple[GroupPod, ...] | None = None
+    pod_selector: LabelSelector | None = None
+    same_node_label: str = ""
+    constraints: tuple[Entry, ...] | None = None
+
+
+class ConstraintGroup(Model):
+    """What must hold, or had better hold, of the devices of several claims of one namespace."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ConstraintGroupSpec = ConstraintGroupSpec()
+
+
+def requests_in_claim(entry: Entry, claim: str) -> tuple[str, ...] | None:
+    """Return the requests of a claim that a group's entry applies to, as a claim's own entry would name them.
+
+    Empty: all of them. None: the entry does not apply to this claim.
+    """
+    if not entry.requests:
+        return ()
+    found = tuple(name for text in entry.requests if (name := _request_in_claim(text, claim)))
+    return found or None
+
+
+def _request_in_claim(text: str, claim: str) -> str:
+    head, slash, tail = text.partition("/")
+    if not slash:
+        return text
+    return tail if head == claim else ""
+
+
+TopologyShape = Literal["Ring", "Line", "Grid", "Torus", "Tree", "Links"]
+TopologyScope = Literal["Node", "Pool", "Cluster"]
+SCOPES: tuple[TopologyScope, ...] = ("Node", "Pool", "Cluster")
+SHAPES: tuple[TopologyShape, ...] = ("Ring", "Line", "Grid", "Torus", "Tree", "Links")
+STRAIGHT = frozenset({"Ring", "Line"})
+"""Shapes of one axis, on which there are segments."""
+LATTICES = frozenset({"Ring", "Line", "Grid", "Torus"})
+"""Shapes whose coordinates are integers, one an axis."""
+WRAPPED = frozenset({"Ring", "Torus"})
+"""Shapes of which every axis wraps around."""
+
+
+class TopologyLinks(Model):
+    """For ``Links``: the attribute with a device's own id, and the one that lists its neighbours' ids."""
+
+    id: str = ""
+    peers: str = ""
+
+
+class DeviceTopologySpec(Model):
+    """``spec`` of a DeviceTopology.
+
+    ``coordinates`` are names of attributes: one for a Ring or Line, one an axis for a Grid or Torus, one a level for a
+    Tree, from the root. ``size`` is the number of places along each axis, counted from 0; absent, it spans what is
+    present. ``periodic`` says which axes of a Grid wrap.
+    """
+
+    driver: str | None = None
+    device_class_name: str | None = None
+    scope: str = "Node"
+    shape: str = ""
+    coordinates: tuple[str, ...] | None = None
+    size: tuple[Int64, ...] | None = None
+    periodic: tuple[bool, ...] | None = None
+    links: TopologyLinks | None = None
+
+
+class DeviceTopology(Model):
+    """Where devices of a driver or a class stand; coordinates are unique within one node, pool or the cluster."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeviceTopologySpec = DeviceTopologySpec()
+
+    @property
+    def known_shape(self) -> TopologyShape:
+        """The shape, of a valid topology."""
+        shape: TopologyShape = msgspec.convert(self.spec.shape, TopologyShape)
+        return shape
+
+
+class TemplateSlice(Model):
+    """``spec`` of a ResourceSlice without node and pool; slices of one driver are one pool of the node.
+
+    Unlike a ResourceSlice it may have devices and counter sets at once.
+    """
+
+    driver: str = ""
+    devices: tuple[Device, ...] | None = None
+    shared_counters: tuple[CounterSet, ...] | None = None
+    partition_type_attribute: str | None = None
+    skip_node_operations: tuple[str, ...] | None = None
+
+
+class NodeTemplateSpec(Model):
+    """``spec`` of a NodeTemplate.
+
+    ``price`` is a decimal number of any unit, for one node. ``limit`` is how many there are to be had; absent, there is
+    no limit. Labels, taints and allocatable are those of each node.
+    """
+
+    price: QuantityText | None = None
+    limit: Int64 | None = None
+    labels: dict[str, str] | None = None
+    taints: tuple[Taint, ...] | None = None
+    allocatable: dict[str, QuantityText] | None = None
+    slices: tuple[TemplateSlice, ...] | None = None
+
+
+class NodeTemplate(Model):
+    """A kind of node that could be bought."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeTemplateSpec = NodeTemplateSpec()
+
+
+def node_from_template(template: NodeTemplate, name: str) -> Node:
+    """The node of this name as it would be if it were bought; its host name is its own."""
+    spec = template.spec
+    return Node(
+        metadata=ObjectMeta(name=name, labels={**(spec.labels or {}), HOSTNAME_LABEL: name}),
+        spec=NodeSpec(taints=spec.taints),
+        status=NodeStatus(allocatable=spec.allocatable),
+    )
+
+
+def slices_from_template(template: NodeTemplate, node: str) -> tuple[ResourceSlice, ...]:
+    """The slices that its drivers would publish on the node of this name: one pool a driver, named as the node."""
+    parts = [part for one in template.spec.slices or () for part in _slice_parts(one)]
+    counts = Counter(part.driver for part in parts)
+    return tuple(
+        ResourceSlice(
+            metadata=ObjectMeta(name=f"{node}-{number}"),
+            spec=ResourceSliceSpec(
+                driver=part.driver,
+                pool=ResourcePool(name=node, generation=1, resource_slice_count=counts[part.driver]),
+                node_name=node,
+                devices=part.devices,
+                shared_counters=part.shared_counters,
+                partition_type_attribute=part.partition_type_attribute,
+                skip_node_operations=part.skip_node_operations,
+            ),
+        )
+        for number, part in enumerate(parts)
+    )
+
+
+def _slice_parts(one: TemplateSlice) -> Iterator[TemplateSlice]:
+    """A slice may not have both devices and counter sets."""
+    if not (one.devices and one.shared_counters):
+        yield one
+        return
+    yield TemplateSlice(driver=one.driver, shared_counters=one.shared_counters)
+    yield TemplateSlice(
+        driver=one.driver,
+        devices=one.devices,
+        partition_type_attribute=one.partition_type_attribute,
+        skip_node_operations=one.skip_node_operations,
+    )
+
+
+CONSTRAINTS_ANNOTATION = "drasat.dev/constraints"
+# What all annotations of an object may have together.
+CONSTRAINTS_TEXT_MAX = 262144
+# What aliases may repeat, in characters.
+CONSTRAINTS_ALIASED_MAX = 262144
+
+
+class TopologyRequest(Model):
+    """The shape that the devices of an entry must have in a ``DeviceTopology`` (TOPO-1, TOPO-2)."""
+
+    name: str = ""
+    shape: str = ""
+    size: tuple[Int64, ...] | None = None
+    orientation: str = ""
+    max_distance: Int64 | None = None
+    level: str = ""
+
+
+class Entry(DeviceConstraint):
+    """A constraint with all that the API does not know; without a weight it must hold (SOFT-1, SOFT-2)."""
+
+    name: str = ""
+    weight: Int64 | None = None
+    per: str = ""
+    topology: TopologyRequest | None = None
+
+
+class EntryError(ValueError):
+    """An annotation that cannot be read: a line for the first thing that is wrong, with its field."""
+
+
+def annotated_entries(metadata: ObjectMeta) -> tuple[Entry, ...]:
+    """Read the entries of the annotation; none without it.
+
+    Raises ``EntryError`` for objects made in Python only: others are refused when they are read (``entry_problems``).
+    """
+    text = (metadata.annotations or {}).get(CONSTRAINTS_ANNOTATION)
+    if text is None:
+        return ()
+    entries, problems = _read_entries(text)
+    for suffix, message in problems:
+        raise EntryError(f"{child_path('metadata', 'annotations')}[{CONSTRAINTS_ANNOTATION}]{suffix}: {message}")
+    return entries
+
+
+def with_entries(metadata: ObjectMeta, entries: Sequence[Entry]) -> ObjectMeta:
+    """Return metadata whose annotation has these entries instead."""
+    text = msgspec.json.encode(entries).decode()
+    return msgspec.structs.replace(metadata, annotations={**(metadata.annotations or {}), CONSTRAINTS_ANNOTATION: text})
+
+
+def constraints_annotation(*places: ObjectMeta | None) -> dict[str, str]:
+    """Return the annotation alone, of the last of these that has it; empty if none has."""
+    for place in reversed(places):
+        if place is not None and place.annotations and CONSTRAINTS_ANNOTATION in place.annotations:
+            return {CONSTRAINTS_ANNOTATION: place.annotations[CONSTRAINTS_ANNOTATION]}
+    return {}
+
+
+def entry_problems(metadata: ObjectMeta, path: str) -> Iterator[DecodeProblem]:
+    """Yield what makes the annotation unreadable, with the fields it is about; ``path`` is that of the metadata."""
+    text = (metadata.annotations or {}).get(CONSTRAINTS_ANNOTATION)
+    if text is not None:
+        start = f"{path}.annotations[{CONSTRAINTS_ANNOTATION}]"
+        yield from (DecodeProblem(start + field, message) for field, message in _read_entries(text)[1])
+
+
+@lru_cache(maxsize=256)
+def _read_entries(text: str) -> tuple[tuple[Entry, ...], tuple[DecodeProblem, ...]]:
+    """Read a text once for all that carry it: claims of one template are many."""
+    value = _parse_entries_text(text)
+    if isinstance(value, Unreadable):
+        return (), tuple(DecodeProblem(_field_suffix(field), reason) for field, reason in value.reasons)
+    if not isinstance(value, list):
+        return (), (DecodeProblem("", "Invalid value: must be a list of entries"),)
+    entries: list[Entry] = []
+    problems: list[DecodeProblem] = []
+    for index, item in enumerate(value):
+        entry, found = to_object(item, Entry)
+        found += unknown_fields(item, Entry, "")
+        problems += (DecodeProblem(f"[{index}]{_field_suffix(field)}", message) for field, message in found)
+        entries += [entry] if entry else []
+    return tuple(entries), tuple(problems)
+
+
+def _field_suffix(field: str) -> str:
+    return f".{field}" if field else ""
+
+
+def _parse_entries_text(text: str) -> Any:
+    """Parse the text: one list, or nothing at all. What is no JSON may be YAML's flow style."""
+    data = text.encode(errors="backslashreplace")
+    if len(data) > CONSTRAINTS_TEXT_MAX:
+        return Unreadable((("", f"Too long: may not be more than {CONSTRAINTS_TEXT_MAX} bytes"),))
+    if data.lstrip().startswith(b"["):
+        value = read_json(data, 0, data)
+        if not isinstance(value, Unreadable):
+            return value
+    documents = list(islice(yaml_documents(data, CONSTRAINTS_ALIASED_MAX), 2))
+    if len(documents) > 1:
+        return Unreadable((("", "Invalid value: must be one document"),))
+    return documents[0] if documents and documents[0] is not None else []
+
+
+PredicateScalar: TypeAlias = bool | int | str
+_SCALAR_FIELDS = ("int_value", "bool_value", "string", "version")
+_LIST_FIELDS = ("ints", "bools", "strings", "versions")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenDevice:
+    """A chosen device as a predicate sees it: all that is published but its names, which are the driver's affair.
+
+    Names of attributes and capacities are qualified, ``gpu.example.com/index``; lists are tuples.
+    """
+
+    driver: str
+    attributes: Mapping[str, PredicateScalar | tuple[PredicateScalar, ...]] = field(default_factory=dict)
+    capacity: Mapping[str, Decimal] = field(default_factory=dict)
+
+
+PredicateFunction = Callable[[Sequence[ChosenDevice]], bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predicate:
+    """A Python function as a constraint of every claim that is asked about; no model knows what it says.
+
+    It gets the devices that the entry applies to once all of them are chosen, in result order. It must be a function of
+    what it gets, in any order: it is asked once for devices that look alike, and what it answers is remembered.
+    ``antimonotone``: what it refuses it refuses with more devices, too, which saves questions.
+
+    ``requests``, ``name`` and ``weight`` are those of an entry (CON-1, SOFT-1).
+    """
+
+    function: PredicateFunction
+    requests: tuple[str, ...] | None = None
+    name: str = ""
+    weight: int | None = None
+    antimonotone: bool = False
+
+    @property
+    def per(self) -> str:
+        """It costs its weight once (SOFT-2)."""
+        return "Entry"
+
+
+def chosen_device(driver: str, device: Device) -> ChosenDevice:
+    """Show a device to a predicate."""
+    attributes = {
+        _qualified_name(driver, name): _predicate_value(value) for name, value in (device.attributes or {}).items()
+    }
+    capacity = {
+        _qualified_name(driver, name): Decimal(Quantity.parse(one.value).nano).scaleb(-9)
+        for name, one in (device.capacity or {}).items()
+    }
+    return ChosenDevice(driver, attributes, capacity)
+
+
+def _qualified_name(driver: str, name: str) -> str:
+    return name if "/" in name else f"{driver}/{name}"
+
+
+def _predicate_value(attribute: DeviceAttribute) -> PredicateScalar | tuple[PredicateScalar, ...]:
+    scalars = (getattr(attribute, name) for name in _SCALAR_FIELDS)
+    found: PredicateScalar | None = next((value for value in scalars if value is not None), None)
+    if found is not None:
+        return found
+    lists = (getattr(attribute, name) for name in _LIST_FIELDS)
+    return tuple(next((value for value in lists if value is not None), ()))
+
+
+GANG_ANNOTATION = "drasat.dev/gang"
+GANG_DOMAIN_ANNOTATION = "drasat.dev/gang-domain"
+REPLICAS_ANNOTATION = "drasat.dev/replicas"
+VALUE_ANNOTATION = "drasat.dev/value"
+REPLICAS_MAX = 1_000_000
+# What an object weighs that does not say.
+DEFAULT_VALUE = Decimal(1)
+_NAME_MAX = 253
+_is_name = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII).fullmatch
+_is_label = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?").fullmatch
+_is_count = re.compile("0|[1-9][0-9]{0,6}").fullmatch
+_is_decimal = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?", re.ASCII).fullmatch
+
+
+class AnnotationError(ValueError):
+    """An annotation that cannot be read; one line with its field."""
+
+
+class PlanAnnotations(NamedTuple):
+    """What the annotations of an object say; None is what they do not say."""
+
+    gang: str | None = None
+    domain: str | None = None
+    replicas: int | None = None
+    value: Decimal | None = None
+
+
+NO_PLAN_ANNOTATIONS = PlanAnnotations()
+
+
+def annotation_problems(annotations: Mapping[str, str] | None) -> Iterator[tuple[str, str]]:
+    """Yield the key of each annotation that cannot be read, and what is wrong with it."""
+    for key in _ANNOTATION_RULES if annotations else ():
+        text = (annotations or {}).get(key)
+        if text is not None and (problem := _annotation_problem(key, text)):
+            yield key, problem
+
+
+def read_annotations(annotations: Mapping[str, str] | None, value: str = VALUE_ANNOTATION) -> PlanAnnotations:
+    """Read them; ``value`` names the annotation that holds the weight.
+
+    Raises ``AnnotationError``: for objects made in Python, for others are refused when they are read, and for a weight
+    of the caller's own.
+    """
+    if not annotations:
+        return NO_PLAN_ANNOTATIONS
+    texts = {key: annotations[key] for key in (*_ANNOTATION_RULES, value) if key in annotations}
+    for key, text in texts.items():
+        if problem := _annotation_problem(key, text):
+            raise AnnotationError(f"metadata.annotations[{key}]: {problem}")
+    replicas, weight = texts.get(REPLICAS_ANNOTATION), texts.get(value)
+    return PlanAnnotations(
+        texts.get(GANG_ANNOTATION),
+        texts.get(GANG_DOMAIN_ANNOTATION),
+        None if replicas is None else int(replicas),
+        None if weight is None else Decimal(weight).normalize(),
+    )
+
+
+def is_decimal(text: str) -> bool:
+    """Whether the text is a decimal number that is not negative, of at most 12 digits before the point and 6 behind."""
+    return _is_decimal(text) is not None
+
+
+def _annotation_problem(key: str, text: str) -> str | None:
+    fits, rule = _ANNOTATION_RULES.get(key, _ANNOTATION_RULES[VALUE_ANNOTATION])
+    return None if fits(text) else f'Invalid value: "{text[:_NAME_MAX]}": {rule}'
+
+
+def _is_short(fits: Callable[[str], Any]) -> Callable[[str], bool]:
+    return lambda text: len(text) <= _NAME_MAX and fits(text) is not None
+
+
+_ANNOTATION_RULES: dict[str, tuple[Callable[[str], bool], str]] = {
+    GANG_ANNOTATION: (
+        _is_short(_is_name),
+        f"must be a name of at most {_NAME_MAX} letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+    ),
+    GANG_DOMAIN_ANNOTATION: (
+        _is_short(_is_label),
+        "must be the key of a node label, such as topology.kubernetes.io/zone",
+    ),
+    REPLICAS_ANNOTATION: (
+        lambda text: _is_count(text) is not None and int(text) <= REPLICAS_MAX,
+        f"must be a whole number from 0 to {REPLICAS_MAX}",
+    ),
+    VALUE_ANNOTATION: (
+        is_decimal,
+        "must be a decimal number, at least 0, of at most 12 digits before the point and 6 behind it",
+    ),
+}

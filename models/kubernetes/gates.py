@@ -1,0 +1,215 @@
+"""The feature gates that change what the allocator does (dra-semantics section 17)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import NamedTuple
+
+
+class GateStage(Enum):
+    """How far a gate has come in a release."""
+
+    ABSENT = "absent"
+    ALPHA = "alpha"
+    BETA = "beta"
+    GA = "GA"
+
+
+class GateRelease(NamedTuple):
+    """What one release makes of a gate: its stage, and whether it is on by default."""
+
+    stage: GateStage
+    default: bool
+
+
+_ABSENT = GateRelease(GateStage.ABSENT, False)
+_ALPHA = GateRelease(GateStage.ALPHA, False)
+_BETA = GateRelease(GateStage.BETA, True)
+_BETA_OFF = GateRelease(GateStage.BETA, False)
+_GA = GateRelease(GateStage.GA, True)
+VERSIONS = ("1.36", "1.37")
+# Gate name to its state in each of VERSIONS.
+GATES: dict[str, tuple[GateRelease, ...]] = {
+    "DynamicResourceAllocation": (_GA, _GA),
+    "DRAAdminAccess": (_GA, _GA),
+    # Proposed by KEP-5254, in no release.
+    "DRACELDeviceConstraint": (_ABSENT, _ABSENT),
+    "DRAConsumableCapacity": (_BETA, _BETA),
+    "DRADerivedAttributes": (_ABSENT, _ALPHA),
+    "DRADeviceBindingConditions": (_BETA, _BETA),
+    "DRADeviceCompatibilityGroups": (_ABSENT, _ALPHA),
+    "DRADeviceTaintRules": (_BETA_OFF, _GA),
+    "DRADeviceTaints": (_BETA, _GA),
+    "DRAExtendedResource": (_BETA, _GA),
+    "DRAFractionalCapacityRange": (_ABSENT, _BETA),
+    "DRAListTypeAttributes": (_ALPHA, _ALPHA),
+    "DRANodeAllocatableResources": (_ALPHA, _ALPHA),
+    "DRAOptionalNodeOperations": (_ABSENT, _ALPHA),
+    "DRAPartitionableDevices": (_BETA, _BETA),
+    "DRAPartitionableDevicesType": (_ABSENT, _ALPHA),
+    "DRAPrioritizedList": (_GA, _GA),
+    "DRAResourceClaimDeviceStatus": (_BETA, _GA),
+    "DRASchedulerFilterTimeout": (_BETA, _BETA),
+    "DRAWorkloadResourceClaims": (_ALPHA, _BETA_OFF),
+}
+_GROUPS = {"AllAlpha": GateStage.ALPHA, "AllBeta": GateStage.BETA}
+_BOOLEANS = {word: value for value, words in ((True, "1 t true"), (False, "0 f false")) for word in words.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureGates:
+    """Which gates are on; immutable and hashable.
+
+    ``version`` says whose stages ``AllAlpha`` and ``AllBeta`` mean. Gates that a release locks may
+    still be switched here: older schedulers had them off, and what-if questions ask for it.
+    """
+
+    enabled: frozenset[str]
+    version: str = VERSIONS[-1]
+
+    @classmethod
+    @cache
+    def all_on(cls) -> FeatureGates:
+        """Every gate on, alpha ones too: the default of all questions."""
+        return cls(frozenset(GATES))
+
+    @classmethod
+    def for_version(cls, version: str) -> FeatureGates:
+        """The defaults of a Kubernetes release, ``"1.36"`` or ``"1.37"`` (a leading v and a patch number may be given).
+
+        Raises ``ValueError`` for any other release.
+        """
+        minor = ".".join(version.strip().removeprefix("v").split(".")[:2])
+        if minor not in VERSIONS:
+            raise ValueError(f"unknown Kubernetes version {version!r}, known are: {', '.join(VERSIONS)}")
+        column = VERSIONS.index(minor)
+        return cls(frozenset(name for name, releases in GATES.items() if releases[column].default), minor)
+
+    @classmethod
+    def parse(cls, text: str, base: FeatureGates | None = None) -> FeatureGates:
+        """Switch gates as in ``--feature-gates A=true,B=false``, starting from ``base`` (default: all on).
+
+        ``AllAlpha`` and ``AllBeta`` switch the gates of that stage which are not named themselves, wherever
+        they stand in the list. Raises ``ValueError``, one line, for unknown names and bad values.
+        """
+        pairs = [part.strip() for part in text.split(",")]
+        return (base or cls.all_on()).with_(dict(_parse_pair(pair) for pair in pairs if pair))
+
+    def with_(self, switches: Mapping[str, bool]) -> FeatureGates:
+        """Switch the named gates; group names as in ``parse``.
+
+        Raises ``ValueError`` for unknown names and values that are no booleans.
+        """
+        unknown = [name for name in switches if name not in GATES and name not in _GROUPS]
+        if unknown:
+            known = ", ".join([*_GROUPS, *GATES])
+            raise ValueError(f"unknown feature gate {unknown[0]!r}, known are: {known}")
+        vague = [name for name, value in switches.items() if not isinstance(value, bool)]
+        if vague:
+            raise ValueError(f"bad value {switches[vague[0]]!r} of feature gate {vague[0]!r}, expected True or False")
+        state = {name: name in self.enabled for name in GATES}
+        for group, stage in _GROUPS.items():
+            if group in switches:
+                state.update(dict.fromkeys(self._gates_at(stage), switches[group]))
+        state.update((name, value) for name, value in switches.items() if name in GATES)
+        return FeatureGates(frozenset(name for name, on in state.items() if on), self.version)
+
+    def _gates_at(self, stage: GateStage) -> Iterable[str]:
+        column = VERSIONS.index(self.version)
+        return (name for name, releases in GATES.items() if releases[column].stage is stage)
+
+    def to_dict(self) -> dict[str, bool]:
+        """Every known gate by name, as results list them."""
+        return {name: name in self.enabled for name in sorted(GATES)}
+
+    def __contains__(self, gate: str) -> bool:
+        return gate in self.enabled
+
+    @property
+    def admin_access(self) -> bool:
+        """Requests may ask for admin access (PRE-5)."""
+        return "DRAAdminAccess" in self.enabled
+
+    @property
+    def prioritized_list(self) -> bool:
+        """Requests may list alternatives (PRE-1)."""
+        return "DRAPrioritizedList" in self.enabled
+
+    @property
+    def partitionable_devices(self) -> bool:
+        """Counter sets and per-device node selection count (POOL-2, DEV-7)."""
+        return "DRAPartitionableDevices" in self.enabled
+
+    @property
+    def device_taints(self) -> bool:
+        """Taints keep claims away (TNT-4)."""
+        return "DRADeviceTaints" in self.enabled
+
+    @property
+    def device_taint_rules(self) -> bool:
+        """DeviceTaintRules are merged into the slices (TNT-5); nothing without ``device_taints``."""
+        return self.device_taints and "DRADeviceTaintRules" in self.enabled
+
+    @property
+    def binding_conditions(self) -> bool:
+        """Devices with binding conditions may be used (DEV-2); takes two gates (FEAT-1)."""
+        return {"DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"} <= self.enabled
+
+    @property
+    def consumable_capacity(self) -> bool:
+        """Devices may be shared and capacity be requested (section 10)."""
+        return "DRAConsumableCapacity" in self.enabled
+
+    @property
+    def fractional_capacity_range(self) -> bool:
+        """Ranges of request policies work in thousandths (CAP-4)."""
+        return "DRAFractionalCapacityRange" in self.enabled
+
+    @property
+    def list_attributes(self) -> bool:
+        """Constraints see attribute values as sets (CON-7)."""
+        return "DRAListTypeAttributes" in self.enabled
+
+    @property
+    def optional_node_operations(self) -> bool:
+        """Devices that skip node operations may be used (DEV-9)."""
+        return "DRAOptionalNodeOperations" in self.enabled
+
+    @property
+    def derived_attributes(self) -> bool:
+        """Requests may derive attributes (CON-12)."""
+        return "DRADerivedAttributes" in self.enabled
+
+    @property
+    def cel_device_constraint(self) -> bool:
+        """Constraints may be expressions over all devices of a claim (CELC-1)."""
+        return "DRACELDeviceConstraint" in self.enabled
+
+    @property
+    def compatibility_groups(self) -> bool:
+        """Devices may declare compatibility groups (GRP-5)."""
+        return "DRADeviceCompatibilityGroups" in self.enabled
+
+    @property
+    def variant(self) -> str:
+        """The allocator a scheduler with these gates runs: ``stable``, ``incubating`` or ``experimental`` (FEAT-3)."""
+        if self._needs_experimental():
+            return "experimental"
+        incubating = self.binding_conditions or self.consumable_capacity or self.fractional_capacity_range
+        return "incubating" if incubating else "stable"
+
+    def _needs_experimental(self) -> bool:
+        lists, operations = self.list_attributes, self.optional_node_operations
+        return lists or operations or self.derived_attributes or self.compatibility_groups
+
+
+def _parse_pair(pair: str) -> tuple[str, bool]:
+    name, separator, value = (part.strip() for part in pair.partition("="))
+    if not separator:
+        raise ValueError(f"missing value of feature gate {name!r}, expected {name}=true or {name}=false")
+    if value.lower() not in _BOOLEANS:
+        raise ValueError(f"bad value {value!r} of feature gate {name!r}, expected true or false")
+    return name, _BOOLEANS[value.lower()]

@@ -1,0 +1,177 @@
+"""ResourceSlice and what it publishes: devices and counter sets (dra-semantics 2.1).
+
+Values of a device's attributes, by name and type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ..formats.model import Int64, Model, QuantityText
+from .claims import DeviceTaint
+from .core import NodeSelector
+from .meta import ObjectMeta
+
+
+class DeviceAttribute(Model):
+    """The value of an attribute: one field is set, scalar or list (ATTR-2)."""
+
+    int_value: Int64 | None = None
+    bool_value: bool | None = None
+    string: str | None = None
+    version: str | None = None
+    ints: tuple[Int64, ...] | None = None
+    bools: tuple[bool, ...] | None = None
+    strings: tuple[str, ...] | None = None
+    versions: tuple[str, ...] | None = None
+
+
+class CapacityRange(Model):
+    """``validRange`` of a request policy (POL-3)."""
+
+    min: QuantityText | None = None
+    max: QuantityText | None = None
+    step: QuantityText | None = None
+
+
+class CapacityRequestPolicy(Model):
+    """How much of a shared capacity a request may take (POL-1 to POL-3)."""
+
+    default: QuantityText | None = None
+    valid_values: tuple[QuantityText, ...] | None = None
+    valid_range: CapacityRange | None = None
+
+
+class DeviceCapacity(Model):
+    """One capacity of a device: the total, and how it may be shared."""
+
+    value: QuantityText = "0"
+    request_policy: CapacityRequestPolicy | None = None
+
+
+class Counter(Model):
+    """A counter's value, in a set or as consumed by a device."""
+
+    value: QuantityText = "0"
+
+
+class CounterSet(Model):
+    """A named set of counters shared by the devices of a pool (CNT-1)."""
+
+    name: str = ""
+    counters: dict[str, Counter] | None = None
+
+
+class DeviceCounterConsumption(Model):
+    """What a device takes from one counter set; groups serve section 12 (GRP-1)."""
+
+    counter_set: str = ""
+    counters: dict[str, Counter] | None = None
+    compatibility_groups: tuple[str, ...] | None = None
+
+
+class Device(Model):
+    """A device of a pool, or a partition that could be made of one."""
+
+    name: str = ""
+    attributes: dict[str, DeviceAttribute] | None = None
+    capacity: dict[str, DeviceCapacity] | None = None
+    consumes_counters: tuple[DeviceCounterConsumption, ...] | None = None
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    taints: tuple[DeviceTaint, ...] | None = None
+    binds_to_node: bool | None = None
+    binding_conditions: tuple[str, ...] | None = None
+    binding_failure_conditions: tuple[str, ...] | None = None
+    allow_multiple_allocations: bool | None = None
+    node_allocatable_resources: dict[str, Any] | None = None
+
+
+class ResourcePool(Model):
+    """The pool a slice belongs to, and how many slices the pool has (POOL-3, POOL-4)."""
+
+    name: str = ""
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
+
+
+class ResourceSliceSpec(Model):
+    """``spec`` of a ResourceSlice."""
+
+    driver: str = ""
+    pool: ResourcePool = ResourcePool()
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    per_device_node_selection: bool | None = None
+    devices: tuple[Device, ...] | None = None
+    shared_counters: tuple[CounterSet, ...] | None = None
+    partition_type_attribute: str | None = None
+    skip_node_operations: tuple[str, ...] | None = None
+
+
+class ResourceSlice(Model):
+    """A part of a pool of devices, published by a driver."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceSliceSpec = ResourceSliceSpec()
+
+
+class Scalar(NamedTuple):
+    """A value with its type: values of two types are never equal."""
+
+    type: str
+    value: bool | int | str
+
+
+class DescribedDevice(Protocol):
+    """A device with its driver, in whatever form it is known."""
+
+    @property
+    def driver(self) -> str:
+        """The driver's name."""
+        raise NotImplementedError
+
+    @property
+    def device(self) -> Device:
+        """The device with its attributes."""
+        raise NotImplementedError
+
+
+def published_value(entry: DescribedDevice, name: str) -> DeviceAttribute | None:
+    """Look an attribute up: by its full name, else by its identifier if the domain is the driver's (CON-2)."""
+    attributes = entry.device.attributes or {}
+    value = attributes.get(name)
+    if value is None:
+        domain, _, identifier = name.partition("/")
+        if domain == entry.driver:
+            value = attributes.get(identifier)
+    return value
+
+
+def scalar_value(value: DeviceAttribute) -> Scalar | None:
+    """Type and value of a scalar; None for lists and for no value at all."""
+    scalars = (
+        ("int", value.int_value),
+        ("bool", value.bool_value),
+        ("string", value.string),
+        ("version", value.version),
+    )
+    return next((Scalar(type_, scalar) for type_, scalar in scalars if scalar is not None), None)
+
+
+def member_values(value: DeviceAttribute) -> tuple[Scalar, ...]:
+    """Type and value of each element; a scalar is the only element of its set (CON-7)."""
+    scalar = scalar_value(value)
+    if scalar is not None:
+        return (scalar,)
+    lists: tuple[tuple[str, Sequence[bool | int | str] | None], ...] = (
+        ("int", value.ints),
+        ("bool", value.bools),
+        ("string", value.strings),
+        ("version", value.versions),
+    )
+    type_, elements = next(((type_, elements) for type_, elements in lists if elements is not None), ("", ()))
+    return tuple(Scalar(type_, element) for element in elements or ())

@@ -1,0 +1,1 @@
+"""Manifests: older API versions converted, objects read and written without loss."""

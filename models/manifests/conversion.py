@@ -1,0 +1,332 @@
+"""Mappings of older API versions to v1 shape (VER-1 to VER-5), at the edge and on mappings.
+
+Only what differs is touched, and copied before it is. What has the wrong type is left where it
+stands, so that ``structure`` names it.
+
+What the API server fills in (CLM-1), on typed objects; the allocator itself defaults nothing.
+
+List attributes as KEP-5491 first spelled them: ``list: {string: [...]}`` for ``strings: [...]`` (SEM-8).
+
+Names for objects that have a ``generateName`` only, such as pods of a Job and claims kept for ``kubectl create``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from ..kubernetes.claims import (
+    AllocationResult,
+    DeviceRequest,
+    DeviceRequestAllocationResult,
+    DeviceSubRequest,
+    DeviceToleration,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+)
+from ..kubernetes.core import Pod
+from ..kubernetes.extensions import ConstraintGroup
+from ..kubernetes.kinds import ApiObject
+from ..kubernetes.slices import DeviceAttribute
+from ..kubernetes.workloads import Deployment, Job, PodGroup, ReplicaSet, StatefulSet, Workload
+
+JsonObject = dict[str, Any]
+_Change = Callable[[Any], Any]
+_FLAT_FIELDS = tuple(field.encode_name for field in msgspec.structs.fields(ExactDeviceRequest))
+_REQUEST_FIELDS = tuple(
+    field.encode_name for field in msgspec.structs.fields(DeviceRequest) if field.encode_name != "exactly"
+)
+
+
+class ConversionError(ValueError):
+    """A field of an older version has no meaning in v1."""
+
+    def __init__(self, field: str, message: str) -> None:
+        self.field = field
+        super().__init__(message)
+
+
+def to_v1(kind: str, version: str, mapping: JsonObject) -> JsonObject:
+    """Give the mapping in v1 shape. Raises ConversionError for what v1 cannot express."""
+    convert = _CONVERSIONS.get((version, kind))
+    converted: JsonObject = convert(mapping) if convert else mapping
+    return converted
+
+
+def _change_at(path: str, change: _Change) -> _Change:
+    """Make a change of the field at a path; ``[]`` after a name means each item of that list."""
+    name, _, rest = path.partition(".")
+    inner = _change_at(rest, change) if rest else change
+    if name.endswith("[]"):
+        name, inner = name[:-2], _change_each(inner)
+
+    def changed(value: Any) -> Any:
+        if not isinstance(value, dict) or value.get(name) is None:
+            return value
+        return {**value, name: inner(value[name])}
+
+    return changed
+
+
+def _change_each(change: _Change) -> _Change:
+    return lambda value: [change(item) for item in value] if isinstance(value, list) else value
+
+
+def _compose(first: _Change, second: _Change) -> _Change:
+    return lambda value: second(first(value))
+
+
+def _without_empty_selection(spec: Any) -> Any:
+    """VER-2: an empty node name and a false ``allNodes`` mean that the field is not set."""
+    if not isinstance(spec, dict):
+        return spec
+    return {name: value for name, value in spec.items() if not _is_unset(name, value)}
+
+
+def _is_unset(name: str, value: Any) -> bool:
+    return (name == "nodeName" and value == "") or (name == "allNodes" and value is False)
+
+
+def _unwrap_device(device: Any) -> Any:
+    """VER-2: what describes a device stands in ``basic``."""
+    if not isinstance(device, dict):
+        return device
+    basic = device.get("basic")
+    if not isinstance(basic, dict | None):
+        return basic
+    named = {"name": device["name"]} if "name" in device else {}
+    return {**(basic or {}), **named}
+
+
+def _wrap_capacities(device: Any) -> Any:
+    """VER-4: capacities are bare quantities."""
+
+    def wrapped(capacities: Any) -> Any:
+        if not isinstance(capacities, dict):
+            return capacities
+        return {name: {"value": value} for name, value in capacities.items()}
+
+    return _change_at("capacity", wrapped)(device)
+
+
+def _nest_request(request: Any) -> Any:
+    """VER-3: any field of an exact request, standing in the request itself, makes it exact."""
+    if not isinstance(request, dict):
+        return request
+    kept = {name: request[name] for name in _REQUEST_FIELDS if name in request}
+    flat = {name: request[name] for name in _FLAT_FIELDS if name in request}
+    return {**kept, "exactly": flat} if any(map(_is_set, flat.values())) else kept
+
+
+def _is_set(value: Any) -> bool:
+    """Tell a field that was written from Go's zero values; a false pointer counts as written."""
+    return value is not None and value != "" and (value != 0 or value is False)
+
+
+def _check_taint_rule(rule: Any) -> Any:
+    """DeviceTaintRule lost two fields in 1.35; without them a rule would taint more devices."""
+    spec = rule.get("spec")
+    selector = spec.get("deviceSelector") if isinstance(spec, dict) else None
+    for name in ("deviceClassName", "selectors"):
+        if isinstance(selector, dict) and selector.get(name):
+            reason = "Forbidden: dropped in Kubernetes 1.35; without it the rule taints more devices"
+            raise ConversionError(f"spec.deviceSelector.{name}", reason)
+    return rule
+
+
+_SLICE_SPEC = _change_at("spec", _without_empty_selection)
+_DEVICES = "spec.devices[]"
+_REQUESTS = "spec.devices.requests[]"
+_CONVERSIONS: dict[tuple[str, str], _Change] = {
+    ("v1beta1", "ResourceSlice"): _compose(_SLICE_SPEC, _change_at(_DEVICES, _unwrap_device)),
+    ("v1alpha3", "ResourceSlice"): _compose(
+        _SLICE_SPEC, _change_at(_DEVICES, _compose(_unwrap_device, _wrap_capacities))
+    ),
+    ("v1alpha3", "DeviceTaintRule"): _check_taint_rule,
+} | {
+    (version, kind): _change_at(path, _nest_request)
+    for version in ("v1beta1", "v1alpha3")
+    for kind, path in (("ResourceClaim", _REQUESTS), ("ResourceClaimTemplate", f"spec.{_REQUESTS}"))
+}
+T = TypeVar("T")
+Exact = TypeVar("Exact", ExactDeviceRequest, DeviceSubRequest)
+Namespaced = TypeVar(
+    "Namespaced",
+    ResourceClaim,
+    ResourceClaimTemplate,
+    Pod,
+    ConstraintGroup,
+    Job,
+    Deployment,
+    StatefulSet,
+    ReplicaSet,
+    Workload,
+    PodGroup,
+)
+_FLAT_VERSIONS = frozenset({"v1beta1", "v1alpha3"})
+
+
+def with_defaults(read: ApiObject, version: str = "v1") -> ApiObject:
+    """Give the object as the API server would store it; ``version`` is the one it was written in (VER-3).
+
+    Filled in are the namespace ``default``, and in claims and templates allocation mode, count and
+    the operator of tolerations. The time of a taint is not: it would be the time of reading.
+    """
+    fill = _FILLERS.get(type(read))
+    filled: ApiObject = fill(read, version in _FLAT_VERSIONS) if fill else read
+    return filled
+
+
+def spec_with_defaults(spec: ResourceClaimSpec, flat: bool = False) -> ResourceClaimSpec:
+    """Fill in a claim's spec; ``flat`` says that its requests were written in the form of VER-3."""
+    requests = _fill_each(spec.devices.requests, lambda request: _default_request(request, flat))
+    return replace(spec, devices=replace(spec.devices, requests=requests))
+
+
+def _default_claim(claim: ResourceClaim, flat: bool) -> ResourceClaim:
+    status = claim.status
+    if status is not None and status.allocation is not None:
+        status = replace(status, allocation=_default_allocation(status.allocation))
+    return replace(_default_namespace(claim), spec=spec_with_defaults(claim.spec, flat), status=status)
+
+
+def _default_template(template: ResourceClaimTemplate, flat: bool) -> ResourceClaimTemplate:
+    spec = replace(template.spec, spec=spec_with_defaults(template.spec.spec, flat))
+    return replace(_default_namespace(template), spec=spec)
+
+
+def _default_namespace(read: Namespaced, _flat: bool = False) -> Namespaced:
+    if read.metadata.namespace:
+        return read
+    return replace(read, metadata=replace(read.metadata, namespace="default"))
+
+
+def _default_request(request: DeviceRequest, flat: bool) -> DeviceRequest:
+    exactly = request.exactly
+    # A flat request without a class may be a list of alternatives, so nothing is filled in (VER-3).
+    if exactly is not None and (exactly.device_class_name or not flat):
+        exactly = _default_count(exactly)
+    return replace(request, exactly=exactly, first_available=_fill_each(request.first_available, _default_count))
+
+
+def _default_count(request: Exact) -> Exact:
+    """Fill in a request or alternative; a count of 0 counts as absent, as it does in Go."""
+    mode = request.allocation_mode or "ExactCount"
+    count = (request.count or 1) if mode == "ExactCount" else request.count
+    return replace(
+        request, allocation_mode=mode, count=count, tolerations=_fill_each(request.tolerations, _default_toleration)
+    )
+
+
+def _default_toleration(toleration: DeviceToleration) -> DeviceToleration:
+    return toleration if toleration.operator else replace(toleration, operator="Equal")
+
+
+def _default_allocation(allocation: AllocationResult) -> AllocationResult:
+    results = _fill_each(allocation.devices.results, _default_result)
+    return replace(allocation, devices=replace(allocation.devices, results=results))
+
+
+def _default_result(result: DeviceRequestAllocationResult) -> DeviceRequestAllocationResult:
+    return (
+        replace(result, tolerations=_fill_each(result.tolerations, _default_toleration))
+        if result.tolerations
+        else result
+    )
+
+
+def _fill_each(items: tuple[T, ...] | None, change: Callable[[T], T]) -> tuple[T, ...] | None:
+    return None if items is None else tuple(map(change, items))
+
+
+_FILLERS: dict[type, Callable[[Any, bool], Any]] = {
+    ResourceClaim: _default_claim,
+    ResourceClaimTemplate: _default_template,
+    Pod: _default_namespace,
+    ConstraintGroup: _default_namespace,
+    Job: _default_namespace,
+    Deployment: _default_namespace,
+    StatefulSet: _default_namespace,
+    ReplicaSet: _default_namespace,
+    Workload: _default_namespace,
+    PodGroup: _default_namespace,
+}
+_VALUE_KINDS = ("int", "bool", "string", "version")
+_ATTRIBUTE_FIELDS = tuple(field.encode_name for field in msgspec.structs.fields(DeviceAttribute))
+VALUELESS = DeviceAttribute()
+"""What becomes of such an attribute, as of any without a value, when a slice is read as it stands."""
+
+
+def with_flat_lists(mapping: dict[str, Any]) -> dict[str, Any]:
+    """The mapping of a slice with the lists where v1 has them; itself where it has none of this spelling.
+
+    A value in a field of v1 counts before them. Raises ConversionError for a ``list`` that is no object; what else has
+    the wrong type ``structure`` names.
+    """
+    spec = mapping.get("spec")
+    devices = spec.get("devices") if isinstance(spec, dict) else None
+    if not isinstance(devices, list) or not any(map(_has_nested, devices)):
+        return mapping
+    flat = [_flat_device(device, f"spec.devices[{index}]") for index, device in enumerate(devices)]
+    return {**mapping, "spec": {**(spec or {}), "devices": flat}}
+
+
+def _device_attributes(device: Any) -> dict[str, Any]:
+    attributes = device.get("attributes") if isinstance(device, dict) else None
+    return attributes if isinstance(attributes, dict) else {}
+
+
+def _has_nested(device: Any) -> bool:
+    return any(isinstance(attribute, dict) and "list" in attribute for attribute in _device_attributes(device).values())
+
+
+def _flat_device(device: Any, path: str) -> Any:
+    if not _has_nested(device):
+        return device
+    found = _device_attributes(device)
+    return {
+        **device,
+        "attributes": {name: _flat_attribute(found[name], f"{path}.attributes[{name}]") for name in found},
+    }
+
+
+def _flat_attribute(attribute: Any, path: str) -> Any:
+    nested = attribute.get("list") if isinstance(attribute, dict) else None
+    if nested is None or any(attribute.get(field) is not None for field in _ATTRIBUTE_FIELDS):
+        return attribute
+    if not isinstance(nested, dict):
+        raise ConversionError(f"{path}.list", f"Invalid value: must be an object with one of {', '.join(_VALUE_KINDS)}")
+    return {f"{kind}s": nested[kind] for kind in _VALUE_KINDS if nested.get(kind) is not None}
+
+
+# The API server cuts what a name begins with here, to have room for five random characters.
+_BEGINNING_MAX = 58
+
+
+class GeneratedNames:
+    """Makes the names, counted in the order read and so the same in every run.
+
+    A number of five digits is no name of the API server's: it uses neither 0 nor 1 nor 3.
+    """
+
+    def __init__(self) -> None:
+        self._made: Counter[tuple[str, str, str]] = Counter()
+
+    def named(self, kind: str, mapping: dict[str, Any]) -> dict[str, Any]:
+        """Give the object with its name; as it is if it has one, or nothing to make it of."""
+        metadata = mapping.get("metadata")
+        if not isinstance(metadata, dict) or metadata.get("name") not in (None, ""):
+            return mapping
+        beginning = metadata.get("generateName")
+        if not isinstance(beginning, str) or not beginning:
+            return mapping
+        beginning = beginning[:_BEGINNING_MAX]
+        key = kind, str(metadata.get("namespace") or ""), beginning
+        self._made[key] += 1
+        return {**mapping, "metadata": {**metadata, "name": f"{beginning}{self._made[key]:05}"}}

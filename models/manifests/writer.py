@@ -1,0 +1,192 @@
+"""Manifests out: what was read plus ``status.allocation``, and mappings as YAML or JSON text.
+
+Manifests of a cluster that was derived from what was read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import orjson
+import yaml
+
+from ..formats.errors import Source
+from ..formats.model import Model
+from ..formats.yaml import ScalarError, resolve
+from ..kubernetes.claims import AllocationResult, ResourceClaim
+from ..kubernetes.kinds import KINDS
+from ..kubernetes.meta import ObjectKey, key_of
+from .reader import Manifest
+
+_LINE_WIDTH = 120
+
+
+def model_mapping(model: Model) -> dict[str, Any]:
+    """Give a model as the API writes it, without what is unset; only mappings, lists and scalars."""
+    mapping: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(model))
+    return mapping
+
+
+def object_mapping(kind: str, read: Model) -> dict[str, Any]:
+    """Give a typed object as a v1 manifest."""
+    return {"apiVersion": KINDS[kind].api_versions()[0], "kind": kind, **model_mapping(read)}
+
+
+def claim_manifest(manifest: Manifest, allocation: AllocationResult) -> dict[str, Any]:
+    """Give a claim as read, in its own apiVersion and with fields unknown here, plus ``status.allocation``.
+
+    An allocation has one shape in all versions (VER-1 to VER-4 change requests and devices only), so
+    it is written alike in all. Items of typed lists get the ``apiVersion`` and ``kind`` they left out.
+    """
+    raw = manifest.raw or object_mapping(manifest.kind, _manifest_mapping(manifest))
+    status = {**(raw.get("status") or {}), "allocation": model_mapping(allocation)}
+    written = {**raw, "status": status}
+    return {"apiVersion": manifest.api_version, "kind": manifest.kind} | written
+
+
+def _manifest_mapping(manifest: Manifest) -> Model:
+    if manifest.object is None:
+        raise ValueError(f"{manifest.source} was not read into an object")
+    return manifest.object
+
+
+def to_json(mappings: Sequence[Mapping[str, Any]]) -> str:
+    """Write one object, or several as a ``kind: List``; keys stay in their order."""
+    whole = mappings[0] if len(mappings) == 1 else {"apiVersion": "v1", "kind": "List", "items": mappings}
+    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def to_yaml(mappings: Iterable[Any]) -> str:
+    """Write a document for each mapping, of plain data as JSON has it; keys stay in their order.
+
+    A string is quoted wherever YAML 1.1, YAML 1.2 or kubectl's reader would take it for something else.
+    """
+    text: str = yaml.emit(
+        _stream(mappings), Dumper=yaml.CDumper, allow_unicode=True, width=_LINE_WIDTH, line_break="\n"
+    )
+    return text
+
+
+def _stream(mappings: Iterable[Any]) -> Iterator[yaml.Event]:
+    yield yaml.StreamStartEvent()
+    for number, mapping in enumerate(mappings):
+        yield yaml.DocumentStartEvent(explicit=number > 0)
+        yield from _events(mapping)
+        yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _events(value: Any) -> Iterator[yaml.Event]:
+    return _WRITERS[type(value)](value)
+
+
+def _mapping_events(mapping: dict[str, Any]) -> Iterator[yaml.Event]:
+    yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=not mapping)
+    for key, value in mapping.items():
+        yield _text_event(key)
+        yield from _events(value)
+    yield yaml.MappingEndEvent()
+
+
+def _list_events(values: Sequence[Any]) -> Iterator[yaml.Event]:
+    yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=not values)
+    for value in values:
+        yield from _events(value)
+    yield yaml.SequenceEndEvent()
+
+
+def _text_events(text: str) -> Iterator[yaml.Event]:
+    yield _text_event(text)
+
+
+def _json_events(value: Any) -> Iterator[yaml.Event]:
+    yield yaml.ScalarEvent(None, None, (True, False), orjson.dumps(value).decode())
+
+
+def _text_event(text: str) -> yaml.ScalarEvent:
+    """Leave plain what every reader takes for this string, and write programs as blocks of lines."""
+    if _is_safe_plain(text):
+        return yaml.ScalarEvent(None, None, (True, True), text)
+    style = "|" if _BLOCK.fullmatch(text) else '"'
+    return yaml.ScalarEvent(None, None, (False, True), text, style=style)
+
+
+_BLOCK = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?\n+)+(?:[!-~](?:[ -~]*[!-~])?)?")
+_YAML_1_1 = yaml.resolver.Resolver.yaml_implicit_resolvers
+
+
+def _is_safe_plain(text: str) -> bool:
+    if "\n" in text:
+        return False
+    try:
+        resolved = resolve(text)
+    except ScalarError:
+        return False
+    patterns = _YAML_1_1.get(text[:1], [])
+    return resolved == text and not any(pattern.match(text) for _, pattern in patterns)
+
+
+_WRITERS: dict[type, Callable[[Any], Iterator[yaml.Event]]] = {
+    dict: _mapping_events,
+    list: _list_events,
+    tuple: _list_events,
+    str: _text_events,
+    int: _json_events,
+    float: _json_events,
+    bool: _json_events,
+    type(None): _json_events,
+}
+RESOURCE_API = "resource.k8s.io/v1"
+
+
+def is_allocated(claim: ResourceClaim) -> bool:
+    """The claim has an allocation."""
+    return claim.status is not None and claim.status.allocation is not None
+
+
+def current_manifests(read: Iterable[Manifest], current: Mapping[str, Mapping[ObjectKey, Any]]) -> Iterator[Manifest]:
+    """The manifests read, of which those of the kinds in ``current`` follow the objects there; then added claims.
+
+    Of two objects of one kind and name the later is kept. Kinds that are ignored are kept as they are.
+    """
+    manifests = tuple(read)
+    latest = {_manifest_key(manifest): manifest for manifest in manifests}
+    for manifest in manifests:
+        kind, key = _manifest_key(manifest)
+        if manifest.object is None:
+            yield manifest
+        elif latest[kind, key] is manifest and (now := current.get(kind, {key: manifest.object}).get(key)) is not None:
+            yield manifest if now is manifest.object else _update_manifest(manifest, now)
+    for key, claim in current["ResourceClaim"].items():
+        if ("ResourceClaim", key) not in latest:
+            yield Manifest("ResourceClaim", RESOURCE_API, claim, _render_claim(claim), Source("(objects)", 0))
+
+
+def _manifest_key(manifest: Manifest) -> tuple[str, ObjectKey]:
+    return manifest.kind, ("", "") if manifest.object is None else key_of(manifest.object.metadata)
+
+
+def _update_manifest(manifest: Manifest, now: Any) -> Manifest:
+    """The manifest of an object that has changed; a claim that only got another status keeps the rest as written."""
+    before = manifest.object
+    if manifest.raw is None or not isinstance(before, ResourceClaim):
+        return replace(manifest, object=now)
+    if now.spec != before.spec:
+        return replace(manifest, object=now, api_version=RESOURCE_API, raw=_render_claim(now))
+    status = {**(manifest.raw.get("status") or {}), **as_mapping(now.status)}
+    if not is_allocated(now):
+        status.pop("allocation", None)
+    return replace(manifest, object=now, raw={**manifest.raw, "status": status})
+
+
+def _render_claim(claim: ResourceClaim) -> dict[str, Any]:
+    return {"apiVersion": RESOURCE_API, "kind": "ResourceClaim", "metadata": {}, "spec": {}, **as_mapping(claim)}
+
+
+def as_mapping(part: Model | None) -> dict[str, Any]:
+    """The part of a manifest that an object stands for, in plain dictionaries and lists; empty for None."""
+    return {} if part is None else msgspec.json.decode(msgspec.json.encode(part), type=dict[str, Any])

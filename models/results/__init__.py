@@ -1,0 +1,1 @@
+"""The result documents and their JSON Schema."""

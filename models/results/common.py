@@ -1,0 +1,150 @@
+"""Result documents: their shapes, and the JSON Schema made of them (DESIGN section 5).
+
+Shapes only grow within ``v1alpha1``. Field names are those of the documents, so the schema can be read off here.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from ..formats.model import Model
+from ..kubernetes.claims import AllocationResult as ClaimAllocation
+
+API_VERSION: Final = "drasat.dev/v1alpha1"
+Outcome = Literal["Allocated", "Unallocatable", "Error", "Unknown"]
+
+
+def outcome_of(text: str) -> Outcome:
+    """The solver's outcome as the documents' type."""
+    outcome: Outcome = msgspec.convert(text, Outcome)
+    return outcome
+
+
+class Reason(Model, omit_defaults=False):
+    """Why something could not be allocated: a stable id, the claim (``namespace/name``) and a sentence."""
+
+    id: str
+    claim: str
+    message: str
+
+
+class ClaimAnswer(Model, omit_defaults=False):
+    """A claim with what it got; ``allocation`` is null where the unit got nothing."""
+
+    namespace: str
+    name: str
+    allocation: ClaimAllocation | None
+
+
+class FallenDevices(Model, omit_defaults=False):
+    """So many devices fail this filter first; ``detail`` says more, e.g. which taint."""
+
+    filter: str
+    detail: str
+    devices: int
+
+
+class RequestTable(Model, omit_defaults=False):
+    """What becomes of a node's devices when one request (``name`` or ``name/alternative``) looks at them alone."""
+
+    claim: str
+    request: str
+    needed: int
+    devices: int
+    fitting: int
+    fallen: tuple[FallenDevices, ...]
+
+
+class RejectedNodes(Model, omit_defaults=False):
+    """Nodes on which a unit fails in the same way: how many, the first few by name, and the request tables.
+
+    ``proof`` is a bound that anyone can check, where one is enough; ``certified``: the no is sure.
+    """
+
+    nodes: int
+    names: tuple[str, ...]
+    message: str
+    proof: str
+    certified: bool
+    requests: tuple[RequestTable, ...]
+
+
+class StageAnswer(Model, omit_defaults=False):
+    """What a stage of the objective came to; no answer that is as good in the stages before is below the bound.
+
+    ``proven``: nothing is better, on any node.
+    """
+
+    stage: str
+    value: int
+    bound: int
+    proven: bool
+
+
+class SoftEntryAnswer(Model, omit_defaults=False):
+    """A soft entry, judged by the chosen devices; ``claim`` is empty for one of a ConstraintGroup.
+
+    ``id`` says what kind of entry it is. ``cost`` is 0 if it is kept; else its weight, or with ``per: Pair`` its
+    weight for each pair of devices that fails it.
+    """
+
+    claim: str
+    name: str
+    id: str
+    weight: int
+    kept: bool
+    cost: int
+
+
+class UnitAnswer(Model, omit_defaults=False):
+    """A pod, or a loose claim (``pod`` is null), with its node and its claims; ``failures`` go by kind of node.
+
+    ``objective`` has the stages that were asked for, in order; ``softEntries`` are those of an allocated unit.
+    """
+
+    pod: str | None
+    node: str | None
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+    claims: tuple[ClaimAnswer, ...]
+    failures: tuple[RejectedNodes, ...] = ()
+    objective: tuple[StageAnswer, ...] = ()
+    soft_entries: tuple[SoftEntryAnswer, ...] = ()
+
+
+class AllocationDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``allocate -o json`` prints. ``notices`` say what of the question was left aside."""
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["AllocationResult"] = "AllocationResult"
+    outcome: Outcome
+    engine: str
+    units: tuple[UnitAnswer, ...]
+    feature_gates: dict[str, bool]
+    verified: bool
+    certified: bool
+    statistics: dict[str, int]
+    notices: tuple[str, ...] = ()
+    timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+
+
+class ValidationProblem(Model, omit_defaults=False):
+    """One thing the API server, or drasat, would refuse or warn about."""
+
+    severity: Literal["error", "warning"]
+    source: str
+    kind: str
+    name: str
+    field: str
+    message: str
+
+
+class ValidationDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``validate -o json`` prints."""
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["ValidationResult"] = "ValidationResult"
+    valid: bool
+    problems: tuple[ValidationProblem, ...]

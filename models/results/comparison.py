@@ -1,0 +1,185 @@
+"""The documents of ``compare``, of one question and of sweeps; see ``documents``.
+
+The document of ``compare --plan``; see ``documents``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from ..formats.model import Model
+from .common import API_VERSION, Outcome, Reason
+from .plan import PlanStage, PlanVerdict
+
+
+class LeftOver(Model, omit_defaults=False):
+    """Devices in all, devices that nobody holds, and nodes all of whose own devices are free."""
+
+    devices: int
+    free: int
+    whole_nodes: int
+
+
+class EngineAnswer(Model, omit_defaults=False):
+    """One engine's answer as a whole; ``version`` is that of a peer, empty for engines of drasat itself.
+
+    ``notices`` say what of the question it left aside.
+    """
+
+    engine: str
+    version: str
+    outcome: Outcome
+    admitted: int
+    steps: int
+    left: LeftOver
+    verified: bool
+    notices: tuple[str, ...] = ()
+
+
+class RequestDevices(Model, omit_defaults=False):
+    """What a request (``name`` or ``name/alternative``) of a claim got, as ``driver/pool/device``."""
+
+    claim: str
+    request: str
+    devices: tuple[str, ...]
+
+
+class UnitSide(Model, omit_defaults=False):
+    """One engine's answer to a unit, and how it relates to that of the first engine."""
+
+    engine: str
+    relation: AnswerRelation
+    outcome: Outcome
+    node: str | None
+    requests: tuple[RequestDevices, ...]
+    reasons: tuple[Reason, ...]
+
+
+class UnitSides(Model, omit_defaults=False):
+    """A pod, or a loose claim (``pod`` is null), with all answers; ``request`` is the first that got something else."""
+
+    pod: str | None
+    claims: tuple[str, ...]
+    relation: AnswerRelation
+    claim: str
+    request: str
+    sides: tuple[UnitSide, ...]
+
+
+class ComparisonDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``compare -o json`` prints. ``parting`` is the first unit with which the answers part.
+
+    ``sameVerdict``: outcome and number of admitted units agree among the engines that were done in time (``decided``:
+    all were); ``identical``: every unit got the same node and devices everywhere.
+    """
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["ComparisonResult"] = "ComparisonResult"
+    same_verdict: bool
+    identical: bool
+    decided: bool
+    asked: int
+    engines: tuple[EngineAnswer, ...]
+    parting: UnitSides | None
+    units: tuple[UnitSides, ...]
+    feature_gates: dict[str, bool]
+    cel_errors: str
+    timings: dict[str, list[float]] | msgspec.UnsetType = msgspec.UNSET
+
+
+class SweepEngine(Model, omit_defaults=False):
+    """One engine at one size; ``seconds`` is the median."""
+
+    engine: str
+    outcome: Outcome
+    admitted: int
+    steps: int
+    seconds: float
+
+
+class SweepPoint(Model, omit_defaults=False):
+    """One size; engines that ran out of time at a smaller one are missing."""
+
+    size: int
+    asked: int
+    engines: tuple[SweepEngine, ...]
+
+
+class SweepDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``compare --sweep -o json`` prints. The only document with wall times that are not asked for."""
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["SweepResult"] = "SweepResult"
+    sweep: str
+    same_verdict: bool
+    decided: bool
+    points: tuple[SweepPoint, ...]
+
+
+QueueOrder = Literal["given", "random", "priority"]
+
+
+class FragmentationAnswer(Model, omit_defaults=False):
+    """Free devices, and how many of them the average unit of the queue cannot use; parts of shared devices count.
+
+    ``ofFree`` and ``ofAll`` are what that is of the free devices and of all devices, between 0 and 1.
+    """
+
+    free: float
+    wasted: float
+    of_free: float
+    of_all: float
+
+
+class PlannerAnswer(Model, kw_only=True, omit_defaults=False):
+    """One planner with one order of the queue; ``order`` is null for ``plan``, which takes the queue as a whole.
+
+    ``label`` is ``planner/order``, or the planner alone. ``version`` is that of a peer, empty for planners of drasat
+    itself. ``used`` are the devices in use at the end, what ran before included, of ``devices`` that nodes reach.
+    ``decided``: it was done in time. ``fragmentation`` is null if time was up before it was known. ``outcome`` and
+    ``objective`` are those of ``plan``, null and empty for others. ``notices`` say what of the question it left aside.
+    """
+
+    label: str
+    planner: str
+    order: QueueOrder | None
+    version: str
+    outcome: PlanVerdict | None
+    admitted: int
+    gangs: int
+    used: int
+    devices: int
+    fragmentation: FragmentationAnswer | None
+    decided: bool
+    verified: bool
+    objective: tuple[PlanStage, ...]
+    notices: tuple[str, ...]
+
+
+class PlanComparisonDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``compare --plan -o json`` prints; ``asked`` units and ``gangs`` are in the queue.
+
+    ``beaten``: some planner admits more units than ``plan``; ``decided``: all were done in time. ``timings`` are
+    seconds, by label.
+    """
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["PlanComparison"] = "PlanComparison"
+    beaten: bool
+    decided: bool
+    asked: int
+    gangs: int
+    planners: tuple[PlannerAnswer, ...]
+    gap: float
+    seed: int
+    feature_gates: dict[str, bool]
+    cel_errors: str
+    timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+
+
+AnswerRelation: TypeAlias = Literal["equal", "equivalent", "different"]
+EQUAL: AnswerRelation = "equal"
+EQUIVALENT: AnswerRelation = "equivalent"
+DIFFERENT: AnswerRelation = "different"

@@ -1,0 +1,95 @@
+"""The document of ``plan``; see ``documents``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ..formats.model import Model
+from ..workload.unit_classes import OwnerKind
+from .common import API_VERSION, ClaimAnswer, Reason
+
+Number = int | float
+PlanVerdict = Literal["Optimal", "Feasible", "Infeasible", "Unknown"]
+
+
+class PlanStage(Model, omit_defaults=False):
+    """What a stage of the objective came to, in its own unit.
+
+    No plan that is as good in the stages before is beyond ``bound``; null: none is known. ``gap`` is the distance of
+    value and bound relative to the bound, null where there is no such number. ``proven``: it is as small as asked for.
+    """
+
+    stage: str
+    value: Number
+    bound: Number | None
+    proven: bool
+    gap: float | None
+    sense: Literal["max", "min"]
+
+
+class PlannedUnit(Model, kw_only=True, omit_defaults=False):
+    """A unit of the queue: ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there.
+
+    ``unit`` is the name of the pod or claim itself, that of the owner if it owns itself. ``claims`` are those that get
+    devices by the plan; one that several units share is told with each of them. ``gang`` is empty for no gang.
+    """
+
+    kind: OwnerKind
+    namespace: str
+    name: str
+    replica: int
+    unit: str
+    gang: str
+    node: str | None
+    outcome: Literal["Placed", "NotPlaced"]
+    reasons: tuple[Reason, ...]
+    claims: tuple[ClaimAnswer, ...]
+
+
+class PlannedNode(Model, kw_only=True, omit_defaults=False):
+    """A node with the number of its own devices, of those in use when the plan is carried out, and of planned units.
+
+    ``new``: it must be bought; ``template`` is then the NodeTemplate that it is made from.
+    """
+
+    name: str
+    new: bool
+    template: str
+    devices: int
+    used: int
+    units: int
+
+
+class BoughtNodes(Model, omit_defaults=False):
+    """How many nodes of a NodeTemplate are bought, the price of one, and of all of them."""
+
+    template: str
+    count: int
+    price: Number
+    cost: Number
+
+
+class PlanDocument(Model, kw_only=True, omit_defaults=False):
+    """What ``plan -o json`` prints. ``asked`` and ``placed`` are numbers of units, ``gap`` is the one asked for.
+
+    ``notices`` say what of the question was left aside.
+    """
+
+    api_version: Literal["drasat.dev/v1alpha1"] = API_VERSION
+    kind: Literal["PlanResult"] = "PlanResult"
+    outcome: PlanVerdict
+    asked: int
+    placed: int
+    objective: tuple[PlanStage, ...]
+    units: tuple[PlannedUnit, ...]
+    nodes: tuple[PlannedNode, ...]
+    bought: tuple[BoughtNodes, ...]
+    gap: float
+    feature_gates: dict[str, bool]
+    cel_errors: str
+    verified: bool
+    statistics: dict[str, int]
+    notices: tuple[str, ...] = ()
+    timings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET

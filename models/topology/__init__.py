@@ -1,0 +1,1 @@
+"""Places of devices on graphs, and the free shapes between them."""

@@ -1,0 +1,472 @@
+"""Node selectors, and the choice of one way to say which nodes a slice or device serves (SLC-1).
+
+Light checks of Node, Pod and Namespace: what allocation reads of them.
+
+Pod specs, of pods and of pod templates: the nodes they may run on, what they take there, the claims they name.
+
+What makes pods (Job, Deployment, StatefulSet, ReplicaSet), and what orders them (PriorityClass, Workload, PodGroup).
+
+Light checks: what planning reads of them.
+
+Taints, tolerations, and DeviceTaintRule.
+
+``skipNodeOperations`` of slices and of allocation results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from ..formats.model import QuantityText
+from ..kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintSelector, DeviceToleration
+from ..kubernetes.core import (
+    Container,
+    Namespace,
+    Node,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    PodResourceClaim,
+    PodSpec,
+    ResourceRequirements,
+    Taint,
+)
+from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.quantity import NANO
+from ..kubernetes.slices import Device, ResourceSliceSpec
+from ..kubernetes.workloads import (
+    Deployment,
+    Job,
+    PodGroup,
+    PodTemplateSpec,
+    PriorityClass,
+    ReplicaSet,
+    SchedulingPolicy,
+    StatefulSet,
+    Workload,
+)
+from . import findings
+from .annotations import check_gang, check_plan_annotations, forbid_replicas
+from .findings import (
+    LIMIT,
+    STRUCTURE,
+    Category,
+    Findings,
+    MapKey,
+    Path,
+    check_driver,
+    check_label,
+    check_label_map,
+    check_labels,
+    check_metadata,
+    check_pool,
+    check_quantity,
+    check_subdomain,
+    parse_nano,
+)
+
+_is_integer = re.compile("[+-]?[0-9]+").fullmatch
+RequirementRule = Callable[[Findings, Path, NodeSelectorRequirement], None]
+
+
+def _check_some_values(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+    if not requirement.values:
+        found.required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
+    for index, value in enumerate(requirement.values or ()):
+        found.each_invalid((*path, "values", index), value, findings.label_value_complaints(value))
+
+
+def _check_no_values(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+    if requirement.values:
+        found.forbidden((*path, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+
+
+def _check_integer_value(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+    values = requirement.values or ()
+    if len(values) != 1:
+        found.required((*path, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'")
+    elif not _is_integer(values[0]):
+        found.warning((*path, "values", 0), "not an integer: the selector cannot be evaluated (NODE-2)")
+
+
+_REQUIREMENT_RULES: dict[str, RequirementRule] = {
+    "In": _check_some_values,
+    "NotIn": _check_some_values,
+    "Exists": _check_no_values,
+    "DoesNotExist": _check_no_values,
+    "Gt": _check_integer_value,
+    "Lt": _check_integer_value,
+}
+
+
+def _check_label_requirement(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+    found.each_invalid((*path, "key"), requirement.key, findings.label_key_complaints(requirement.key))
+    rule = _REQUIREMENT_RULES.get(requirement.operator)
+    if rule is None:
+        found.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
+    else:
+        rule(found, path, requirement)
+
+
+def _check_field_requirement(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+    if requirement.key != "metadata.name":
+        found.invalid((*path, "key"), requirement.key, "not a valid field selector key")
+    if requirement.operator not in ("In", "NotIn"):
+        found.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
+    elif len(requirement.values or ()) != 1:
+        detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        found.required((*path, "values"), detail)
+    for index, value in enumerate(requirement.values or ()):
+        found.each_invalid((*path, "values", index), value, findings.subdomain_complaints(value))
+
+
+def _check_term(found: Findings, path: Path, term: NodeSelectorTerm) -> None:
+    for index, requirement in enumerate(term.match_expressions or ()):
+        _check_label_requirement(found, (*path, "matchExpressions", index), requirement)
+    for index, requirement in enumerate(term.match_fields or ()):
+        _check_field_requirement(found, (*path, "matchFields", index), requirement)
+
+
+def check_node_selector(found: Findings, path: Path, selector: NodeSelector, one_term: bool = False) -> None:
+    """Check a node selector; slices may have one term only, devices and pods any number above zero (RES-7)."""
+    path = (*path, "nodeSelectorTerms")
+    terms = selector.node_selector_terms or ()
+    if one_term and len(terms) != 1:
+        found.invalid(path, len(terms), "must have exactly one node selector term")
+    elif not terms:
+        found.required(path, "must have at least one node selector term")
+    for index, term in enumerate(terms):
+        _check_term(found, (*path, index), term)
+
+
+def _node_fields_set(owner: ResourceSliceSpec | Device) -> list[str]:
+    """List the node fields that are set, by API name; ``""`` and ``false`` are rejected, not counted."""
+    ways = {
+        "nodeName": owner.node_name,
+        "nodeSelector": owner.node_selector is not None,
+        "allNodes": owner.all_nodes,
+    }
+    return [name for name, value in ways.items() if value]
+
+
+def _check_node_fields(found: Findings, path: Path, owner: ResourceSliceSpec | Device, one_term: bool) -> None:
+    if owner.node_name == "":
+        found.invalid((*path, "nodeName"), "", "must be either unset or set to a non-empty string")
+    elif owner.node_name and (complaints := findings.subdomain_complaints(owner.node_name)):
+        found.each_invalid((*path, "nodeName"), owner.node_name, complaints)
+    if owner.node_selector is not None:
+        check_node_selector(found, (*path, "nodeSelector"), owner.node_selector, one_term)
+    if owner.all_nodes is False:
+        found.invalid((*path, "allNodes"), False, "must be either unset or set to true")
+
+
+def _check_exactly_one(found: Findings, path: Path, ways: list[str], offered: str, category: Category) -> None:
+    if not ways:
+        found.required(path, f"exactly one of {offered} is required")
+    elif len(ways) > 1:
+        listed = ", ".join(f"`{way}`" for way in ways)
+        detail = f"exactly one of {offered} is required, but multiple fields are set"
+        found.invalid(path, f"{{{listed}}}", detail, category)
+
+
+def check_slice_nodes(found: Findings, path: Path, spec: ResourceSliceSpec) -> None:
+    """SLC-1. Allocation has an order for three of the fields (NODE-1), but none for per-device selection with them."""
+    _check_node_fields(found, path, spec, one_term=True)
+    if spec.per_device_node_selection is False:
+        found.invalid((*path, "perDeviceNodeSelection"), False, "must be either unset or set to true")
+    ways = _node_fields_set(spec)
+    if spec.per_device_node_selection:
+        ways.append("perDeviceNodeSelection")
+    offered = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`"
+    _check_exactly_one(found, path, ways, offered, STRUCTURE if spec.per_device_node_selection else LIMIT)
+
+
+def check_device_nodes(found: Findings, path: Path, device: Device, per_device: bool) -> None:
+    """Check that a device names its nodes if, and only if, its slice leaves it to the devices."""
+    _check_node_fields(found, path, device, one_term=False)
+    ways = _node_fields_set(device)
+    if per_device:
+        _check_exactly_one(found, path, ways, "`nodeName`, `nodeSelector`, `allNodes`", LIMIT)
+        return
+    for way in ways:
+        detail = "may not be set unless the slice has `perDeviceNodeSelection`"
+        found.forbidden((*path, way), detail)
+
+
+_NODE_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
+
+
+def check_namespace(found: Findings, namespace: Namespace) -> None:
+    """Check a Namespace: its name is a label."""
+    check_metadata(found, namespace.metadata, namespaced=False, name_rule=findings.label_complaints)
+
+
+def check_node(found: Findings, node: Node) -> None:
+    """Check a Node: taints and amounts."""
+    check_metadata(found, node.metadata, namespaced=False)
+    check_node_taints(found, ("spec", "taints"), node.spec.taints if node.spec else None)
+    if node.status is not None:
+        check_amounts(found, ("status", "allocatable"), node.status.allocatable)
+        check_amounts(found, ("status", "capacity"), node.status.capacity)
+
+
+def check_node_taints(found: Findings, path: Path, taints: tuple[Taint, ...] | None) -> None:
+    """Check the taints of a node."""
+    for index, taint in enumerate(taints or ()):
+        _check_node_taint(found, (*path, index), taint)
+
+
+def _check_node_taint(found: Findings, path: Path, taint: Taint) -> None:
+    found.each_invalid((*path, "key"), taint.key, findings.label_key_complaints(taint.key))
+    found.each_invalid((*path, "value"), taint.value, findings.label_value_complaints(taint.value))
+    if taint.effect not in _NODE_EFFECTS:
+        found.unsupported((*path, "effect"), taint.effect, _NODE_EFFECTS)
+
+
+def check_pod(found: Findings, pod: Pod) -> None:
+    """Check a Pod: the nodes it may run on, what it takes there, and the claims it names."""
+    check_metadata(found, pod.metadata, namespaced=True)
+    check_plan_annotations(found, pod.metadata)
+    check_gang(found, ("metadata",), pod.spec.grouped, pod.metadata)
+    check_pod_spec(found, ("spec",), pod.spec)
+
+
+Amounts = dict[str, QuantityText]
+
+
+def check_pod_spec(found: Findings, path: Path, spec: PodSpec) -> None:
+    """Check a pod's spec, as far as it is read."""
+    if spec.node_selector:
+        check_label_map(found, (*path, "nodeSelector"), spec.node_selector)
+    if spec.affinity and spec.affinity.node_affinity and (required := spec.affinity.node_affinity.required):
+        where = (*path, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+        check_node_selector(found, where, required)
+    claims = spec.resource_claims or ()
+    # Generated claims are told apart by the entry's name.
+    found.unique((*path, "resourceClaims"), (claim.name for claim in claims), ("name",), STRUCTURE)
+    for index, claim in enumerate(claims):
+        _check_pod_claim(found, (*path, "resourceClaims", index), claim)
+    _check_containers(found, (*path, "containers"), spec.containers or ())
+    _check_containers(found, (*path, "initContainers"), spec.init_containers or ())
+    if spec.resources is not None:
+        _check_resources(found, (*path, "resources"), spec.resources)
+    check_amounts(found, (*path, "overhead"), spec.overhead)
+
+
+def check_amounts(found: Findings, path: Path, amounts: Amounts | None) -> None:
+    """Check amounts of resources: quantities that are not negative."""
+    for name, text in (amounts or {}).items():
+        amount = parse_nano(text)
+        if amount is None:
+            check_quantity(found, (*path, MapKey(name)), text)
+        elif amount < 0:
+            found.invalid((*path, MapKey(name)), text, "must be greater than or equal to 0", STRUCTURE)
+
+
+def _check_containers(found: Findings, path: Path, containers: Iterable[Container]) -> None:
+    for index, container in enumerate(containers):
+        if container.resources is not None:
+            _check_resources(found, (*path, index, "resources"), container.resources)
+
+
+def _check_resources(found: Findings, path: Path, resources: ResourceRequirements) -> None:
+    for field, amounts in (("requests", resources.requests), ("limits", resources.limits)):
+        check_amounts(found, (*path, field), amounts)
+        for name, text in (amounts or {}).items():
+            if not findings.extended_resource_complaints(name) and (parse_nano(text) or 0) % NANO:
+                found.invalid((*path, field, MapKey(name)), text, "must be an integer")
+
+
+def _check_pod_claim(found: Findings, path: Path, claim: PodResourceClaim) -> None:
+    check_label(found, (*path, "name"), claim.name)
+    ways = {
+        "resourceClaimName": claim.resource_claim_name,
+        "resourceClaimTemplateName": claim.resource_claim_template_name,
+    }
+    given = {field: name for field, name in ways.items() if name is not None}
+    if len(given) != 1:
+        detail = "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"
+        found.invalid(path, claim.name, detail, STRUCTURE)
+    for field, name in given.items():
+        check_subdomain(found, (*path, field), name)
+
+
+_SPEC_PATH: Path = ("spec",)
+
+
+def check_job(found: Findings, job: Job) -> None:
+    """Check a Job."""
+    for field, number in (("parallelism", job.spec.parallelism), ("completions", job.spec.completions)):
+        _check_replica_number(found, (*_SPEC_PATH, field), number)
+    _check_controller(found, job.metadata, job.spec.template, "`spec.parallelism`")
+
+
+def check_replicas(found: Findings, made: Deployment | ReplicaSet) -> None:
+    """Check a Deployment or a ReplicaSet."""
+    _check_replica_number(found, (*_SPEC_PATH, "replicas"), made.spec.replicas)
+    _check_controller(found, made.metadata, made.spec.template, "`spec.replicas`")
+
+
+def check_stateful_set(found: Findings, made: StatefulSet) -> None:
+    """Check a StatefulSet."""
+    _check_replica_number(found, (*_SPEC_PATH, "replicas"), made.spec.replicas)
+    if made.spec.ordinals is not None:
+        _check_replica_number(found, (*_SPEC_PATH, "ordinals", "start"), made.spec.ordinals.start)
+    _check_controller(found, made.metadata, made.spec.template, "`spec.replicas`")
+
+
+def check_priority_class(found: Findings, made: PriorityClass) -> None:
+    """Check a PriorityClass."""
+    check_metadata(found, made.metadata, namespaced=False)
+
+
+def check_workload(found: Findings, workload: Workload) -> None:
+    """Check a Workload: groups are told apart by their names."""
+    check_metadata(found, workload.metadata, namespaced=True)
+    groups, path = workload.spec.pod_groups or (), (*_SPEC_PATH, "podGroups")
+    found.unique(path, (group.name for group in groups), ("name",), STRUCTURE)
+    for index, group in enumerate(groups):
+        check_label(found, (*path, index, "name"), group.name)
+        _check_gang_policy(found, (*path, index, "policy"), group.policy)
+
+
+def check_pod_group(found: Findings, group: PodGroup) -> None:
+    """Check a PodGroup."""
+    check_metadata(found, group.metadata, namespaced=True)
+    _check_gang_policy(found, (*_SPEC_PATH, "schedulingPolicy"), group.spec.scheduling_policy)
+    if group.domain is not None:
+        where = (*_SPEC_PATH, "schedulingConstraints", "topology", 0, "key")
+        found.each_invalid(where, group.domain, findings.label_key_complaints(group.domain), STRUCTURE)
+
+
+def _check_gang_policy(found: Findings, path: Path, policy: SchedulingPolicy) -> None:
+    if policy.gang is not None and policy.gang.min_count < 1:
+        where = (*path, "gang", "minCount")
+        found.invalid(where, policy.gang.min_count, "must be greater than zero", STRUCTURE)
+
+
+def _check_replica_number(found: Findings, path: Path, number: int | None) -> None:
+    if number is not None and number < 0:
+        found.invalid(path, number, "must be greater than or equal to 0", STRUCTURE)
+
+
+def _check_controller(found: Findings, metadata: ObjectMeta, template: PodTemplateSpec, number: str) -> None:
+    check_metadata(found, metadata, namespaced=True)
+    check_plan_annotations(found, metadata)
+    forbid_replicas(found, metadata, ("metadata",), number)
+    path: Path = (*_SPEC_PATH, "template")
+    check_labels(found, (*path, "metadata"), template.metadata)
+    check_plan_annotations(found, template.metadata, (*path, "metadata"))
+    forbid_replicas(found, template.metadata, (*path, "metadata"), number)
+    check_gang(found, ("metadata",), template.spec.grouped, metadata, template.metadata)
+    check_pod_spec(found, (*path, "spec"), template.spec)
+
+
+TAINTS_MAX = 16
+TOLERATIONS_MAX = 16
+_DEVICE_EFFECTS = ("NoExecute", "NoSchedule", "None")
+_TOLERATION_OPERATORS = ("Equal", "Exists")
+_is_time = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?"
+    r"([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)",
+    re.ASCII,
+).fullmatch
+
+
+def check_time(found: Findings, path: Path, text: str | None) -> None:
+    """Check a moment as the API writes it, RFC 3339."""
+    if text is not None and not _is_time(text):
+        found.invalid(path, text, "must be a time as in RFC 3339, e.g. 2026-01-31T09:00:00Z")
+
+
+def check_device_taint(found: Findings, path: Path, taint: DeviceTaint) -> None:
+    """Check a device taint: label key and value, and an effect."""
+    if not taint.key:
+        found.required((*path, "key"))
+    elif complaints := findings.label_key_complaints(taint.key):
+        found.each_invalid((*path, "key"), taint.key, complaints)
+    if complaints := findings.label_value_complaints(taint.value):
+        found.each_invalid((*path, "value"), taint.value, complaints)
+    if not taint.effect:
+        found.required((*path, "effect"))
+    elif taint.effect not in _DEVICE_EFFECTS:
+        found.unsupported((*path, "effect"), taint.effect, _DEVICE_EFFECTS)
+    check_time(found, (*path, "timeAdded"), taint.time_added)
+
+
+def check_device_taints(found: Findings, path: Path, taints: tuple[DeviceTaint, ...]) -> None:
+    """Check the taints of a device."""
+    found.at_most(path, taints, TAINTS_MAX)
+    for index, taint in enumerate(taints):
+        check_device_taint(found, (*path, index), taint)
+
+
+def check_tolerations(found: Findings, path: Path, tolerations: tuple[DeviceToleration, ...] | None) -> None:
+    """Check the tolerations of a request (CLM-3); their documented number is not enforced."""
+    for index, toleration in enumerate(tolerations or ()):
+        _check_toleration(found, (*path, index), toleration)
+    if tolerations and len(tolerations) > TOLERATIONS_MAX:
+        found.warning(path, f"{len(tolerations)} tolerations: the documented maximum is {TOLERATIONS_MAX}")
+
+
+def _check_toleration(found: Findings, path: Path, toleration: DeviceToleration) -> None:
+    if toleration.key and (complaints := findings.label_key_complaints(toleration.key)):
+        found.each_invalid((*path, "key"), toleration.key, complaints)
+    if not toleration.key and toleration.operator == "Equal":
+        found.warning((*path, "operator"), "an empty key with operator Equal tolerates every key with this value")
+    _check_operator(found, path, toleration)
+    if toleration.effect and toleration.effect not in _DEVICE_EFFECTS:
+        found.unsupported((*path, "effect"), toleration.effect, ("NoExecute", "NoSchedule"))
+
+
+def _check_operator(found: Findings, path: Path, toleration: DeviceToleration) -> None:
+    if not toleration.operator:
+        found.required((*path, "operator"))
+    elif toleration.operator not in _TOLERATION_OPERATORS:
+        found.unsupported((*path, "operator"), toleration.operator, _TOLERATION_OPERATORS)
+    if toleration.operator == "Exists" and toleration.value:
+        found.invalid((*path, "value"), toleration.value, "must be empty for operator `Exists`")
+    elif complaints := findings.label_value_complaints(toleration.value):
+        found.each_invalid((*path, "value"), toleration.value, complaints)
+
+
+def check_taint_rule(found: Findings, rule: DeviceTaintRule) -> None:
+    """Check a DeviceTaintRule (2.4)."""
+    check_metadata(found, rule.metadata, namespaced=False)
+    selector = rule.spec.device_selector
+    if selector is None:
+        found.warning(("spec", "deviceSelector"), "without a selector the rule taints nothing (TNT-6)")
+    elif selector == DeviceTaintSelector():
+        found.warning(("spec", "deviceSelector"), "without criteria the rule taints every device (TNT-6)")
+    else:
+        _check_taint_selector(found, ("spec", "deviceSelector"), selector)
+    check_device_taint(found, ("spec", "taint"), rule.spec.taint)
+
+
+def _check_taint_selector(found: Findings, path: Path, selector: DeviceTaintSelector) -> None:
+    if selector.driver is not None:
+        check_driver(found, (*path, "driver"), selector.driver)
+    if selector.pool is not None:
+        check_pool(found, (*path, "pool"), selector.pool)
+    if selector.device is not None:
+        check_label(found, (*path, "device"), selector.device)
+
+
+_PREPARE = "NodePrepareResources"
+_UNPREPARE = "NodeUnprepareResources"
+_ALL_OPERATIONS = "*"
+_OPERATIONS = (_ALL_OPERATIONS, _PREPARE, _UNPREPARE)
+
+
+def check_node_operations(found: Findings, path: Path, operations: tuple[str, ...] | None) -> None:
+    """Check a set of operations; what was not prepared cannot be unprepared, so the first takes the second with it."""
+    if not operations:
+        return
+    found.unique(path, operations)
+    for index, operation in enumerate(operations):
+        if operation not in _OPERATIONS:
+            found.unsupported((*path, index), operation, _OPERATIONS)
+    if _PREPARE in operations and _UNPREPARE not in operations and _ALL_OPERATIONS not in operations:
+        found.invalid(path, list(operations), f"{_PREPARE} may only be skipped together with {_UNPREPARE}")

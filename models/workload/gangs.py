@@ -1,0 +1,172 @@
+"""Sets of units that ConstraintGroups tell apart: members have other signatures than units that are none.
+
+Gangs: which units are placed together or not at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..kubernetes.core import PodSpec
+from ..kubernetes.extensions import ConstraintGroup, PlanAnnotations, requests_in_claim
+from ..kubernetes.labels import matches_labels
+from ..kubernetes.meta import key_of
+from .expansion import UnitExpander
+from .unit_classes import Gang, GangKind, UnitSet, signature_of
+from .units import ClaimRef, Unit
+
+if TYPE_CHECKING:
+    from ..cluster.cluster import Cluster
+
+GroupMembershipKey = tuple[Hashable, ...]
+
+
+def split_by_groups(cluster: Cluster, sets: Iterable[UnitSet]) -> list[UnitSet]:
+    """The sets, those with members split by the groups that their claims are in and by the requests meant there.
+
+    Groups select claims and pods of their namespace only; other sets stay as they are.
+    """
+    groups: dict[str, list[ConstraintGroup]] = defaultdict(list)
+    for key, group in cluster.constraint_groups.items():
+        groups[key[0]].append(group)
+    units = UnitExpander(cluster)
+    found: list[UnitSet] = []
+    for one in sets:
+        near = groups.get(one.namespace)
+        found += _split_set(one, near, units) if near else [one]
+    return found
+
+
+def _split_set(one: UnitSet, groups: list[ConstraintGroup], units: UnitExpander) -> Iterator[UnitSet]:
+    numbers: dict[GroupMembershipKey, list[int]] = defaultdict(list)
+    for number in one.numbers:
+        unit = units.unit(one, number)
+        memberships = ((key_of(group.metadata), _membership_in(group, unit)) for group in groups)
+        numbers[tuple((key, part) for key, part in memberships if part is not None)].append(number)
+    for membership, same in numbers.items():
+        alike = one.numbers if len(numbers) == 1 else tuple(same)
+        signature = signature_of(one.signature, membership) if membership else one.signature
+        yield one._replace(numbers=alike, signature=signature)
+
+
+def _membership_in(group: ConstraintGroup, unit: Unit) -> GroupMembershipKey | None:
+    """For each claim what the group's entries mean of it, None for no member; None if none is."""
+    found = tuple(_requests_by_entry(group, ref) if _is_member(group, unit, ref) else None for ref in unit.claims)
+    return found if any(part is not None for part in found) else None
+
+
+def _requests_by_entry(group: ConstraintGroup, ref: ClaimRef) -> GroupMembershipKey:
+    return tuple(requests_in_claim(entry, ref.name) for entry in group.spec.constraints or ())
+
+
+def _is_member(group: ConstraintGroup, unit: Unit, ref: ClaimRef) -> bool:
+    spec = group.spec
+    if any(claim.name == ref.name for claim in spec.claims or ()):
+        return True
+    labels = (ref.claim.metadata.labels if ref.claim else None) or {}
+    if spec.claim_selector is not None and matches_labels(spec.claim_selector.requirements, labels):
+        return True
+    return unit.pod is not None and any(names is None or ref.entry in names for names in _named_entries(group, unit))
+
+
+def _named_entries(group: ConstraintGroup, unit: Unit) -> Iterator[tuple[str, ...] | None]:
+    """The entries of the pod whose claims are members, for each way that the group names it; None is all of them."""
+    spec = group.spec
+    pods = spec.pods or ()
+    yield from (pod.claims for pod in pods if pod.name == unit.name)
+    if spec.pod_selector is not None and matches_labels(spec.pod_selector.requirements, unit.labels):
+        nameless = [pod.claims for pod in pods if not pod.name]
+        yield from nameless or [None]
+
+
+# What a gang is known by while its members are still looked for.
+GangKey: TypeAlias = tuple[GangKind, str, str]
+
+
+class GangError(ValueError):
+    """Members that contradict each other; one line."""
+
+
+class GangCollector:
+    """Collects what the members say of their gangs."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._domains: dict[GangKey, str] = {}
+        self._placed: dict[GangKey, list[str]] = {}
+
+    def join(self, namespace: str, said: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
+        """The gang of a unit, None if it is in none; the annotation counts before groups of scheduling.k8s.io.
+
+        Raises ``GangError`` if members name different domains.
+        """
+        key = _gang_key(namespace, said, spec)
+        if key is not None and said.domain is not None:
+            known = self._domains.setdefault(key, said.domain)
+            if known != said.domain:
+                first, second = sorted((known, said.domain))
+                raise GangError(f"{key[0]} {namespace}/{key[2]}: its members name two domains, {first} and {second}")
+        return key
+
+    def place(self, key: GangKey, node: str) -> None:
+        """A member runs on this node."""
+        self._placed.setdefault(key, []).append(node)
+
+    def gang(self, key: GangKey) -> Gang | None:
+        """The gang, when all members are known; None for a group that asks for nothing."""
+        kind, namespace, name = key
+        minimum, domain, problem = _GANG_TERMS[kind](self._cluster, namespace, name)
+        domain = self._domains.get(key, domain)
+        if minimum == 0 and domain is None and not problem:
+            return None
+        return Gang(kind, namespace, name, minimum, domain, tuple(sorted(self._placed.get(key, ()))), problem)
+
+
+def _gang_key(namespace: str, said: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
+    if said.gang is not None:
+        return "Gang", namespace, said.gang
+    if spec is None or not spec.grouped:
+        return None
+    group = spec.scheduling_group
+    if group is not None and group.pod_group_name:
+        return "PodGroup", namespace, group.pod_group_name
+    reference = spec.workload_ref
+    if reference is None:
+        return None
+    parts = reference.name, reference.pod_group, reference.pod_group_replica_key
+    return "Workload", namespace, "/".join(part for part in parts if part)
+
+
+_GangTerms: TypeAlias = tuple[int | None, str | None, str]
+
+
+def _annotation_terms(_cluster: Cluster, _namespace: str, _name: str) -> _GangTerms:
+    return None, None, ""
+
+
+def _workload_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
+    workload_name, _, rest = name.partition("/")
+    workload = cluster.workloads.get((namespace, workload_name))
+    if workload is None:
+        return 0, None, f"Workload {namespace}/{workload_name} not found"
+    group = workload.group(rest.partition("/")[0])
+    if group is None:
+        return 0, None, f"Workload {namespace}/{workload_name} has no pod group {rest.partition('/')[0]}"
+    return (group.policy.gang.min_count if group.policy.gang else 0), None, ""
+
+
+def _pod_group_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
+    group = cluster.pod_groups.get((namespace, name))
+    if group is None:
+        return 0, None, f"PodGroup {namespace}/{name} not found"
+    gang = group.spec.scheduling_policy.gang
+    return (gang.min_count if gang else 0), group.domain, ""
+
+
+_GANG_TERMS: Mapping[GangKind, Callable[[Cluster, str, str], _GangTerms]] = {
+    "Gang": _annotation_terms,
+    "Workload": _workload_terms,
+    "PodGroup": _pod_group_terms,
+}

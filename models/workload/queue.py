@@ -1,0 +1,246 @@
+"""The queue: what is to be planned, as sets of equal units in the order read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from ..formats.gc import gc_young_only
+from ..kubernetes.claims import ResourceClaim
+from ..kubernetes.core import Pod
+from ..kubernetes.extensions import (
+    DEFAULT_VALUE,
+    GANG_ANNOTATION,
+    GANG_DOMAIN_ANNOTATION,
+    NO_PLAN_ANNOTATIONS,
+    REPLICAS_ANNOTATION,
+    VALUE_ANNOTATION,
+    AnnotationError,
+    PlanAnnotations,
+    read_annotations,
+)
+from ..kubernetes.gates import FeatureGates
+from ..kubernetes.labels import matches_labels, parse_label_selector
+from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
+from ..kubernetes.workloads import PodController, PodTemplateSpec
+from ..manifests.writer import is_allocated
+from .expansion import missing_replicas
+from .gangs import GangCollector, GangKey, split_by_groups
+from .running import backed_resources, running_pods
+from .unit_classes import (
+    ClaimShapeResolver,
+    ControllerKind,
+    OwnerKind,
+    TemplateCopies,
+    UnitSet,
+    UnitShapes,
+    signature_of,
+)
+from .units import is_deleting, is_finished_or_deleting
+
+if TYPE_CHECKING:
+    from ..cluster.cluster import Cluster
+
+MOST_UNITS = 1_000_000
+"""More units than so many are not planned: each of them is an object, and a manifest may ask for any number."""
+_SINGLE_REPLICA = range(1)
+
+
+def read_queue(
+    cluster: Cluster,
+    *,
+    namespace: str | None = None,
+    selector: str = "",
+    gates: FeatureGates | None = None,
+    value: str = VALUE_ANNOTATION,
+) -> tuple[UnitSet, ...]:
+    """Everything that waits: pods, pods that Jobs, Deployments, StatefulSets and ReplicaSets lack, and loose claims.
+
+    Pods that run are given (``running_pods``). ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, its
+    template or the loose claim) narrow it. ``gates`` decides whether classes back extended resources. ``value`` names
+    the annotation that holds the weight of a unit; without it a unit weighs 1.
+    Raises ``ValueError``, one line, for a bad selector, an annotation that cannot be read (objects made in Python, or
+    one of the caller's own), members of a gang that contradict each other, and more units than ``MOST_UNITS``.
+    """
+    with gc_young_only():
+        found = _QueueReader(cluster, gates, value).sets()
+        if namespace is not None or selector:
+            requirements = parse_label_selector(selector)
+            found = [
+                one
+                for one in found
+                if namespace in (None, one.namespace) and matches_labels(requirements, _set_labels(one))
+            ]
+        _check_size(found)
+        return tuple(split_by_groups(cluster, found) if cluster.constraint_groups else found)
+
+
+def _check_size(sets: Iterable[UnitSet]) -> None:
+    total = sum(one.replicas for one in sets)
+    if total > MOST_UNITS:
+        raise ValueError(f"the queue has {total:,} units, and no more than {MOST_UNITS:,} are planned")
+
+
+def _set_labels(one: UnitSet) -> Mapping[str, str]:
+    read = one.pod or one.claim
+    return (read.metadata.labels if read else None) or {}
+
+
+class _QueueReader:
+    """Reads the objects of a cluster into sets."""
+
+    def __init__(self, cluster: Cluster, gates: FeatureGates | None, value: str) -> None:
+        self._cluster = cluster
+        self._value = value
+        self._keys = (GANG_ANNOTATION, GANG_DOMAIN_ANNOTATION, REPLICAS_ANNOTATION, VALUE_ANNOTATION, value)
+        self._read: dict[tuple[str | None, ...], PlanAnnotations] = {}
+        self._makers: dict[ControllerKind, Mapping[ObjectKey, PodController]] = {
+            "Job": cluster.jobs,
+            "Deployment": cluster.deployments,
+            "StatefulSet": cluster.stateful_sets,
+            "ReplicaSet": cluster.replica_sets,
+        }
+        self._replicas = missing_replicas(cluster)
+        self._gangs = GangCollector(cluster)
+        self._shapes = UnitShapes(cluster, backed_resources(cluster, gates))
+        self._claims = ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
+        self._stems = set(cluster.stateful_sets)
+        self._members: dict[tuple[OwnerKind, str, str], GangKey] = {}
+
+    def sets(self) -> list[UnitSet]:
+        """All sets, in the order read."""
+        running = running_pods(self._cluster)
+        for key, pod in running.items():
+            self._place(key, pod)
+        found = [one for kind, key in self._order() if (one := self._set(kind, key, running)) is not None]
+        return self._with_gangs(found)
+
+    def _copies(self) -> Iterator[TemplateCopies]:
+        for (kind, key), numbers in self._replicas.items():
+            yield key[0], self._makers[kind][key].spec.template, len(numbers)
+
+    def _order(self) -> Iterable[tuple[OwnerKind, ObjectKey]]:
+        """Kind and key in the order read; claims that were added come last."""
+        there: dict[OwnerKind, Mapping[ObjectKey, Any]] = {
+            "Pod": self._cluster.pods,
+            "ResourceClaim": self._cluster.claims,
+        }
+        there.update(self._makers.items())
+        kinds = {str(kind): kind for kind in there}
+        read = [
+            (kinds[manifest.kind], key_of(manifest.object.metadata))
+            for manifest in self._cluster.read
+            if manifest.kind in kinds and manifest.object is not None
+        ]
+        counts = Counter(kind for kind, _ in read)
+        if all(counts[kind] == len(objects) for kind, objects in there.items()):
+            return read
+        added: Iterator[tuple[OwnerKind, ObjectKey]] = (("ResourceClaim", key) for key in self._cluster.claims)
+        return [one for one in dict.fromkeys((*read, *added)) if one[1] in there[one[0]]]
+
+    def _set(self, kind: OwnerKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]) -> UnitSet | None:
+        if kind == "Pod":
+            pod = self._cluster.pods[key]
+            return None if is_finished_or_deleting(pod) or key in running else self._pod_set(key, pod)
+        if kind == "ResourceClaim":
+            claim = self._cluster.claims[key]
+            waits = self._claims.is_loose(key) and not is_allocated(claim) and not is_deleting(claim.metadata)
+            return self._claim_set(key, claim) if waits else None
+        return self._maker_set(kind, key)
+
+    def _pod_set(self, key: ObjectKey, pod: Pod) -> UnitSet:
+        said = self._said("Pod", key, pod.metadata.annotations)
+        shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _unit_weight(said))
+        one = UnitSet("Pod", *key, _replica_numbers(said), shape, shape.signature, None, pod)
+        return one if said is NO_PLAN_ANNOTATIONS and not pod.spec.grouped else self._marked(one, said)
+
+    def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> UnitSet:
+        said = self._said("ResourceClaim", key, claim.metadata.annotations)
+        shape = self._shapes.of_claim(self._claims.of_loose(claim), _unit_weight(said))
+        one = UnitSet("ResourceClaim", *key, _replica_numbers(said), shape, shape.signature, None, None, claim)
+        return one if said is NO_PLAN_ANNOTATIONS else self._marked(one, said)
+
+    def _maker_set(self, kind: ControllerKind, key: ObjectKey) -> UnitSet | None:
+        numbers = self._replicas.get((kind, key))
+        if not numbers:
+            return None
+        made = self._makers[kind][key]
+        template = made.spec.template
+        stem = key[1] if kind == "StatefulSet" else self._stem(kind, key, numbers)
+        pod = _pod_from_template(key[0], stem, made.metadata, template)
+        said = self._said(kind, key, pod.metadata.annotations)
+        shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _unit_weight(said))
+        one = UnitSet(kind, *key, numbers, shape, shape.signature, None, pod, stem=stem, copied=True)
+        return self._marked(one, said)
+
+    def _marked(self, one: UnitSet, said: PlanAnnotations) -> UnitSet:
+        """The set with what its annotations say, and noted if it is in a gang."""
+        gang = self._gangs.join(one.namespace, said, one.pod.spec if one.pod else None)
+        if gang is not None:
+            self._members[one.kind, one.namespace, one.name] = gang
+        return one if said.replicas is None else one._replace(stem=one.name, copied=True)
+
+    def _with_gangs(self, sets: list[UnitSet]) -> list[UnitSet]:
+        """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
+        if not self._members:
+            return sets
+        gangs = {key: self._gangs.gang(key) for key in self._members.values()}
+        signatures: dict[tuple[bytes, GangKey], bytes] = {}
+        found = []
+        for one in sets:
+            key = self._members.get((one.kind, one.namespace, one.name))
+            gang = gangs[key] if key else None
+            if key is None or gang is None:
+                found.append(one)
+                continue
+            both = one.signature, key
+            if both not in signatures:
+                signatures[both] = signature_of(*both)
+            found.append(one._replace(gang=gang, signature=signatures[both]))
+        return found
+
+    def _stem(self, kind: str, key: ObjectKey, numbers: Sequence[int]) -> str:
+        """What the names of made pods begin with: the owner's name, with its kind behind if other pods have them."""
+        there = any((key[0], f"{key[1]}-{number}") in self._cluster.pods for number in numbers)
+        stem = f"{key[1]}-{kind.lower()}" if there or key in self._stems else key[1]
+        self._stems.add((key[0], stem))
+        return stem
+
+    def _place(self, key: ObjectKey, pod: Pod) -> None:
+        """Tell the gang of a running pod where it is."""
+        if pod.metadata.annotations or pod.spec.grouped:
+            gang = self._gangs.join(key[0], self._said("Pod", key, pod.metadata.annotations), pod.spec)
+            if gang is not None and pod.spec.node_name:
+                self._gangs.place(gang, pod.spec.node_name)
+
+    def _said(self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None) -> PlanAnnotations:
+        if not annotations:
+            return NO_PLAN_ANNOTATIONS
+        texts = tuple(map(annotations.get, self._keys))
+        said = self._read.get(texts)
+        if said is not None:
+            return said
+        try:
+            said = self._read[texts] = read_annotations(annotations, self._value)
+            return said
+        except AnnotationError as error:
+            raise AnnotationError(f"{kind} {key[0]}/{key[1]}: {error}") from None
+
+
+def _replica_numbers(said: PlanAnnotations) -> Sequence[int]:
+    return _SINGLE_REPLICA if said.replicas is None else range(said.replicas)
+
+
+def _unit_weight(said: PlanAnnotations) -> Decimal:
+    return DEFAULT_VALUE if said.value is None else said.value
+
+
+def _pod_from_template(namespace: str, stem: str, owner: ObjectMeta, template: PodTemplateSpec) -> Pod:
+    """The pod that is made; its template's annotations count before those of its owner."""
+    annotations = {**(owner.annotations or {}), **(template.metadata.annotations or {})}
+    metadata = ObjectMeta(
+        name=stem, namespace=namespace, labels=template.metadata.labels, annotations=annotations or None
+    )
+    return Pod(metadata=metadata, spec=template.spec)

@@ -1,0 +1,179 @@
+"""What a pod takes from a node's allocatable, counted as kube-scheduler counts it.
+
+Amounts are exact integers: thousandths of cpu, bytes of memory and storage, pieces of anything else.
+
+Extended resources that device classes back: containers ask for them by number, and get devices (KEP-5004).
+
+The scheduler makes one claim for all of them of a pod, beside those of its ``spec.resourceClaims``; the resource then
+is not counted on the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from ..formats.model import QuantityText
+from ..kubernetes.claims import (
+    DeviceClaim,
+    DeviceClass,
+    DeviceRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+from ..kubernetes.core import Container, PodSpec, ResourceRequirements
+from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
+
+CPU = "cpu"
+PODS = "pods"
+Requests = dict[str, int]
+Amounts = Mapping[str, QuantityText]
+_SIDECAR = "Always"
+# What may be given for the pod as a whole; of these only huge pages may not be overcommitted.
+_POD_LEVEL_RESOURCES = (CPU, "memory")
+_HUGE_PAGES = "hugepages-"
+
+
+def effective_requests(spec: PodSpec, apart: Collection[str] = ()) -> Requests:
+    """What the pod takes of each resource, its overhead and 1 of ``pods`` included.
+
+    It is the sum over containers and sidecars or, if more, what an init container takes with the sidecars before it.
+    Requests of the pod as a whole stand in place of both. Resources in ``apart`` are left out (those that device
+    classes back), as is what is zero.
+    """
+    total = _containers_requests(spec)
+    if spec.resources is not None:
+        total |= _pod_level_requests(spec.resources, total)
+    add_requests(total, integer_amounts(spec.overhead))
+    kept = {name: amount for name, amount in sorted(total.items()) if amount and name not in apart}
+    return {**kept, PODS: 1}
+
+
+def container_requests(container: Container) -> Amounts:
+    """What a container asks for, as written; a request that is absent is the limit."""
+    resources = container.resources
+    return {} if resources is None else {**(resources.limits or {}), **(resources.requests or {})}
+
+
+def integer_amounts(amounts: Amounts | None) -> Requests:
+    """Amounts as integers, rounded up: cpu in thousandths, all else whole."""
+    return {name: _integer_amount(name, text) for name, text in (amounts or {}).items()}
+
+
+def add_requests(total: Requests, more: Mapping[str, int]) -> None:
+    """Add requests to a total."""
+    for name, amount in more.items():
+        total[name] = total.get(name, 0) + amount
+
+
+def sum_requests(requests: Iterable[Mapping[str, int]]) -> Requests:
+    """What several take together."""
+    total: Requests = {}
+    for own in requests:
+        add_requests(total, own)
+    return total
+
+
+def format_amount(resource: str, amount: int) -> str:
+    """An amount in units as manifests have it: ``1500m`` of cpu, ``2Gi`` of memory."""
+    if resource == CPU:
+        return str(Quantity.from_nano(amount * NANO // 1000))
+    return str(Quantity.from_nano(amount * NANO, DECIMAL_SI if amount % 1024 else BINARY_SI))
+
+
+@lru_cache(maxsize=1 << 14)
+def _integer_amount(name: str, text: QuantityText) -> int:
+    quantity = Quantity.parse(text)
+    return quantity.milli if name == CPU else quantity.value
+
+
+def _containers_requests(spec: PodSpec) -> Requests:
+    total = _sum_containers(spec.containers or ())
+    sidecars: Requests = {}
+    highest: Requests = {}
+    for container in spec.init_containers or ():
+        own = integer_amounts(container_requests(container))
+        if container.restart_policy == _SIDECAR:
+            add_requests(total, own)
+            add_requests(sidecars, own)
+            own = sidecars
+        else:
+            add_requests(own, sidecars)
+        _raise_to_maximum(highest, own)
+    _raise_to_maximum(total, highest)
+    return total
+
+
+def _pod_level_requests(resources: ResourceRequirements, containers: Requests) -> Requests:
+    """Pod-level requests; without one the containers' counts, without these the pod-level limit."""
+    asked = _pod_level_resources(integer_amounts(resources.requests))
+    limits = _pod_level_resources(integer_amounts(resources.limits))
+    return {**{name: amount for name, amount in limits.items() if name not in containers}, **asked}
+
+
+def _pod_level_resources(amounts: Requests) -> Requests:
+    return {
+        name: amount for name, amount in amounts.items() if name in _POD_LEVEL_RESOURCES or name.startswith(_HUGE_PAGES)
+    }
+
+
+def _sum_containers(containers: Iterable[Container]) -> Requests:
+    return sum_requests(integer_amounts(container_requests(container)) for container in containers)
+
+
+def _raise_to_maximum(highest: Requests, other: Requests) -> None:
+    for name, amount in other.items():
+        highest[name] = max(highest.get(name, 0), amount)
+
+
+# Every class backs a resource of this name with its own behind it.
+IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
+EXTENDED_CLAIM_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
+# Stands for the entry of spec.resourceClaims that such a claim does not have; the claim is POD-extended-resources.
+EXTENDED_ENTRY = "extended-resources"
+
+
+def backing_classes(classes: Mapping[str, DeviceClass]) -> dict[str, str]:
+    """The device class of each resource that one backs.
+
+    Of several classes with one ``extendedResourceName`` the newest counts, of equally old ones the first by name.
+    """
+    found: dict[str, DeviceClass] = {}
+    for _, one in sorted(classes.items()):
+        resource = one.spec.extended_resource_name
+        if resource and (resource not in found or _creation_time(one) > _creation_time(found[resource])):
+            found[resource] = one
+    explicit = {resource: one.metadata.name for resource, one in found.items()}
+    return {**explicit, **{f"{IMPLICIT_PREFIX}{name}": name for name in classes}}
+
+
+def _creation_time(one: DeviceClass) -> str:
+    """The moment, as the API server writes it: texts are in the order of times; none is the oldest."""
+    return one.metadata.creation_timestamp or ""
+
+
+def extended_claim_spec(spec: PodSpec, backing: Mapping[str, str]) -> ResourceClaimSpec | None:
+    """The claim for the backed resources of a pod: a request for each container and resource; None if there are none.
+
+    Requests are ``container-I-request-J``: containers are counted from 0, init containers first, and the backed
+    resources of a container by name.
+    """
+    requests = tuple(_device_requests(spec, backing)) if backing else ()
+    return ResourceClaimSpec(devices=DeviceClaim(requests=requests)) if requests else None
+
+
+def extended_claim(namespace: str, name: str, spec: ResourceClaimSpec) -> ResourceClaim:
+    """The claim of this name, marked as the scheduler marks it."""
+    metadata = ObjectMeta(name=name, namespace=namespace, annotations={EXTENDED_CLAIM_ANNOTATION: "true"})
+    return ResourceClaim(metadata=metadata, spec=spec)
+
+
+def _device_requests(spec: PodSpec, backing: Mapping[str, str]) -> Iterator[DeviceRequest]:
+    for index, container in enumerate((*(spec.init_containers or ()), *(spec.containers or ()))):
+        counts = sorted(integer_amounts(container_requests(container)).items()) if container.resources else ()
+        backed = [(backing[name], count) for name, count in counts if count and name in backing]
+        for number, (device_class, count) in enumerate(backed):
+            exactly = ExactDeviceRequest(device_class_name=device_class, allocation_mode="ExactCount", count=count)
+            yield DeviceRequest(name=f"container-{index}-request-{number}", exactly=exactly)

@@ -1,0 +1,388 @@
+"""Records of what is planned: sets of equal units, their shapes, and gangs.
+
+Shapes of units: what is interchangeable for a plan has one.
+
+Queues are long and hold few shapes: a unit is looked up by the bytes of what it was read from, and only what is new is
+looked into.
+
+The claims of planned pods as numbers of shapes: own ones by content, shared and allocated ones by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
+from ..kubernetes.core import Pod, PodResourceClaim, PodSpec
+from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, REPLICAS_ANNOTATION, constraints_annotation
+from ..kubernetes.meta import ObjectKey
+from ..kubernetes.workloads import PodTemplateSpec, default_priority, priority_of
+from ..manifests.writer import is_allocated
+from .requests import EXTENDED_ENTRY, effective_requests, extended_claim_spec
+from .units import POD_CLAIM_ANNOTATION, ClaimRef, PodClaims, is_deleting, is_finished_or_deleting
+
+if TYPE_CHECKING:
+    from ..cluster.cluster import Cluster
+
+ControllerKind = Literal["Job", "Deployment", "StatefulSet", "ReplicaSet"]
+OwnerKind = ControllerKind | Literal["Pod", "ResourceClaim"]
+# Who says that units are a gang: an annotation of ours, or one of the two objects of scheduling.k8s.io.
+GangKind = Literal["Gang", "Workload", "PodGroup"]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimShape:
+    """A claim of a unit, as far as it matters.
+
+    ``spec`` is None for a claim that cannot be had, ``problem`` says why. ``constraints`` is the text of the annotation
+    ``drasat.dev/constraints``. ``key`` names a claim that several units share, or that is allocated already.
+    """
+
+    spec: ResourceClaimSpec | None
+    constraints: str = ""
+    key: ObjectKey | None = None
+    allocated: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitShape:
+    """What a plan needs to know of a unit; all interchangeable units of a queue have the same object, gangs aside.
+
+    ``requests`` is what it takes of a node's allocatable (``pod_requests``), nothing for a loose claim. ``node_name``
+    is the node it is on already. ``priority`` is that of its PriorityClass, ``value`` its weight. ``claims`` is in the
+    order of the pod, that for extended resources is the last.
+    """
+
+    signature: bytes
+    requests: Mapping[str, int]
+    priority: int
+    value: Decimal
+    node_name: str | None
+    claims: tuple[ClaimShape, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the unit can be placed nowhere: claims or templates that are missing or being deleted (SCHED-1)."""
+        return tuple(claim.problem for claim in self.claims if claim.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """Units that are placed together or not at all.
+
+    ``minimum`` is how many of them are enough, those on nodes already included; None: all of them, 0: any number.
+    ``domain`` is a node label: the nodes of all members have one value of it. ``placed`` names the nodes of members
+    that run already. ``problem`` says why no member can be placed: the object that members name is not there.
+    """
+
+    kind: GangKind
+    namespace: str
+    name: str
+    minimum: int | None = None
+    domain: str | None = None
+    placed: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    def too_small(self, waiting: int) -> str:
+        """Say that so many members that wait, and those that run, are not enough; nothing if they are."""
+        there = waiting + len(self.placed)
+        if self.minimum is None or self.minimum <= there:
+            return ""
+        return f"{self.label} needs {self.minimum} members, and has {there}"
+
+
+class UnitSet(NamedTuple):
+    """Equal units of one owner, in order; a tuple, for a queue has many.
+
+    ``kind``, ``namespace`` and ``name`` are the owner's: a pod or loose claim owns itself. ``numbers`` says which of
+    its replicas are planned, ``copied`` that their names are ``stem`` and the number. ``pod`` is the pod or its
+    template, None for a loose claim, which is ``claim``. Equal ``signature``: the units are interchangeable for a plan,
+    so that any of them may have any other's place.
+    """
+
+    kind: OwnerKind
+    namespace: str
+    name: str
+    numbers: Sequence[int]
+    shape: UnitShape
+    signature: bytes
+    gang: Gang | None = None
+    pod: Pod | None = None
+    claim: ResourceClaim | None = None
+    stem: str = ""
+    copied: bool = False
+
+    @property
+    def replicas(self) -> int:
+        """How many units they are."""
+        return len(self.numbers)
+
+    def unit_name(self, number: int) -> str:
+        """The name of a replica's pod or claim."""
+        return f"{self.stem}-{number}" if self.copied else self.name
+
+
+# Fast, and the same bytes for the same object; equal objects may differ in the order of their mappings.
+_encode = msgspec.msgpack.Encoder().encode
+_encode_ordered = msgspec.json.Encoder(order="deterministic").encode
+_DIGEST_SIZE = 16
+
+
+def signature_of(*parts: Any) -> bytes:
+    """The same bytes for equal parts, in every run and process."""
+    return blake2b(_encode_ordered(parts), digest_size=_DIGEST_SIZE).digest()
+
+
+class ClaimShapes:
+    """Shapes of claims, numbered: equal numbers are claims that a plan cannot tell apart."""
+
+    def __init__(self) -> None:
+        self.shapes: list[ClaimShape] = []
+        self._by_text: dict[bytes, int] = {}
+        self._by_content: dict[Hashable, int] = {}
+
+    def number(self, spec: ResourceClaimSpec, constraints: str = "", key: ObjectKey | None = None) -> int:
+        """The number of a claim without an allocation; ``key`` only if units share it."""
+        text = _encode((spec, constraints, key))
+        found = self._by_text.get(text)
+        if found is None:
+            # Parameters for drivers have no part in allocation.
+            plain = replace(spec, devices=replace(spec.devices, config=None))
+            content = signature_of(plain, constraints, key)
+            found = self._by_text[text] = self._new(content, ClaimShape(plain, constraints, key))
+        return found
+
+    def other(self, shape: ClaimShape) -> int:
+        """The number of a claim that is allocated, or that cannot be had."""
+        return self._new((shape.key, shape.allocated, shape.problem), shape)
+
+    def _new(self, content: Hashable, shape: ClaimShape) -> int:
+        number = self._by_content.setdefault(content, len(self.shapes))
+        if number == len(self.shapes):
+            self.shapes.append(shape)
+        return number
+
+
+class UnitShapes:
+    """Shapes of pods and of loose claims."""
+
+    def __init__(self, cluster: Cluster, backing: Mapping[str, str]) -> None:
+        self.claims = ClaimShapes()
+        self._backing = backing
+        self._classes = cluster.priority_classes
+        self._default = default_priority(cluster.priority_classes)
+        self._known: dict[Hashable, UnitShape] = {}
+        self._by_signature: dict[bytes, UnitShape] = {}
+
+    def of_pod(self, pod: Pod, claims: tuple[int, ...], value: Decimal) -> UnitShape:
+        """The shape of a pod with these claims, among them that for its extended resources if it was made already."""
+        spec, status = pod.spec, pod.status
+        served = status is not None and status.extended_resource_claim_status is not None
+        parts = (
+            spec.node_name,
+            spec.node_selector,
+            spec.affinity,
+            spec.tolerations,
+            spec.containers,
+            spec.init_containers,
+            spec.overhead,
+            spec.resources,
+            spec.priority_class_name,
+            spec.priority,
+        )
+        key = _encode(parts), claims, value, served
+        return self._known.get(key) or self._remember(key, self._pod_shape(spec, claims, value, served))
+
+    def of_claim(self, claim: int, value: Decimal) -> UnitShape:
+        """The shape of a loose claim: it takes nothing else, and nothing is more important."""
+        key = claim, value
+        return self._known.get(key) or self._remember(key, self._made({}, 0, value, (claim,), PodSpec()))
+
+    def _remember(self, key: Hashable, shape: UnitShape) -> UnitShape:
+        self._known[key] = shape
+        return shape
+
+    def _pod_shape(self, spec: PodSpec, claims: tuple[int, ...], value: Decimal, served: bool) -> UnitShape:
+        extended = None if served else extended_claim_spec(spec, self._backing)
+        if extended is not None:
+            claims = (*claims, self.claims.number(extended))
+        requests = effective_requests(spec, self._backing)
+        return self._made(requests, priority_of(spec, self._classes, self._default), value, claims, spec)
+
+    def _made(
+        self, requests: dict[str, int], priority: int, value: Decimal, claims: tuple[int, ...], spec: PodSpec
+    ) -> UnitShape:
+        shapes = tuple(self.claims.shapes[number] for number in claims)
+        told = [(one.spec, one.constraints, one.key, one.allocated, one.problem) for one in shapes]
+        signature = signature_of(requests, priority, f"{value:f}", told, *_node_rules(spec))
+        known = self._by_signature.get(signature)
+        if known is None:
+            known = UnitShape(signature, requests, priority, value, spec.node_name or None, shapes)
+            self._by_signature[signature] = known
+        return known
+
+
+def claim_constraints(claim: ResourceClaim) -> str:
+    """The text of the claim's own entries beyond the API."""
+    return (claim.metadata.annotations or {}).get(CONSTRAINTS_ANNOTATION, "")
+
+
+def template_constraints(template: ResourceClaimTemplate) -> str:
+    """The text that a claim made from the template has."""
+    return constraints_annotation(template.metadata, template.spec.metadata).get(CONSTRAINTS_ANNOTATION, "")
+
+
+def _node_rules(spec: PodSpec) -> tuple[Any, ...]:
+    """All that decides which nodes the pod fits, in one spelling."""
+    affinity = spec.affinity.node_affinity if spec.affinity else None
+    tolerations = tuple(replace(one, toleration_seconds=None) for one in spec.tolerations or ())
+    return spec.node_name or None, spec.node_selector or None, affinity and affinity.required, tolerations
+
+
+TemplateCopies = tuple[str, PodTemplateSpec, int]
+
+
+class ClaimShapeResolver:
+    """Looks up claims; ``made`` are namespaces and templates of pods that are to be made, and how many."""
+
+    def __init__(self, cluster: Cluster, shapes: ClaimShapes, made: Iterable[TemplateCopies]) -> None:
+        self._cluster = cluster
+        self._shapes = shapes
+        self._refs: dict[ObjectKey, tuple[ClaimRef, ...]] = {}
+        # How many pods that are to run use a claim; 0 if only others name it.
+        self._users: dict[ObjectKey, int] = {}
+        self._templates: dict[ObjectKey, int] = {}
+        self._read_pods()
+        for namespace, template, count in made:
+            self._use(_named_claims(namespace, template.spec), count)
+
+    def is_loose(self, key: ObjectKey) -> bool:
+        """No pod has the claim, not even one that has finished."""
+        return key not in self._users
+
+    def of_pod(self, key: ObjectKey, pod: Pod) -> tuple[int, ...]:
+        """The claims of a pod that is there."""
+        refs = self._refs.get(key)
+        if refs is not None:
+            return tuple(map(self._of_ref, refs))
+        entries = pod.spec.resource_claims
+        return tuple(self._of_entries(key[0], entries)) if entries else ()
+
+    def of_template(self, namespace: str, template: PodTemplateSpec) -> tuple[int, ...]:
+        """The claims of each pod that is made of a pod template."""
+        return tuple(self._of_entries(namespace, template.spec.resource_claims or ()))
+
+    def of_loose(self, claim: ResourceClaim) -> int:
+        """A claim of nobody's."""
+        return self._shapes.number(claim.spec, claim_constraints(claim))
+
+    def _read_pods(self) -> None:
+        """Find the claims that pods have by name; those of pods that claims were made for take longer."""
+        cluster = self._cluster
+        some = any(
+            claim.metadata.annotations and POD_CLAIM_ANNOTATION in claim.metadata.annotations
+            for claim in cluster.claims.values()
+        )
+        resolver = cache(lambda: PodClaims(cluster))
+        for key, pod in cluster.pods.items():
+            if _may_have_generated_claims(pod, some):
+                refs = self._refs[key] = (*resolver().claims_of(pod), *extended_claim_refs(resolver(), key, pod))
+                keys = [ref.key for ref in refs]
+            else:
+                keys = _named_claims(key[0], pod.spec)
+            if keys:
+                self._use(
+                    keys,
+                    0
+                    if is_finished_or_deleting(pod)
+                    else 2
+                    if REPLICAS_ANNOTATION in (pod.metadata.annotations or ())
+                    else 1,
+                )
+
+    def _use(self, keys: Iterable[ObjectKey], count: int) -> None:
+        for key in keys:
+            self._users[key] = self._users.get(key, 0) + count
+
+    def _of_entries(self, namespace: str, entries: Sequence[PodResourceClaim]) -> Iterator[int]:
+        names: set[str] = set()
+        for entry in entries:
+            if entry.resource_claim_name:
+                if entry.resource_claim_name not in names:
+                    names.add(entry.resource_claim_name)
+                    yield self._existing((namespace, entry.resource_claim_name))
+            elif entry.resource_claim_template_name:
+                yield self._template((namespace, entry.resource_claim_template_name))
+            else:
+                yield self._shapes.other(_problem_shape(f"entry {entry.name} names no claim and no template"))
+
+    def _template(self, key: ObjectKey) -> int:
+        known = self._templates.get(key)
+        if known is not None:
+            return known
+        template = self._cluster.templates.get(key)
+        if template is None:
+            number = self._shapes.other(_problem_shape(f"ResourceClaimTemplate {key[0]}/{key[1]} not found"))
+        else:
+            number = self._shapes.number(template.spec.spec, template_constraints(template))
+        self._templates[key] = number
+        return number
+
+    def _existing(self, key: ObjectKey) -> int:
+        claim = self._cluster.claims.get(key)
+        if claim is None:
+            return self._shapes.other(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} not found"))
+        if is_deleting(claim.metadata):
+            return self._shapes.other(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} is being deleted"))
+        return self._present(key, claim)
+
+    def _of_ref(self, ref: ClaimRef) -> int:
+        if ref.problem or ref.claim is None:
+            return self._shapes.other(_problem_shape(ref.problem))
+        return self._present(ref.key, ref.claim)
+
+    def _present(self, key: ObjectKey, claim: ResourceClaim) -> int:
+        if is_allocated(claim):
+            return self._shapes.other(ClaimShape(claim.spec, claim_constraints(claim), key, allocated=True))
+        return self._shapes.number(claim.spec, claim_constraints(claim), key if self._users.get(key, 0) > 1 else None)
+
+
+def _problem_shape(text: str) -> ClaimShape:
+    return ClaimShape(None, problem=text)
+
+
+def _named_claims(namespace: str, spec: PodSpec) -> list[ObjectKey]:
+    """The claims that a pod's spec names, each once."""
+    entries = spec.resource_claims
+    if not entries:
+        return []
+    keys = [(namespace, entry.resource_claim_name) for entry in entries if entry.resource_claim_name]
+    return keys if len(keys) < 2 else list(dict.fromkeys(keys))
+
+
+def _may_have_generated_claims(pod: Pod, some: bool) -> bool:
+    """Claims were made for the pod, as its status says, or may have been, if some claims of the input were made."""
+    status = pod.status
+    if some and pod.spec.resource_claims:
+        return True
+    return status is not None and bool(status.resource_claim_statuses or status.extended_resource_claim_status)
+
+
+def extended_claim_refs(resolver: PodClaims, key: ObjectKey, pod: Pod) -> tuple[ClaimRef, ...]:
+    """The claim that was made for a pod's extended resources, if there is one (KEP-5004)."""
+    status = pod.status.extended_resource_claim_status if pod.status else None
+    return (resolver.existing((key[0], status.resource_claim_name), EXTENDED_ENTRY),) if status else ()

@@ -1,0 +1,376 @@
+"""Which claims a pod has: named ones, ones made for it before, and ones to be made from templates (SCHED-1).
+
+What is to be placed together: pods with their claims, and loose claims (SCHED-1, SCHED-2).
+
+The claims that pods get from templates, as the claim controller would make them (SCHED-1).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimTemplate
+from ..kubernetes.core import Pod, PodResourceClaim
+from ..kubernetes.extensions import constraints_annotation
+from ..kubernetes.labels import Requirement, matches_labels, parse_label_selector
+from ..kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, OwnerReference, key_of
+from ..manifests.reader import Manifest
+from ..manifests.writer import RESOURCE_API, as_mapping, is_allocated
+
+if TYPE_CHECKING:
+    from ..cluster.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClaimRef:
+    """A claim of a unit: one that exists, or one made from a template."""
+
+    namespace: str
+    name: str
+    # None if it cannot be had; then ``problem`` says why (SCHED-1).
+    claim: ResourceClaim | None
+    # The entry of the pod's spec.resourceClaims; empty for a loose claim.
+    entry: str = ""
+    generated: bool = False
+    # The claim's own as read, or that of the template it is made from.
+    manifest: Manifest | None = None
+    problem: str = ""
+
+    @property
+    def key(self) -> ObjectKey:
+        """Namespace and name."""
+        return self.namespace, self.name
+
+    @property
+    def raw(self) -> Mapping[str, Any] | None:
+        """The mapping to print: the input's, or a generated one. None: made in Python, print the object itself."""
+        if not self.generated or self.claim is None:
+            return self.manifest.raw if self.manifest else None
+        if self.manifest is None or self.manifest.raw is None:
+            return generated_claim_manifest(self.claim, RESOURCE_API, as_mapping(self.claim.spec))
+        spec = (self.manifest.raw.get("spec") or {}).get("spec") or {}
+        return generated_claim_manifest(self.claim, self.manifest.api_version, spec)
+
+    @property
+    def allocated(self) -> bool:
+        """The claim has an allocation already: it is not allocated again but restricts the nodes (SCHED-2)."""
+        return self.claim is not None and is_allocated(self.claim)
+
+
+def is_deleting(metadata: ObjectMeta) -> bool:
+    """The object is on its way out."""
+    return metadata.deletion_timestamp is not None
+
+
+class PodClaims:
+    """Finds the claims of a cluster's pods and keeps generated names apart; ask for each pod once, in name order."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._by_owner = claims_by_owner(cluster.claims)
+        self._taken: dict[str, set[str]] = defaultdict(set)
+        for namespace, name in cluster.claims:
+            self._taken[namespace].add(name)
+
+    def claims_of(self, pod: Pod) -> tuple[ClaimRef, ...]:
+        """The claims of the pod's entries in their order, one that several entries name only once.
+
+        An entry for which none was needed is left out.
+        """
+        known = {status.name: status for status in (pod.status.resource_claim_statuses if pod.status else None) or ()}
+        found = []
+        for entry in pod.spec.resource_claims or ():
+            status = known.get(entry.name)
+            if status is None:
+                found.append(self._by_spec(pod, entry))
+            elif status.resource_claim_name:
+                found.append(self._owned(pod, entry, status.resource_claim_name))
+        if len(found) < 2:
+            return tuple(found)
+        once: dict[ObjectKey, ClaimRef] = {}
+        for ref in found:
+            once.setdefault(ref.key, ref)
+        return tuple(once.values())
+
+    def existing(self, key: ObjectKey, entry: str = "") -> ClaimRef:
+        """A claim by its name."""
+        claim = self._cluster.claims.get(key)
+        if claim is None:
+            return ClaimRef(*key, None, entry, problem=f"ResourceClaim {key[0]}/{key[1]} not found")
+        problem = f"ResourceClaim {key[0]}/{key[1]} is being deleted" if is_deleting(claim.metadata) else ""
+        return ClaimRef(*key, claim, entry, manifest=self._cluster.manifest("ResourceClaim", key), problem=problem)
+
+    def new_name(self, pod: Pod, entry: str) -> str:
+        """Take a name that no claim has, for one that is made for a pod, but for none of its entries."""
+        taken = self._taken[key_of(pod.metadata)[0]]
+        name = generated_claim_name(pod.metadata.name, entry, taken)
+        taken.add(name)
+        return name
+
+    def _by_spec(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
+        namespace = key_of(pod.metadata)[0]
+        if entry.resource_claim_name:
+            return self.existing((namespace, entry.resource_claim_name), entry.name)
+        if entry.resource_claim_template_name:
+            made = self._made_before(pod, entry)
+            return self._owned(pod, entry, made) if made else self._from_template(pod, entry)
+        return ClaimRef(namespace, "", None, entry.name, problem=f"entry {entry.name} names no claim and no template")
+
+    def _owned(self, pod: Pod, entry: PodResourceClaim, name: str) -> ClaimRef:
+        ref = self.existing((key_of(pod.metadata)[0], name), entry.name)
+        if entry.resource_claim_template_name and ref.claim and not is_owner(ref.claim, pod):
+            problem = f"ResourceClaim {ref.namespace}/{name} was not created for Pod {pod.metadata.name}"
+            return dataclasses.replace(ref, problem=problem)
+        return ref
+
+    def _made_before(self, pod: Pod, entry: PodResourceClaim) -> str | None:
+        """The name of the claim that was made for this entry: the pod owns it, or name and annotation agree."""
+        if not self._cluster.claims:
+            return None
+        key = key_of(pod.metadata)
+        owned = self._by_owner.get((key, entry.name))
+        if owned is not None and is_owner(owned, pod):
+            return owned.metadata.name
+        name = generated_claim_name(pod.metadata.name, entry.name)
+        claim = self._cluster.claims.get((key[0], name))
+        if claim is None or (claim.metadata.annotations or {}).get(POD_CLAIM_ANNOTATION) != entry.name:
+            return None
+        return name if is_owner(claim, pod) else None
+
+    def _from_template(self, pod: Pod, entry: PodResourceClaim) -> ClaimRef:
+        namespace = key_of(pod.metadata)[0]
+        name = generated_claim_name(pod.metadata.name, entry.name, self._taken[namespace])
+        key = namespace, entry.resource_claim_template_name or ""
+        template = self._cluster.templates.get(key)
+        if template is None:
+            problem = f"ResourceClaimTemplate {key[0]}/{key[1]} not found"
+            return ClaimRef(namespace, name, None, entry.name, True, problem=problem)
+        self._taken[namespace].add(name)
+        claim = generate_claim(template, pod, entry.name, name)
+        manifest = self._cluster.manifest("ResourceClaimTemplate", key)
+        return ClaimRef(namespace, name, claim, entry.name, True, manifest)
+
+
+_FINISHED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """Claims that go to one node together: those of a pod in its order, or one loose claim.
+
+    ``claims`` holds the allocated ones too; ``asked`` those that still need devices. A claim may be in several
+    units (pods that share it): the first one allocates it, the others must follow its node selector.
+    """
+
+    pod: Pod | None
+    claims: tuple[ClaimRef, ...]
+    namespace: str
+    name: str
+
+    @property
+    def asked(self) -> tuple[ClaimRef, ...]:
+        """The claims without an allocation."""
+        return tuple(ref for ref in self.claims if ref.claim is not None and not ref.allocated)
+
+    def held(self, made: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})) -> Iterator[AllocationResult]:
+        """What the claims hold already, which ties the unit to nodes (SCHED-2); ``made`` counts before their status."""
+        for ref in self.claims:
+            status = ref.claim.status if ref.claim else None
+            found = made.get(ref.key) or (status.allocation if status else None)
+            if found is not None:
+                yield found
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the unit cannot be placed anywhere: claims or templates that are missing or being deleted (SCHED-1)."""
+        return tuple(ref.problem for ref in self.claims if ref.problem)
+
+    @property
+    def node_name(self) -> str | None:
+        """The node the pod is on already; its claims must be allocated there."""
+        return (self.pod.spec.node_name or None) if self.pod else None
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels a selector sees: the pod's, or the loose claim's."""
+        if self.pod:
+            return self.pod.metadata.labels or {}
+        return next((ref.claim.metadata.labels or {} for ref in self.claims if ref.claim), {})
+
+
+def requested_units(
+    cluster: Cluster, *, namespace: str | None = None, selector: str = "", claims: Sequence[str] | None = None
+) -> tuple[Unit, ...]:
+    """What is asked, in the order read: pods some claim of which has no allocation, and loose claims without one.
+
+    ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, or on the loose claim) narrow it;
+    ``claims`` (``name`` in the given or default namespace, or ``namespace/name``) keeps units that have one of them.
+    Pods that have finished or are being deleted, and loose claims being deleted, are not asked.
+    Raises ``ValueError``, one line, for a bad selector and for a claim that nothing asks for.
+    """
+    requirements = parse_label_selector(selector)
+    wanted = None if claims is None else [_claim_key(text, namespace) for text in claims]
+    asked = [unit for unit in all_units(cluster) if _is_requested(unit, namespace, requirements)]
+    if wanted is None:
+        return tuple(asked)
+    _check_requested_claims(wanted, asked, cluster)
+    return tuple(unit for unit in asked if any(ref.key in wanted for ref in unit.claims))
+
+
+def all_units(cluster: Cluster) -> tuple[Unit, ...]:
+    """Pods that are to run, with all their claims, and loose claims without an allocation, in the order read."""
+    return cluster.kept("units", lambda: tuple(_find_units(cluster)))
+
+
+def orphaned_claims(cluster: Cluster, namespace: str | None = None) -> tuple[ObjectKey, ...]:
+    """Claims without an allocation that only pods name which have finished or are being deleted: nothing asks for them.
+
+    Claims made from templates for such pods go with them and are left out.
+    """
+    named: dict[bool, set[ObjectKey]] = {True: set(), False: set()}
+    for key, pod in cluster.pods.items():
+        names = (entry.resource_claim_name for entry in pod.spec.resource_claims or ())
+        named[is_finished_or_deleting(pod)].update((key[0], name) for name in names if name)
+    found = sorted(
+        key for key in named[True] - named[False] if key in cluster.claims and _is_open_claim(cluster.claims[key])
+    )
+    return tuple(key for key in found if namespace in (None, key[0]))
+
+
+def merge_units(units: Sequence[Unit]) -> Unit:
+    """One unit of all these units' claims, in order: with ``--node``, loose claims are one pod's."""
+    claims = tuple(ref for unit in units for ref in unit.claims)
+    return Unit(None, claims, units[0].namespace, "+".join(unit.name for unit in units))
+
+
+def _claim_key(text: str, namespace: str | None) -> ObjectKey:
+    head, slash, tail = text.partition("/")
+    return (head, tail) if slash else (namespace or DEFAULT_NAMESPACE, head)
+
+
+def _is_requested(unit: Unit, namespace: str | None, requirements: Sequence[Requirement]) -> bool:
+    if namespace is not None and unit.namespace != namespace:
+        return False
+    return bool(unit.asked or unit.problems) and matches_labels(requirements, unit.labels)
+
+
+def _check_requested_claims(wanted: Iterable[ObjectKey], asked: Iterable[Unit], cluster: Cluster) -> None:
+    there = {ref.key for unit in asked for ref in unit.claims}
+    for key in wanted:
+        if key not in there:
+            problem = "needs no allocation" if key in cluster.claims else "not found"
+            raise ValueError(f"ResourceClaim {key[0]}/{key[1]} {problem}")
+
+
+def _find_units(cluster: Cluster) -> Iterator[Unit]:
+    """All pods that are to run, and all loose claims, in the order read."""
+    resolver = PodClaims(cluster)
+    claims_of = {key: resolver.claims_of(pod) for key, pod in cluster.pods.items()}
+    named = {ref.key for refs in claims_of.values() for ref in refs}
+    for kind, key in cluster.order:
+        if kind == "Pod" and not is_finished_or_deleting(cluster.pods[key]):
+            yield Unit(cluster.pods[key], claims_of[key], *key)
+        elif kind == "ResourceClaim" and key not in named and _is_open_claim(cluster.claims[key]):
+            yield Unit(None, (resolver.existing(key),), *key)
+
+
+def _is_open_claim(claim: ResourceClaim) -> bool:
+    return not is_allocated(claim) and not is_deleting(claim.metadata)
+
+
+def is_finished_or_deleting(pod: Pod) -> bool:
+    """The pod has finished, or is being deleted."""
+    return is_deleting(pod.metadata) or has_finished(pod)
+
+
+def has_finished(pod: Pod) -> bool:
+    """The pod's containers have ended; it holds nothing any more."""
+    return pod.status is not None and pod.status.phase in _FINISHED
+
+
+# Names the entry of the pod's spec.resourceClaims that a claim was made for.
+POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+_NAME_MAX = 253
+
+
+def generated_claim_name(pod: str, entry: str, taken: Collection[str] = ()) -> str:
+    """``POD-ENTRY``, the same in every run; ``-2``, ``-3`` ... is added only if the name is taken."""
+    stem, number = f"{pod}-{entry}"[:_NAME_MAX].rstrip("-."), 1
+    name = stem
+    while name in taken:
+        number += 1
+        suffix = f"-{number}"
+        name = stem[: _NAME_MAX - len(suffix)].rstrip("-.") + suffix
+    return name
+
+
+def generate_claim(template: ResourceClaimTemplate, pod: Pod, entry: str, name: str) -> ResourceClaim:
+    """The claim of a pod's entry: the template's spec, labels and annotations, owned by the pod.
+
+    Of the template's own annotations only that of our entries counts for the claim: people put it there too.
+    The owner reference needs the pod's uid; for a pod that is not in a cluster yet there is none.
+    """
+    copied = template.spec.metadata or ObjectMeta()
+    metadata = ObjectMeta(
+        name=name,
+        namespace=key_of(pod.metadata)[0],
+        labels=copied.labels,
+        annotations={
+            **constraints_annotation(template.metadata),
+            **(copied.annotations or {}),
+            POD_CLAIM_ANNOTATION: entry,
+        },
+        owner_references=_owner_reference(pod),
+    )
+    return ResourceClaim(metadata=metadata, spec=template.spec.spec)
+
+
+def _owner_reference(pod: Pod) -> tuple[OwnerReference, ...] | None:
+    if not pod.metadata.uid:
+        return None
+    return (
+        OwnerReference(api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True),
+    )
+
+
+def generated_claim_manifest(claim: ResourceClaim, api_version: str, spec: Any) -> dict[str, Any]:
+    """The manifest of a generated claim, with the template's ``spec.spec`` as it was read."""
+    return {
+        "apiVersion": api_version,
+        "kind": "ResourceClaim",
+        "metadata": as_mapping(claim.metadata),
+        "spec": spec,
+    }
+
+
+def is_owner(claim: ResourceClaim, pod: Pod) -> bool:
+    """The pod may use a claim that was generated: no other object controls it (SCHED-1).
+
+    Manifests often lack uids, so a name is enough where one of the uids is missing.
+    """
+    controllers = [owner for owner in claim.metadata.owner_references or () if owner.controller]
+    return all(
+        owner.kind == "Pod"
+        and owner.name == pod.metadata.name
+        and (not owner.uid or not pod.metadata.uid or owner.uid == pod.metadata.uid)
+        for owner in controllers
+    )
+
+
+def claims_by_owner(claims: Mapping[ObjectKey, ResourceClaim]) -> dict[tuple[ObjectKey, str], ResourceClaim]:
+    """Claims that were generated before, by the pod that controls them and its entry."""
+    return {
+        ((namespace, owner.name), entry): claim
+        for (namespace, _), claim in claims.items()
+        if (entry := (claim.metadata.annotations or {}).get(POD_CLAIM_ANNOTATION))
+        for owner in _pod_controllers(claim)
+    }
+
+
+def _pod_controllers(claim: ResourceClaim) -> Iterable[OwnerReference]:
+    return (owner for owner in claim.metadata.owner_references or () if owner.controller and owner.kind == "Pod")

@@ -1,0 +1,161 @@
+"""Fields of pods and other objects that a plan takes no notice of: said once for each field and kind of object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ..kubernetes.meta import key_of
+from ..manifests.reader import Manifest
+from .requests import backing_classes, integer_amounts
+
+if TYPE_CHECKING:
+    from ..cluster.cluster import Cluster
+
+RawObject: TypeAlias = Mapping[str, Any]
+FieldFinder: TypeAlias = Callable[[RawObject], object]
+_VOLUMES = ("persistentVolumeClaim", "ephemeral", "csi")
+
+
+def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
+    """Lines, in the order of FIELDS: what is in use and has no effect on a plan, how often, and an example.
+
+    Only what was read from manifests can tell: objects made in Python have no other fields.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for manifest in cluster.manifests:
+        for field in _fields_in_use(manifest):
+            found.setdefault((field, manifest.kind), []).append(_object_name(manifest))
+    order = list(UNSUPPORTED_FIELDS)
+    lines = [
+        f"{field} of {len(names)} {kind}{'s' if len(names) > 1 else ''} is not honoured: {UNSUPPORTED_FIELDS[field]}"
+        f" (such as {names[0]})"
+        for (field, kind), names in sorted(found.items(), key=lambda one: (order.index(one[0][0]), one[0][1]))
+    ]
+    return (*lines, *_devices_with_node_resources(cluster), *_resources_with_two_providers(cluster))
+
+
+def _object_name(manifest: Manifest) -> str:
+    metadata = manifest.object.metadata if manifest.object is not None else None
+    return "" if metadata is None else "/".join(key_of(metadata)) if metadata.namespace else metadata.name
+
+
+def _fields_in_use(manifest: Manifest) -> Iterator[str]:
+    start = _POD_SPECS.get(manifest.kind)
+    if manifest.raw is None:
+        return
+    if start is not None:
+        spec = _mapping_at(manifest.raw, *start)
+        yield from (field for field, find in _POD_FIELDS.items() if find(spec))
+    for field, find in _OBJECT_FIELDS.get(manifest.kind, {}).items():
+        if find(manifest.raw):
+            yield field
+
+
+def _mapping_at(raw: RawObject, *steps: str) -> RawObject:
+    """What is there, an empty mapping if nothing is."""
+    for step in steps:
+        inner = raw.get(step)
+        if not isinstance(inner, Mapping):
+            return {}
+        raw = inner
+    return raw
+
+
+def _items(raw: RawObject, *fields: str) -> Iterator[RawObject]:
+    for field in fields:
+        listed = raw.get(field)
+        yield from (item for item in listed if isinstance(item, Mapping)) if isinstance(listed, list) else ()
+
+
+def _host_ports(spec: RawObject) -> bool:
+    network = bool(spec.get("hostNetwork"))
+    ports = (port for container in _items(spec, "containers", "initContainers") for port in _items(container, "ports"))
+    return any(network or port.get("hostPort") for port in ports)
+
+
+def _is_being_resized(pod: RawObject) -> bool:
+    return any(one.get("type") == "PodResizePending" for one in _items(_mapping_at(pod, "status"), "conditions"))
+
+
+def _volumes(spec: RawObject) -> bool:
+    return any(volume.get(kind) for volume in _items(spec, "volumes") for kind in _VOLUMES)
+
+
+_POD_SPECS: dict[str, tuple[str, ...]] = {
+    "Pod": ("spec",),
+    **dict.fromkeys(("Job", "Deployment", "StatefulSet", "ReplicaSet"), ("spec", "template", "spec")),
+}
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+# By the field's path in the spec of a pod.
+_POD_FIELDS: dict[str, FieldFinder] = {
+    f"affinity.nodeAffinity.{_PREFERRED}": lambda spec: _mapping_at(spec, "affinity", "nodeAffinity").get(_PREFERRED),
+    "affinity.podAffinity": lambda spec: _mapping_at(spec, "affinity").get("podAffinity"),
+    "affinity.podAntiAffinity": lambda spec: _mapping_at(spec, "affinity").get("podAntiAffinity"),
+    "topologySpreadConstraints": lambda spec: spec.get("topologySpreadConstraints"),
+    "volumes": _volumes,
+    "containers.ports.hostPort": _host_ports,
+    "runtimeClassName": lambda spec: spec.get("runtimeClassName") and not spec.get("overhead"),
+    "schedulingGates": lambda spec: spec.get("schedulingGates"),
+    "preemptionPolicy": lambda spec: spec.get("preemptionPolicy"),
+}
+_OBJECT_FIELDS: dict[str, dict[str, FieldFinder]] = {
+    "Pod": {"status.conditions": _is_being_resized},
+    "PriorityClass": {"preemptionPolicy": lambda raw: raw.get("preemptionPolicy")},
+    "PodGroup": {
+        "spec.resourceClaims": lambda raw: _mapping_at(raw, "spec").get("resourceClaims"),
+        "spec.priorityClassName": lambda raw: _mapping_at(raw, "spec").get("priorityClassName"),
+    },
+    "Workload": {
+        "spec.podGroupTemplates": lambda raw: _mapping_at(raw, "spec").get("podGroupTemplates"),
+        "spec.compositePodGroupTemplates": lambda raw: _mapping_at(raw, "spec").get("compositePodGroupTemplates"),
+    },
+}
+# What has no effect, and what that means; also the order of the lines.
+UNSUPPORTED_FIELDS: dict[str, str] = {
+    f"affinity.nodeAffinity.{_PREFERRED}": "any node that fits will do",
+    "affinity.podAffinity": "pods are placed regardless of each other",
+    "affinity.podAntiAffinity": "pods are placed regardless of each other",
+    "topologySpreadConstraints": "pods are not spread",
+    "volumes": "where volumes can be used is not known",
+    "containers.ports.hostPort": "pods with one port may be on one node",
+    "runtimeClassName": "nodes and overhead of a RuntimeClass count only if the pod has them",
+    "schedulingGates": "pods are planned as if they had none",
+    "preemptionPolicy": "pods that run are never removed",
+    "status.conditions": "pods that are being resized count with what their spec asks for",
+    "spec.resourceClaims": "claims of a whole PodGroup are not made",
+    "spec.priorityClassName": "the priority is that of the pods",
+    "spec.podGroupTemplates": "PodGroups count, not what they are made of",
+    "spec.compositePodGroupTemplates": "PodGroups count, not groups of groups",
+}
+
+
+def _devices_with_node_resources(cluster: Cluster) -> Iterator[str]:
+    names = (
+        f"{device.name} of {slice_.metadata.name}"
+        for slice_ in cluster.slices
+        for device in slice_.spec.devices or ()
+        if device.node_allocatable_resources
+    )
+    yield from _summary_line(
+        names, "devices", "nodeAllocatableResources", "what devices take of the node is not counted"
+    )
+
+
+def _resources_with_two_providers(cluster: Cluster) -> Iterator[str]:
+    """Nodes with a device plugin for a resource that a class backs, too: the scheduler would count there."""
+    backing = backing_classes(cluster.classes)
+    names = (
+        f"{resource} of {name}"
+        for name, node in cluster.nodes.items()
+        for resource, amount in integer_amounts(node.status.allocatable if node.status else None).items()
+        if amount and resource in backing
+    )
+    told = "resources that a DeviceClass backs are had from that only"
+    yield from _summary_line(names, "Nodes", "status.allocatable", told)
+
+
+def _summary_line(names: Iterable[str], kind: str, field: str, told: str) -> Iterator[str]:
+    listed = list(names)
+    if listed:
+        yield f"{field} of {len(listed)} {kind} is not honoured: {told} (such as {listed[0]})"

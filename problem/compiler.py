@@ -1,0 +1,548 @@
+"""Compile a question: the claims of one unit on one shape of node (section 6 on the way).
+
+From asks to demands: which devices are candidates, which of them are traps, and which the search must not meet.
+
+What a question reads of devices, gathered from its claims and their classes.
+
+A Problem for those who do not visit devices in the scheduler's order.
+
+Whether a search runs into an error depends on what it tries before. An engine that does not try the same cannot run
+into the same errors, so that its answer must not depend on any: a device whose test goes wrong is never used, and a
+device that an All request cannot add makes only this choice impossible.
+
+Compile the entries of claims: to constraints that a search prunes with, or to relations (CON-1, CELC-3).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import msgspec
+
+from ..cel.devices import Path
+from ..models.cluster.pools import COMPLETE, INCOMPLETE
+from ..models.kubernetes.claims import DeviceClass, DeviceConstraint, DeviceSelector, ResourceClaim
+from ..models.kubernetes.extensions import DeviceTopology, Entry, Predicate, TopologyRequest, annotated_entries
+from ..models.kubernetes.gates import FeatureGates
+from ..models.topology.places import Axis, TopologyError, shape_mismatch
+from ..models.validation.annotations import CallerConstraint
+from .asks import (
+    ALL,
+    ATTRIBUTES,
+    EXACT_COUNT,
+    Alternative,
+    RequestSpec,
+    ResolvedRequest,
+    VisibleAttributes,
+    alternatives,
+    resolve_request,
+)
+from .conditions import CelCondition, PredicateCondition, TokenCondition
+from .constraints import (
+    ApplicableEntry,
+    AttributeConstraintKind,
+    AttributeValueTable,
+    EntryKind,
+    compile_constraint,
+    entries_of_claim,
+    entry_applies,
+)
+from .filters import CONSTRAINT_ATTRIBUTE, UNLISTED_FILTERS, CandidateFilter, FilterContext, FilterFailures
+from .problem import (
+    KUBE,
+    RESULT_LIMIT,
+    STRICT,
+    Claim,
+    Constraint,
+    Demand,
+    FatalError,
+    FilterFailure,
+    Placeholder,
+    Problem,
+    Relation,
+    RelationCondition,
+    Request,
+    check_deadline,
+    trap_error,
+)
+from .selectors import ExpressionError, ExpressionEvaluator
+from .shapes import NodeType
+from .topology import TopologyCondition, TopologyPlaces, coordinate_names
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What a unit asks for, without names. Equal ones are one object."""
+
+    index: int
+    claims: tuple[ResourceClaim, ...]
+    visible: VisibleAttributes
+    """What it looks at; shapes for it must be made with that in view."""
+
+
+class Compiler:
+    """Compiles questions of one cluster under one set of gates; remembers what it compiled, errors too.
+
+    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``; ``given`` are entries beside those
+    of the claims. ``deadline`` is a reading of ``time.monotonic`` or None; passing it raises ``DeadlineExceededError``:
+    a node may have very many devices.
+    """
+
+    deadline: float | None = None
+
+    def __init__(
+        self,
+        classes: Mapping[str, DeviceClass],
+        gates: FeatureGates,
+        expressions: ExpressionEvaluator,
+        policy: str,
+        cel_road: str = "auto",
+        topologies: Mapping[str, DeviceTopology] | None = None,
+        given: Sequence[CallerConstraint] = (),
+        axes: Mapping[str, tuple[Axis, ...]] | None = None,
+    ) -> None:
+        self.gates = gates
+        self.cel_road = cel_road
+        self.given = given
+        self.expressions = expressions
+        knows_node_operations = gates.variant == "experimental"
+        self.demands = DemandCompiler(FilterContext(gates, expressions, knows_node_operations), policy)
+        self.topologies = TopologyPlaces(topologies or {}, classes, axes=axes)
+        self.classes = classes
+        self._questions: dict[bytes, Question] = {}
+        self._asks: dict[int, list[ResolvedRequest]] = defaultdict(list)
+        self._compiled: dict[tuple[int, int], Problem | FatalError] = {}
+
+    def question(self, claims: Sequence[ResourceClaim]) -> Question:
+        """Find what these claims ask for; equal specs are one question."""
+        key = msgspec.msgpack.encode([(claim.spec, annotated_entries(claim.metadata)) for claim in claims])
+        question = self._questions.get(key)
+        if question is None:
+            question = self._questions[key] = Question(len(self._questions), tuple(claims), self.visible(claims))
+        return question
+
+    def visible(self, claims: Sequence[ResourceClaim], entries: Sequence[Entry] = ()) -> VisibleAttributes:
+        """Tell what these claims look at, and entries beside their own."""
+        return visible_attributes(claims, (*entries, *self.given), self.classes, self.expressions, self.topologies)
+
+    def ground(self, shape: NodeType, topologies: TopologyPlaces | None = None) -> EntryContext:
+        """Return what entries are compiled against on this shape, with places of its own if they are given."""
+        values = AttributeValueTable(shape.profiles, self.gates.list_attributes, self.expressions)
+        aborting = self.demands.policy == KUBE
+        return EntryContext(shape, values, self.expressions, self.cel_road, aborting, topologies or self.topologies)
+
+    def problem(self, question: Question, shape: NodeType) -> Problem:
+        """Compile a question for nodes of this shape. Raises ``FatalError`` (section 6), each time anew."""
+        key = question.index, shape.index
+        if key not in self._compiled:
+            try:
+                self._compiled[key] = _QuestionCompiler(self, question, shape).run()
+            except FatalError as error:
+                self._compiled[key] = error
+        found = self._compiled[key]
+        if isinstance(found, FatalError):
+            raise found
+        return found
+
+    def asks(self, question: Question) -> Sequence[ResolvedRequest]:
+        """List the asks of a question that was compiled, numbered like the demands of its problems."""
+        return self._asks[question.index]
+
+    def ask(
+        self, question: Question, number: int, claim: int, request: str, alternative: Alternative
+    ) -> ResolvedRequest:
+        """Resolve the ask of this number; one object for all shapes. Raises ``FatalError`` (PRE-3 to PRE-6)."""
+        known = self._asks[question.index]
+        if number == len(known):
+            known.append(resolve_request(claim, request, alternative, self.classes, self.gates))
+        return known[number]
+
+
+class _QuestionCompiler:
+    """One question on one shape. Claims are checked in order, their requests first (section 6)."""
+
+    def __init__(self, compiler: Compiler, question: Question, shape: NodeType) -> None:
+        self._compiler = compiler
+        self._question = question
+        self._shape = shape
+        self._demands: list[Demand] = []
+        self._asks: list[ResolvedRequest] = []
+        self._entries: list[tuple[ApplicableEntry, ...]] = []
+
+    def run(self) -> Problem:
+        compiler, shape = self._compiler, self._shape
+        claims = tuple(self._claim(number) for number in range(len(self._question.claims)))
+        constraints, relations = self._posed()
+        policy = compiler.demands.policy
+        return Problem(
+            len(shape.profiles),
+            claims,
+            tuple(with_constraints(demand, constraints, policy) for demand in self._demands),
+            constraints,
+            shape.shared,
+            shape.capacities,
+            shape.counters,
+            shape.groups,
+            relations,
+            permutations=compiler.gates.variant == "stable",
+            invalid_pools=shape.invalid,
+        )
+
+    def _claim(self, number: int) -> Claim:
+        spec = self._question.claims[number].spec.devices
+        requests: list[Request] = []
+        accounted = 0
+        for entry in spec.requests or ():
+            parts = alternatives(number, entry, self._compiler.gates)
+            demands = tuple(self._demand(number, entry.name, part) for part in parts)
+            requests.append(Request(entry.name, entry.exactly is None, demands))
+            accounted += self._needed(number, entry.name, demands, accounted)
+        self._entries.append(
+            entries_of_claim(number, self._question.claims[number], self._compiler.given, self._compiler.gates)
+        )
+        return Claim(tuple(requests))
+
+    def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
+        index = len(self._demands)
+        ask = self._compiler.ask(self._question, index, claim, request, alternative)
+        self._demands.append(self._compiler.demands.demand(ask, index, self._shape))
+        self._asks.append(ask)
+        check_deadline(self._compiler.deadline)
+        return index
+
+    def _needed(self, claim: int, request: str, demands: Sequence[int], accounted: int) -> int:
+        """Count what a request needs at least. Raises ``FatalError`` if the claim cannot have that many (PRE-11)."""
+        needed = min((self._demands[demand].count for demand in demands), default=0)
+        if accounted + needed > RESULT_LIMIT:
+            problem = f"adding {needed} devices exceeds the claim limit of {RESULT_LIMIT}"
+            text = f", request {request}: {problem}, with {accounted} already accounted for"
+            raise FatalError("devicesPerClaim", ("claim ", Placeholder.CLAIM, text), claim=claim)
+        return needed
+
+    def _posed(self) -> tuple[tuple[Constraint, ...], tuple[Relation, ...]]:
+        ground = self._compiler.ground(self._shape)
+        constraints: list[Constraint] = []
+        relations: list[Relation] = []
+        for number, entries in enumerate(self._entries):
+            asks = [(index, ask) for index, ask in enumerate(self._asks) if ask.claim == number]
+            own = compile_entries(entries, number, asks, ground)
+            constraints += own[0]
+            relations += own[1]
+        return tuple(constraints), tuple(relations)
+
+
+class DemandCompiler:
+    """Makes demands of asks: their candidates are what passes all filters, or what All means."""
+
+    def __init__(self, context: FilterContext, policy: str) -> None:
+        self.policy = policy
+        self._bench = CandidateFilter(context, policy)
+
+    def demand(self, ask: ResolvedRequest, index: int, shape: NodeType) -> Demand:
+        """Compile an ask, but for its constraints. Raises ``FatalError`` (PRE-7, PRE-8, PRE-10, CEL-6)."""
+        mode = ask.spec.allocation_mode
+        if mode not in (EXACT_COUNT, ALL):
+            raise FatalError("request", _request_message(ask, f"unsupported count mode {mode}"), claim=ask.claim)
+        sheet = self._bench.sheet(ask, shape)
+        demand = Demand(
+            index,
+            ask.claim,
+            ask.request,
+            ask.subrequest,
+            ask.spec.device_class_name,
+            ask.spec.count or 0,
+            mode == ALL,
+            ask.admin,
+            candidates=sheet.passing,
+            traps=sheet.traps,
+            failures=sheet.failures,
+            amounts=sheet.amounts,
+        )
+        return self._list_all(demand, ask, shape) if mode == ALL else demand
+
+    def _list_all(self, demand: Demand, ask: ResolvedRequest, shape: NodeType) -> Demand:
+        """List what All means: everything selectable, whether it can be taken or not (PRE-8, PRE-9).
+
+        Pools are walked in order, and the first that is not complete is an error.
+        """
+        listed: list[int] = []
+        first = 0
+        for number, pool in enumerate(shape.pools):
+            if pool.status != COMPLETE:
+                state = "being updated" if pool.status == INCOMPLETE else "invalid"
+                message = _request_message(
+                    ask, "asks for all devices, but resource pool ", Placeholder.POOL, f" is currently {state}"
+                )
+                raise FatalError("pool", message, claim=ask.claim, pool=number)
+            devices = range(first, first + len(pool.profiles))
+            listed += [device for device in devices if self._is_listed(demand, device)]
+            first = devices.stop
+        barred = frozenset(device for device in listed if demand.failures[device])
+        return replace(demand, count=len(listed), candidates=tuple(listed), traps={}, barred=barred)
+
+    def _is_listed(self, demand: Demand, device: int) -> bool:
+        failed = demand.failures[device]
+        unlisted = next((failure for failure in failed if failure.filter in UNLISTED_FILTERS), None)
+        if unlisted is None:
+            return True
+        if self._bench.is_fatal(unlisted):
+            raise trap_error(unlisted, demand.claim, device)
+        # A device whose test went wrong may be one that is meant, so All cannot do without it.
+        return bool(unlisted.error) and self.policy == STRICT
+
+
+def _request_message(ask: ResolvedRequest, *parts: str | Placeholder) -> tuple[str | Placeholder, ...]:
+    return ("claim ", Placeholder.CLAIM, f", request {ask.own_name}: ", *parts)
+
+
+def with_constraints(demand: Demand, constraints: Sequence[Constraint], policy: str) -> Demand:
+    """Link a demand to the constraints that apply to it, and note candidates without a usable value (CON-3).
+
+    ``constraints`` are all of the problem. Under ``kube`` an error of a derived attribute waits for the search to
+    meet it, so that it stays where it is; otherwise the candidate is out.
+    """
+    own = tuple(number for number, constraint in enumerate(constraints) if demand.index in constraint.tokens)
+    if not own:
+        return demand
+    if all(constraints[number].tokens[demand.index].keys() >= set(demand.candidates) for number in own):
+        return replace(demand, constraints=own)
+    found = {device: _missing_value_failures(device, demand.index, constraints, own) for device in demand.candidates}
+    lacking = {device: extra for device, extra in found.items() if extra}
+    known = enumerate(demand.failures)
+    merged = tuple((*failed, *lacking.get(device, ())) for device, failed in known)
+    linked = replace(demand, constraints=own, failures=merged)
+    if policy == KUBE and any(failure.error for extra in lacking.values() for failure in extra):
+        return linked
+    if not demand.all_devices:
+        usable = (device for device in demand.candidates if device not in lacking or device in demand.traps)
+        return replace(linked, candidates=tuple(usable))
+    failing = {device for device, extra in lacking.items() if any(failure.error for failure in extra)}
+    return replace(linked, barred=demand.barred | failing)
+
+
+def _missing_value_failures(
+    device: int, demand: int, constraints: Sequence[Constraint], own: Iterable[int]
+) -> FilterFailures:
+    """List the constraints for which the device has no value."""
+    lacking = (constraints[number] for number in own if device not in constraints[number].tokens[demand])
+    return tuple(
+        constraint.errors.get(demand, {}).get(device) or FilterFailure(CONSTRAINT_ATTRIBUTE, constraint.lack)
+        for constraint in lacking
+    )
+
+
+def visible_attributes(
+    claims: Iterable[ResourceClaim],
+    entries: Iterable[CallerConstraint],
+    classes: Mapping[str, DeviceClass],
+    expressions: ExpressionEvaluator,
+    topologies: TopologyPlaces,
+) -> VisibleAttributes:
+    """Find all that these claims could look at, in alternatives that nobody needs too, and entries beside their own."""
+    paths: set[Path] = set()
+    names: set[str] = set()
+    coordinates: set[str] = set()
+    claims = list(claims)
+    given = list(entries)
+    if any(isinstance(entry, Predicate) for entry in given):
+        paths.add(())
+    own = [entry for entry in given if isinstance(entry, Entry)]
+    added = [*own, *(entry for claim in claims for entry in annotated_entries(claim.metadata))]
+    for entry in (*(entry for claim in claims for entry in claim.spec.devices.constraints or ()), *added):
+        names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
+        paths |= _expression_reads(entry, expressions)
+    for entry in added:
+        selectors, placing = _topology_reads(entry, topologies)
+        coordinates.update(placing)
+        paths.update(*(expressions.reads(_selector_text(selector)) for selector in selectors))
+    for claim in claims:
+        for spec in _request_specs(claim):
+            known = classes.get(spec.device_class_name)
+            for selector in (*((known.spec.selectors if known else None) or ()), *(spec.selectors or ())):
+                paths |= expressions.reads(_selector_text(selector))
+            for derived in spec.derived_attributes or ():
+                paths |= expressions.derivation_reads(derived.expression)
+    # What begins with another path adds nothing: equal sets are then one lens more often.
+    shortest = (path for path in paths if not any(path[:length] in paths for length in range(len(path))))
+    kept = frozenset(path for path in shortest if path[:1] in ((), (ATTRIBUTES,)))
+    return VisibleAttributes(kept, frozenset(names), frozenset(coordinates))
+
+
+def _expression_reads(entry: DeviceConstraint, expressions: ExpressionEvaluator) -> frozenset[Path]:
+    """Find what an expression over ``devices`` looks at; one that does not compile, at nothing."""
+    if entry.cel is None:
+        return frozenset()
+    expression = expressions.device_set(entry.cel.expression)
+    return frozenset() if isinstance(expression, ExpressionError) else expression.reads
+
+
+def _topology_reads(entry: Entry, topologies: TopologyPlaces) -> tuple[Iterable[DeviceSelector], Iterable[str]]:
+    """Find what says which devices a topology places, and where."""
+    topology = topologies.topologies.get(entry.topology.name) if entry.topology else None
+    return (topologies.selectors(topology), coordinate_names(topology)) if topology else ((), ())
+
+
+def _request_specs(claim: ResourceClaim) -> Iterator[RequestSpec]:
+    for request in claim.spec.devices.requests or ():
+        if request.exactly is not None:
+            yield request.exactly
+        yield from request.first_available or ()
+
+
+def _selector_text(selector: DeviceSelector) -> str:
+    return selector.cel.expression if selector.cel else ""
+
+
+def order_independent(problem: Problem) -> Problem:
+    """Leave out the traps, and make a constraint that All breaks an ordinary failure."""
+    if any(demand.traps for demand in problem.demands):
+        problem = replace(problem, demands=tuple(map(_without_traps, problem.demands)))
+    return replace(problem, fatal_constraints=False)
+
+
+def without_devices(problem: Problem, devices: Collection[int]) -> Problem:
+    """Leave out devices; an All demand that lists one of them cannot be served."""
+    return replace(problem, demands=tuple(_demand_without_devices(demand, devices) for demand in problem.demands))
+
+
+def _demand_without_devices(demand: Demand, devices: Collection[int]) -> Demand:
+    gone = frozenset(device for device in demand.candidates if device in devices)
+    if demand.all_devices:
+        return replace(demand, barred=demand.barred | gone)
+    return replace(demand, candidates=tuple(device for device in demand.candidates if device not in gone))
+
+
+def _without_traps(demand: Demand) -> Demand:
+    kept = tuple(device for device in demand.candidates if device not in demand.traps)
+    return replace(demand, candidates=kept, traps={})
+
+
+NumberedRequests = Sequence[tuple[int, ResolvedRequest]]
+"""Asks with the numbers of their demands."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryContext:
+    """What entries are compiled against: the devices of a shape, their values, and who evaluates expressions.
+
+    ``errors_abort``: a run-time error is the end of the allocation (policy ``kube``, CELC-4).
+    """
+
+    shape: NodeType
+    values: AttributeValueTable
+    expressions: ExpressionEvaluator
+    cel_road: str
+    errors_abort: bool
+    topologies: TopologyPlaces
+
+
+def compile_entries(
+    entries: Iterable[ApplicableEntry], claim: int, asks: NumberedRequests, ground: EntryContext
+) -> tuple[list[Constraint], list[Relation]]:
+    """Compile the entries of a claim. Raises ``FatalError``."""
+    constraints: list[Constraint] = []
+    relations: list[Relation] = []
+    for posed in entries:
+        covered = [(index, ask) for index, ask in asks if entry_applies(posed.entry, ask.request, ask.subrequest)]
+        made = _COMPILERS[posed.kind](posed, claim, covered, ground)
+        if isinstance(made, Constraint):
+            constraints.append(made)
+        else:
+            relations.append(made)
+    return constraints, relations
+
+
+def compile_spanning_entry(
+    posed: ApplicableEntry, claims: tuple[int, ...], asks: NumberedRequests, ground: EntryContext
+) -> Relation:
+    """Compile an entry that spans claims, on the asks that it applies to. Raises ``FatalError``."""
+    made = _COMPILERS[posed.kind](posed, claims[0], asks, ground)
+    if isinstance(made, Constraint):
+        made = _make_relation(posed, claims[0], asks, TokenCondition(made), ground)
+    return replace(made, claims=claims)
+
+
+def _attribute_compiler(
+    kind: AttributeConstraintKind,
+) -> Callable[[ApplicableEntry, int, NumberedRequests, EntryContext], Constraint | Relation]:
+    def compile_(
+        posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext
+    ) -> Constraint | Relation:
+        constraint = compile_constraint(posed, kind, claim, asks, ground.values)
+        if posed.entry.weight is None and not constraint.overlap:
+            return constraint
+        return _make_relation(posed, claim, asks, TokenCondition(constraint), ground)
+
+    return compile_
+
+
+def _compile_cel(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
+    subject = ("claim ", Placeholder.CLAIM, f", {posed.label}")
+    text = posed.entry.cel.expression if posed.entry.cel else ""
+    expression = ground.expressions.device_set(text)
+    if isinstance(expression, ExpressionError):
+        raise FatalError("cel", (*subject, f": CEL compile error: {expression.text}"), claim=claim)
+    profiles = ground.shape.profiles
+    prepared = (ground.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
+    ordered = expression.ordered or expression.ordered_among(prepared)
+    condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_road, subject)
+    return _make_relation(posed, claim, asks, condition, ground)
+
+
+def _compile_topology(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
+    ask = posed.entry.topology or TopologyRequest()
+    topology = ground.topologies.topologies.get(ask.name)
+    problem = shape_mismatch(ask, topology.spec) if topology else f"there is no DeviceTopology {ask.name}"
+    if topology is None or problem:
+        raise FatalError("topology", ("claim ", Placeholder.CLAIM, f", {posed.label}: {problem}"), claim=claim)
+    try:
+        condition = TopologyCondition(ask, ground.topologies.of(topology, ground.shape))
+    except TopologyError as error:
+        raise _topology_position_error(posed, claim, error) from None
+    return _make_relation(posed, claim, asks, condition, ground)
+
+
+def _topology_position_error(posed: ApplicableEntry, claim: int, error: TopologyError) -> FatalError:
+    """Say that devices contradict their topology; whoever validates the input has named them (TOPO-3)."""
+    start = ("claim ", Placeholder.CLAIM, f", {posed.label}: ")
+    if not isinstance(error.device, int):
+        return FatalError("topology", (*start, str(error)), claim=claim)
+    return FatalError(
+        "topology", (*start, "no place for device ", Placeholder.DEVICE), claim=claim, device=error.device
+    )
+
+
+def _compile_predicate(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
+    condition = PredicateCondition(cast("Predicate", posed.predicate), ground.shape.profiles)
+    return _make_relation(posed, claim, asks, condition, ground)
+
+
+def _make_relation(
+    posed: ApplicableEntry, claim: int, asks: NumberedRequests, condition: RelationCondition, ground: EntryContext
+) -> Relation:
+    demands = frozenset(index for index, _ in asks)
+    per_pair = posed.entry.per == "Pair"
+    entry = posed.entry
+    return Relation(
+        posed.kind,
+        (claim,),
+        posed.position,
+        posed.label,
+        demands,
+        condition,
+        entry.weight,
+        per_pair,
+        fatal=ground.errors_abort,
+    )
+
+
+_COMPILERS: dict[EntryKind, Callable[[ApplicableEntry, int, NumberedRequests, EntryContext], Constraint | Relation]] = {
+    "matchAttribute": _attribute_compiler("matchAttribute"),
+    "distinctAttribute": _attribute_compiler("distinctAttribute"),
+    "cel": _compile_cel,
+    "topology": _compile_topology,
+    "predicate": _compile_predicate,
+}

@@ -1,0 +1,457 @@
+"""The Problem: one question about one node's devices, compiled to plain integers.
+
+Devices are numbered in visiting order (POOL-11), demands (an exact request, or one alternative of a list) in the order
+the search reaches them. Nothing here knows Kubernetes or a solver; names stand beside the numbers for messages only.
+Amounts are exact integers in units of 10^-9.
+
+Relations: conditions on the complete set of devices that an entry covers (CELC-3).
+
+What is monotonic and inside one claim is a ``records.Constraint``, with which a search prunes. All else is judged when
+every request that it covers has its devices: expressions over ``devices``, topologies, predicates, entries that span
+claims, and soft entries, which only cost something.
+
+Texts with blanks: a problem is shared by equal nodes and claims, so that names are filled in last.
+
+Why something cannot be: a stable id and a sentence, with blanks for names, as equal nodes and claims share it.
+
+How a question ends other than with an allocation or a plain no (section 16).
+
+What an error of an expression on a device does (CEL-6, CEL-7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from time import monotonic
+from typing import Literal, Protocol, TypeAlias
+
+from ..models.kubernetes.meta import DeviceId, ObjectKey, PoolId
+
+RESULT_LIMIT = 32
+"""Most devices in one claim's result (PRE-11, SRCH-8)."""
+Amounts = tuple[tuple[int, int], ...]
+"""Pairs of a row (of capacities or of counters) and an amount."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterFailure:
+    """A filter that a candidate fails: its stable id, and details, e.g. which taint.
+
+    ``error`` is not empty if evaluating the filter went wrong; it is then the text of the fatal error.
+    """
+
+    filter: str
+    detail: str = ""
+    error: Message = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What devices are chosen for: an exact request or one alternative of a list request."""
+
+    index: int
+    claim: int
+    request: str
+    subrequest: str
+    class_name: str
+    count: int
+    """Devices needed; under ``all_devices`` the number listed."""
+    all_devices: bool
+    admin: bool
+    candidates: tuple[int, ...] = ()
+    """Devices to visit, in order; under ``all_devices`` those that must all be taken."""
+    traps: dict[int, FilterFailure] = field(default_factory=dict)
+    """Candidates whose visit is a fatal error (CEL-6, CEL-7)."""
+    barred: frozenset[int] = frozenset()
+    """Under ``all_devices``: listed devices that can never be taken (SRCH-6)."""
+    amounts: dict[int, Amounts] = field(default_factory=dict)
+    """What a candidate's capacities would be drawn on (CAP-3)."""
+    constraints: tuple[int, ...] = ()
+    failures: tuple[tuple[FilterFailure, ...], ...] = ()
+    """For each device of the problem every filter that it fails."""
+
+    @property
+    def own_name(self) -> str:
+        """The request's or subrequest's own name, as messages have it."""
+        return self.subrequest or self.request
+
+    @property
+    def label(self) -> str:
+        """The name in results: ``request`` or ``request/subrequest``."""
+        return f"{self.request}/{self.subrequest}" if self.subrequest else self.request
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A matchAttribute or distinctAttribute entry of a claim that a search can prune with (section 13).
+
+    ``tokens[demand][device]`` is the device's value: in scalar mode a number per distinct value, in set mode a bit set.
+    A device without one cannot be used. ``position`` is its number among the entries of its claim, ``min_size`` the
+    number of members that matching sets must have in common (SEM-4).
+    """
+
+    claim: int
+    kind: Literal["matchAttribute", "distinctAttribute"]
+    attribute: str
+    sets: bool
+    tokens: dict[int, dict[int, int]]
+    errors: dict[int, dict[int, FilterFailure]] = field(default_factory=dict)
+    """Derived attributes that could not be computed (CON-12)."""
+    position: int = 0
+    min_size: int = 1
+    overlap: bool = False
+    """Distinct sets may overlap if no member is in all of them: never to be pruned with (SEM-6)."""
+    listed: bool = False
+    """Only lists are values (SEM-2)."""
+    label: str = ""
+    """How messages name it."""
+
+    @property
+    def lack(self) -> str:
+        """Say what a device without a token lacks."""
+        if self.min_size > 1:
+            return f"fewer than {self.min_size} values of {self.attribute}"
+        return f"no list {self.attribute}" if self.listed else f"no {self.attribute}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of a claim: its demands in order, several only if it is a list."""
+
+    name: str
+    listed: bool
+    demands: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim: its requests, and which of the problem's constraints are its own."""
+
+    requests: tuple[Request, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Counter rows of the pools, and what each device draws from them (section 11)."""
+
+    names: tuple[tuple[str, str], ...] = ()
+    """Counter set and counter of each row."""
+    pool_of_row: tuple[int, ...] = ()
+    consumption: dict[int, Amounts] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompatibilityGroups:
+    """Compatibility groups: for each device the sets it draws from and its groups there (section 12).
+
+    Groups are a bit set whose bit 0 says that there are any; 0 means none.
+    """
+
+    sets: tuple[tuple[int, str], ...] = ()
+    """Pool and name of each counter set."""
+    membership: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+
+def groups_after_joining(state: int | None, groups: int) -> int:
+    """Return the state of a counter set after a device with these groups came (GRP-2).
+
+    The first device decides whether groups count; where allocations have mixed both, the others are overlooked.
+    """
+    if state is None:
+        return groups
+    return state & groups if state and groups else state
+
+
+def groups_compatible(state: int | None, groups: int) -> bool:
+    """Tell whether a device with these groups may join what a counter set already holds (GRP-3)."""
+    return state is None or state == groups == 0 or state & groups > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Capacities:
+    """Capacity rows, several a device: name and total."""
+
+    names: tuple[str, ...] = ()
+    totals: tuple[int, ...] = ()
+    rows: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeContext:
+    """What objectives see of a node beside what the rules do; empty where nothing is optimised.
+
+    By device: its pool, its driver and whether the node reaches it; for each attribute that says what lies close
+    together, a number per value, 0 for none. By capacity row: its total in millionths of the largest device of the
+    cluster. By counter row: its total.
+    """
+
+    pools: tuple[int, ...] = ()
+    drivers: tuple[int, ...] = ()
+    reachable: tuple[bool, ...] = ()
+    groupings: tuple[tuple[int, ...], ...] = ()
+    weights: tuple[int, ...] = ()
+    totals: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InUse:
+    """What is taken before the search starts, by the numbers of the Problem.
+
+    ``available`` are the counter rows' remains (CTR-1); ``groups`` the running state of each counter set (GRP-2):
+    None for nothing placed, 0 for devices without groups, else the common groups with bit 0.
+    """
+
+    dedicated: frozenset[int] = frozenset()
+    shares: dict[int, int] = field(default_factory=dict)
+    consumed: dict[int, int] = field(default_factory=dict)
+    available: tuple[int, ...] = ()
+    groups: tuple[int | None, ...] = ()
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for equal states."""
+        return self.dedicated, tuple(self.shares.items()), tuple(self.consumed.items()), self.available, self.groups
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One question: can these claims be allocated from these devices, on one node."""
+
+    size: int
+    """Number of devices."""
+    claims: tuple[Claim, ...]
+    demands: tuple[Demand, ...]
+    constraints: tuple[Constraint, ...] = ()
+    shared: frozenset[int] = frozenset()
+    """Multi-allocatable devices."""
+    capacities: Capacities = Capacities()
+    counters: Counters = Counters()
+    groups: CompatibilityGroups = CompatibilityGroups()
+    relations: tuple[Relation, ...] = ()
+    """What is judged on complete sets."""
+    permutations: bool = False
+    """Each further device of a request is looked for from the start again, as the stable variant does (SRCH-2)."""
+    fatal_constraints: bool = True
+    """A device that All must take and a constraint forbids is an error of the whole attempt (SRCH-7)."""
+    invalid_pools: bool = False
+    """Some pool that the node sees is invalid (POOL-13)."""
+    landscape: NodeContext = NodeContext()
+
+
+Member = tuple[int, int]
+"""A demand and a device taken for it, by their numbers in the Problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationError:
+    """A condition could not be judged: the text of a run-time error (CELC-4)."""
+
+    message: Message
+
+
+class RelationCondition(Protocol):
+    """What must hold of a set of devices; plain data of numbers, or a text with what it is asked about."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the devices can matter (CELC-7)."""
+        raise NotImplementedError
+
+    def sight(self, device: int) -> Hashable:
+        """Return what it sees of a device: devices with equal sights are interchangeable for it."""
+        raise NotImplementedError
+
+    def role(self, demand: int) -> Hashable:
+        """Return what tells demands apart that take the same device."""
+        raise NotImplementedError
+
+    def judge(self, members: Sequence[Member]) -> bool | RelationError:
+        """Judge a complete set, in result order: by demand, then by device (CELC-2)."""
+        raise NotImplementedError
+
+    def renumbered(self, demands: Mapping[int, int]) -> RelationCondition:
+        """Return the condition after the demands that it covers got new numbers."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An entry that is judged on complete sets.
+
+    ``id`` is that of its encoder, ``claims`` are those that it spans, ``position`` is its number among the entries of
+    a claim and ``label`` how messages name it; ``demands`` are those that it applies to (CON-1). Without a ``weight``
+    it must hold; with one, violating it costs that much (SOFT-1), with ``per_pair`` for each pair (SOFT-2).
+    """
+
+    id: str
+    claims: tuple[int, ...]
+    position: int
+    label: str
+    demands: frozenset[int]
+    condition: RelationCondition
+    weight: int | None = None
+    per_pair: bool = False
+    fatal: bool = False
+    """Trouble aborts the allocation when a search meets it: policy ``kube`` (CELC-4)."""
+    tolerant: bool = False
+    """Trouble counts as true: to find out whether errors alone stand in the way (CELC-4)."""
+
+    @property
+    def hard(self) -> bool:
+        """It must hold."""
+        return self.weight is None
+
+    def verdict(self, members: Sequence[Member]) -> bool | RelationError:
+        """Judge all members that it covers; it holds if there are none (SEM-0)."""
+        covered = sorted(member for member in members if member[0] in self.demands)
+        if not covered:
+            return True
+        found = self.condition.judge(covered)
+        return True if self.tolerant and isinstance(found, RelationError) else found
+
+    def renumbered(self, claims: int, demands: Mapping[int, int]) -> Relation:
+        """Return the relation after its claims moved by so many, and its demands got new numbers."""
+        return replace(
+            self,
+            claims=tuple(claim + claims for claim in self.claims),
+            demands=frozenset(demands[demand] for demand in self.demands),
+            condition=self.condition.renumbered(demands),
+        )
+
+
+def with_errors_as_true(problem: Problem) -> Problem:
+    """Let errors count as true; the problem itself if no relation must hold."""
+    if not any(relation.hard for relation in problem.relations):
+        return problem
+    relations = tuple(replace(one, tolerant=True) if one.hard else one for one in problem.relations)
+    return replace(problem, relations=relations)
+
+
+class Placeholder(Enum):
+    """What is filled in."""
+
+    CLAIM = "namespace and name of the claim"
+    CLAIM_NAME = "name of the claim"
+    DEVICE = "driver, pool and name of the device"
+    DEVICE_NAME = "name of the device"
+    POOL = "driver and name of the pool"
+
+
+Message: TypeAlias = tuple[str | Placeholder, ...]
+
+
+def claim_text(claim: ObjectKey) -> str:
+    """Namespace and name as in messages: without a namespace the name alone."""
+    return "/".join(part for part in claim if part)
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemNames:
+    """Names of the things a Problem numbers."""
+
+    claims: tuple[ObjectKey, ...]
+    devices: tuple[DeviceId, ...]
+    pools: tuple[PoolId, ...]
+
+    def fill(
+        self, message: Message, *, claim: int | None = None, device: int | None = None, pool: int | None = None
+    ) -> str:
+        """Text of the message about the claim, device and pool of these numbers."""
+        values: dict[Placeholder, str] = {}
+        if claim is not None:
+            values[Placeholder.CLAIM] = claim_text(self.claims[claim])
+            values[Placeholder.CLAIM_NAME] = self.claims[claim][1]
+        if device is not None:
+            values[Placeholder.DEVICE] = "/".join(self.devices[device])
+            values[Placeholder.DEVICE_NAME] = self.devices[device][2]
+        if pool is not None:
+            values[Placeholder.POOL] = "/".join(self.pools[pool])
+        return "".join(part if isinstance(part, str) else values[part] for part in message)
+
+
+@dataclass(frozen=True, slots=True)
+class Justification:
+    """A reason by the id of the filter or encoder behind it (``matchAttribute``, ``counters``, ...).
+
+    ``claim`` is the number of the claim it is about, None if it is about several, ``device`` and ``pool`` likewise;
+    ``message`` may have blanks for them, and is a sentence that anyone can check against the manifests. ``subject`` is
+    what would have to change, as far as the id does not tell: a branch of a model, an entry, a row, ...
+    """
+
+    id: str
+    message: Message
+    claim: int | None = None
+    device: int | None = None
+    pool: int | None = None
+    subject: Hashable = None
+
+
+class FatalError(Exception):
+    """Everything about the attempt is given up; no other node is tried (SCHED-6).
+
+    ``rule`` is the stable id of what went wrong; the numbers fill the blanks of the message.
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        message: Message,
+        *,
+        claim: int | None = None,
+        device: int | None = None,
+        pool: int | None = None,
+    ) -> None:
+        super().__init__("".join(part if isinstance(part, str) else part.name for part in message))
+        self.rule = rule
+        self.message = message
+        self.claim = claim
+        self.device = device
+        self.pool = pool
+
+
+class DeadlineExceededError(Exception):
+    """The time limit passed before the question was decided (SRCH-10)."""
+
+
+def check_deadline(deadline: float | None) -> None:
+    """Raise ``DeadlineExceededError`` if it has passed; a reading of ``time.monotonic``, None: no limit (SRCH-10)."""
+    if deadline is not None and monotonic() >= deadline:
+        raise DeadlineExceededError("filter operation aborted: the time limit passed")
+
+
+def trap_error(failure: FilterFailure, claim: int, device: int) -> FatalError:
+    """Return the fatal error of visiting a device whose evaluation goes wrong (CEL-6)."""
+    return FatalError(failure.filter, failure.error, claim=claim, device=device)
+
+
+KUBE = "kube"
+"""It is fatal when the search comes to the device, as in the scheduler."""
+STRICT = "strict"
+"""The device is never used, and if nothing fits without it, that is an error."""
+SKIP = "skip"
+"""The device is never used."""
+POLICIES = (KUBE, STRICT, SKIP)
+
+
+def check_policy(name: str) -> None:
+    """Raise ``ValueError``, one line, unless there is such a policy."""
+    if name not in POLICIES:
+        raise ValueError(f"unknown policy {name!r} for CEL errors, known are: {', '.join(POLICIES)}")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedValue:
+    """What one part of a stage came to: its value, and a bound that no choice gets below.
+
+    The bound holds for choices that are no worse in all parts before it.
+    """
+
+    value: int
+    bound: int
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is better."""
+        return self.bound >= self.value

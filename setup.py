@@ -1,0 +1,12 @@
+"""Find the packages: ``api`` is ``drasat``, every other top-level folder with an ``__init__.py`` a subpackage of it."""
+
+from setuptools import find_packages, setup
+
+_OUTSIDE = ("api", "tests", "benchmarks", "notebooks", "examples", "docs", "build", "dist")
+
+folders = find_packages(exclude=[pattern for name in _OUTSIDE for pattern in (name, f"{name}.*")])
+public = find_packages("api")
+setup(
+    packages=["drasat", *(f"drasat.{name}" for name in (*public, *folders))],
+    package_dir={"drasat": "api", **{f"drasat.{name}": name for name in folders if "." not in name}},
+)

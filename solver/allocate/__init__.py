@@ -1,0 +1,1 @@
+"""Claims and pods get devices, one unit after the other; coupled units together."""

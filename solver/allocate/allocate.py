@@ -1,0 +1,213 @@
+"""The question ``allocate``: which devices claims get, and on which nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_young_only
+from ...models.kubernetes.extensions import Predicate
+from ...models.kubernetes.gates import FeatureGates
+from ...models.validation.annotations import read_caller_constraints
+from ...models.workload.units import Unit, merge_units, requested_units
+from ...problem.in_use import AllocatedState
+from ...problem.problem import check_policy
+from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
+from ..engines.outcome import UNKNOWN, AllocationOutcome, InterruptedAllocation, Reason, Statistics, UnitOutcome
+from ..engines.registry import (
+    ENGINES,
+    OPTIMIZERS,
+    check_cel_encoding,
+    check_engine,
+    check_optimizer,
+    effective_policy,
+    is_upstream,
+    load_solver,
+)
+from .check import check_allocations
+from .coupling import CoupledUnits, find_coupled_units, in_request_order
+from .placement import NodeWalk, Placer, unplaced_outcome
+from .unsupported import check_engine_support, ignored_soft_entries
+
+if TYPE_CHECKING:
+    from ...encoders.objectives.stage import AllocationStage
+
+TIME_LIMIT = 60.0
+Progress = Callable[[int, int], None]
+
+
+@gc_young_only()
+def allocate(
+    cluster: Cluster,
+    *,
+    node: str | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+    claims: Sequence[str] | None = None,
+    engine: str = "auto",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "strict",
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+    objective: str | Sequence[str] = (),
+    cel_road: str = "auto",
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    progress: Progress | None = None,
+    watch: ObjectiveWatch | None = None,
+) -> AllocationOutcome:
+    """Allocate the claims of pods, and loose claims.
+
+    Units are taken in the order read, each sees what earlier ones took. Each goes to the first node by name that
+    fits it, and gets the devices that the scheduler would choose there; with an objective to the node and devices
+    that are best by its stages.
+
+    Parameters
+    ----------
+    cluster
+        What there is, and what is asked for.
+    node
+        Only this node; all loose claims are then one pod's claims.
+    namespace, selector, claims
+        What to ask for, as in ``models.units.units``.
+    engine
+        ``auto`` or a name of ``solver.engines.ENGINES``.
+    feature_gates
+        A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
+    cel_errors
+        What a run-time error of an expression on a candidate does: ``kube``, ``strict`` or ``skip``. Engines that do
+        not visit devices in the scheduler's order take ``kube`` for ``strict``.
+    time_limit
+        Seconds for everything; None: no limit.
+    seed
+        Decides the share ids, and what the solver leaves to chance.
+    objective
+        Names of ``encoders.stages.table.STAGES``, the most important first, or one string of them with commas.
+    cel_road
+        How models take expressions over devices: ``auto`` or one of ``lower``, ``tabulate`` and ``lazy`` (CELC-9).
+    constraints
+        Entries for every claim asked about, beside its own: mappings as in the annotation ``drasat.dev/constraints``,
+        and predicates.
+    progress
+        Called with the number of units done and of all units.
+    watch
+        Called about every second while the solver is at one stage.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown engine, policy, gate, claim or stage, a bad selector, or an objective that the
+        engine does not know; for constraints that it cannot honour (SOFT-3), and a group that names what is not there.
+    VerificationError
+        If the answer does not pass the independent check; that is a defect of drasat.
+    AllocationInterrupted
+        For a KeyboardInterrupt during the search, with what was decided by then; the other units are ``Unknown``.
+
+    """
+    check_policy(cel_errors)
+    given = read_caller_constraints(constraints)
+    stages = stages_of(objective)
+    name = check_optimizer(engine) if stages else check_engine(engine)
+    policy = effective_policy(name, cel_errors)
+    gates = gates_of(feature_gates)
+    load_solver(name, bool(stages))
+    started = monotonic()
+    asked = with_joined_loose_claims(
+        requested_units(cluster, namespace=namespace, selector=selector, claims=claims), node
+    )
+    check_engine_support(name, cluster, asked, given)
+    work = work_for_time_limit(time_limit)
+    session = Session(cluster, gates, policy, seed, stages, watch, work, check_cel_encoding(cel_road), given)
+    nodes = cluster.nodes if node is None else {node: cluster.node(node)}
+    deadline = None if time_limit is None else started + time_limit
+    ledger = AllocatedState(cluster.usage(gates))
+    worker: Engine
+    walk: NodeWalk | None = None
+    if stages:
+        from .placement import BestNodeWalk
+
+        optimizer = worker = OPTIMIZERS[name](session)
+        share = None if work is None else work / max(1, len(asked))
+        walk = BestNodeWalk(optimizer, list(nodes.values()), ledger, deadline, share)
+    else:
+        worker = ENGINES[name](session)
+    placer = Placer(session, worker, ledger, nodes, deadline, walk)
+    sets = find_coupled_units(cluster, asked) if cluster.constraint_groups and not is_upstream(name) else ()
+    outcomes, interrupted = _place_units(placer, asked, sets, progress)
+    searched = monotonic()
+    check_allocations(cluster, outcomes, gates, policy, given, groups=not is_upstream(name))
+    seconds = {"search": searched - started, "verify": monotonic() - searched}
+    statistics = _statistics(cluster, worker)
+    notices = (*ignored_soft_entries(name, cluster, asked, given), *placer.notices)
+    answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
+    if interrupted:
+        raise InterruptedAllocation(answer)
+    return answer
+
+
+def stages_of(objective: str | Sequence[str]) -> tuple[AllocationStage, ...]:
+    """Find the stages of an objective. Raises ``ValueError``."""
+    if not objective:
+        return ()
+    # Most questions have none.
+    from ...encoders.objectives.table import stages_named
+
+    return stages_named(objective)
+
+
+def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
+    """Complete what a caller says about gates: what is not named is on."""
+    if isinstance(given, FeatureGates):
+        return given
+    return FeatureGates.all_on().with_(given) if given else FeatureGates.all_on()
+
+
+def with_joined_loose_claims(found: Sequence[Unit], node: str | None) -> list[Unit]:
+    """With a node, loose claims are one unit, in the place of the first."""
+    loose = [unit for unit in found if unit.pod is None]
+    if node is None or len(loose) < 2:
+        return list(found)
+    whole = merge_units(loose)
+    return [whole if unit is loose[0] else unit for unit in found if unit.pod is not None or unit is loose[0]]
+
+
+def _place_units(
+    placer: Placer, asked: Sequence[Unit], sets: Sequence[CoupledUnits], progress: Progress | None
+) -> tuple[tuple[UnitOutcome, ...], bool]:
+    """Place all units, those of a set together, and say whether an interrupt ended that before its time."""
+    placed: dict[int, UnitOutcome] = {}
+    interrupted = False
+    try:
+        for one in in_request_order(asked, sets):
+            found = [placer.place(one)] if isinstance(one, Unit) else placer.place_together(one)
+            placed.update((id(answer.unit), answer) for answer in found)
+            if progress:
+                progress(len(placed), len(asked))
+            if placer.interrupted:
+                interrupted = True
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    return tuple(
+        placed.get(id(unit)) or unplaced_outcome(unit, UNKNOWN, [_INTERRUPTED_REASON]) for unit in asked
+    ), interrupted
+
+
+_INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
+
+
+def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
+    counts = engine.counts
+    return Statistics(
+        steps=counts.steps,
+        conflicts=counts.conflicts,
+        literals=counts.literals,
+        cel_evaluations=counts.cel_evaluations,
+        no_goods=counts.no_goods,
+        cel_lowered=counts.cel_lowered,
+        cel_tabulated=counts.cel_tabulated,
+        cel_lazy=counts.cel_lazy,
+        devices=cluster.device_count,
+        classes=counts.classes,
+    )

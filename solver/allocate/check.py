@@ -1,0 +1,69 @@
+"""The one place where every answer is checked before anybody sees it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
+from ...models.validation.annotations import CallerConstraint
+from ..engines.outcome import ALLOCATED, UnitOutcome
+from ..verification.verify import Placement, Violation, verify
+
+
+class VerificationError(Exception):
+    """An answer that breaks a rule: a defect of drasat, never of the input."""
+
+    def __init__(self, violations: Sequence[Violation]) -> None:
+        super().__init__("the answer does not pass verification: " + "; ".join(map(str, violations)))
+        self.violations = tuple(violations)
+
+
+def check_allocations(
+    cluster: Cluster,
+    outcomes: Sequence[UnitOutcome],
+    gates: FeatureGates,
+    cel_errors: str,
+    given: Sequence[CallerConstraint] = (),
+    *,
+    groups: bool = False,
+) -> None:
+    """Check all allocations jointly, in the order in which they were made. Raises ``VerificationError``.
+
+    With ``groups`` ConstraintGroups are to be kept, too.
+    """
+    placements = list(_placements_of_outcomes(cluster, outcomes))
+    violations = verify(cluster, placements, gates, cel_errors=cel_errors, given=given, groups=groups)
+    if violations:
+        raise VerificationError(violations)
+
+
+def _placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Placement]:
+    made: dict[tuple[str, str], ResourceClaim] = {}
+    costs = _soft_costs_by_claim(outcomes)
+    for outcome in outcomes:
+        if outcome.outcome != ALLOCATED:
+            continue
+        pairs = tuple((ref.claim, allocation) for ref, allocation in outcome.allocations if ref.claim is not None)
+        new = {ref.key for ref, _ in outcome.allocations}
+        earlier = (made.get(ref.key, ref.claim) for ref in outcome.unit.claims if ref.key not in new)
+        earlier_claims = tuple(claim for claim in earlier if claim is not None)
+        yield Placement(cluster.node(outcome.node or ""), pairs, outcome.unit.pod, earlier_claims, costs)
+        for ref, allocation in outcome.allocations:
+            if ref.claim is not None:
+                made[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))
+
+
+def _soft_costs_by_claim(outcomes: Iterable[UnitOutcome]) -> dict[ObjectKey, list[int]]:
+    """List what is said of the soft entries of each claim, in their order; those of groups are no claim's."""
+    costs: dict[ObjectKey, list[int]] = defaultdict(list)
+    for outcome in outcomes:
+        for entry in outcome.soft:
+            namespace, _, name = entry.claim.rpartition("/")
+            costs[namespace, name].append(entry.cost)
+    return dict(costs)

@@ -1,0 +1,176 @@
+"""Which units must be decided together: those with claims that a ConstraintGroup is about.
+
+Errors that are the end of it for all coupled units, with names filled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import ConstraintGroup
+from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.workload.groups import group_members
+from ...models.workload.units import ClaimRef, Unit
+from ...problem.problem import FatalError, ProblemNames, claim_text
+from ..engines.copies import connected_groups
+from ..engines.outcome import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class GroupScope:
+    """A group with the claims that it is about."""
+
+    group: ConstraintGroup
+    claims: tuple[ObjectKey, ...]
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"ConstraintGroup {'/'.join(key_of(self.group.metadata))}"
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether any of its entries need not hold."""
+        return any(entry.weight is not None for entry in self.group.spec.constraints or ())
+
+    @property
+    def demand(self) -> GroupScope:
+        """The tie with what must hold alone."""
+        spec = self.group.spec
+        hard = tuple(entry for entry in spec.constraints or () if entry.weight is None)
+        return replace(self, group=structs.replace(self.group, spec=structs.replace(spec, constraints=hard)))
+
+
+@dataclass(frozen=True, slots=True)
+class SameNodeUnits:
+    """Units that go to one node: one, or several that share a claim; ``asked`` are their claims, each once."""
+
+    units: tuple[Unit, ...]
+    asked: tuple[ClaimRef, ...]
+
+    @property
+    def claims(self) -> list[ResourceClaim]:
+        """The claims to be allocated."""
+        return [ref.claim for ref in self.asked if ref.claim is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissibleNodes:
+    """Nodes that a seat may go to, whatever devices they have, and why others do not suit it."""
+
+    nodes: tuple[Node, ...]
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CoupledUnits:
+    """Seats that are decided together, and why."""
+
+    seats: tuple[SameNodeUnits, ...]
+    ties: tuple[GroupScope, ...]
+
+    @property
+    def units(self) -> Iterator[Unit]:
+        """Yield all units."""
+        for seat in self.seats:
+            yield from seat.units
+
+
+def find_coupled_units(
+    cluster: Cluster, asked: Sequence[Unit], there: Sequence[Unit] | None = None
+) -> tuple[CoupledUnits, ...]:
+    """Find the sets of units that groups tie, in the order asked. Raises ``ValueError`` for a group that is wrong.
+
+    ``there`` are the units that groups may speak of; None: those of the cluster.
+    """
+    groups = [group for group in cluster.constraint_groups.values() if _has_demands(group)]
+    ties = [GroupScope(group, group_members(group, cluster, there)) for group in groups]
+    return _coupled_sets(_group_units_sharing_claims(asked), ties)
+
+
+def split_soft_coupling(coupled: CoupledUnits) -> tuple[Unit | CoupledUnits, ...]:
+    """Take apart what only soft entries hold together: they must not stand in anybody's way (SOFT-1)."""
+    demands = [tie.demand for tie in coupled.ties]
+    sets = _coupled_sets(coupled.seats, [tie for tie in demands if _has_demands(tie.group)])
+    return tuple(in_request_order([*coupled.units], sets))
+
+
+def _coupled_sets(seats: Sequence[SameNodeUnits], ties: Sequence[GroupScope]) -> tuple[CoupledUnits, ...]:
+    own = [{ref.key for ref in seat.asked} for seat in seats]
+    reached = {
+        number: [place for place, tie in enumerate(ties) if not keys.isdisjoint(tie.claims)]
+        for number, keys in enumerate(own)
+    }
+    sets = connected_groups({number: places for number, places in reached.items() if places})
+    return tuple(_coupled_units_of(set_, seats, ties, reached) for set_ in sets)
+
+
+def _has_demands(group: ConstraintGroup) -> bool:
+    return bool(group.spec.constraints or group.spec.same_node_label)
+
+
+def _group_units_sharing_claims(asked: Sequence[Unit]) -> list[SameNodeUnits]:
+    """Put units that share a claim which has no devices yet on one seat."""
+    sharing = connected_groups({number: [ref.key for ref in unit.asked] for number, unit in enumerate(asked)})
+    return [_same_node_units([asked[number] for number in numbers]) for numbers in sharing]
+
+
+def _same_node_units(units: Sequence[Unit]) -> SameNodeUnits:
+    refs = {ref.key: ref for unit in reversed(units) for ref in reversed(unit.asked)}
+    ordered = dict.fromkeys(ref.key for unit in units for ref in unit.asked)
+    return SameNodeUnits(tuple(units), tuple(refs[key] for key in ordered))
+
+
+def _coupled_units_of(
+    numbers: Iterable[int],
+    seats: Sequence[SameNodeUnits],
+    ties: Sequence[GroupScope],
+    reached: Mapping[int, Sequence[int]],
+) -> CoupledUnits:
+    own = sorted(numbers)
+    concerned = sorted({tie for number in own for tie in reached[number]})
+    return CoupledUnits(tuple(seats[number] for number in own), tuple(ties[tie] for tie in concerned))
+
+
+def in_request_order(asked: Sequence[Unit], sets: Sequence[CoupledUnits]) -> Iterator[Unit | CoupledUnits]:
+    """Yield units and, in the place of its first unit, each coupled set."""
+    owner = {id(unit): coupled for coupled in sets for unit in coupled.units}
+    seen: set[int] = set()
+    for unit in asked:
+        coupled = owner.get(id(unit))
+        if coupled is None:
+            yield unit
+        elif id(coupled) not in seen:
+            seen.add(id(coupled))
+            yield coupled
+
+
+class GroupAbortedError(Exception):
+    """A fatal error in words."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
+
+
+def reason_from_error(error: FatalError, names: ProblemNames, where: str = "") -> Reason:
+    """Write an error down; ``where`` comes before it."""
+    claim = "" if error.claim is None else claim_text(names.claims[error.claim])
+    text = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
+    return Reason(error.rule, claim, f"{where}{text}")
+
+
+@contextmanager
+def name_fatal_errors(names: ProblemNames) -> Iterator[None]:
+    """Fill names into fatal errors. Raises ``GroupAbortedError`` instead of them."""
+    try:
+        yield
+    except FatalError as error:
+        raise GroupAbortedError(reason_from_error(error, names)) from None

@@ -1,0 +1,333 @@
+"""The claims and demands of a joint Problem: a request may be served on any node that its seat may go to.
+
+Devices are those of all nodes together. Serving a request on a node is an alternative of it, in the order of nodes and
+then of the request's own, so that the scheduler's preference (SRCH-4) prefers nodes that come first. Claims are in the
+order of their names, held ones among them: that is the order in which entries of groups see their devices.
+
+What several nodes see together: one view of all their devices, and where each device is.
+
+Claims of a group that have their devices already: they stay as they are, and the others must suit them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from operator import itemgetter
+
+from msgspec.structs import replace as replace_struct
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import node_matches
+from ...models.cluster.pools import Pool, PoolDevice, merge_pool_views
+from ...models.kubernetes.claims import (
+    AllocationResult,
+    DeviceClass,
+    DeviceDerivedAttribute,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId, key_of
+from ...models.kubernetes.slices import ResourceSlice
+from ...problem.asks import EXACT_COUNT, ResolvedRequest, VisibleAttributes, alternatives, resolve_request
+from ...problem.compiler import Compiler
+from ...problem.problem import Amounts, Claim, Demand, Request
+from ...problem.shapes import NodeView, NodeViews
+from .coupling import SameNodeUnits
+
+HELD_CLAIM = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRequest:
+    """What a demand stands for: a request of a seat on a node; of a held claim neither.
+
+    ``ask`` has the number of the claim in its seat.
+    """
+
+    ask: ResolvedRequest
+    seat: int = HELD_CLAIM
+    node: Node | None = None
+
+
+class GroupProblemBuilder:
+    """Claims and demands with what they stand for.
+
+    ``keys`` and ``resources`` are the claims, ``of_claim`` lists the demands of each, ``served`` tells demands apart.
+    """
+
+    def __init__(self, compiler: Compiler, ground: MergedView) -> None:
+        self._compiler = compiler
+        self._ground = ground
+        self.demands: list[Demand] = []
+        self.claims: list[Claim] = []
+        self.keys: list[ObjectKey] = []
+        self.resources: list[ResourceClaim] = []
+        self.served: list[ServedRequest] = []
+        self.of_claim: dict[int, list[int]] = defaultdict(list)
+
+    def add(self, seats: Sequence[SameNodeUnits], nodes: Sequence[Sequence[Node]], held: Sequence[HeldClaim]) -> None:
+        """Add the claims of seats, each with the nodes that it may go to, and those held. Raises ``FatalError``."""
+        rows = [
+            (key_of(claim.metadata), partial(self._claim, claim, local, seat, nodes[seat]))
+            for seat, one in enumerate(seats)
+            for local, claim in enumerate(one.claims)
+        ]
+        rows += [(one.key, partial(self._hold, one)) for one in held]
+        for key, add in sorted(rows, key=itemgetter(0)):
+            self.keys.append(key)
+            add()
+
+    def asks_of(self, claim: int) -> list[tuple[int, ResolvedRequest]]:
+        """List the asks of a claim with the numbers of their demands."""
+        return [(demand, self.served[demand].ask) for demand in self.of_claim.get(claim, ())]
+
+    def of_seat(self, seat: int) -> list[int]:
+        """List the demands of a seat."""
+        return [demand for demand, served in enumerate(self.served) if served.seat == seat]
+
+    def is_held(self, claim: int) -> bool:
+        """Tell whether a claim has its devices already."""
+        return all(self.served[demand].seat == HELD_CLAIM for demand in self.of_claim[claim])
+
+    def _claim(self, claim: ResourceClaim, local: int, seat: int, nodes: Sequence[Node]) -> None:
+        """Add a claim, which is the ``local``-th of its seat."""
+        compiler, number = self._compiler, len(self.claims)
+        self.resources.append(claim)
+        requests = []
+        for request in claim.spec.devices.requests or ():
+            parts = alternatives(number, request, compiler.gates)
+            resolved = [resolve_request(number, request.name, part, compiler.classes, compiler.gates) for part in parts]
+            asks = [replace(ask, claim=local) for ask in resolved]
+            demands = tuple(self._demand(ServedRequest(ask, seat, node), number) for node in nodes for ask in asks)
+            requests.append(Request(request.name, request.exactly is None or len(demands) > 1, demands))
+        self.claims.append(Claim(tuple(requests)))
+
+    def _demand(self, served: ServedRequest, claim: int) -> int:
+        """Compile a request on a node there, then number its devices as all nodes together do."""
+        index = len(self.demands)
+        view = self._ground.views[served.node.metadata.name if served.node else ""]
+        own = self._compiler.demands.demand(served.ask, index, view.shape)
+        number = [self._ground.number_of[device.id] for device in view.devices]
+        self._add(
+            replace(
+                own,
+                claim=claim,
+                candidates=tuple(sorted(number[device] for device in own.candidates)),
+                traps={number[device]: failure for device, failure in own.traps.items()},
+                barred=frozenset(number[device] for device in own.barred),
+                amounts={number[device]: self._amounts(view, device, own, number) for device in own.amounts},
+                # Whoever wants to know why devices fall looks at each node alone.
+                failures=(),
+            ),
+            served,
+        )
+        return index
+
+    def _amounts(self, view: NodeView, device: int, own: Demand, number: Sequence[int]) -> Amounts:
+        rows = view.shape.capacities.rows.get(device, ())
+        whole = dict(zip(rows, self._ground.whole.shape.capacities.rows.get(number[device], ()), strict=True))
+        return tuple((whole[row], amount) for row, amount in own.amounts[device])
+
+    def _hold(self, held: HeldClaim) -> None:
+        """Add a claim that can only have what it has; several may have admin access to one device (DEV-1)."""
+        claim = len(self.claims)
+        self.resources.append(held.claim)
+        requests = []
+        for ask, devices in held.asks(claim):
+            index = len(self.demands)
+            numbers = (self._ground.number_of.get(stand_in_id(id_)) for id_ in devices)
+            candidates = tuple(sorted(number for number in numbers if number is not None))
+            count, admin = len(candidates), True
+            demand = Demand(index, claim, ask.request, ask.subrequest, "", count, False, admin, candidates=candidates)
+            self._add(demand, ServedRequest(ask))
+            requests.append(Request(ask.request, False, (index,)))
+        self.claims.append(Claim(tuple(requests)))
+
+    def _add(self, demand: Demand, served: ServedRequest) -> None:
+        self.of_claim[demand.claim].append(demand.index)
+        self.demands.append(demand)
+        self.served.append(served)
+
+
+class ContradictingViewsError(Exception):
+    """A question about several nodes that cannot be posed as one; one line says why."""
+
+
+@dataclass(frozen=True)
+class MergedView:
+    """The devices of all nodes together and stand-ins for ``held`` ones, and each node's own view of its devices."""
+
+    whole: NodeView
+    views: Mapping[str, NodeView]
+    held: frozenset[DeviceId]
+    elsewhere: frozenset[PoolId]
+    """Pools of which devices are published that none of these nodes sees."""
+
+    @cached_property
+    def number_of(self) -> Mapping[DeviceId, int]:
+        """Numbers of the devices in the whole."""
+        return {device.id: number for number, device in enumerate(self.whole.devices)}
+
+    @cached_property
+    def replaced(self) -> frozenset[int]:
+        """Devices for which there is a stand-in: what holds them takes that instead."""
+        originals = (id_ for id_ in self.held if stand_in_id(id_) in self.number_of)
+        return frozenset(self.number_of[id_] for id_ in originals if id_ in self.number_of)
+
+    @cached_property
+    def nodes_of(self) -> Mapping[DeviceId, tuple[int, ...]]:
+        """By device the numbers of the nodes that reach it."""
+        found: dict[DeviceId, list[int]] = defaultdict(list)
+        for number, view in enumerate(self.views.values()):
+            for device in view.devices:
+                if device.reachable:
+                    found[device.id].append(number)
+        return {id_: tuple(nodes) for id_, nodes in found.items()}
+
+    @cached_property
+    def homes(self) -> Sequence[tuple[Hashable, ...]]:
+        """For each device the nodes that reach it; what no node of the question sees is at a place of its own."""
+        return [self.nodes_of.get(id_) or ("/".join(id_),) for id_ in self._ids]
+
+    @cached_property
+    def pools(self) -> Sequence[PoolId]:
+        """For each device the pool that publishes it."""
+        return [id_[:2] for id_ in self._ids]
+
+    @cached_property
+    def sites(self) -> Mapping[str, Sequence[Hashable]]:
+        """By scope of topologies what tells instances apart, for each device; those replaced are in none."""
+        found: dict[str, Sequence[Hashable]] = {
+            "Node": self.homes,
+            "Pool": self.pools,
+            "Cluster": [""] * len(self._ids),
+        }
+        return {
+            scope: [None if number in self.replaced else site for number, site in enumerate(own)]
+            for scope, own in found.items()
+        }
+
+    @cached_property
+    def _ids(self) -> Sequence[DeviceId]:
+        """Names of the devices, of stand-ins those that they stand for."""
+        originals = {stand_in_id(id_): id_ for id_ in self.held}
+        return [originals.get(device.id, device.id) for device in self.whole.devices]
+
+
+def merge_views(
+    views: Mapping[str, NodeView],
+    all_views: NodeViews,
+    cluster: Cluster,
+    held: Collection[DeviceId],
+    visible: VisibleAttributes,
+) -> MergedView:
+    """Put together what these views see. Raises ``ContradictingViewsError`` where they contradict each other."""
+    seen: dict[PoolId, list[Pool]] = defaultdict(list)
+    for pool in dict.fromkeys(pool for view in views.values() for pool in view.pools):
+        seen[pool.id].append(pool)
+    pools = [_merged_pool(own) for own in seen.values()]
+    there = {device.id for pool in pools for device in pool.devices}
+    published = published_devices(cluster)
+    stand_ins = stand_in_pool(published, held)
+    pools += [stand_ins] if stand_ins else []
+    able = next((view for view in views.values() if view.shape.node_skips), next(iter(views.values())))
+    whole = all_views.of_pools(able.node, pools, visible)
+    return MergedView(whole, views, frozenset(held), frozenset(id_[:2] for id_ in published.keys() - there))
+
+
+def _merged_pool(views: Sequence[Pool]) -> Pool:
+    whole = merge_pool_views(views)
+    if whole is None:
+        raise ContradictingViewsError(
+            f"nodes see different generations or counters of resource pool {'/'.join(views[0].id)}"
+        )
+    return whole
+
+
+# No driver's pool can have this name.
+STAND_IN_POOL = "//held"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldClaim:
+    """A claim with what it holds: for each request the devices, in result order."""
+
+    key: ObjectKey
+    claim: ResourceClaim
+    allocation: AllocationResult
+    requests: Mapping[str, tuple[DeviceId, ...]]
+
+    def asks(self, number: int) -> Iterator[tuple[ResolvedRequest, tuple[DeviceId, ...]]]:
+        """Yield requests for just these devices, as the claim of this number."""
+        for label, devices in self.requests.items():
+            request, _, subrequest = label.partition("/")
+            derived = self._derived(request, subrequest)
+            spec = ExactDeviceRequest(allocation_mode=EXACT_COUNT, count=len(devices), derived_attributes=derived)
+            yield ResolvedRequest(number, request, subrequest, spec, DeviceClass(), {}), devices
+
+    def _derived(self, request: str, subrequest: str) -> tuple[DeviceDerivedAttribute, ...] | None:
+        """Find what entries see of the devices beside what they publish (CON-12)."""
+        for one in self.claim.spec.devices.requests or ():
+            if one.name == request:
+                parts = [one.exactly, *(part for part in one.first_available or () if part.name == subrequest)]
+                return next((part.derived_attributes for part in parts if part is not None), None)
+        return None
+
+    def label_values(self, label: str, nodes: Iterable[Node]) -> frozenset[str]:
+        """Find the values of a label on the nodes where the claim can be used. Raises ``SelectorError``."""
+        usable = (node for node in nodes if node_matches(self.allocation.node_selector, node))
+        found = ((node.metadata.labels or {}).get(label) for node in usable)
+        return frozenset(value for value in found if value is not None)
+
+
+def held_claims(cluster: Cluster, keys: Iterable[ObjectKey]) -> list[HeldClaim]:
+    """Find which of these claims hold devices."""
+    found = []
+    for key in keys:
+        claim = cluster.claims.get(key)
+        if claim is not None and claim.status is not None and claim.status.allocation is not None:
+            allocation = claim.status.allocation
+            found.append(HeldClaim(key, claim, allocation, _devices_by_request(allocation)))
+    return found
+
+
+def _devices_by_request(allocation: AllocationResult) -> dict[str, tuple[DeviceId, ...]]:
+    found: dict[str, list[DeviceId]] = {}
+    for result in allocation.devices.results or ():
+        found.setdefault(result.request, []).append((result.driver, result.pool, result.device))
+    return {label: tuple(devices) for label, devices in found.items()}
+
+
+def stand_in_id(id_: DeviceId) -> DeviceId:
+    """Name what stands for a held device: nobody else can take it, and it draws nothing."""
+    driver, pool, name = id_
+    return driver, STAND_IN_POOL, f"{pool}/{name}"
+
+
+def stand_in_pool(published: Mapping[DeviceId, PoolDevice], ids: Iterable[DeviceId]) -> Pool | None:
+    """Make a pool of stand-ins for the held devices that are published; None if there are none."""
+    devices = tuple(_stand_in_device(published[id_]) for id_ in dict.fromkeys(ids) if id_ in published)
+    return Pool("", STAND_IN_POOL, 1, devices=devices) if devices else None
+
+
+def published_devices(cluster: Cluster) -> Mapping[DeviceId, PoolDevice]:
+    """List all devices of a cluster, those of the newest generation where there are several."""
+    return cluster.kept("devices by id", lambda: _newest_devices(cluster.slices))
+
+
+def _newest_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, PoolDevice]:
+    found: dict[DeviceId, PoolDevice] = {}
+    for slice_ in sorted(slices, key=lambda one: one.spec.pool.generation):
+        for device in slice_.spec.devices or ():
+            id_ = slice_.spec.driver, slice_.spec.pool.name, device.name
+            found[id_] = PoolDevice(device, slice_, id_)
+    return found
+
+
+def _stand_in_device(device: PoolDevice) -> PoolDevice:
+    bare = replace_struct(device.device, consumes_counters=None)
+    return PoolDevice(bare, device.slice, stand_in_id(device.id))

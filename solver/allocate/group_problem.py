@@ -1,0 +1,224 @@
+"""One Problem for seats on several nodes: its claims, what they and groups demand, and what its numbers mean.
+
+What groups demand, and that all of a seat is on one node, as relations that span claims.
+
+"One node for all" and "one value of this label" are match entries over numbers that stand for nodes and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from msgspec import structs
+
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import DeviceTopology, Entry, requests_in_claim
+from ...models.kubernetes.meta import key_of
+from ...problem.asks import ResolvedRequest
+from ...problem.compiler import Compiler, EntryContext, compile_entries, compile_spanning_entry, with_constraints
+from ...problem.conditions import TokenCondition
+from ...problem.constraints import ApplicableEntry, entries_of_claim, entries_of_owner, entry_applies
+from ...problem.problem import Constraint, FatalError, Problem, ProblemNames, Relation
+from ...problem.topology import TopologyCondition, TopologyPlaces
+from .coupling import CoupledUnits, GroupScope
+from .group_builder import ContradictingViewsError, GroupProblemBuilder, HeldClaim, MergedView
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProblem:
+    """A joint question with what its numbers mean; ``tied`` are the relations of groups."""
+
+    problem: Problem
+    ground: MergedView
+    draft: GroupProblemBuilder
+    tied: tuple[Relation, ...]
+
+
+def group_problem_names(coupled: CoupledUnits, held: Sequence[HeldClaim], ground: MergedView) -> ProblemNames:
+    """Names for the numbers of a joint Problem, which errors on the way to it have too."""
+    keys = [key_of(claim.metadata) for seat in coupled.seats for claim in seat.claims]
+    whole = ground.whole
+    devices = tuple(device.id for device in whole.devices)
+    return ProblemNames(
+        tuple(sorted([*keys, *(one.key for one in held)])), devices, tuple(pool.id for pool in whole.pools)
+    )
+
+
+def build_group_problem(
+    compiler: Compiler,
+    ground: MergedView,
+    coupled: CoupledUnits,
+    nodes: Sequence[Sequence[Node]],
+    held: Sequence[HeldClaim],
+    everywhere: Collection[Node],
+) -> GroupProblem:
+    """Pose the question; ``nodes`` are those that each seat may go to, ``everywhere`` all of the cluster.
+
+    Raises ``FatalError``, ``SelectorError`` and ``ContradictingViewsError``.
+    """
+    draft = GroupProblemBuilder(compiler, ground)
+    draft.add(coupled.seats, nodes, held)
+    known, shape = compiler.topologies, ground.whole.shape
+    places = TopologyPlaces(known.topologies, compiler.classes, ground.sites, known.axes)
+    entries = compiler.ground(shape, places)
+    constraints: list[Constraint] = []
+    relations: list[Relation] = []
+    for number, claim in enumerate(draft.resources):
+        if not draft.is_held(number):
+            own = entries_of_claim(number, claim, compiler.given, compiler.gates)
+            made = compile_entries(own, number, draft.asks_of(number), entries)
+            constraints += made[0]
+            relations += made[1]
+    ties = GroupRelations(draft, compiler, entries, held, everywhere)
+    for seat, one in enumerate(coupled.seats):
+        relations += ties.one_node(seat, one.units[0].name, nodes[seat])
+    tied = tuple(relation for tie in coupled.ties for relation in ties.of(tie))
+    problem = Problem(
+        len(shape.profiles),
+        tuple(draft.claims),
+        tuple(with_constraints(demand, constraints, compiler.demands.policy) for demand in draft.demands),
+        tuple(constraints),
+        shape.shared,
+        shape.capacities,
+        shape.counters,
+        shape.groups,
+        (*relations, *tied),
+        permutations=compiler.gates.variant == "stable",
+        fatal_constraints=False,
+    )
+    _check_topologies(problem, compiler, ground)
+    return GroupProblem(problem, ground, draft, tied)
+
+
+def _check_topologies(problem: Problem, compiler: Compiler, ground: MergedView) -> None:
+    """Raise ``ContradictingViewsError`` where what is asked of topologies has no one meaning on several nodes."""
+    found = [relation.condition for relation in problem.relations if relation.id == "topology"]
+    for condition in (cast("TopologyCondition", one) for one in found):
+        topology = compiler.topologies.topologies[condition.ask.name]
+        _check_instances(topology, condition, ground)
+        _check_stand_ins(topology, problem, ground)
+
+
+def _check_instances(topology: DeviceTopology, condition: TopologyCondition, ground: MergedView) -> None:
+    """Check that no device is in two instances, and that whoever sees one sees as much of it."""
+    instances = [places.devices for places in condition.places]
+    seen = [{ground.homes[device] for device in own} for own in instances]
+    scope, ask = topology.spec.scope, condition.ask
+    if scope == "Node":
+        nodes = [node for one in set().union(*seen) for node in one]
+        clashing = len(nodes) > len(set(nodes))
+    elif ask.max_distance is None and (scope == "Cluster" or topology.spec.size):
+        clashing = False
+    else:
+        # How far it is from device to device, and where an axis ends, others in the instance decide.
+        pools = {ground.pools[device] for own in instances for device in own}
+        unseen = ground.elsewhere if scope == "Cluster" else ground.elsewhere & pools
+        clashing = bool(unseen) or any(len(own) > 1 for own in seen)
+    if clashing:
+        raise ContradictingViewsError(f"nodes see different devices of one {scope.lower()} of topology {ask.name}")
+
+
+def _check_stand_ins(topology: DeviceTopology, problem: Problem, ground: MergedView) -> None:
+    """Check that nobody can take a device that a claim of the group holds: it would be in two places."""
+    taken = {device for demand in problem.demands for device in demand.candidates if demand.admin}
+    taken |= {device for demand in problem.demands for device in demand.candidates if device in problem.shared}
+    if not ground.replaced.isdisjoint(taken):
+        name = topology.metadata.name
+        raise ContradictingViewsError(f"a device in topology {name} that a claim of a group holds can be taken again")
+
+
+# Entries of claims have lower positions, whatever claim they are of.
+_FIRST_GROUP_POSITION = 1 << 20
+
+
+class GroupRelations:
+    """Makes the relations of one draft; ``nodes`` are all of the cluster: on some of them ``held`` claims are."""
+
+    def __init__(
+        self,
+        draft: GroupProblemBuilder,
+        compiler: Compiler,
+        entries: EntryContext,
+        held: Sequence[HeldClaim],
+        nodes: Collection[Node],
+    ) -> None:
+        self._draft = draft
+        self._compiler = compiler
+        self._entries = entries
+        self._held = held
+        self._nodes = nodes
+        self._position = _FIRST_GROUP_POSITION
+
+    def one_node(self, seat: int, name: str, nodes: Sequence[Node]) -> Iterator[Relation]:
+        """Demand that a seat is on one of its nodes, where that does not go without saying."""
+        demands = self._draft.of_seat(seat)
+        requests = {(self._draft.demands[demand].claim, self._draft.demands[demand].request) for demand in demands}
+        if len(nodes) > 1 and len(requests) > 1:
+            places = {node.metadata.name: place for place, node in enumerate(nodes)}
+            yield from self._same("node", f"one node for {name}", demands, places)
+
+    def of(self, tie: GroupScope) -> Iterator[Relation]:
+        """Yield what a group demands or wishes of claims that are not held. Raises ``FatalError``."""
+        spec, draft = tie.group.spec, self._draft
+        inside = [claim for claim, key in enumerate(draft.keys) if key in tie.claims]
+        for posed in self._posed(tie, inside):
+            covered = [pair for claim in inside for pair in self._covered(posed.entry, claim)]
+            claims = tuple(dict.fromkeys(draft.demands[demand].claim for demand, _ in covered))
+            if not all(map(draft.is_held, claims)):
+                yield self._placed(compile_spanning_entry(posed, claims, covered, self._entries))
+        if spec.same_node_label:
+            yield from self._same_label(tie, spec.same_node_label, inside)
+
+    def _posed(self, tie: GroupScope, inside: Sequence[int]) -> tuple[ApplicableEntry, ...]:
+        try:
+            return entries_of_owner(tie.label, tie.group.spec.constraints or (), self._compiler.gates)
+        except FatalError as error:
+            error.claim = inside[0]
+            raise
+
+    def _covered(self, entry: Entry, claim: int) -> list[tuple[int, ResolvedRequest]]:
+        """List what an entry of a group covers of a claim."""
+        names = requests_in_claim(entry, self._draft.keys[claim][1])
+        if names is None:
+            return []
+        own = structs.replace(entry, requests=names)
+        return [
+            (demand, ask)
+            for demand, ask in self._draft.asks_of(claim)
+            if entry_applies(own, ask.request, ask.subrequest)
+        ]
+
+    def _same_label(self, tie: GroupScope, label: str, inside: Iterable[int]) -> Iterator[Relation]:
+        """Demand one value of a label; held claims leave those of the nodes where they can be used."""
+        served = self._draft.served
+        demands = [demand for claim in inside for demand in self._draft.of_claim[claim] if served[demand].node]
+        nodes = {one.node.metadata.name: one.node for one in served if one.node}
+        found = {name: (node.metadata.labels or {}).get(label) for name, node in nodes.items()}
+        values = {name: value for name, value in found.items() if value is not None}
+        for held in self._held:
+            if held.key in tie.claims:
+                there = held.label_values(label, self._nodes)
+                values = {name: value for name, value in values.items() if value in there}
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(values.values()))}
+        places = {name: numbers[value] for name, value in values.items()}
+        yield from self._same("nodeLabel", f"{tie.label}, sameNodeLabel {label}", demands, places)
+
+    def _same(self, id_: str, label: str, demands: Iterable[int], values: Mapping[str, int]) -> Iterator[Relation]:
+        """Demand that all nodes where these demands are served have one value; one without any cannot be used."""
+        tokens: dict[int, dict[int, int]] = {}
+        for demand in demands:
+            node = self._draft.served[demand].node
+            value = values.get(node.metadata.name) if node else None
+            candidates = self._draft.demands[demand].candidates
+            tokens[demand] = {} if value is None else dict.fromkeys(candidates, value)
+        if tokens:
+            claims = tuple(dict.fromkeys(self._draft.demands[demand].claim for demand in tokens))
+            condition = TokenCondition(Constraint(claims[0], "matchAttribute", id_, False, tokens))
+            yield self._placed(Relation(id_, claims, 0, label, frozenset(tokens), condition))
+
+    def _placed(self, relation: Relation) -> Relation:
+        """Give a relation a position of its own."""
+        self._position += 1
+        return replace(relation, position=self._position)

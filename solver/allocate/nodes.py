@@ -1,0 +1,234 @@
+"""Which nodes suit a pod, whatever devices they have (NODE-2, SCHED-2).
+
+Which nodes are still worth a try for equal units, placed one after the other.
+
+Nodes on which equal units failed, put together by how they did, while nodes come and go.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+
+from ...models.cluster.node_fit import Misfit, pod_fits, selector_test
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.core import Node, PodSpec
+from ...models.kubernetes.meta import PoolId
+from ...problem.in_use import AllocatedState
+from ...problem.problem import Justification
+from ..engines.engine import NodeResult, Status
+from ..engines.outcome import DemandTable, NodeClassFailure, Reason
+from ..engines.reasons import misfit_reasons
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def pod_suitability_key(spec: PodSpec | None, earlier: Iterable[AllocationResult]) -> bytes:
+    """Equal for pods, and claims that are allocated ``earlier``, that the same nodes suit."""
+    rules = spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations)
+    return _encode((rules, [allocation.node_selector for allocation in earlier]))
+
+
+class SuitableNodes:
+    """Positions of the nodes that suit a pod and its claims that are allocated ``earlier``, in order.
+
+    A node is tested when somebody gets there, once for all who walk. Raises ``SelectorError`` at once for a claim that
+    is allocated with a node selector that cannot be parsed.
+    """
+
+    def __init__(self, nodes: Sequence[Node], spec: PodSpec | None, earlier: Sequence[AllocationResult]) -> None:
+        self._nodes = nodes
+        self._spec = spec
+        selectors = (allocation.node_selector for allocation in earlier)
+        self._tests = [selector_test(selector) for selector in selectors if selector is not None]
+        self._tested = 0
+        self._positions: list[int] = []
+        self._misfits: list[Misfit] = []
+
+    def __iter__(self) -> Iterator[int]:
+        index = 0
+        while index < len(self._positions) or self._find_one():
+            yield self._positions[index]
+            index += 1
+
+    def _find_one(self) -> bool:
+        """Test nodes until one more suits; False if there is none."""
+        while self._tested < len(self._nodes):
+            misfit = self._misfit(self._nodes[self._tested])
+            self._tested += 1
+            if misfit is None:
+                self._positions.append(self._tested - 1)
+                return True
+            self._misfits.append(misfit)
+        return False
+
+    def _misfit(self, node: Node) -> Misfit | None:
+        """Find the first reason why a node does not suit."""
+        found = pod_fits(self._spec, node) if self._spec else []
+        if found:
+            return found[0]
+        if all(test(node) for test in self._tests):
+            return None
+        return Misfit("allocatedClaim", "a claim of the pod is allocated for other nodes")
+
+    @cached_property
+    def misfits(self) -> tuple[tuple[int, Misfit], ...]:
+        """Positions of the others, with why; to be asked when all have been walked."""
+        suited = set(self._positions)
+        others = (position for position in range(self._tested) if position not in suited)
+        return tuple(zip(others, self._misfits, strict=True))
+
+    @cached_property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why the others do not suit; to be asked when all have been walked."""
+        return misfit_reasons(self._misfits, len(self._nodes))
+
+
+class OpenNodes:
+    """Nodes in order, less those where an equal unit failed and no pool that the node sees has changed since.
+
+    ``positions`` are ascending; they are read no further than anybody walks.
+    """
+
+    def __init__(self, positions: Iterable[int], failed: FailedNodes, ledger: AllocatedState) -> None:
+        self.failed = failed
+        self._ledger = ledger
+        # Negative, so that the first nodes are last: those fail most, and the end of a list is where to take from.
+        self._open: list[int] = []
+        self._unread = iter(positions)
+        self._watchers: dict[PoolId, set[int]] = defaultdict(set)
+        self._seen = ledger.changes
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the nodes to try; ``fail`` may be called meanwhile for those that were yielded."""
+        self._reopen()
+        index = len(self._open)
+        while index:
+            last = self._open[index - 1]
+            yield -last
+            index = bisect_left(self._open, last)
+        for position in self._unread:
+            self._open.insert(0, -position)
+            yield position
+
+    def fail(self, positions: Iterable[tuple[int, NodeResult, Iterable[PoolId]]]) -> None:
+        """Leave nodes out until one of their pools changes."""
+        for position, attempt, pools in positions:
+            self.failed.add(position, attempt)
+            for pool in pools:
+                self._watchers[pool].add(position)
+            del self._open[bisect_left(self._open, -position)]
+
+    def _reopen(self) -> None:
+        for pool in self._ledger.changed_since(self._seen):
+            for position in self._watchers.pop(pool, ()):
+                if position in self.failed:
+                    self.failed.remove(position)
+                    insort(self._open, -position)
+        self._seen = self._ledger.changes
+
+
+@dataclass(frozen=True, slots=True)
+class _FailureKey:
+    """What equal failures have in common."""
+
+    message: str
+    tables: tuple[DemandTable, ...]
+    witness: Justification | None
+    certified: bool
+
+
+@dataclass(slots=True)
+class _FailureClass:
+    """Nodes that fail alike, in order: their positions and names side by side."""
+
+    key: _FailureKey
+    proof: str
+    positions: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    told: NodeClassFailure | None = None
+
+    def add(self, position: int, name: str) -> None:
+        index = bisect_left(self.positions, position)
+        self.positions.insert(index, position)
+        self.names.insert(index, name)
+        self.told = None
+
+    def remove(self, position: int) -> None:
+        index = bisect_left(self.positions, position)
+        del self.positions[index], self.names[index]
+        self.told = None
+
+    def failure(self) -> NodeClassFailure:
+        """What is reported; one object while the class does not change."""
+        if self.told is None:
+            key = self.key
+            proof = Reason(key.witness.id, "", self.proof) if key.witness else None
+            self.told = NodeClassFailure(tuple(self.names), key.message, key.tables, proof, key.certified)
+        return self.told
+
+
+class FailedNodes:
+    """Attempts that failed, by the node's position; ``names`` are those of all nodes.
+
+    Many units may ask for the report while few nodes change in between, so that it is kept up to date instead of made
+    anew.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._found: dict[int, tuple[NodeResult, _FailureClass]] = {}
+        self._classes: dict[_FailureKey, _FailureClass] = {}
+        self._erring: set[int] = set()
+        self._undecided: set[int] = set()
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._found)
+
+    def __contains__(self, position: int) -> bool:
+        return position in self._found
+
+    def __getitem__(self, position: int) -> NodeResult:
+        return self._found[position][0]
+
+    def add(self, position: int, attempt: NodeResult) -> None:
+        """Add a node that was not there."""
+        key = _FailureKey(attempt.message, attempt.tables, attempt.witness, attempt.certified)
+        found = self._classes.get(key)
+        if found is None:
+            found = self._classes[key] = _FailureClass(key, attempt.proof)
+        found.add(position, self._names[position])
+        self._found[position] = attempt, found
+        if attempt.error:
+            self._erring.add(position)
+        if attempt.ending is Status.UNKNOWN:
+            self._undecided.add(position)
+
+    def remove(self, position: int) -> None:
+        """Take a node away that is there."""
+        _, found = self._found.pop(position)
+        found.remove(position)
+        if not found.positions:
+            del self._classes[found.key]
+        self._erring.discard(position)
+        self._undecided.discard(position)
+
+    @property
+    def first_erring(self) -> int | None:
+        """The first node on which an expression went wrong in a way that may be why it failed."""
+        return min(self._erring, default=None)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether some node may fit after all."""
+        return bool(self._undecided)
+
+    def report(self) -> tuple[NodeClassFailure, ...]:
+        """List the classes, the largest first, equal ones by node name."""
+        found = [class_.failure() for class_ in self._classes.values()]
+        return tuple(sorted(found, key=lambda failure: (-len(failure.nodes), failure.nodes)))

@@ -1,0 +1,372 @@
+"""Place units one after the other: the first node by name that fits, each unit beside what earlier ones took.
+
+The first node by name that fits, and what any walk over nodes comes to.
+
+The best allocation over all nodes: every node is asked, and of equally good ones the first by name is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, cast
+
+import msgspec
+
+from ...models.cluster.node_fit import SelectorError
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import annotated_entries
+from ...models.kubernetes.meta import ObjectKey
+from ...models.workload.units import ClaimRef, Unit
+from ...problem.in_use import AllocatedState
+from ...problem.problem import claim_text
+from ..engines.engine import Engine, NodeResult, Optimizer, Session, Status
+from ..engines.outcome import (
+    ALLOCATED,
+    ERROR,
+    UNALLOCATABLE,
+    UNKNOWN,
+    NodeClassFailure,
+    Objective,
+    Reason,
+    UnitOutcome,
+    bound_over_nodes,
+    is_zero_objective,
+    objective_vector,
+)
+from ..engines.reasons import device_reasons, missing_reference_reasons
+from .coupling import AdmissibleNodes, CoupledUnits, SameNodeUnits, split_soft_coupling
+from .nodes import FailedNodes, OpenNodes, SuitableNodes, pod_suitability_key
+
+if TYPE_CHECKING:
+    from ..engines.engines import NodeEngine
+    from .groups import GroupPlacer
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(slots=True)
+class _CandidateNodes:
+    """Nodes for units that are alike: those that suit the pod, and of these the ones still open."""
+
+    suitable: SuitableNodes
+    open: OpenNodes
+
+
+class Placer:
+    """Places units on ``nodes``, which are by name, in their order; ``deadline`` is a reading of ``time.monotonic``.
+
+    ``walk`` is how a node is found, by default the first that fits; ``barred`` are units, by namespace and name, with
+    nodes that are not for them when they are placed together with others. ``interrupted``: Ctrl-C came while the last
+    unit was placed, which has an answer nevertheless. ``notices`` say what of the question was left aside.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        engine: Engine,
+        ledger: AllocatedState,
+        nodes: Mapping[str, Node],
+        deadline: float | None,
+        walk: NodeWalk | None = None,
+        barred: Container[tuple[ObjectKey, str]] = (),
+    ) -> None:
+        self._session = session
+        self._engine = engine
+        self._ledger = ledger
+        self._nodes = list(nodes.values())
+        self._names = list(nodes)
+        self._deadline = deadline
+        self._walk = walk or FirstNodeWalk(engine, self._nodes, ledger, deadline)
+        self._barred = barred
+        self.interrupted = False
+        self.notices: list[str] = []
+        self._timed_out = False
+        self._made: dict[ObjectKey, AllocationResult] = {}
+        self._suited: dict[bytes, SuitableNodes] = {}
+        self._candidates: dict[tuple[bytes, bytes], _CandidateNodes] = {}
+        self._joint: GroupPlacer | None = None
+
+    def place(self, unit: Unit) -> UnitOutcome:
+        """Find a node and devices for a unit, and commit them."""
+        if self._timed_out:
+            return unplaced_outcome(
+                unit, UNKNOWN, [Reason("timeLimit", "", "the time limit passed before this was tried")]
+            )
+        reasons = missing_reference_reasons(unit, self._session.cluster.classes)
+        if reasons:
+            return unplaced_outcome(unit, UNALLOCATABLE, reasons)
+        asked = [ref for ref in unit.asked if ref.key not in self._made]
+        try:
+            candidates = self._candidates_for(unit, asked)
+        except SelectorError as error:
+            return unplaced_outcome(unit, ERROR, [Reason("nodeSelector", "", str(error))])
+        return self._placed(unit, asked, candidates)
+
+    def place_together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
+        """Find nodes and devices for all of the coupled units, and commit them, or for none.
+
+        What is tied by soft entries only is placed one by one if that fails, and ``notices`` say so (SOFT-1).
+        """
+        answers = self._together(coupled)
+        soft = ", ".join(tie.label for tie in coupled.ties if tie.is_soft)
+        if not soft or all(answer.outcome == ALLOCATED for answer in answers):
+            return answers
+        parts = split_soft_coupling(coupled)
+        if len(parts) == 1 and answers[0].outcome == UNALLOCATABLE:
+            # A no never depends on soft entries.
+            return answers
+        self.notices.append(f"not all units fit together: soft entries are left aside, those of {soft}")
+        return [answer for part in parts for answer in self._part(part)]
+
+    def _part(self, part: Unit | CoupledUnits) -> list[UnitOutcome]:
+        return [self.place(part)] if isinstance(part, Unit) else self._together(part)
+
+    def _together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
+        refused = [
+            reason
+            for unit in coupled.units
+            for reason in missing_reference_reasons(unit, self._session.cluster.classes)
+        ]
+        if refused:
+            return [unplaced_outcome(unit, UNALLOCATABLE, refused) for unit in coupled.units]
+        try:
+            suited = [self._common_nodes(seat) for seat in coupled.seats]
+        except SelectorError as error:
+            return [unplaced_outcome(unit, ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units]
+        if self._joint is None:
+            from .groups import GroupPlacer
+
+            engine = cast("NodeEngine", self._engine)
+            self._joint = GroupPlacer(self._session, engine, self._ledger, self._deadline)
+        answers = self._joint.place(coupled, suited)
+        self.interrupted |= self._joint.interrupted
+        for answer in answers:
+            if answer.outcome == ALLOCATED:
+                self._commit(answer)
+        return answers
+
+    def _common_nodes(self, seat: SameNodeUnits) -> AdmissibleNodes:
+        """Find the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
+        suitable = [self._candidates_for(unit, unit.asked).suitable for unit in seat.units]
+        common = set.intersection(*map(set, suitable))
+        reasons = dict.fromkeys(reason for one in suitable for reason in one.reasons)
+        keys = [(unit.namespace, unit.name) for unit in seat.units]
+        nodes = (
+            position
+            for position in sorted(common)
+            if not any((key, self._names[position]) in self._barred for key in keys)
+        )
+        return AdmissibleNodes(tuple(self._nodes[position] for position in nodes), tuple(reasons))
+
+    def _placed(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
+        walked = self._walk.walk(_claims_of_refs(asked), candidates.open)
+        self.interrupted = walked.interrupted
+        # What failed before this unit's own allocation is known to fail until something changes.
+        candidates.open.fail((position, attempt, self._pools(position)) for position, attempt in walked.failed)
+        if walked.decisive is None:
+            return self._nowhere(unit, asked, candidates)
+        position, attempt = walked.decisive
+        answer = self._ended(unit, asked, self._nodes[position], attempt)
+        if answer.outcome == ALLOCATED:
+            self._commit(answer)
+        return answer
+
+    def _ended(self, unit: Unit, asked: Sequence[ClaimRef], node: Node, attempt: NodeResult) -> UnitOutcome:
+        """Turn an attempt that decides about the unit into its outcome."""
+        if attempt.ending is Status.ALLOCATED:
+            pairs = tuple(zip(asked, attempt.allocations, strict=True))
+            return UnitOutcome(
+                unit,
+                ALLOCATED,
+                node.metadata.name,
+                allocations=pairs,
+                objective=attempt.objective,
+                soft=attempt.soft,
+            )
+        claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
+        reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
+        self._timed_out = attempt.ending is Status.TIMEOUT
+        return unplaced_outcome(unit, UNKNOWN if self._timed_out else ERROR, [reason])
+
+    def _commit(self, answer: UnitOutcome) -> None:
+        made = [(ref.key, allocation) for ref, allocation in answer.allocations]
+        self._made.update(made)
+        self._ledger.commit(made)
+
+    def _nowhere(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
+        failed = candidates.open.failed
+        report = failed.report()
+        error = self._decisive_error(asked, failed)
+        if error is not None:
+            return unplaced_outcome(unit, ERROR, [error], report)
+        names = [claim_text(ref.key) for ref in asked]
+        reasons = [*device_reasons(report, names), *candidates.suitable.reasons]
+        outcome = UNKNOWN if failed.undecided else UNALLOCATABLE
+        return unplaced_outcome(unit, outcome, reasons or [Reason("nodes", "", "there are no nodes")], report)
+
+    def _decisive_error(self, asked: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
+        """Word the error that may be why nothing fits (policy ``strict``), for this unit's own claims."""
+        position = failed.first_erring
+        if position is None:
+            return None
+        node = self._nodes[position]
+        again = self._engine.attempt(node, _claims_of_refs(asked), self._ledger, self._deadline)
+        return Reason("expression", "", f"node {node.metadata.name}: {again.error or failed[position].error}")
+
+    def _pools(self, position: int) -> Iterable[tuple[str, str]]:
+        pools = self._session.cluster.pools(self._session.gates).pools_for(self._nodes[position])
+        return (pool.id for pool in pools)
+
+    def _candidates_for(self, unit: Unit, asked: Sequence[ClaimRef]) -> _CandidateNodes:
+        """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2).
+
+        Raises ``SelectorError``.
+        """
+        earlier = [*unit.held(self._made)]
+        spec = unit.pod.spec if unit.pod else None
+        place = pod_suitability_key(spec, earlier)
+        key = place, _encode([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims_of_refs(asked)])
+        if key not in self._candidates:
+            if place not in self._suited:
+                self._suited[place] = SuitableNodes(self._nodes, spec, earlier)
+            suitable = self._suited[place]
+            self._candidates[key] = _CandidateNodes(
+                suitable, OpenNodes(suitable, FailedNodes(self._names), self._ledger)
+            )
+        return self._candidates[key]
+
+
+def _claims_of_refs(refs: Sequence[ClaimRef]) -> list[ResourceClaim]:
+    return [ref.claim for ref in refs if ref.claim is not None]
+
+
+def unplaced_outcome(
+    unit: Unit, outcome: str, reasons: Sequence[Reason], failures: tuple[NodeClassFailure, ...] = ()
+) -> UnitOutcome:
+    """Make the outcome of a unit that got nothing."""
+    return UnitOutcome(unit, outcome, reasons=tuple(reasons), failures=failures)
+
+
+# After these another node may still fit.
+NODE_FAILURES = frozenset({Status.NONE, Status.UNKNOWN})
+PositionedResult = tuple[int, NodeResult]
+"""The position of a node, and the attempt made there."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalkResult:
+    """What a walk came to: the attempt that decides, if any, and those that failed.
+
+    ``interrupted``: Ctrl-C came, and there is an answer all the same.
+    """
+
+    decisive: PositionedResult | None
+    failed: list[PositionedResult]
+    interrupted: bool = False
+
+
+class NodeWalk(Protocol):
+    """A way to find a node for claims."""
+
+    def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
+        """Ask nodes, by position, in order."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class FirstNodeWalk:
+    """Takes the first node that fits; ``deadline`` is a reading of ``time.monotonic``."""
+
+    engine: Engine
+    nodes: Sequence[Node]
+    ledger: AllocatedState
+    deadline: float | None
+
+    def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
+        """Ask until a node decides."""
+        failed: list[PositionedResult] = []
+        for position in positions:
+            attempt = self.engine.attempt(self.nodes[position], claims, self.ledger, self.deadline)
+            if attempt.ending not in NODE_FAILURES:
+                return WalkResult((position, attempt), failed, attempt.interrupted)
+            failed.append((position, attempt))
+        return WalkResult(None, failed)
+
+
+@dataclass(frozen=True, slots=True)
+class BestNodeWalk:
+    """Takes the best of all nodes; ``deadline`` is a reading of ``time.monotonic``.
+
+    ``work`` is what the solver may do for one unit, in its own units: a node may use its share of what is left. An
+    interrupt or the time limit ends the walk: what was found by then counts, and nodes that were not asked could be
+    better. A fatal error decides as long as nothing was found, as it does for who takes the first node (SCHED-6).
+    """
+
+    engine: Optimizer
+    nodes: Sequence[Node]
+    ledger: AllocatedState
+    deadline: float | None
+    work: float | None
+
+    def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
+        """Ask all nodes, unless one has an answer that nothing can beat."""
+        asked, search = list(positions), _BestNodeSearch()
+        begun = self.engine.counts.work
+        for number, position in enumerate(asked):
+            share = None
+            if self.work is not None:
+                share = max(0.0, self.work - self.engine.counts.work + begun) / (len(asked) - number)
+            try:
+                attempt = self.engine.best(self.nodes[position], claims, self.ledger, self.deadline, share)
+            except KeyboardInterrupt:
+                if search.best is None:
+                    raise
+                return search.walked(complete=False, interrupted=True)
+            if search.note(position, attempt):
+                complete = attempt.ending is not Status.TIMEOUT and number + 1 == len(asked)
+                return search.walked(complete=complete, interrupted=attempt.interrupted)
+        return search.walked(complete=True)
+
+
+@dataclass
+class _BestNodeSearch:
+    """The best so far; of the others what they came to, None where they could come to anything."""
+
+    best: PositionedResult | None = None
+    decisive: PositionedResult | None = None
+    failed: list[PositionedResult] = field(default_factory=list)
+    others: list[Objective | None] = field(default_factory=list)
+
+    def note(self, position: int, attempt: NodeResult) -> bool:
+        """Take an attempt into account, and tell whether the walk is over."""
+        if attempt.ending is Status.ALLOCATED:
+            self._compare(position, attempt)
+            return attempt.interrupted or is_zero_objective(attempt.objective)
+        if attempt.ending in NODE_FAILURES:
+            self.failed.append((position, attempt))
+            if attempt.ending is Status.UNKNOWN:
+                self.others.append(None)
+            return False
+        if self.best is None:
+            self.decisive = position, attempt
+        return self.best is None or attempt.ending is Status.TIMEOUT
+
+    def _compare(self, position: int, attempt: NodeResult) -> None:
+        if self.best is None:
+            self.best = position, attempt
+        elif objective_vector(attempt.objective) < objective_vector(self.best[1].objective):
+            self.others.append(self.best[1].objective)
+            self.best = position, attempt
+        else:
+            self.others.append(attempt.objective)
+
+    def walked(self, *, complete: bool, interrupted: bool = False) -> WalkResult:
+        """Conclude, with bounds that hold over all nodes."""
+        if self.best is None:
+            return WalkResult(self.decisive, self.failed, interrupted)
+        position, attempt = self.best
+        others = self.others if complete else [*self.others, None]
+        best = replace(attempt, objective=bound_over_nodes(attempt.objective, others))
+        return WalkResult((position, best), self.failed, interrupted)

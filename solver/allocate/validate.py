@@ -1,0 +1,297 @@
+"""Everything that can be wrong with manifests: the API server's rules, references, and expressions.
+
+Devices that contradict their topology: bad input, as the topologies themselves could be (TOPO-3).
+
+Devices that are one and the same to an expression that compares devices (CELC-5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from time import monotonic
+from typing import NamedTuple
+
+from ...cel.cache import compile_selector
+from ...cel.devices import ATTRIBUTES, CAPACITY, DeviceShapes, PreparedDevice
+from ...cel.environment import TOO_COSTLY
+from ...cel.errors import CelCompileError, CelError
+from ...cel.meter import COST_LIMIT
+from ...cel.program import Program
+from ...cel.types import DEVICE
+from ...cel.values import Value
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import SelectorError
+from ...models.cluster.pools import per_device
+from ...models.cluster.topologies import topology_instances
+from ...models.formats.errors import InputProblem, has_errors
+from ...models.formats.gc import gc_young_only
+from ...models.formats.sources import InputSource
+from ...models.kubernetes.claims import DeviceClaim, DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+from ...models.kubernetes.extensions import DeviceTopology
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId
+from ...models.kubernetes.slices import Device, ResourceSlice
+from ...models.manifests.reader import Manifest, read_manifests
+from ...models.topology.places import TopologyError, place_devices
+from ...models.validation.annotations import EXPRESSION_MAX
+from ...models.validation.expressions import LocatedEntry, Purpose, cel_path, expressions, located_entries
+from ...models.validation.findings import byte_length, quote
+from ...models.validation.references import input_problem
+from ...models.validation.validate import validate_manifests
+from ...problem.constraints import entry_applies
+from ...problem.selectors import check_type
+from ...problem.topology import membership_of
+
+
+def validate(
+    sources: Sequence[InputSource],
+    gates: FeatureGates,
+    *,
+    recursive: bool = False,
+    skip_validation: bool = False,
+) -> list[InputProblem]:
+    """Read the sources and report every problem, in reading order; nothing in the input raises."""
+    manifests, found, _ = read_manifests(sources, recursive)
+    found += manifest_problems(manifests, gates, skip_validation=skip_validation)
+    if not skip_validation and not has_errors(found):
+        found.extend(indistinguishable_devices(manifests))
+    return found
+
+
+@gc_young_only()
+def manifest_problems(
+    manifests: Sequence[Manifest], gates: FeatureGates, *, skip_validation: bool = False
+) -> list[InputProblem]:
+    """Problems of what was read; ``skip_validation`` lifts names and limits, and leaves expressions to the search.
+
+    There an expression that does not compile is fatal for who asks for it, and for nobody else (CEL-6).
+    """
+    found = validate_manifests(manifests, gates, skip_validation)
+    if not skip_validation:
+        found.extend(_expression_problems(manifests))
+    if not has_errors(found):
+        found.extend(topology_problems(manifests, gates))
+    return found
+
+
+def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem]:
+    """CLM-6, CEL-5: what admission says of expressions."""
+    for manifest in manifests:
+        for field, text, purpose in expressions(manifest.kind, manifest.object):
+            # What is empty or too long has been refused for that.
+            message = (
+                _expression_problem(text, purpose) if text.strip() and byte_length(text) <= EXPRESSION_MAX else None
+            )
+            if message is not None:
+                yield input_problem(manifest, field, message)
+
+
+def _expression_problem(text: str, purpose: Purpose) -> str | None:
+    try:
+        program = _COMPILERS[purpose](text)
+    except CelCompileError as error:
+        told = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
+        return f"Invalid value: {quote(text)}: {told}"
+    if program.estimate.max > COST_LIMIT:
+        return f"Forbidden: {TOO_COSTLY}"
+    return None
+
+
+def _selector_program(text: str) -> Program:
+    return compile_selector(text).program
+
+
+def _derived_attribute_program(text: str) -> Program:
+    program = Program(text, {"device": DEVICE})
+    check_type(program.type)
+    return program
+
+
+def _constraint_program(text: str) -> Program:
+    # Few claims have any.
+    from ...cel.device_sets import DeviceSetExpression
+
+    return DeviceSetExpression(text).program
+
+
+_COMPILERS: dict[Purpose, Callable[[str], Program]] = {
+    "selector": _selector_program,
+    "derivedAttribute": _derived_attribute_program,
+    "constraint": _constraint_program,
+}
+
+
+def topology_problems(manifests: Sequence[Manifest], gates: FeatureGates) -> Iterator[InputProblem]:
+    """Report the first contradiction of each topology; the topologies must be valid."""
+    found = [(manifest, manifest.object) for manifest in manifests if manifest.kind == "DeviceTopology"]
+    if not found:
+        return
+    cluster = Cluster.build(manifests)
+    for manifest, topology in found:
+        if isinstance(topology, DeviceTopology) and (detail := _topology_contradiction(topology, cluster, gates)):
+            field = "spec.links.id" if topology.spec.shape == "Links" else "spec.coordinates"
+            yield input_problem(manifest, field, detail)
+
+
+def _topology_contradiction(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates) -> str:
+    try:
+        for instance in topology_instances(topology, cluster, gates, membership_of(topology, cluster.classes)):
+            place_devices(topology, instance.devices, instance.where)
+    except TopologyError as error:
+        return str(error).removeprefix(f"DeviceTopology {topology.metadata.name}: ")
+    except SelectorError:
+        # Nodes cannot be told apart then; who asks about one is told so.
+        return ""
+    return ""
+
+
+# Seconds for the selectors of all expressions, and pairs that are tried for each: a warning is worth no more.
+_SELECTOR_SECONDS = 1.0
+_MAX_PAIRS = 1_000
+_SelectorTexts = tuple[str, ...]
+"""The selectors of a request and its class."""
+
+
+class _DevicePair(NamedTuple):
+    """Two devices of equal content."""
+
+    content: PreparedDevice
+    first: DeviceId
+    second: DeviceId
+
+
+def indistinguishable_devices(manifests: Sequence[Manifest]) -> Iterator[InputProblem]:
+    """Warn of each expression that compares devices, where two that one allocation may hold are equal to it."""
+    comparing = [
+        (manifest, placed)
+        for manifest in manifests
+        for placed in located_entries(manifest.kind, manifest.object)
+        if placed.entry.cel is not None and _compares_devices(placed.entry.cel.expression)
+    ]
+    if not comparing:
+        return
+    slices = [one.object for one in manifests if isinstance(one.object, ResourceSlice)]
+    classes = {one.object.metadata.name: one.object for one in manifests if isinstance(one.object, DeviceClass)}
+    search = _PairSearch(slices, classes)
+    for manifest, placed in comparing:
+        pair = search.pair_for(placed)
+        if pair is not None:
+            names = " and ".join("/".join(device) for device in pair[1:])
+            message = f"compares devices, and to it {names} are one: driver, attributes and capacity are equal"
+            yield input_problem(manifest, cel_path(placed), message, "warning")
+
+
+def _compares_devices(text: str) -> bool:
+    from ...cel.device_sets import DeviceSetExpression
+
+    return DeviceSetExpression(text).compares
+
+
+class _PairSearch:
+    """Finds pairs that requests could get; requests with equal selectors are tried once."""
+
+    def __init__(self, slices: Sequence[ResourceSlice], classes: dict[str, DeviceClass]) -> None:
+        self._slices = slices
+        self._classes = classes
+        self._found: dict[_SelectorTexts, _DevicePair | None] = {}
+        self._deadline = monotonic() + _SELECTOR_SECONDS
+
+    @cached_property
+    def _together(self) -> list[_DevicePair]:
+        return list(islice(_equal_device_pairs(self._slices, anywhere=False), _MAX_PAIRS))
+
+    @cached_property
+    def _any_pair(self) -> _DevicePair | None:
+        return next(_equal_device_pairs(self._slices, anywhere=True), None)
+
+    def pair_for(self, placed: LocatedEntry) -> _DevicePair | None:
+        """A pair that the entry may be about; claims of a group may be on several nodes."""
+        if placed.claim is None:
+            return self._any_pair
+        found = (self._pair(wish) for wish in _selectors_of_requests(placed, placed.claim, self._classes))
+        return next(filter(None, found), None)
+
+    def _pair(self, wish: _SelectorTexts) -> _DevicePair | None:
+        if wish not in self._found:
+            self._found[wish] = next((pair for pair in self._together if self._takes(wish, pair)), None)
+        return self._found[wish]
+
+    def _takes(self, wish: _SelectorTexts, pair: _DevicePair) -> bool:
+        try:
+            return all(compile_selector(text).matches(pair.content, deadline=self._deadline) for text in wish)
+        except CelError:
+            return False
+
+
+def _selectors_of_requests(
+    placed: LocatedEntry, claim: DeviceClaim, classes: dict[str, DeviceClass]
+) -> Iterator[_SelectorTexts]:
+    """The selectors of all requests that an entry applies to; a class that is not there has no devices."""
+    for request in claim.requests or ():
+        asked: list[tuple[str, ExactDeviceRequest | DeviceSubRequest]] = [
+            (one.name, one) for one in request.first_available or ()
+        ]
+        if request.exactly is not None:
+            asked.append(("", request.exactly))
+        for name, wish in asked:
+            device_class = classes.get(wish.device_class_name)
+            if device_class is not None and entry_applies(placed.entry, request.name, name):
+                yield (*_selector_texts(device_class.spec.selectors), *_selector_texts(wish.selectors))
+
+
+def _selector_texts(selectors: Iterable[DeviceSelector] | None) -> Iterator[str]:
+    return (selector.cel.expression for selector in selectors or () if selector.cel is not None)
+
+
+def _equal_device_pairs(slices: Sequence[ResourceSlice], anywhere: bool) -> Iterator[_DevicePair]:
+    """One pair of each content; of devices that one node may use, unless ``anywhere``."""
+    shapes, found = DeviceShapes(), set[Hashable]()
+    known: dict[Hashable, dict[str, DeviceId]] = {}
+    for slice_, device in _newest_published_devices(slices):
+        content = shapes.prepare(device, slice_.spec.driver)
+        key = _content_key(content) if content.error is None else None
+        if key is None or key in found:
+            continue
+        node = "" if anywhere else _only_node(slice_, device)
+        nodes, id_ = known.setdefault(key, {}), (slice_.spec.driver, slice_.spec.pool.name, device.name)
+        other = nodes.get(node) or nodes.get("") or (next(iter(nodes.values()), None) if not node else None)
+        if other is None:
+            nodes[node] = id_
+        elif other != id_:
+            found.add(key)
+            yield _DevicePair(content, other, id_)
+
+
+def _content_key(content: PreparedDevice) -> Hashable:
+    """The same for devices that are equal as values (CELC-5)."""
+    seen = content.fresh_value()
+    fields = frozenset(
+        (section, domain, id_, _hashable_value(value))
+        for section in (ATTRIBUTES, CAPACITY)
+        for domain, ids in seen[section].items()
+        for id_, value in ids.items()
+    )
+    return content.shape.driver, content.shape.shareable, fields
+
+
+def _hashable_value(value: Value) -> Hashable:
+    """A value with its type: in Python True equals 1."""
+    return tuple(map(_hashable_value, value)) if isinstance(value, list) else (type(value), value)
+
+
+def _only_node(slice_: ResourceSlice, device: Device) -> str:
+    """The only node that may use a device; empty if there may be several."""
+    return (device.node_name if per_device(slice_) else slice_.spec.node_name) or ""
+
+
+def _newest_published_devices(slices: Sequence[ResourceSlice]) -> Iterator[tuple[ResourceSlice, Device]]:
+    """Devices of the newest generation of each pool (POOL-3)."""
+    newest: dict[tuple[str, str], int] = {}
+    for slice_ in slices:
+        pool = slice_.spec.driver, slice_.spec.pool.name
+        newest[pool] = max(newest.get(pool, 0), slice_.spec.pool.generation)
+    for slice_ in slices:
+        if slice_.spec.pool.generation == newest[slice_.spec.driver, slice_.spec.pool.name]:
+            yield from ((slice_, device) for device in slice_.spec.devices or ())

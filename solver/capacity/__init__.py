@@ -1,0 +1,1 @@
+"""How many more copies of a claim or pod fit."""

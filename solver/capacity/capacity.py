@@ -1,0 +1,283 @@
+"""The question ``capacity``: how many more copies of a claim, a template or a pod fit, and what stops the next.
+
+All nodes at once: equal ones are looked at once, and those that share something together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import SelectorError
+from ...models.formats.gc import gc_young_only
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
+from ...problem.constraints import pools_with_negative_draws
+from ...problem.in_use import AllocatedState
+from ...problem.problem import STRICT, DeadlineExceededError, FatalError
+from ..allocate.allocate import TIME_LIMIT, gates_of
+from ..allocate.check import check_allocations
+from ..allocate.nodes import SuitableNodes
+from ..engines.copies import connected_groups
+from ..engines.engine import Session, work_for_time_limit
+from ..engines.outcome import ALLOCATED, Reason, UnitOutcome
+from ..engines.reasons import missing_reference_reasons
+from .node import CopyEngine, CopyProblem, CountedCopies, count_on_node, deadline_slice, failed_room
+from .records import (
+    CapacityOutcome,
+    CapacitySearchInterrupted,
+    NodeRoom,
+    Room,
+    SharedRoom,
+    find_copy_source,
+    ignored_group_notices,
+    total_room,
+)
+from .shared import PlacedCopy, SharedNode, count_on_shared_nodes
+
+LIMIT = 1000
+# Equal nodes get equal answers; beyond so many copies in all, those of the nodes that come last are not verified.
+_MOST_VERIFIED = 20_000
+
+
+@gc_young_only()
+def capacity(
+    cluster: Cluster,
+    *,
+    claim: str | None = None,
+    template: str | None = None,
+    pod: str | None = None,
+    node: str | None = None,
+    limit: int = LIMIT,
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+) -> CapacityOutcome:
+    """Find how many more copies fit at the same time, beside what claims hold already; other open claims do not count.
+
+    Parameters
+    ----------
+    cluster
+        What there is.
+    claim, template, pod
+        What is copied, by ``[namespace/]name``: at most one; none: the only thing in the input that asks for devices.
+    node
+        Only this node.
+    limit
+        The number of copies on one node at which counting ends.
+    feature_gates
+        A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
+    time_limit
+        Seconds for everything; None: no limit.
+    seed
+        Decides the share ids that are verified.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown gate or name, several things to copy, or a limit below 1.
+    VerificationError
+        If copies that were said to fit do not pass the independent check; that is a defect of drasat.
+    CapacityInterrupted
+        For a KeyboardInterrupt during the search, with what was known by then.
+
+    """
+    if limit < 1:
+        raise ValueError(f"the limit of copies must be above zero, not {limit}")
+    gates, started = gates_of(feature_gates), monotonic()
+    asked = find_copy_source(cluster, claim=claim, template=template, pod=pod)
+    engine = CopyEngine(Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit)), asked)
+    deadline = None if time_limit is None else started + time_limit
+    survey = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), limit, deadline)
+    survey.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])
+    searched = monotonic()
+    _verify(cluster, engine, survey, gates)
+    answer = CapacityOutcome(
+        asked.kind,
+        asked.namespace,
+        asked.name,
+        total_room(survey.rooms),
+        survey.answers,
+        tuple(survey.shared),
+        limit,
+        asked.claims,
+        gates,
+        STRICT,
+        True,
+        replace(engine.counts, devices=cluster.device_count),
+        {"search": searched - started, "verify": monotonic() - searched},
+        ignored_group_notices(cluster, asked),
+    )
+    if survey.interrupted:
+        raise CapacitySearchInterrupted(answer)
+    return answer
+
+
+def _verify(cluster: Cluster, engine: CopyEngine, survey: CapacityEvaluation, gates: FeatureGates) -> None:
+    """Check all copies that fit at the same time, and those on each kind of node that fit on it alone."""
+    copies = [placed for group in survey.placed for placed in group]
+    check_allocations(cluster, _copy_outcomes(engine, copies[:_MOST_VERIFIED]), gates, STRICT)
+    for placed in survey.alone:
+        check_allocations(cluster, _copy_outcomes(engine, placed), gates, STRICT)
+
+
+def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[UnitOutcome]:
+    outcomes = []
+    for number, (place, picks) in enumerate(copies):
+        unit = engine.asked.copy(number)
+        allocations = engine.build(place.scene, unit, picks)
+        pairs = tuple(zip(unit.asked, allocations, strict=True))
+        outcomes.append(UnitOutcome(unit, ALLOCATED, place.node.metadata.name, allocations=pairs))
+    return outcomes
+
+
+NO_ROOM = Room(0, 0, 0)
+_TIME_LIMIT_REASON = Reason("timeLimit", "", "the time limit passed before this was tried")
+INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
+
+
+@dataclass(slots=True)
+class _EqualNodes:
+    """Equal nodes, with the question on the first of them."""
+
+    nodes: list[tuple[Node, CopyProblem]]
+
+
+class CapacityEvaluation:
+    """Looks at nodes, and keeps what it has found by then; ``interrupted``: it was stopped before its end.
+
+    ``rooms`` add up to the room on all nodes; ``placed`` are copies that fit at the same time, ``alone``
+    those that fit on a node if there are none on nodes that it shares something with.
+    """
+
+    def __init__(
+        self, cluster: Cluster, engine: CopyEngine, ledger: AllocatedState, limit: int, deadline: float | None
+    ) -> None:
+        self._answers: dict[NodeRoom, list[str]] = {}
+        self.shared: list[SharedRoom] = []
+        self.rooms: list[Room] = []
+        self.placed: list[list[PlacedCopy]] = []
+        self.alone: list[list[PlacedCopy]] = []
+        self.interrupted = False
+        self._cluster = cluster
+        self._engine = engine
+        self._ledger = ledger
+        self._limit = limit
+        self._deadline = deadline
+
+    def run(self, nodes: Sequence[Node]) -> None:
+        """Look at nodes, which are by name."""
+        classes = self._classes(list(self._suitable(nodes)))
+        measured = list(self._measured(classes))
+        places = [place for one, alone in measured for place in self._places(one, alone)]
+        found = {place.node.metadata.name: place for place in places}
+        by_name = {name: found[name] for node in nodes if (name := node.metadata.name) in found}
+        for group in connected_groups({name: place.keys for name, place in by_name.items()}):
+            self._join([by_name[name] for name in group])
+
+    def _suitable(self, nodes: Sequence[Node]) -> Iterator[Node]:
+        """Yield the nodes that a copy may be on, whatever devices they have; say of the others why not."""
+        unit = self._engine.asked.copy(0)
+        names = tuple(node.metadata.name for node in nodes)
+        refused = missing_reference_reasons(unit, self._cluster.classes)
+        if refused:
+            self._reject(names, refused)
+            return
+        allocations = [ref.claim.status.allocation for ref in unit.claims if ref.claim and ref.claim.status]
+        try:
+            found = SuitableNodes(nodes, unit.pod.spec if unit.pod else None, list(filter(None, allocations)))
+        except SelectorError as error:
+            self._reject(names, [Reason("nodeSelector", "", str(error))])
+            return
+        positions = frozenset(found)
+        yield from (nodes[position] for position in sorted(positions))
+        self._reject(tuple(name for at, name in enumerate(names) if at not in positions), found.reasons)
+
+    @property
+    def answers(self) -> tuple[NodeRoom, ...]:
+        """Nodes with equal answers together, those with the most room first."""
+        found = [replace(answer, nodes=tuple(sorted(names))) for answer, names in self._answers.items()]
+        return tuple(sorted(found, key=lambda one: (not one.room.unbounded, -one.room.fits, one.nodes)))
+
+    def _reject(self, names: tuple[str, ...], reasons: Iterable[Reason]) -> None:
+        if names:
+            self._answer(NodeRoom(names, NO_ROOM, tuple(reasons), certified=True))
+
+    def _answer(self, answer: NodeRoom) -> None:
+        """Note the answer for nodes where no copy is."""
+        self._note(answer)
+        self.rooms += [answer.room] * len(answer.nodes)
+
+    def _note(self, answer: NodeRoom) -> None:
+        self._answers.setdefault(replace(answer, nodes=()), []).extend(answer.nodes)
+
+    def _classes(self, nodes: Iterable[Node]) -> list[_EqualNodes]:
+        classes: dict[Hashable, _EqualNodes] = {}
+        for node in nodes:
+            try:
+                scene = self._engine.scene(node, self._deadline)
+            except DeadlineExceededError:
+                self._answer(NodeRoom((node.metadata.name,), Room(), (_TIME_LIMIT_REASON,)))
+            except (FatalError, SelectorError):
+                self._answer(self._error(node))
+            else:
+                key = self._engine.state(scene, self._ledger)[1]
+                classes.setdefault(key, _EqualNodes([])).nodes.append((node, scene))
+        return list(classes.values())
+
+    def _error(self, node: Node) -> NodeRoom:
+        attempt = self._engine.one_more(node, self._ledger, self._deadline)
+        return failed_room(self._engine, node, attempt, NO_ROOM)
+
+    def _measured(self, classes: Sequence[_EqualNodes]) -> Iterator[tuple[_EqualNodes, CountedCopies]]:
+        """Measure class after class, each in its share of the time; what an interrupt leaves out is not known."""
+        for number, one in enumerate(classes):
+            alone = CountedCopies(NodeRoom((), Room(), (INTERRUPTED_REASON,)))
+            if not self.interrupted:
+                try:
+                    alone = self._measure(one, deadline_slice(self._deadline, len(classes) - number + 1))
+                except KeyboardInterrupt:
+                    self.interrupted = True
+            names = tuple(node.metadata.name for node, _ in one.nodes)
+            alone = replace(alone, answer=replace(alone.answer, nodes=names))
+            self._note(alone.answer)
+            yield one, alone
+
+    def _measure(self, one: _EqualNodes, deadline: float | None) -> CountedCopies:
+        node, scene = one.nodes[0]
+        try:
+            return count_on_node(self._engine, node, scene, self._ledger, self._limit, deadline)
+        except FatalError:
+            return CountedCopies(self._error(node))
+
+    def _places(self, one: _EqualNodes, alone: CountedCopies) -> Iterator[SharedNode]:
+        """Yield nodes with what copies may take there: nothing where it is known that none fits."""
+        first = one.nodes[0][1]
+        in_use, same = self._engine.state(first, self._ledger)
+        fits = alone.answer.room.bound != 0 or bool(pools_with_negative_draws(first.problem))
+        for node, scene in one.nodes:
+            keys = self._engine.keys(scene, in_use) if fits else ()
+            yield SharedNode(node, scene, alone, keys, (same, keys))
+
+    def _join(self, places: Sequence[SharedNode]) -> None:
+        """Add nodes that share something, or a node that shares nothing."""
+        alone = places[0].alone
+        if len(places) == 1:
+            self.rooms.append(alone.answer.room)
+            self.placed.append([(places[0], picks) for picks in alone.copies])
+            return
+        best = max(places, key=lambda place: len(place.alone.copies))
+        placed = [(best, picks) for picks in best.alone.copies]
+        room = Room(len(placed), total_room([place.alone.answer.room for place in places]).bound)
+        if not self.interrupted:
+            try:
+                room, placed = count_on_shared_nodes(self._engine, places, self._ledger, self._limit, self._deadline)
+            except KeyboardInterrupt:
+                self.interrupted = True
+        self.rooms.append(room)
+        self.placed.append(placed)
+        kinds = {id(place.alone): place for place in places}.values()
+        self.alone += [[(place, picks) for picks in place.alone.copies] for place in kinds]
+        self.shared.append(SharedRoom(tuple(place.node.metadata.name for place in places), room))

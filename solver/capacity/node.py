@@ -1,0 +1,446 @@
+"""How copies of a unit are asked about on one node: the engine behind ``capacity``.
+
+The largest number of copies that fit on one node together, between what was found and what is proven.
+
+A number of copies fits if they can be placed one after the other. What the first of them took does not depend on the
+last one, so that one copy fewer fits as well, whatever rules there are: the search may halve the range.
+
+The room on one node, and what stops the copy after the last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from time import monotonic
+
+from ...models.cluster.pools import Pool, merge_pool_views
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.topology.places import Axis
+from ...models.workload.units import Unit
+from ...problem.compiler import Question, order_independent
+from ...problem.conditions import without_soft
+from ...problem.constraints import has_first_only_values, pools_with_negative_draws
+from ...problem.filters import usable_devices
+from ...problem.in_use import AllocatedState
+from ...problem.problem import DeadlineExceededError, InUse, Justification, Problem
+from ...problem.shapes import NodeView
+from ...problem.topology import TopologyCondition
+from ..engines.auto import SearchThenSolve
+from ..engines.copies import (
+    has_admin,
+    independent_parts,
+    only_unlimited_devices,
+    per_copy,
+    restrict_devices,
+    side_by_side,
+    without_admin,
+)
+from ..engines.engine import Decision, DecisionStatus, NodeResult, Session, Status
+from ..engines.engines import NodeEngine, problem_names
+from ..engines.outcome import NodeClassFailure, Reason
+from ..engines.reasons import class_reasons
+from ..engines.search import Pick
+from ..proofs import find_witness
+from .records import CopySource, NodeRoom, Room
+
+Picks = tuple[Pick, ...]
+# Seconds: what is easy must not depend on how busy the machine is.
+_LEAST_SLICE = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CopyProblem:
+    """A node, or a place that sees what several nodes see, and the question of one copy there."""
+
+    question: Question
+    view: NodeView
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFitCopies:
+    """What each copy got that was placed after the others; ``decided``: not for lack of time it is no more."""
+
+    copies: tuple[Picks, ...]
+    decided: bool
+
+
+class FirstFitDecider(SearchThenSolve):
+    """Finds what the scheduler's search finds first, however long that takes; only a no may come from the solver."""
+
+    def _settles(self, decision: Decision) -> bool:
+        return decision.answer is DecisionStatus.NO
+
+
+class CopyEngine(NodeEngine):
+    """Knows nodes as ``CopyProblem``s, fills them copy by copy, and builds what copies get."""
+
+    def __init__(self, session: Session, asked: CopySource) -> None:
+        decider = FirstFitDecider(session)
+        super().__init__(session, decider)
+        self.asked = asked
+        self.joint = SearchThenSolve(session)
+        # All work is counted together.
+        self.joint.counts = decider.counts
+        self._numbers = count()
+
+    def scene(self, node: Node, deadline: float | None) -> CopyProblem:
+        """Compile the question for a node. Raises ``FatalError``, ``SelectorError`` and ``DeadlineExceededError``."""
+        question = self._question(deadline)
+        return self._seen(question, self.views.of(node, question.visible))
+
+    def keys(self, scene: CopyProblem, in_use: InUse) -> tuple[DeviceId | PoolId, ...]:
+        """Return what a copy may take there, in order: devices, and pools whose counters it may draw from.
+
+        Places whose keys have nothing in common have nothing to do with each other; for equal questions about equal
+        places with equal keys it is one place.
+        """
+        candidates = sorted({device for devices in usable_devices(scene.problem, in_use) for device in devices})
+        ids = [scene.view.devices[device].id for device in candidates]
+        drawing = (
+            id_[:2] for device, id_ in zip(candidates, ids, strict=True) if _draws_counters(scene.problem, device)
+        )
+        return (*ids, *dict.fromkeys(drawing))
+
+    def united(self, scenes: Sequence[CopyProblem]) -> CopyProblem | None:
+        """Return the question for a node that sees what all of these see; None where that cannot be said.
+
+        What fits on them together fits there: a copy may even mix what no single node reaches. But a request for all
+        devices means more there, where order decides, the order may be another one, and a ring may be larger. Raises
+        ``FatalError``.
+        """
+        problem = scenes[0].problem
+        if pools_with_negative_draws(problem) or any(map(has_first_only_values, problem.constraints)):
+            return None
+        if any(relation.condition.ordered for relation in problem.relations):
+            return None
+        if any(demand.all_devices for demand in problem.demands):
+            return None
+        seen: dict[PoolId, list[Pool]] = defaultdict(list)
+        for pool in dict.fromkeys(pool for scene in scenes for pool in scene.view.pools):
+            seen[pool.id].append(pool)
+        pools = [merge_pool_views(views) for views in seen.values()]
+        able = next((scene for scene in scenes if scene.view.shape.node_skips), scenes[0])
+        question = able.question
+        whole = [pool for pool in pools if pool is not None]
+        if len(whole) < len(pools):
+            return None
+        found = self._seen(question, self.views.of_pools(able.view.node, whole, question.visible))
+        wrapping = _periodic_axes(found.problem)
+        return found if all(_periodic_axes(scene.problem) <= wrapping for scene in scenes) else None
+
+    def state(self, scene: CopyProblem, ledger: AllocatedState) -> tuple[InUse, Hashable]:
+        """Return what is in use there, and a key that is equal for places where as many copies fit."""
+        in_use = ledger.in_use(scene.view)
+        return in_use, (scene.view.shape.index, in_use.key)
+
+    def fill(self, scene: CopyProblem, ledger: AllocatedState, most: int, deadline: float | None) -> FirstFitCopies:
+        """Place copies one after the other, as the scheduler would, and commit them."""
+        copies: list[Picks] = []
+        try:
+            while len(copies) < most:
+                decision = self.decider.decide(scene.problem, ledger.in_use(scene.view), deadline)
+                if decision.answer is not DecisionStatus.YES:
+                    return FirstFitCopies(tuple(copies), decision.answer is DecisionStatus.NO)
+                copies.append(decision.picks)
+                self.commit(scene, ledger, decision.picks)
+        except DeadlineExceededError:
+            return FirstFitCopies(tuple(copies), False)
+        return FirstFitCopies(tuple(copies), True)
+
+    def commit(self, scene: CopyProblem, ledger: AllocatedState, picks: Picks) -> None:
+        """Enter what a copy, one that is in no ledger yet, takes into a ledger."""
+        unit = self.asked.copy(next(self._numbers))
+        ledger.commit(zip((ref.key for ref in unit.asked), self.build(scene, unit, picks), strict=True))
+
+    def build(self, scene: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
+        """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
+        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        return self.builder.build(claims, self.compiler.asks(scene.question), picks, scene.view)
+
+    def tell(self, scene: CopyProblem, found: Justification, copies: int) -> str:
+        """Write down a justification about so many copies there."""
+        claims = [ref.claim for number in range(copies) for ref in self.asked.copy(number).asked if ref.claim]
+        names = problem_names(claims, scene.view)
+        return names.fill(found.message, claim=found.claim, device=found.device, pool=found.pool)
+
+    def one_more(self, node: Node, ledger: AllocatedState, deadline: float | None) -> NodeResult:
+        """Try one more copy, for the reasons why it does not fit."""
+        claims = [ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None]
+        return self.attempt(node, claims, ledger, deadline)
+
+    def _question(self, deadline: float | None) -> Question:
+        self.expressions.deadline = self.compiler.deadline = deadline
+        return self.compiler.question([ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None])
+
+    def _seen(self, question: Question, view: NodeView) -> CopyProblem:
+        return CopyProblem(question, view, without_soft(order_independent(self.compiler.problem(question, view.shape))))
+
+
+def _periodic_axes(problem: Problem) -> frozenset[Axis]:
+    """Find the axes around which shapes may go: where one is longer, other devices are next to each other."""
+    conditions = (relation.condition for relation in problem.relations)
+    places = (one for found in conditions if isinstance(found, TopologyCondition) for one in found.places)
+    return frozenset(axis for one in places for axis in one.axes if axis.periodic)
+
+
+def _draws_counters(problem: Problem, device: int) -> bool:
+    return device in problem.counters.consumption
+
+
+def deadline_slice(deadline: float | None, parts: int) -> float | None:
+    """Return the deadline for the first of so many equal parts of the time that is left, each of a second at least."""
+    if deadline is None:
+        return None
+    now = monotonic()
+    return min(deadline, now + max(_LEAST_SLICE, (deadline - now) / parts))
+
+
+_UNDECIDED = Decision(DecisionStatus.UNKNOWN, message="not decided within the limit")
+
+
+@dataclass(frozen=True, slots=True)
+class MostCopies:
+    """How many copies fit: what each of them gets, and the proven bound, None if there is no finite one.
+
+    ``refuted`` is the decision against one copy more than the bound.
+    """
+
+    copies: tuple[Picks, ...]
+    bound: int | None = None
+    refuted: Decision | None = None
+
+
+class CopyFeasibility:
+    """Asks whether a number of copies fit together beside what is in use."""
+
+    def __init__(self, problem: Problem, in_use: InUse, decider: SearchThenSolve) -> None:
+        self._problem = problem
+        self._in_use = in_use
+        self._decider = decider
+        self._candidates = usable_devices(problem, in_use)
+        self._admin = has_admin(problem)
+        # What copies before the last must fit at least, if they are to fit one after the other.
+        self._least = without_admin(problem) if self._admin else problem
+        self._least_candidates = usable_devices(self._least, in_use)
+        # Picks with admin access that make room for later ones are nothing that copies together can tell.
+        self._opaque = self._admin and bool(pools_with_negative_draws(problem))
+
+    def endless(self, deadline: float | None) -> Decision:
+        """Decide whether any number of copies fits; a yes has the picks of each."""
+        return self._decide(only_unlimited_devices(self._problem), deadline)
+
+    def decide(self, copies: int, deadline: float | None) -> Decision:
+        """Decide whether so many copies fit; a yes has the picks of all of them."""
+        if copies > 1 and self._opaque:
+            return _UNDECIDED
+        decision = self._decide(self._at_least(copies), deadline)
+        if decision.answer is not DecisionStatus.YES or copies == 1 or not self._admin:
+            return decision
+        together = self._decide(side_by_side([self._problem] * copies), deadline)
+        return together if together.answer is DecisionStatus.YES else _UNDECIDED
+
+    def witness(self, copies: int) -> Justification | None:
+        """Return a proof by counting that so many copies do not fit."""
+        if copies > 1 and self._opaque:
+            return None
+        candidates = (*self._least_candidates * (copies - 1), *self._candidates)
+        return find_witness(self._at_least(copies), self._in_use, candidates)
+
+    def _at_least(self, copies: int) -> Problem:
+        return side_by_side([*[self._least] * (copies - 1), self._problem])
+
+    def apart(self) -> list[CopyFeasibility]:
+        """Return the parts of this place that copies never cross; none if there is but one."""
+        found = independent_parts(self._problem, self._candidates)
+        if len(found) < 2:
+            return []
+        return [self._only(devices) for devices in found]
+
+    def _only(self, devices: frozenset[int]) -> CopyFeasibility:
+        problem = restrict_devices(self._problem, lambda _, device: device in devices)
+        return CopyFeasibility(problem, self._in_use, self._decider)
+
+    def tell_apart(self, picks: Picks, copies: int) -> list[Picks]:
+        """Return the picks of each copy."""
+        return per_copy(self._problem, picks, copies)
+
+    def _decide(self, problem: Problem, deadline: float | None) -> Decision:
+        try:
+            return self._decider.decide(problem, self._in_use, deadline)
+        except DeadlineExceededError:
+            return _UNDECIDED
+
+
+def most_copies(together: CopyFeasibility, known: Sequence[Picks], limit: int, deadline: float | None) -> MostCopies:
+    """Find how many copies fit, at least the known ones and at most the limit, where counting ends without a bound."""
+    found = MostCopies(tuple(known))
+    refuted = _first_refuted_count(together, len(known), limit)
+    top = limit
+    if refuted is not None:
+        copies, justification = refuted
+        top = copies - 1
+        found = replace(found, bound=top, refuted=Decision(DecisionStatus.NO, certified=True, witness=justification))
+    apart = together.apart() if len(found.copies) < top else []
+    if apart:
+        return _most_copies_by_part(apart, found, limit, deadline)
+    asked = _next_count(found, top)
+    while len(found.copies) < top:
+        decision = together.decide(asked, deadline_slice(deadline, 2))
+        if decision.answer is DecisionStatus.YES:
+            found = replace(found, copies=tuple(together.tell_apart(decision.picks, asked)))
+            asked = _next_count(found, top)
+        else:
+            top = asked - 1
+            if decision.answer is DecisionStatus.NO:
+                found = replace(found, bound=top, refuted=decision)
+            asked = (len(found.copies) + top + 1) // 2
+    return found
+
+
+def _most_copies_by_part(
+    apart: Sequence[CopyFeasibility], found: MostCopies, limit: int, deadline: float | None
+) -> MostCopies:
+    """Add up what fits on each part; each gets its share of the time."""
+    each = [
+        most_copies(part, (), limit, deadline_slice(deadline, len(apart) - number)) for number, part in enumerate(apart)
+    ]
+    copies = tuple(chain.from_iterable(one.copies for one in each))[:limit]
+    bounds = [one.bound for one in each if one.bound is not None]
+    if len(bounds) == len(each) and (found.bound is None or sum(bounds) < found.bound):
+        rooms = ", ".join(f"{number} times {room}" for room, number in sorted(Counter(bounds).items(), reverse=True))
+        text = f"{len(each)} groups of devices that have no counters in common have room for {rooms}"
+        certified = all(one.refuted is not None and one.refuted.certified for one in each)
+        against = Decision(DecisionStatus.NO, certified=certified, witness=Justification("parts", (text,)))
+        found = replace(found, bound=sum(bounds), refuted=against)
+    return replace(found, copies=max(copies, found.copies, key=len))
+
+
+def tighten_upper_bound(together: CopyFeasibility, fitting: int, bound: int, deadline: float | None) -> int:
+    """Lower a bound where copies together are refuted; as many as fit are not asked about."""
+    refuted = _first_refuted_count(together, fitting, bound)
+    if refuted is not None:
+        bound = min(bound, refuted[0] - 1)
+    low, asked = fitting, fitting + 1
+    while low < bound:
+        decision = together.decide(asked, deadline_slice(deadline, 2))
+        if decision.answer is DecisionStatus.NO:
+            bound = asked - 1
+        else:
+            low = asked
+        asked = (low + bound + 1) // 2
+    return bound
+
+
+def _next_count(found: MostCopies, top: int) -> int:
+    """Ask for all that counting allows, as that is often what fits; where it does not end, go up in strides."""
+    return top if found.bound is not None else min(top, 2 * len(found.copies) + 1)
+
+
+def _first_refuted_count(together: CopyFeasibility, fitting: int, limit: int) -> tuple[int, Justification] | None:
+    """Find the least number of copies that counting refutes, beyond those that fit; None up to one above the limit."""
+    low, step = fitting, 1
+    while low <= limit:
+        high = min(low + step, limit + 1)
+        found = together.witness(high)
+        if found is not None:
+            return _least_refuted(together, low, high, found)
+        low, step = high, 2 * step
+    return None
+
+
+def _least_refuted(together: CopyFeasibility, low: int, high: int, found: Justification) -> tuple[int, Justification]:
+    """Halve the range between a number that is not refuted and one that is."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        less = together.witness(middle)
+        if less is None:
+            low = middle
+        else:
+            high, found = middle, less
+    return high, found
+
+
+_UNBOUNDED = Reason("unbounded", "", "a copy leaves nothing in use that the next one needs: any number fit")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedCopies:
+    """The room on a node; ``copies`` are the picks of those that fit, of two of them where any number does."""
+
+    answer: NodeRoom
+    copies: tuple[Picks, ...] = ()
+
+
+def count_on_node(
+    engine: CopyEngine, node: Node, scene: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
+) -> CountedCopies:
+    """Find how many copies fit on the node beside what the ledger, which is not changed, says is in use."""
+    endless = CopyFeasibility(scene.problem, ledger.in_use(scene.view), engine.joint).endless(
+        deadline_slice(deadline, 4)
+    )
+    if endless.answer is DecisionStatus.YES:
+        return CountedCopies(_node_room(node, Room(unbounded=True), [_UNBOUNDED]), (endless.picks, endless.picks))
+    first, found = count_copies(engine, scene, ledger, limit, deadline)
+    room = Room(len(found.copies), found.bound, len(first.copies) if first.decided else None)
+    if room.fits >= limit and not room.proven:
+        text = f"{limit} copies fit, which is as far as counting goes"
+        return CountedCopies(_node_room(node, room, [Reason("limit", "", text)]), found.copies)
+    return CountedCopies(_explained_room(engine, node, scene, ledger, room, found, deadline), found.copies)
+
+
+def count_copies(
+    engine: CopyEngine, scene: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
+) -> tuple[FirstFitCopies, MostCopies]:
+    """Find what first fit reaches, and then how many copies fit, where the number is finite."""
+    first = engine.fill(scene, AllocatedState(ledger.usage), limit, deadline_slice(deadline, 3))
+    together = CopyFeasibility(scene.problem, ledger.in_use(scene.view), engine.joint)
+    return first, most_copies(together, first.copies, limit, deadline)
+
+
+def _node_room(node: Node, room: Room, reasons: Sequence[Reason]) -> NodeRoom:
+    return NodeRoom((node.metadata.name,), room, tuple(reasons))
+
+
+def _explained_room(
+    engine: CopyEngine,
+    node: Node,
+    scene: CopyProblem,
+    ledger: AllocatedState,
+    room: Room,
+    found: MostCopies,
+    deadline: float | None,
+) -> NodeRoom:
+    """Try one more copy beside those that fit, for the reasons why it does not."""
+    full = AllocatedState(ledger.usage)
+    for picks in found.copies:
+        engine.commit(scene, full, picks)
+    attempt = engine.one_more(node, full, deadline)
+    answer = failed_room(engine, node, attempt, room)
+    if not room.proven:
+        reasons = (Reason("undecided", "", "it is not decided whether more fit"), *answer.reasons)
+        return replace(answer, reasons=reasons)
+    against = found.refuted
+    proof = engine.tell(scene, against.witness, room.fits + 1) if against and against.witness else ""
+    return replace(answer, proof=proof, certified=against is not None and against.certified)
+
+
+def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room) -> NodeRoom:
+    """Say why an attempt at one more copy failed."""
+    names = engine.asked.claims
+    if attempt.ending is Status.ALLOCATED:
+        return _node_room(node, room, [])
+    if attempt.ending is Status.FATAL or attempt.error:
+        claim = "" if attempt.claim is None else names[attempt.claim]
+        return _node_room(node, room, [Reason(attempt.rule or "expression", claim, attempt.error or attempt.message)])
+    if attempt.ending is Status.TIMEOUT:
+        return _node_room(node, room, [])
+    name = (node.metadata.name,)
+    proof = Reason(attempt.witness.id, "", attempt.proof) if attempt.witness else None
+    failure = NodeClassFailure(name, attempt.message, attempt.tables, proof, attempt.certified)
+    return NodeRoom(name, room, class_reasons(failure, names), attempt.tables)

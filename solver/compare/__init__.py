@@ -1,0 +1,1 @@
+"""The same input through several engines or planners, side by side."""

@@ -1,0 +1,317 @@
+"""The question ``compare``: the same input through several engines, side by side.
+
+Answers of several engines to one unit, beside each other.
+
+What an answer leaves free.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from time import monotonic
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace as replace_struct
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.device_taints import apply_taint_rules
+from ...models.cluster.pools import per_device
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId
+from ...models.kubernetes.slices import Device
+from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation
+from ...models.workload.units import Unit, requested_units
+from ...peers.kube_scheduler import KubeScheduler
+from ..allocate.allocate import TIME_LIMIT, allocate, gates_of, with_joined_loose_claims
+from ..allocate.check import check_allocations
+from ..allocate.unsupported import check_engine_support, ignored_soft_entries
+from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
+from ..engines.kube_scheduler import check_peer_policy
+from ..engines.outcome import ALLOCATED, UNKNOWN, AllocationOutcome, Statistics, UnitOutcome
+from ..engines.registry import check_engine
+from .kube_scheduler import UnitList, is_listable
+
+DEFAULT_ENGINES = ("backtracking", KUBE_SCHEDULER)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRun:
+    """One engine's answer, and how long the search took each time; ``version`` is that of a peer."""
+
+    engine: str
+    answer: AllocationOutcome
+    seconds: tuple[float, ...]
+    left: LeftoverDevices
+    version: str = ""
+
+    @property
+    def median_seconds(self) -> float:
+        """The middle one of the times."""
+        return median(self.seconds)
+
+    @property
+    def admitted(self) -> int:
+        """How many units got all they ask for."""
+        return self.answer.counts()[ALLOCATED]
+
+    @property
+    def verdict(self) -> tuple[str, int]:
+        """What must be equal: the outcome, and how many are admitted."""
+        return self.answer.outcome, self.admitted
+
+
+@dataclass(frozen=True, slots=True)
+class EngineComparison:
+    """The answers of all engines in the order asked for, and every unit's against that of the first engine."""
+
+    runs: tuple[EngineRun, ...]
+    units: tuple[UnitComparison, ...]
+
+    @property
+    def same_verdict(self) -> bool:
+        """All engines that decided agree on outcome and number."""
+        return len({run.verdict for run in self.decided}) <= 1
+
+    @property
+    def decided(self) -> tuple[EngineRun, ...]:
+        """The engines that were done within the limit."""
+        return tuple(run for run in self.runs if not run.answer.counts()[UNKNOWN])
+
+    @property
+    def all_decided(self) -> bool:
+        """No engine ran into the time limit."""
+        return len(self.decided) == len(self.runs)
+
+    @property
+    def identical(self) -> bool:
+        """Every unit has the same outcome, node and devices everywhere."""
+        return all(unit.relation == "equal" for unit in self.units)
+
+    @property
+    def parting(self) -> UnitComparison | None:
+        """The first unit with which the answers part; None if they never do."""
+        different = [unit for unit in self.units if unit.relation == DIFFERENT]
+        unequal = (unit for unit in self.units if unit.relation != "equal")
+        return different[0] if different else next(unequal, None)
+
+
+def compare(
+    cluster: Cluster,
+    engines: Sequence[str] = DEFAULT_ENGINES,
+    *,
+    node: str | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "kube",
+    time_limit: float | None = TIME_LIMIT,
+    repeat: int = 1,
+    seed: int = 0,
+) -> EngineComparison:
+    """Ask several engines the same; options as for ``allocate``, ``time_limit`` for each engine each time.
+
+    ``repeat`` is how often each engine is asked; that answers are the same each time is taken for granted. Times are
+    of the search alone: without reading, start-up and talking to peers, and without the verifier.
+
+    Raises ``ValueError``, one line, for fewer than two engines and as ``allocate`` does, ``PeerError`` if a peer fails.
+    """
+    names = [check_engine(name) for name in engines]
+    if len(set(names)) < 2 or len(set(names)) < len(names):
+        raise ValueError("compare needs at least two different engines")
+    if repeat < 1:
+        raise ValueError("repeat must be at least 1")
+    if KUBE_SCHEDULER in names:
+        check_peer_policy(cel_errors)
+    runner = _Runner(cluster, gates_of(feature_gates), node, namespace, selector, cel_errors, time_limit, seed)
+    runner.check(names)
+    runs = tuple(runner.run(name, repeat) for name in names)
+    return EngineComparison(runs, compare_units(cluster, [run.answer for run in runs]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """Options that all engines are run with."""
+
+    cluster: Cluster
+    gates: FeatureGates
+    node: str | None
+    namespace: str | None
+    selector: str
+    cel_errors: str
+    time_limit: float | None
+    seed: int
+
+    def check(self, engines: Sequence[str]) -> None:
+        """Raise ``ValueError`` for an engine that cannot honour what some claims demand (SOFT-3)."""
+        asked = self._units()
+        for engine in engines:
+            check_engine_support(engine, self.cluster, asked)
+
+    def run(self, engine: str, repeat: int) -> EngineRun:
+        if engine == KUBE_SCHEDULER and is_listable(self._units()):
+            return self._listed(repeat)
+        answers = [self._allocate(engine) for _ in range(repeat)]
+        return self._made(engine, answers[0], [answer.seconds["search"] for answer in answers])
+
+    def _units(self) -> list[Unit]:
+        found = requested_units(self.cluster, namespace=self.namespace, selector=self.selector)
+        return with_joined_loose_claims(found, self.node)
+
+    def _allocate(self, engine: str) -> AllocationOutcome:
+        return allocate(
+            self.cluster,
+            node=self.node,
+            namespace=self.namespace,
+            selector=self.selector,
+            engine=engine,
+            feature_gates=self.gates,
+            cel_errors=self.cel_errors,
+            time_limit=self.time_limit,
+            seed=self.seed,
+        )
+
+    def _listed(self, repeat: int) -> EngineRun:
+        """Ask the scheduler's allocator about all units in one question, so that talking is not in its time."""
+        cluster = self.cluster
+        nodes = list(cluster.nodes.values()) if self.node is None else [cluster.node(self.node)]
+        asked = UnitList(cluster, self.gates, self._units(), nodes, self.seed)
+        with KubeScheduler() as peer:
+            version = peer.handshake.version
+            found = [asked.schedule(peer, self.time_limit) for _ in range(repeat)]
+        notices = ignored_soft_entries(KUBE_SCHEDULER, cluster, self._units())
+        started = monotonic()
+        check_allocations(cluster, found[0].units, self.gates, self.cel_errors)
+        statistics = Statistics(steps=found[0].steps, devices=cluster.summary()["devices"])
+        seconds = {"search": found[0].seconds, "verify": monotonic() - started}
+        answer = AllocationOutcome(
+            KUBE_SCHEDULER, found[0].units, self.gates, self.cel_errors, True, statistics, seconds, notices
+        )
+        return replace(self._made(KUBE_SCHEDULER, answer, [one.seconds for one in found]), version=version)
+
+    def _made(self, engine: str, answer: AllocationOutcome, seconds: Sequence[float]) -> EngineRun:
+        return EngineRun(engine, answer, tuple(seconds), leftover_devices(self.cluster, answer))
+
+
+_RELATIONS_BY_DISTANCE = (EQUAL, EQUIVALENT, DIFFERENT)
+# Request (with its alternative) of a claim, and the devices it got, in order.
+DevicesByRequest: TypeAlias = Mapping[tuple[str, str], tuple[DeviceId, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitComparison:
+    """A unit's answers in the order of the engines, and how each relates to the first one.
+
+    ``equal``: the same outcome, node and devices; ``equivalent``: other devices (or another node) that look the same,
+    as many of each kind for every request; or ``different``. ``request`` is the first one, as claim and name, that did
+    not get the same.
+    """
+
+    unit: Unit
+    answers: tuple[UnitOutcome, ...]
+    relations: tuple[AnswerRelation, ...]
+    request: tuple[str, str] | None = None
+
+    @property
+    def relation(self) -> AnswerRelation:
+        """The farthest of the relations."""
+        return max(self.relations, key=_RELATIONS_BY_DISTANCE.index)
+
+
+def compare_units(cluster: Cluster, answers: Sequence[AllocationOutcome]) -> tuple[UnitComparison, ...]:
+    """Compare unit by unit; all answers are about the same units in the same order."""
+    kinds = _DeviceKinds(cluster, answers[0])
+    rows = zip(*(answer.units for answer in answers), strict=True)
+    return tuple(_compare(row, kinds) for row in rows)
+
+
+def _compare(row: tuple[UnitOutcome, ...], kinds: _DeviceKinds) -> UnitComparison:
+    first = row[0]
+    relations = tuple(_relation(first, other, kinds) for other in row)
+    others = (_first_difference(first, other) for other in row)
+    return UnitComparison(first.unit, row, relations, next(filter(None, others), None))
+
+
+def _relation(one: UnitOutcome, other: UnitOutcome, kinds: _DeviceKinds) -> AnswerRelation:
+    if one.outcome != other.outcome:
+        return DIFFERENT
+    mine, theirs = devices_by_request(one), devices_by_request(other)
+    if one.node == other.node and mine == theirs:
+        return EQUAL
+    return EQUIVALENT if kinds.of_all(mine) == kinds.of_all(theirs) else DIFFERENT
+
+
+def _first_difference(one: UnitOutcome, other: UnitOutcome) -> tuple[str, str] | None:
+    mine, theirs = devices_by_request(one), devices_by_request(other)
+    return next((label for label in (*mine, *theirs) if mine.get(label) != theirs.get(label)), None)
+
+
+def devices_by_request(answer: UnitOutcome) -> DevicesByRequest:
+    """Find what each request got."""
+    found: dict[tuple[str, str], tuple[DeviceId, ...]] = {}
+    for ref, allocation in answer.allocations:
+        for result in allocation.devices.results or ():
+            label = "/".join(ref.key), result.request
+            found[label] = (*found.get(label, ()), (result.driver, result.pool, result.device))
+    return found
+
+
+class _DeviceKinds:
+    """What devices look like, without their names and places; numbered as they are met."""
+
+    def __init__(self, cluster: Cluster, answer: AllocationOutcome) -> None:
+        self._devices: dict[DeviceId, Device] = {}
+        for slice_ in apply_taint_rules(cluster.slices, cluster.taint_rules, answer.gates):
+            spec = slice_.spec
+            for device in spec.devices or ():
+                self._devices[spec.driver, spec.pool.name, device.name] = device
+        self._known: dict[DeviceId, bytes] = {}
+
+    def of_all(self, devices: DevicesByRequest) -> dict[tuple[str, str], Counter[bytes]]:
+        """Count each request's devices by kind."""
+        return {label: Counter(map(self._kind, ids)) for label, ids in devices.items()}
+
+    def _kind(self, id_: DeviceId) -> bytes:
+        if id_ not in self._known:
+            device = self._devices[id_]
+            bare = replace_struct(device, name=id_[0], node_name=None, node_selector=None, all_nodes=None)
+            self._known[id_] = msgspec.msgpack.encode(bare, order="deterministic")
+        return self._known[id_]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftoverDevices:
+    """How many devices there are, how many nobody holds in any way, and how many nodes have all of theirs free.
+
+    Only devices that belong to a node by name make it such a node. Counters are not looked at: a free partition may be
+    one that its neighbours make impossible.
+    """
+
+    devices: int
+    free: int
+    whole_nodes: int
+
+
+def leftover_devices(cluster: Cluster, answer: AllocationOutcome) -> LeftoverDevices:
+    """Count what is left when everything of the answer is in use beside what was."""
+    made = [(ref.key, allocation) for unit in answer.units for ref, allocation in unit.allocations]
+    usage = cluster.usage(answer.gates).plus(made)
+    homes = dict(_device_nodes(cluster))
+    free = {device for device in homes if not usage.in_use(device)}
+    of_node: dict[str, list[bool]] = defaultdict(list)
+    for device, node in homes.items():
+        if node:
+            of_node[node].append(device in free)
+    return LeftoverDevices(len(homes), len(free), sum(all(states) for states in of_node.values()))
+
+
+def _device_nodes(cluster: Cluster) -> Iterator[tuple[DeviceId, str]]:
+    """Yield every device with the name of its node, empty if it has none."""
+    for slice_ in cluster.slices:
+        spec = slice_.spec
+        for device in spec.devices or ():
+            home = device.node_name if per_device(slice_) else spec.node_name
+            yield (spec.driver, spec.pool.name, device.name), home or ""

@@ -1,0 +1,311 @@
+"""Fragmentation: what is free of devices, and of no use to the units of the queue.
+
+A device is free if nobody holds it and its counters and compatibility groups let somebody take it; of a device that
+may be shared the part counts that is left of the capacity of which the least is left. A class of units (equal ones of
+the queue, placed or not) can use a free device of a node if one more unit fits there, by all rules: the node suits it
+and has room for its requests, and its claims have an allocation beside all that is held; and if one of its requests
+could take this device. A class without claims can use none. Each class counts as often as it has units.
+
+This is the measure of fragmentation gradient descent (Weng and others, USENIX ATC 2023), with devices in place of GPUs.
+
+What a plan comes to, whoever made it: counted from its final allocations, the same way for all.
+
+What sequential schedulers work on: the queue, the nodes, and what is made of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import SelectorError
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.workload.expansion import QueuedUnit
+from ...models.workload.requests import Requests
+from ...models.workload.running import missing_resources, remaining_allocatable
+from ...models.workload.unit_classes import Gang
+from ...problem.asks import VisibleAttributes
+from ...problem.compiler import Compiler
+from ...problem.filters import usable_devices
+from ...problem.in_use import AllocatedState
+from ...problem.problem import Demand, FatalError, InUse, Problem
+from ...problem.shapes import NodeType
+from ..engines.backtracking import BacktrackingEngine
+from ..engines.engine import Session
+from ..plan.outcome import PlannedUnitOutcome
+from .node_states import (
+    AllocationTrials,
+    DeviceState,
+    DeviceStates,
+    NodeState,
+    NodeStates,
+    SchedulableNode,
+    TimeOverError,
+    UnitRequirements,
+    UnitRequirementsTable,
+    is_whole,
+)
+
+# Parts of a device that are counted.
+PARTS_OF_DEVICE = 1_000_000
+# By the number of a device, how many parts of it are free; those of which none are free are not there.
+FreeParts: TypeAlias = Mapping[int, int]
+# Numbers of devices, and how many parts of them are free.
+_UsableParts: TypeAlias = tuple[frozenset[int], int]
+_NO_USABLE_PARTS: _UsableParts = (frozenset(), 0)
+
+
+class TargetWorkload:
+    """The classes of a queue, each with its number of units, and what they can use."""
+
+    def __init__(
+        self, classes: Sequence[tuple[UnitRequirements, int]], trials: AllocationTrials, compiler: Compiler
+    ) -> None:
+        self.classes = classes
+        self.units = sum(units for _, units in classes)
+        self._trials = trials
+        self._compiler = compiler
+        self._free: dict[DeviceState, FreeParts] = {}
+        self._known: dict[tuple[int, DeviceState], _UsableParts] = {}
+        self._wasted: dict[NodeState, int] = {}
+
+    def free(self, devices: DeviceState) -> FreeParts:
+        """Find what is free of the devices that a node reaches."""
+        if devices not in self._free:
+            self._free[devices] = _free_parts(devices.view.shape, devices.in_use)
+        return self._free[devices]
+
+    def usable(self, case: UnitRequirements, state: NodeState) -> frozenset[int]:
+        """Find the free devices that a class can use on a node in this state. Raises ``TimeOverError``."""
+        return self._of_use(case, state)[0]
+
+    def wasted(self, state: NodeState) -> int:
+        """Count the free parts on a node in this state that a class cannot use, for each unit of the queue.
+
+        Raises ``TimeOverError``.
+        """
+        if state not in self._wasted:
+            free = sum(self.free(state.devices).values())
+            used = sum(units * self._of_use(case, state)[1] for case, units in self.classes) if free else 0
+            self._wasted[state] = self.units * free - used
+        return self._wasted[state]
+
+    def _of_use(self, case: UnitRequirements, state: NodeState) -> _UsableParts:
+        if case.refused or not case.claims or not state.takes[case.place.number]:
+            return _NO_USABLE_PARTS
+        key = case.question.index, state.devices
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._on(case, state.devices)
+        # Rooms are many and devices few, so that room is asked for last.
+        return found if found[1] and not missing_resources(case.requests, state.room) else _NO_USABLE_PARTS
+
+    def _on(self, case: UnitRequirements, devices: DeviceState) -> _UsableParts:
+        if not self.free(devices) or not self._trials.of(case, devices).fits:
+            return _NO_USABLE_PARTS
+        numbers = self._takeable(case, devices)
+        return numbers, sum(self.free(devices)[number] for number in numbers)
+
+    def _takeable(self, case: UnitRequirements, devices: DeviceState) -> frozenset[int]:
+        try:
+            problem = self._compiler.problem(case.question, devices.view.shape)
+        except FatalError:
+            return frozenset()
+        found = zip(problem.demands, usable_devices(problem, devices.in_use), strict=True)
+        taken = {device for demand, candidates in found if not demand.admin for device in candidates}
+        return frozenset(taken & self.free(devices).keys())
+
+
+def _free_parts(shape: NodeType, in_use: InUse) -> FreeParts:
+    """The parts of each device that somebody who asks for any device could take."""
+    reached = tuple(number for number, reachable in enumerate(shape.reachable) if reachable)
+    anything = Demand(0, 0, "", "", "", 1, all_devices=False, admin=False, candidates=reached)
+    problem = Problem(
+        len(shape.profiles),
+        (),
+        (anything,),
+        shared=shape.shared,
+        capacities=shape.capacities,
+        counters=shape.counters,
+        groups=shape.groups,
+    )
+    parts = {number: _free_part(number, shape, in_use) for number in usable_devices(problem, in_use)[0]}
+    return {number: part for number, part in parts.items() if part > 0}
+
+
+def _free_part(device: int, shape: NodeType, in_use: InUse) -> int:
+    """Only devices that may be shared are ever held in part."""
+    if device not in shape.shared:
+        return PARTS_OF_DEVICE
+    totals, consumed = shape.capacities.totals, in_use.consumed
+    rows = [row for row in shape.capacities.rows.get(device, ()) if totals[row] > 0]
+    return min(
+        ((totals[row] - consumed.get(row, 0)) * PARTS_OF_DEVICE // totals[row] for row in rows), default=PARTS_OF_DEVICE
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Fragmentation:
+    """Devices that are free, and how many of them the average unit of the queue cannot use; see ``fragmentation``.
+
+    Parts of devices count, so that these are no whole numbers. ``all`` are the devices that the nodes reach.
+    """
+
+    free: float
+    wasted: float
+    all: int
+
+    @property
+    def of_free(self) -> float:
+        """The part of the free devices, 0 to 1."""
+        return round(self.wasted / self.free, 6) if self.free else 0.0
+
+    @property
+    def of_all(self) -> float:
+        """The part of all devices, 0 to 1."""
+        return round(self.wasted / self.all, 6) if self.all else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How many units and gangs are placed, and what becomes of devices.
+
+    A gang counts if it is whole with those of its members that run. ``used`` are the devices that anybody holds in
+    any way, those that ran before included, of ``devices`` that the nodes reach. ``fragmentation`` is None if time was
+    up before it was known.
+    """
+
+    admitted: int
+    gangs: int
+    used: int
+    devices: int
+    fragmentation: Fragmentation | None
+
+
+def figures(setting: SchedulingContext, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]) -> Figures:
+    """Count; ``setting`` is a fresh one, and ``outcomes`` are those of the units, in their order."""
+    floor = setting.floor
+    _apply_outcomes(floor, units, outcomes)
+    reached = _reached_devices(floor)
+    used = sum(floor.ledger.usage.in_use(device) for device in reached)
+    try:
+        found = _fragmentation(floor, setting.mix, len(reached))
+    except TimeOverError:
+        found = None
+    admitted = sum(one.node is not None for one in outcomes)
+    return Figures(admitted, _whole_gangs(units, outcomes), used, len(reached), found)
+
+
+def _apply_outcomes(floor: NodeStates, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]) -> None:
+    for unit, one in zip(units, outcomes, strict=True):
+        if one.node is not None:
+            made = [(ref.key, allocation) for ref, allocation in one.allocations]
+            floor.take(floor.position(one.node), unit.set.shape.requests, made)
+
+
+def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutcome]) -> int:
+    nodes: dict[Gang, list[str | None]] = defaultdict(list)
+    for unit, one in zip(units, outcomes, strict=True):
+        if unit.set.gang is not None:
+            nodes[unit.set.gang].append(one.node)
+    placed = ((gang, [node for node in all_ if node is not None], len(all_)) for gang, all_ in nodes.items())
+    return sum(bool(there) and is_whole(gang, there, members) for gang, there, members in placed)
+
+
+def _reached_devices(floor: NodeStates) -> set[DeviceId]:
+    return {
+        device.id
+        for position in range(floor.size)
+        for view in (floor.view(position),)
+        for device, reached in zip(view.devices, view.shape.reachable, strict=True)
+        if reached
+    }
+
+
+def _fragmentation(floor: NodeStates, mix: TargetWorkload, devices: int) -> Fragmentation:
+    """Devices that several nodes reach count once: a class can use them if it can on one of these nodes."""
+    free: dict[DeviceId, int] = {}
+    of_use: list[set[DeviceId]] = [set() for _ in mix.classes]
+    for state, positions in floor.groups.items():
+        numbers = [mix.usable(case, state) for case, _ in mix.classes]
+        for position in positions:
+            own = floor.view(position).devices
+            free.update((own[number].id, part) for number, part in mix.free(state.devices).items())
+            for found, usable in zip(of_use, numbers, strict=True):
+                found.update(own[number].id for number in usable)
+    total = sum(free.values())
+    used = sum(units * sum(free[one] for one in found) for found, (_, units) in zip(of_use, mix.classes, strict=True))
+    parts = max(1, mix.units) * PARTS_OF_DEVICE
+    return Fragmentation(total / PARTS_OF_DEVICE, (mix.units * total - used) / parts, devices)
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingInput:
+    """What is planned on which cluster, under which rules; ``units`` are in the order of the queue.
+
+    ``namespace`` and ``selector`` are what the queue was narrowed to.
+    """
+
+    cluster: Cluster
+    units: tuple[QueuedUnit, ...]
+    gates: FeatureGates
+    cel_errors: str
+    seed: int = 0
+    namespace: str | None = None
+    selector: str = ""
+
+
+class SchedulingContext:
+    """The beginning: nobody of the queue is placed. What is found out about states is kept here.
+
+    ``deadline`` is a reading of ``time.monotonic``, None for none.
+    """
+
+    def __init__(self, given: SchedulingInput, deadline: float | None) -> None:
+        cluster = given.cluster
+        nodes = list(cluster.nodes.values())
+        self.session = Session(cluster, given.gates, given.cel_errors, given.seed)
+        engine = BacktrackingEngine(self.session)
+        self.cases = UnitRequirementsTable(cluster, nodes, engine.compiler)
+        classes = self._classes(given.units)
+        self.trials = AllocationTrials(engine, deadline)
+        self.mix = TargetWorkload(classes, self.trials, engine.compiler)
+        visible = reduce(VisibleAttributes.joined, (case.question.visible for case, _ in classes), VisibleAttributes())
+        ledger = AllocatedState(cluster.usage(given.gates))
+        self.floor = NodeStates(list(self._sites(given, nodes)), DeviceStates(engine.views, visible), ledger)
+
+    def _classes(self, units: Iterable[QueuedUnit]) -> Sequence[tuple[UnitRequirements, int]]:
+        counts: Counter[bytes] = Counter()
+        firsts: dict[bytes, QueuedUnit] = {}
+        for unit in units:
+            signature = unit.set.shape.signature
+            counts[signature] += 1
+            firsts.setdefault(signature, unit)
+        return [(self.cases.of(first, {}), counts[signature]) for signature, first in firsts.items()]
+
+    def _sites(self, given: SchedulingInput, nodes: Sequence[Node]) -> Iterable[SchedulableNode]:
+        rooms = remaining_allocatable(given.cluster, given.gates)
+        asked = sorted({name for unit in given.units for name in unit.set.shape.requests})
+        places = self.cases.places
+        for position, node in enumerate(nodes):
+            takes = tuple(position in place.members for place in places)
+            yield SchedulableNode(
+                node, _restricted_room(rooms[node.metadata.name], asked), takes, _reached_pools(given, node)
+            )
+
+
+def _restricted_room(room: Requests | None, names: Iterable[str]) -> Requests | None:
+    return None if room is None else {name: room[name] for name in names if name in room}
+
+
+def _reached_pools(given: SchedulingInput, node: Node) -> tuple[PoolId, ...]:
+    try:
+        return tuple(pool.id for pool in given.cluster.pools(given.gates).pools_for(node))
+    except SelectorError:
+        return ()

@@ -1,0 +1,297 @@
+"""The question ``compare`` about plans: one queue by sequential schedulers and by ``plan``, side by side.
+
+Planners by name: sequential schedulers, and ``plan``, which looks at the whole queue at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import monotonic
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_young_only
+from ...models.kubernetes.gates import FeatureGates
+from ...models.workload.expansion import expand_units
+from ...models.workload.queue import read_queue
+from ...peers.kube_scheduler import KubeScheduler, find_program
+from ...problem.problem import KUBE, check_policy
+from ..allocate.allocate import gates_of
+from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
+from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
+from ..engines.kube_scheduler import KubeSchedulerEngine
+from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
+from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, StageOutcome, check_plan
+from .figures import Figures, SchedulingContext, SchedulingInput, figures
+from .node_states import AllocationTrials
+from .schedulers import (
+    ORDERS,
+    BestFitPolicy,
+    FirstFitPolicy,
+    FragmentationDescent,
+    PlacementPolicy,
+    SequentialScheduler,
+    arrival_order,
+)
+
+TIME_LIMIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerRun:
+    """What a planner made of the queue in one order, empty for ``plan``, which takes it as a whole.
+
+    ``decided``: nothing was left open for want of time. ``outcome`` and ``objective`` are those of ``plan``.
+    """
+
+    planner: str
+    order: str
+    units: tuple[PlannedUnitOutcome, ...]
+    figures: Figures
+    decided: bool
+    seconds: float
+    version: str = ""
+    outcome: str = ""
+    objective: tuple[StageOutcome, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """How it is called: ``planner/order``, or the planner alone."""
+        return f"{self.planner}/{self.order}" if self.order else self.planner
+
+
+@dataclass(frozen=True, slots=True)
+class PlanComparison:
+    """All runs, each checked; ``asked`` units and ``gangs`` are in the queue."""
+
+    asked: int
+    gangs: int
+    runs: tuple[PlannerRun, ...]
+    gates: FeatureGates
+    cel_errors: str
+
+    @property
+    def rivals(self) -> tuple[PlannerRun, ...]:
+        """Those that place one unit after the other."""
+        return tuple(run for run in self.runs if run.planner != PLAN)
+
+    @property
+    def plan(self) -> PlannerRun | None:
+        """The run of ``plan``; None if it was not asked."""
+        return next((run for run in self.runs if run.planner == PLAN), None)
+
+    @property
+    def beaten(self) -> bool:
+        """Some rival admits more units than ``plan``."""
+        plan = self.plan
+        return plan is not None and any(run.figures.admitted > plan.figures.admitted for run in self.rivals)
+
+    @property
+    def decided(self) -> bool:
+        """All were done in time."""
+        return all(run.decided for run in self.runs)
+
+
+@gc_young_only()
+def compare_plans(
+    cluster: Cluster,
+    planners: Sequence[str] | None = None,
+    *,
+    orders: Sequence[str] = tuple(ORDERS),
+    objective: str | Sequence[str] = (),
+    gap: float = 0.001,
+    namespace: str | None = None,
+    selector: str = "",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = KUBE,
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+) -> PlanComparison:
+    """Ask several planners about one queue; ``time_limit`` is for each of them, each time.
+
+    ``orders`` are those in which units arrive at the sequential ones; ``objective`` and ``gap`` are for ``plan``. Other
+    options as for ``plan``. Without ``planners`` all are asked, the real scheduler where it is built
+    and knows all rules.
+
+    Raises ``ValueError``, one line, for unknown planners and orders, none or repeated ones, as ``plan`` does, and for
+    rules beyond the API that a sequential planner does not know; ``PeerError`` if the real scheduler is asked for and
+    not built, or fails; ``VerificationError`` if an answer is wrong.
+    """
+    check_policy(cel_errors)
+    _check_names(planners, orders)
+    gates = gates_of(feature_gates)
+    sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
+    units = tuple(expand_units(cluster, sets, gates))
+    given = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
+    asker = _PlannerRunner(given, tuple(orders), objective, gap, time_limit)
+    names = asker.all() if planners is None else planners
+    for name in names:
+        asker.check(name)
+    gangs = {unit.set.gang for unit in units if unit.set.gang is not None}
+    # ``plan`` comes first, for it knows what is wrong with the question.
+    runs = {name: asker.runs(name) for name in sorted(names, key=lambda name: name != PLAN)}
+    ordered = tuple(run for name in names for run in runs[name])
+    return PlanComparison(len(units), len(gangs), ordered, gates, cel_errors)
+
+
+def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
+    for name in planners or ():
+        check_planner(name)
+    for order in orders:
+        if order not in ORDERS:
+            raise ValueError(f"unknown order {order!r}, known are: {', '.join(ORDERS)}")
+    for what, found in (("planner", planners), ("order", orders)):
+        if found is not None and (not found or len(set(found)) < len(found)):
+            raise ValueError(f"at least one {what} is needed, and none twice")
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannerRunner:
+    """Options that all planners are asked with."""
+
+    given: SchedulingInput
+    orders: tuple[str, ...]
+    objective: str | Sequence[str]
+    gap: float
+    time_limit: float | None
+
+    def all(self) -> list[str]:
+        """All planners that are there; the real scheduler only if it can be asked this."""
+        return [name for name in default_planners() if name != KUBE_SCHEDULER or self._knows(name)]
+
+    def _knows(self, planner: str) -> bool:
+        try:
+            self.check(planner)
+        except ValueError:
+            return False
+        return True
+
+    def check(self, planner: str) -> None:
+        """Raise ``ValueError`` for a planner that does not know what some claims demand (SOFT-3, CEL-6)."""
+        if planner == PLAN:
+            return
+        asked = [one.unit for one in self.given.units]
+        check_planner_support(planner, self.given.cluster, asked)
+        if planner == KUBE_SCHEDULER:
+            check_upstream_policy(self.given.cel_errors)
+            check_engine_support(planner, self.given.cluster, asked)
+
+    def runs(self, planner: str) -> list[PlannerRun]:
+        return [self._plan()] if planner == PLAN else [self._scheduled(planner, order) for order in self.orders]
+
+    def _scheduled(self, planner: str, order: str) -> PlannerRun:
+        found = schedule(self.given, planner, order, self.time_limit)
+        notices = ignored_soft_entries(planner, self.given.cluster, [one.unit for one in self.given.units])
+        counted = self._figures(found.units)
+        return PlannerRun(
+            planner, order, found.units, counted, found.in_time, found.seconds, found.version, notices=notices
+        )
+
+    def _plan(self) -> PlannerRun:
+        # Loads the solver's library, which schedulers do without.
+        from ..plan.plan import plan
+
+        given = self.given
+        started = monotonic()
+        found = plan(
+            given.cluster,
+            objective=self.objective,
+            gap=self.gap,
+            namespace=given.namespace,
+            selector=given.selector,
+            feature_gates=given.gates,
+            cel_errors=given.cel_errors,
+            time_limit=self.time_limit,
+            seed=given.seed,
+        )
+        seconds = monotonic() - started - found.seconds.get("verify", 0.0)
+        counted = self._figures(found.units)
+        return PlannerRun(
+            PLAN,
+            "",
+            found.units,
+            counted,
+            found.outcome != UNKNOWN,
+            seconds,
+            outcome=found.outcome,
+            objective=found.objective,
+            notices=found.notices,
+        )
+
+    def _figures(self, units: Sequence[PlannedUnitOutcome]) -> Figures:
+        deadline = None if self.time_limit is None else monotonic() + self.time_limit
+        return figures(SchedulingContext(self.given, deadline), self.given.units, units)
+
+
+PLAN = "plan"
+PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], PlacementPolicy]] = {
+    "first-fit": lambda _setting: FirstFitPolicy(),
+    "best-fit": lambda setting: BestFitPolicy(setting.mix, setting.floor.groups),
+    "fgd": lambda setting: FragmentationDescent(setting.mix),
+    KUBE_SCHEDULER: lambda _setting: FirstFitPolicy(),
+}
+PLANNERS = (*PLACEMENT_POLICIES, PLAN)
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialSchedule:
+    """What a sequential scheduler made of the queue; ``in_time``: nothing was left out because time was up.
+
+    ``seconds`` are those of the scheduling, without the verifier. ``version`` is that of a peer.
+    """
+
+    units: tuple[PlannedUnitOutcome, ...]
+    in_time: bool
+    seconds: float
+    version: str = ""
+
+
+def default_planners() -> tuple[str, ...]:
+    """All planners that are there: the real scheduler only where it is built."""
+    return tuple(name for name in PLANNERS if name != KUBE_SCHEDULER or find_program() is not None)
+
+
+def check_planner(name: str) -> str:
+    """Return the name. Raises ``ValueError``, one line, for an unknown one."""
+    if name not in PLANNERS:
+        raise ValueError(f"unknown planner {name!r}, known are: {', '.join(PLANNERS)}")
+    return name
+
+
+def schedule(given: SchedulingInput, planner: str, order: str, time_limit: float | None) -> SequentialSchedule:
+    """Place the units one by one in this order, and check the whole.
+
+    Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
+    """
+    queue = arrival_order(given.units, order, given.seed)
+    started = monotonic()
+    deadline = None if time_limit is None else started + time_limit
+    setting = SchedulingContext(given, deadline)
+    with _allocation_trials(planner, setting) as (trials, version):
+        scheduler = SequentialScheduler(setting, PLACEMENT_POLICIES[planner](setting), trials)
+        scheduler.run(queue)
+    seconds = monotonic() - started
+    units = tuple(scheduler.outcomes(given.units))
+    check_plan(
+        given.cluster,
+        units,
+        given.gates,
+        given.cel_errors,
+        order=scheduler.order(given.units),
+        namespace=given.namespace,
+        selector=given.selector,
+    )
+    return SequentialSchedule(units, scheduler.in_time, seconds, version)
+
+
+@contextmanager
+def _allocation_trials(planner: str, setting: SchedulingContext) -> Iterator[tuple[AllocationTrials, str]]:
+    """Who is asked for devices: our own search, or the real allocator."""
+    if planner != KUBE_SCHEDULER:
+        yield setting.trials, ""
+        return
+    with KubeScheduler() as peer:
+        engine = KubeSchedulerEngine(setting.session, peer)
+        yield AllocationTrials(engine, setting.trials.deadline), peer.handshake.version

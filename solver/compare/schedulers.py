@@ -1,0 +1,328 @@
+"""Units arrive one by one, and each is placed for good on one node, or left out.
+
+What sequential schedulers prefer: each scores what a unit makes of a node; the lowest score wins.
+
+Of equal scores the first node by name has it, so that a scheduler that scores nothing takes the first that fits.
+
+Which node a unit goes to: states of nodes are looked at, not nodes, and each but once for equal units.
+
+In which order units arrive at a sequential scheduler.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.meta import ObjectKey
+from ...models.workload.expansion import QueuedUnit
+from ...models.workload.running import missing_resources
+from ...models.workload.unit_classes import Gang
+from ..engines.engine import Status
+from ..engines.outcome import Reason
+from ..plan.instance import is_past
+from ..plan.outcome import PlannedUnitOutcome
+from .figures import SchedulingContext, TargetWorkload
+from .node_states import (
+    AllocationTrials,
+    NodeState,
+    NodeStates,
+    TimeOverError,
+    TrialAbortedError,
+    UnitRequirements,
+    in_one_domain,
+    is_whole,
+    trial_of,
+    unallocated_claims,
+)
+
+_NO_NODE = Reason("nodes", "", "no node that suits has room and devices")
+_TIME_OVER = Reason("timeLimit", "", "the time limit passed before this was tried")
+_GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
+
+
+@dataclass(frozen=True, slots=True)
+class PositionedUnit:
+    """A unit with its node, by position."""
+
+    unit: QueuedUnit
+    position: int
+
+
+class SequentialScheduler:
+    """A scheduler that knows nothing of gangs, and of each unit nothing before it arrives.
+
+    Members of a gang are placed one by one, wherever each fits. When the last of them has been tried and the gang is
+    not whole, or its nodes are not of one domain, its members are removed at once, and what they held is free for
+    those who arrive later.
+    """
+
+    def __init__(
+        self, setting: SchedulingContext, choice: PlacementPolicy, trials: AllocationTrials | None = None
+    ) -> None:
+        self._setting = setting
+        self._floor = setting.floor
+        self._trials = trials or setting.trials
+        self._choosing = NodeChooser(self._floor, choice, self._trials)
+        self._made: dict[ObjectKey, AllocationResult] = {}
+        self._users: Counter[ObjectKey] = Counter()
+        self._placed: dict[int, PositionedUnit] = {}
+        self._reasons: dict[int, tuple[Reason, ...]] = {}
+        self.in_time = True
+
+    def run(self, arriving: Sequence[QueuedUnit]) -> None:
+        """Place all that can be; ``in_time`` says whether there was time for all."""
+        members = _gang_members(arriving)
+        waiting = {gang: len(units) for gang, units in members.items()}
+        for unit in arriving:
+            if self.in_time:
+                self._arrive(unit)
+            if not self.in_time:
+                self._refuse(unit, _TIME_OVER)
+            gang = unit.set.gang
+            if gang is not None:
+                waiting[gang] -= 1
+                if not waiting[gang]:
+                    self._settle(gang, members[gang])
+
+    def outcomes(self, units: Iterable[QueuedUnit]) -> Iterator[PlannedUnitOutcome]:
+        """What became of each; a claim that several share is in the first that was placed of them."""
+        made = dict(self._made)
+        allocated = {
+            key: tuple((ref, made.pop(ref.key)) for ref in placed.unit.unit.claims if ref.key in made)
+            for key, placed in self._placed.items()
+        }
+        for one in units:
+            key = id(one.unit)
+            placed = self._placed.get(key)
+            yield PlannedUnitOutcome.of(
+                one,
+                self._floor.node(placed.position).metadata.name if placed else None,
+                () if placed else self._reasons[key],
+                allocated.get(key, ()),
+            )
+
+    def order(self, units: Sequence[QueuedUnit]) -> list[int]:
+        """Positions of the placed units among these, in the order in which they were placed."""
+        positions = {id(one.unit): position for position, one in enumerate(units)}
+        return [positions[key] for key in self._placed]
+
+    def _arrive(self, unit: QueuedUnit) -> None:
+        case = self._setting.cases.of(unit, self._made)
+        gang = unit.set.gang
+        if gang is not None and gang.problem:
+            self._refuse(unit, Reason("gang", "", gang.problem))
+        elif case.refused:
+            self._refuse(unit, *case.refused)
+        else:
+            self._try(unit, case)
+
+    def _try(self, unit: QueuedUnit, case: UnitRequirements) -> None:
+        try:
+            position = self._choosing.position(case)
+            if position is None:
+                self._refuse(unit, _NO_NODE)
+            else:
+                self._put(unit, position)
+        except TimeOverError:
+            self.in_time = False
+        except TrialAbortedError as error:
+            self._refuse(unit, Reason("error", "", str(error)))
+
+    def _refuse(self, unit: QueuedUnit, *reasons: Reason) -> None:
+        self._reasons[id(unit.unit)] = reasons
+
+    def _put(self, unit: QueuedUnit, position: int) -> None:
+        """Allocate the unit's own claims on the node, and commit them.
+
+        Raises ``TrialAbortedError`` and ``TimeOverError``.
+        """
+        asked = unallocated_claims(unit.unit, self._made)
+        claims = [ref.claim for ref in asked if ref.claim is not None]
+        made: tuple[AllocationResult, ...] = ()
+        if claims:
+            node = self._floor.node(position)
+            trial = trial_of(self._trials.engine.attempt(node, claims, self._floor.ledger, self._trials.deadline))
+            if not trial.fits:
+                raise TrialAbortedError(node, trial)
+            made = trial.made
+        pairs = [(ref.key, allocation) for ref, allocation in zip(asked, made, strict=True)]
+        self._made.update(pairs)
+        self._users.update(ref.key for ref in unit.unit.claims)
+        self._floor.take(position, unit.set.shape.requests, pairs)
+        self._placed[id(unit.unit)] = PositionedUnit(unit, position)
+
+    def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
+        """Remove the members of a gang that is not whole."""
+        there = [placed for one in members if (placed := self._placed.get(id(one.unit))) is not None]
+        names = [self._floor.node(placed.position).metadata.name for placed in there]
+        nodes = self._setting.session.cluster.nodes
+        if is_whole(gang, names, len(members)) and in_one_domain(gang, names, nodes):
+            return
+        for placed in there:
+            self._remove(placed)
+
+    def _remove(self, placed: PositionedUnit) -> None:
+        unit = placed.unit.unit
+        self._users.subtract(ref.key for ref in unit.claims)
+        gone = [ref.key for ref in unit.claims if not self._users[ref.key] and ref.key in self._made]
+        for key in gone:
+            del self._made[key]
+        self._floor.give_back(placed.position, placed.unit.set.shape.requests, gone)
+        del self._placed[id(unit)]
+        self._refuse(placed.unit, _GANG_NOT_WHOLE)
+
+
+def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
+    found: dict[Gang, list[QueuedUnit]] = defaultdict(list)
+    for unit in units:
+        if unit.set.gang is not None:
+            found[unit.set.gang].append(unit)
+    return found
+
+
+class PlacementPolicy(Protocol):
+    """A preference. Scores depend on nothing but the two states."""
+
+    @property
+    def takes_first(self) -> bool:
+        """The first node that fits is taken; no other is looked at."""
+        ...
+
+    def score(self, before: NodeState, after: NodeState) -> float:
+        """How much it is disliked. Raises ``TimeOverError``."""
+        ...
+
+
+class FirstFitPolicy:
+    """The first node by name that fits."""
+
+    takes_first = True
+
+    def score(self, before: NodeState, after: NodeState) -> float:
+        """All nodes are as good."""
+        return 0.0
+
+
+class BestFitPolicy:
+    """The node on which the least is left, as a sum over free devices and the resources that the queue asks for.
+
+    Each counts in parts of the most that any node has of it at the start. Of nodes of which no amounts are known,
+    devices alone count.
+    """
+
+    takes_first = False
+
+    def __init__(self, mix: TargetWorkload, states: Iterable[NodeState]) -> None:
+        self._mix = mix
+        self._most: dict[str, int] = {}
+        self._devices = 1
+        for state in states:
+            self._devices = max(self._devices, sum(mix.free(state.devices).values()))
+            for name, amount in (state.room or {}).items():
+                self._most[name] = max(self._most.get(name, 1), amount)
+
+    def score(self, before: NodeState, after: NodeState) -> float:
+        """What is left."""
+        room = sum(amount / self._most[name] for name, amount in (after.room or {}).items())
+        return room + sum(self._mix.free(after.devices).values()) / self._devices
+
+
+class FragmentationDescent:
+    """Fragmentation gradient descent: the node whose fragmentation for the mix grows the least."""
+
+    takes_first = False
+
+    def __init__(self, mix: TargetWorkload) -> None:
+        self._mix = mix
+
+    def score(self, before: NodeState, after: NodeState) -> float:
+        """By how much it grows, for all units of the queue together."""
+        return self._mix.wasted(after) - self._mix.wasted(before)
+
+
+class NodeChooser:
+    """Finds the node that is preferred of those that suit, have room, and have the devices."""
+
+    def __init__(self, floor: NodeStates, choice: PlacementPolicy, trials: AllocationTrials) -> None:
+        self._floor = floor
+        self._choice = choice
+        self._trials = trials
+        # None: units like this do not fit there.
+        self._scores: dict[UnitRequirements, dict[NodeState, float | None]] = defaultdict(dict)
+
+    def position(self, case: UnitRequirements) -> int | None:
+        """Find its position; None if no node fits. Raises ``TrialAbortedError`` and ``TimeOverError``."""
+        if is_past(self._trials.deadline):
+            raise TimeOverError
+        known = self._scores[case]
+        best: tuple[float, int] | None = None
+        for position, state in self._open(case, known):
+            if state not in known:
+                known[state] = self._score(case, state)
+            score = known[state]
+            if score is not None and (best is None or score < best[0]):
+                best = score, position
+                if self._choice.takes_first:
+                    break
+        return best[1] if best else None
+
+    def _open(self, case: UnitRequirements, known: Mapping[NodeState, float | None]) -> list[tuple[int, NodeState]]:
+        """States in which the unit may fit, each with the first such node that suits, in the order of these nodes."""
+        found = []
+        for state, positions in self._floor.groups.items():
+            if known.get(state, 0.0) is not None:
+                first = _first_suitable(case, state, positions)
+                if first is not None:
+                    found.append((first, state))
+        return sorted(found, key=lambda pair: pair[0])
+
+    def _score(self, case: UnitRequirements, state: NodeState) -> float | None:
+        """How much the node would be disliked; None: the unit does not fit. Raises as ``position``."""
+        if missing_resources(case.requests, state.room):
+            return None
+        trial = self._trials.of(case, state.devices)
+        if trial.ending is Status.FATAL:
+            raise TrialAbortedError(state.devices.view.node, trial)
+        if not trial.fits:
+            return None
+        if self._choice.takes_first:
+            return 0.0
+        return self._choice.score(state, self._floor.imagined(state, case.requests, trial.made))
+
+
+def _first_suitable(case: UnitRequirements, state: NodeState, positions: list[int]) -> int | None:
+    """The first of these nodes that suits; all do or none, but where an allocated claim has a say."""
+    if case.place.number < len(state.takes):
+        return positions[0] if state.takes[case.place.number] else None
+    return next((position for position in positions if position in case.place.members), None)
+
+
+def _as_read(units: Iterable[QueuedUnit], _seed: int) -> list[QueuedUnit]:
+    return list(units)
+
+
+def _shuffled(units: Iterable[QueuedUnit], seed: int) -> list[QueuedUnit]:
+    shuffled = list(units)
+    Random(seed).shuffle(shuffled)
+    return shuffled
+
+
+def _by_priority(units: Iterable[QueuedUnit], _seed: int) -> list[QueuedUnit]:
+    return sorted(units, key=lambda unit: -unit.set.shape.priority)
+
+
+ORDERS: dict[str, Callable[[Iterable[QueuedUnit], int], list[QueuedUnit]]] = {
+    "given": _as_read,
+    "random": _shuffled,
+    "priority": _by_priority,
+}
+
+
+def arrival_order(units: Sequence[QueuedUnit], order: str, seed: int) -> list[QueuedUnit]:
+    """The units in this order: as read, as the seed decides, or the highest priority first and else as read."""
+    return ORDERS[order](units, seed)

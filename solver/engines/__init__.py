@@ -1,0 +1,1 @@
+"""Engines answer one question: these claims, on this node, beside what is in use."""

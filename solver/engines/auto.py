@@ -1,0 +1,182 @@
+"""The engine ``auto``: cheap proofs, a bounded dive, and the solver for what is left.
+
+The engine ``cp-sat``: a proof by counting where there is one, else the model of counts by class (CP-SAT).
+
+What engines without an order ask first: what each demand could take, and whether counting is enough for a no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from ...problem.conditions import has_no_penalty
+from ...problem.filters import usable_devices
+from ...problem.problem import DeadlineExceededError, InUse, Member, Problem
+from ..proofs import find_witness
+from .backtracking import bounded_search
+from .engine import Counts, Decision, DecisionStatus, Session
+from .engines import OptimizingEngine
+from .search import BudgetError, Pick
+
+# Devices that a dive may visit: about as long as building and solving a small model takes.
+SEARCH_VISITS = 4096
+# A device that draws counters takes several times as long, and where these run out a search seldom finds its way.
+COUNTER_SEARCH_VISITS = 1024
+
+
+class SearchThenSolve:
+    """Goes from the cheap to the dear; whether the claims fit never depends on how far it had to go."""
+
+    in_order = False
+
+    def __init__(self, session: Session) -> None:
+        self.counts = Counts()
+        self._session = session
+
+    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Return the first solution in search order if the dive finds one, else what the solver finds or proves.
+
+        A solution that violates soft entries is where the solver begins (SOFT-1).
+        """
+        candidates, counted = decide_by_counting(problem, in_use, deadline)
+        if counted is not None:
+            return counted
+        start = self._start(problem, in_use, deadline)
+        if start.answer is DecisionStatus.YES:
+            return self._improved(problem, in_use, candidates, start, deadline)
+        if start.answer is DecisionStatus.NO:
+            return start
+        decision = self._solved(problem, in_use, candidates, (), deadline)
+        return decision if self._settles(decision) else bounded_search(problem, in_use, self.counts, deadline)
+
+    def _improved(
+        self,
+        problem: Problem,
+        in_use: InUse,
+        candidates: Sequence[tuple[int, ...]],
+        start: Decision,
+        deadline: float | None,
+    ) -> Decision:
+        """Look for a solution that soft entries like better; whether there is one never depends on them (SOFT-1)."""
+        if has_no_penalty(problem, _members_of_decision(start)):
+            return start
+        try:
+            better = self._solved(problem, in_use, candidates, start.picks, deadline)
+        except DeadlineExceededError:
+            return start
+        return start if better.answer is DecisionStatus.UNKNOWN else better
+
+    def _solved(
+        self,
+        problem: Problem,
+        in_use: InUse,
+        candidates: Sequence[tuple[int, ...]],
+        start: Sequence[Pick],
+        deadline: float | None,
+    ) -> Decision:
+        from .cp_sat import Limits
+        from .optimize import solve
+
+        limits = Limits(deadline, self._session.work, self._session.seed)
+        return solve(problem, in_use, candidates, self.counts, limits, start, thorough=False)
+
+    def _settles(self, decision: Decision) -> bool:
+        """Tell whether the solver has the last word: not if it could not even be asked."""
+        return decision.answer is not DecisionStatus.UNKNOWN or not decision.retry
+
+    def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
+        """Return the dive's answer if nothing can be better, else improve it."""
+        candidates, counted = decide_by_counting(problem, in_use, deadline)
+        if counted is not None:
+            return counted
+        start = self._start(problem, in_use, deadline)
+        if start.answer is DecisionStatus.NO:
+            return start
+        picked = _members_of_decision(start)
+        if start.answer is DecisionStatus.YES and all(stage.is_free(problem, picked) for stage in self._session.stages):
+            from .outcome import zero_objective
+
+            return replace(start, objective=zero_objective(self._session.stages))
+        from .cp_sat import Limits
+        from .optimize import optimize
+
+        ask = partial(optimize, problem, in_use, candidates, self._session.stages, self.counts)
+        try:
+            return ask(Limits(deadline, work, self._session.seed), start.picks, self._session.watch)
+        except KeyboardInterrupt:
+            if start.answer is not DecisionStatus.YES:
+                raise
+            # The dive's answer is the best so far; without any work the model only says what it is worth.
+            return replace(ask(Limits(work=0.0, seed=self._session.seed), start.picks), interrupted=True)
+
+    def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        patience = COUNTER_SEARCH_VISITS if problem.counters.consumption else None
+        try:
+            return bounded_search(problem, in_use, self.counts, deadline, SEARCH_VISITS, patience)
+        except BudgetError:
+            return Decision(DecisionStatus.UNKNOWN)
+
+
+def _members_of_decision(decision: Decision) -> list[Member]:
+    return [(pick.demand, pick.device) for pick in decision.picks]
+
+
+class AutoEngine(OptimizingEngine):
+    """The engine for everybody who does not ask for another one."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, SearchThenSolve(session))
+
+
+class ProofThenSolve:
+    """Asks for a witness first, and the solver if there is none."""
+
+    in_order = False
+
+    def __init__(self, session: Session) -> None:
+        self.counts = Counts()
+        self._session = session
+
+    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Return the allocation that the scheduler's preference likes best (SRCH-4), or a proof that there is none.
+
+        What soft entries cost decides between those that it likes alike (SOFT-1).
+        """
+        from .cp_sat import Limits
+        from .optimize import solve
+
+        candidates, counted = decide_by_counting(problem, in_use, deadline)
+        limits = Limits(deadline, self._session.work, self._session.seed)
+        return counted or solve(problem, in_use, candidates, self.counts, limits)
+
+    def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
+        """Return the allocation that the session's stages like best, or a proof that there is none."""
+        from .cp_sat import Limits
+        from .optimize import optimize
+
+        candidates, counted = decide_by_counting(problem, in_use, deadline)
+        session, limits = self._session, Limits(deadline, work, self._session.seed)
+        return counted or optimize(
+            problem, in_use, candidates, session.stages, self.counts, limits, watch=session.watch
+        )
+
+
+class CpSatEngine(OptimizingEngine):
+    """Decides every question with the solver, unless counting is enough."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, ProofThenSolve(session))
+
+
+def decide_by_counting(
+    problem: Problem, in_use: InUse, deadline: float | None
+) -> tuple[tuple[tuple[int, ...], ...], Decision | None]:
+    """Return the usable devices of each demand, and the decision if there is a witness.
+
+    ``deadline`` is a reading of ``time.monotonic``. Raises ``DeadlineExceededError``.
+    """
+    candidates = usable_devices(problem, in_use)
+    found = find_witness(problem, in_use, candidates, deadline)
+    return candidates, None if found is None else Decision(DecisionStatus.NO, certified=True, witness=found)

@@ -1,0 +1,50 @@
+"""The engine ``backtracking``: the scheduler's own search, rule by rule (section 14)."""
+
+from __future__ import annotations
+
+from ...problem.problem import InUse, Problem
+from .engine import Counts, Decision, DecisionStatus, Session
+from .engines import NodeEngine
+from .search import Search
+
+
+def bounded_search(
+    problem: Problem,
+    in_use: InUse,
+    counts: Counts,
+    deadline: float | None,
+    budget: int | None = None,
+    patience: int | None = None,
+) -> Decision:
+    """Search for the first solution in order, or through all combinations; ``BudgetError`` beyond the budget.
+
+    ``patience`` is the budget from the first dead end on, if that is to be smaller.
+    """
+    search = Search(problem, in_use, deadline=deadline, budget=budget, patience=patience)
+    try:
+        picks = search.run()
+    finally:
+        counts.steps += search.steps
+    if picks is None:
+        return Decision(DecisionStatus.NO, certified=True, troubled=search.troubled)
+    return Decision(DecisionStatus.YES, picks)
+
+
+class DepthFirstDecider:
+    """Searches until it finds a solution or has tried every combination."""
+
+    in_order = True
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+
+    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Return the first solution in search order."""
+        return bounded_search(problem, in_use, self.counts, deadline)
+
+
+class BacktrackingEngine(NodeEngine):
+    """Answers as kube-scheduler would, step by step."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session, DepthFirstDecider())

@@ -1,0 +1,211 @@
+"""One attempt: the claims of a unit on one node, and how it ends, whatever engine makes it.
+
+What a decider says to one Problem: yes with devices, no with a proof, or that it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
+from ...models.validation.annotations import CallerConstraint
+from ...problem.in_use import AllocatedState
+from ...problem.problem import InUse, Justification, Problem
+from .outcome import DemandTable
+from .search import Pick
+
+if TYPE_CHECKING:
+    from ...encoders.objectives.stage import AllocationStage
+    from .outcome import Objective, SoftEntry
+
+# Deterministic units of work of the solver for a second of the time limit; slow machines do about one.
+WORK_PER_SECOND = 1.0
+
+
+def work_for_time_limit(time_limit: float | None) -> float | None:
+    """Return the deterministic units that a time limit, in seconds, stands for."""
+    return None if time_limit is None else time_limit * WORK_PER_SECOND
+
+
+ObjectiveWatch = Callable[[str, int | None, int | None], None]
+"""Called about every second with what is being done, the best value and the bound so far, None for none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What all attempts of one call have in common.
+
+    ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``. Without ``stages`` any answer will
+    do, else the best one by them is looked for; ``watch`` is told how far that is. ``work`` is the most that the solver
+    may do for one question, in deterministic units, so that where it stops does not depend on the clock. ``cel_road``
+    is how models take expressions over devices (CELC-9), ``given`` are entries beside those of the claims.
+    """
+
+    cluster: Cluster
+    gates: FeatureGates
+    policy: str
+    seed: int
+    stages: tuple[AllocationStage, ...] = ()
+    watch: ObjectiveWatch | None = None
+    work: float | None = None
+    cel_road: str = "auto"
+    given: tuple[CallerConstraint, ...] = ()
+
+
+class Status(Enum):
+    """How an attempt ends (section 16)."""
+
+    ALLOCATED = "allocated"
+    # No solution on this node; another may have one.
+    NONE = "none"
+    # The attempt for the unit is aborted, no other node is tried (SCHED-6).
+    FATAL = "fatal"
+    # The deadline passed.
+    TIMEOUT = "timeout"
+    # Not decided for another reason; another node may have a solution.
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeResult:
+    """An ending with what belongs to it.
+
+    ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
+    an error of an expression that may be why nothing fits (policy ``strict``); ``tables`` say how many devices fell
+    where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``certified``: the
+    no does not rest on one run of a solver alone. ``objective`` is what the stages of an allocation came to;
+    ``interrupted``: Ctrl-C came meanwhile, and it may not be the best. ``soft`` is what became of soft entries.
+    """
+
+    ending: Status
+    allocations: tuple[AllocationResult, ...] = ()
+    rule: str = ""
+    message: str = ""
+    claim: int | None = None
+    error: str = ""
+    tables: tuple[DemandTable, ...] = ()
+    witness: Justification | None = None
+    proof: str = ""
+    certified: bool = False
+    objective: Objective = ()
+    interrupted: bool = False
+    soft: tuple[SoftEntry, ...] = ()
+
+
+_ENCODING_COUNTS = {"lower": "cel_lowered", "tabulate": "cel_tabulated", "lazy": "cel_lazy"}
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an engine did so far; engines leave at 0 what they cannot tell. ``work`` is in the solver's own units.
+
+    ``classes`` are the lots of the largest model, before the first model the different devices there are. The last of
+    the counts are expressions over devices, by the road on which models took them (CELC-9).
+    """
+
+    steps: int = 0
+    conflicts: int = 0
+    literals: int = 0
+    cel_evaluations: int = 0
+    devices: int = 0
+    classes: int = 0
+    no_goods: int = 0
+    work: float = 0.0
+    cel_lowered: int = 0
+    cel_tabulated: int = 0
+    cel_lazy: int = 0
+
+    def took(self, roads: Iterable[str]) -> None:
+        """Count the expressions of a model by their roads."""
+        for road in roads:
+            name = _ENCODING_COUNTS[road]
+            setattr(self, name, getattr(self, name) + 1)
+
+
+class Engine(Protocol):
+    """Makes attempts. ``deadline`` is a reading of ``time.monotonic``; None: no limit."""
+
+    @property
+    def counts(self) -> Counts:
+        """Work done so far."""
+        raise NotImplementedError
+
+    def attempt(
+        self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
+    ) -> NodeResult:
+        """Allocate the claims on the node beside what the ledger says is in use."""
+        raise NotImplementedError
+
+
+class Optimizer(Engine, Protocol):
+    """Finds the best allocation on a node. ``work`` limits what the solver may do, in its own units."""
+
+    def best(
+        self,
+        node: Node,
+        claims: Sequence[ResourceClaim],
+        ledger: AllocatedState,
+        deadline: float | None,
+        work: float | None,
+    ) -> NodeResult:
+        """Allocate the claims on the node as the session's stages like it best."""
+        raise NotImplementedError
+
+
+class DecisionStatus(Enum):
+    """Whether the claims can be allocated."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An answer with what belongs to it.
+
+    ``picks`` are the devices of a yes. A no is ``certified`` if it does not rest on one run of a solver: ``witness`` is
+    a bound that anyone can check, all combinations were tried, or a second configuration came to the same result.
+    ``message`` says why it is not known; ``retry``: another way may know, as it is not for lack of time.
+    ``objective`` is what the stages came to, if any were asked for; ``interrupted``: Ctrl-C came meanwhile.
+    ``troubled``: a relation may have failed for an error only (CELC-4).
+    """
+
+    answer: DecisionStatus
+    picks: tuple[Pick, ...] = ()
+    certified: bool = False
+    witness: Justification | None = None
+    message: str = ""
+    retry: bool = False
+    objective: Objective = ()
+    interrupted: bool = False
+    troubled: bool = False
+
+
+class Decider(Protocol):
+    """A way to answer; ``counts`` is the work done so far."""
+
+    counts: Counts
+
+    @property
+    def in_order(self) -> bool:
+        """Whether it meets devices in the scheduler's order, so that errors on the way are fatal (CEL-7, SRCH-7)."""
+        raise NotImplementedError
+
+    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Answer for one node. Raises ``FatalError`` and ``DeadlineExceededError``."""
+        raise NotImplementedError
+
+
+class OptimizingDecider(Decider, Protocol):
+    """A way to the best answer."""
+
+    def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
+        """Answer for one node. Raises ``FatalError`` and ``DeadlineExceededError``."""
+        raise NotImplementedError

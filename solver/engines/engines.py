@@ -1,0 +1,321 @@
+"""Engines that find the best allocation on a node, once for nodes that are alike.
+
+Engines that compile a question and decide it: everything about an attempt but the decision itself.
+
+The axes of topologies that are one for the whole cluster: a node may see a part of them only (TOPO-1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import SelectorError
+from ...models.cluster.topologies import topology_instances
+from ...models.kubernetes.claims import ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import LATTICES, DeviceTopology
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import key_of
+from ...models.topology.places import Axis, TopologyError, place_devices
+from ...problem.compiler import Compiler, Question, order_independent, without_devices
+from ...problem.filters import EXPRESSION_FILTERS
+from ...problem.in_use import AllocatedState
+from ...problem.problem import (
+    STRICT,
+    DeadlineExceededError,
+    FatalError,
+    FilterFailure,
+    InUse,
+    Justification,
+    NodeContext,
+    Problem,
+    ProblemNames,
+    RelationError,
+    trap_error,
+    with_errors_as_true,
+)
+from ...problem.selectors import CelExpressionEvaluator
+from ...problem.shapes import NodeView, NodeViews
+from ...problem.surroundings import NodeContextBuilder
+from ...problem.topology import membership_of
+from .engine import Counts, Decider, Decision, DecisionStatus, NodeResult, OptimizingDecider, Session, Status
+from .outcome import DemandTable, demand_tables
+from .result import ResultBuilder, has_uncombinable_selector, soft_entries
+from .search import Pick
+
+_STATUS_OF_DECISION = {DecisionStatus.NO: Status.NONE, DecisionStatus.UNKNOWN: Status.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeFailure:
+    """Why there is no solution, without names: it is the same for equal nodes and claims."""
+
+    decision: Decision
+    invalid_pools: bool
+    tables: tuple[DemandTable, ...]
+    error: FatalError | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeQuery:
+    """A question about a node, with what is in use there."""
+
+    question: Question
+    claims: Sequence[ResourceClaim]
+    view: NodeView
+    in_use: InUse
+
+
+DecideFunction = Callable[[NodeQuery, Problem], Decision]
+
+
+class NodeEngine:
+    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails.
+
+    What questions about several nodes are made with is open to whoever poses them.
+    """
+
+    def __init__(self, session: Session, decider: Decider) -> None:
+        self._session = session
+        self.decider = decider
+        self.expressions = CelExpressionEvaluator()
+        self.views = NodeViews(session.cluster.pools(session.gates), session.gates)
+        cluster = session.cluster
+        self.compiler = Compiler(
+            cluster.classes,
+            session.gates,
+            self.expressions,
+            session.policy,
+            session.cel_road,
+            cluster.topologies,
+            session.given,
+            cluster_axes(cluster, session.gates),
+        )
+        self.builder = ResultBuilder(session.gates, session.seed)
+        self._failed: dict[Hashable, _NodeFailure] = {}
+
+    @property
+    def counts(self) -> Counts:
+        """Work done so far."""
+        counts = self.decider.counts
+        classes = counts.classes or self.views.classes
+        return replace(counts, cel_evaluations=self.expressions.evaluations, classes=classes)
+
+    def attempt(
+        self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
+    ) -> NodeResult:
+        """Decide about the node, and build the result."""
+        return self.answer(
+            node, claims, ledger, deadline, lambda asked, problem: self.decider.decide(problem, asked.in_use, deadline)
+        )
+
+    def answer(
+        self,
+        node: Node,
+        claims: Sequence[ResourceClaim],
+        ledger: AllocatedState,
+        deadline: float | None,
+        decide: DecideFunction,
+    ) -> NodeResult:
+        """Compile the question, have it decided, and build the result."""
+        self.expressions.deadline = self.compiler.deadline = deadline
+        try:
+            question = self.compiler.question(claims)
+            view = self.views.of(node, question.visible)
+            return self._attempt(NodeQuery(question, claims, view, ledger.in_use(view)), decide)
+        except SelectorError as error:
+            return NodeResult(Status.FATAL, rule="nodeSelector", message=f"gather pool information: {error}")
+        except FatalError as error:
+            return _fatal_result(error, claims, view)
+        except DeadlineExceededError as error:
+            return NodeResult(Status.TIMEOUT, rule="timeLimit", message=str(error))
+
+    def _attempt(self, asked: NodeQuery, decide: DecideFunction) -> NodeResult:
+        key = asked.question.index, asked.view.shape.index, asked.in_use.key
+        shortfall = self._failed.get(key)
+        if shortfall is None:
+            problem = self.compiler.problem(asked.question, asked.view.shape)
+            posed = problem if self.decider.in_order else order_independent(problem)
+            decision = decide(asked, posed)
+            if decision.answer is DecisionStatus.YES:
+                return self._allocated(asked, posed, decision, decide)
+            error = self._error(asked, problem, posed, decision, decide)
+            shortfall = self._failed[key] = self._explain(problem, asked.in_use, decision, error)
+        return _unallocatable_result(shortfall, asked.claims, asked.view)
+
+    def _allocated(self, asked: NodeQuery, problem: Problem, decision: Decision, decide: DecideFunction) -> NodeResult:
+        """Build the result; devices whose selectors cannot be combined are an error of the scheduler's (RES-7).
+
+        An engine that chooses devices in no order chooses others if there are any.
+        """
+        try:
+            return self._built(asked, problem, decision)
+        except FatalError:
+            if self.decider.in_order:
+                raise
+            awkward = {number for number, device in enumerate(asked.view.devices) if has_uncombinable_selector(device)}
+            other = decide(asked, without_devices(problem, awkward))
+            if other.answer is not DecisionStatus.YES:
+                raise
+            return self._built(asked, problem, other)
+
+    def _built(self, asked: NodeQuery, problem: Problem, decision: Decision) -> NodeResult:
+        asks = self.compiler.asks(asked.question)
+        made = self.builder.build(asked.claims, asks, decision.picks, asked.view)
+        return NodeResult(
+            Status.ALLOCATED,
+            made,
+            objective=decision.objective,
+            interrupted=decision.interrupted,
+            soft=soft_entries(problem, decision.picks, [key_of(claim.metadata) for claim in asked.claims]),
+        )
+
+    def _error(
+        self, asked: NodeQuery, problem: Problem, posed: Problem, decision: Decision, decide: DecideFunction
+    ) -> FatalError | None:
+        """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
+        if self._session.policy != STRICT or decision.answer is not DecisionStatus.NO:
+            return None
+        error = decisive_error(problem, asked.in_use, self.decider.in_order)
+        if error is not None or not decision.troubled:
+            return error
+        found = decide(asked, with_errors_as_true(posed))
+        return first_relation_error(posed, found.picks) if found.answer is DecisionStatus.YES else None
+
+    def _explain(self, problem: Problem, in_use: InUse, decision: Decision, error: FatalError | None) -> _NodeFailure:
+        return _NodeFailure(decision, problem.invalid_pools, demand_tables(problem, in_use), error)
+
+
+class OptimizingEngine(NodeEngine):
+    """Remembers the best answers: the same question on equal nodes with equal usage has the same one."""
+
+    def __init__(self, session: Session, decider: OptimizingDecider) -> None:
+        super().__init__(session, decider)
+        self._best_decider = decider
+        self._surveyor = NodeContextBuilder(session.cluster) if session.stages else None
+        self._best: dict[Hashable, Decision] = {}
+
+    def best(
+        self,
+        node: Node,
+        claims: Sequence[ResourceClaim],
+        ledger: AllocatedState,
+        deadline: float | None,
+        work: float | None,
+    ) -> NodeResult:
+        """Find the best allocation on the node by the session's stages."""
+
+        def decide(asked: NodeQuery, problem: Problem) -> Decision:
+            landscape = self._landscape(asked)
+            # One question may be asked again with fewer devices.
+            devices = tuple(demand.candidates for demand in problem.demands)
+            errors_count = any(relation.tolerant for relation in problem.relations)
+            key = asked.question.index, asked.view.shape.index, asked.in_use.key, landscape, devices, errors_count
+            decision = self._best.get(key)
+            if decision is None:
+                seen = replace(problem, landscape=landscape)
+                decision = self._best_decider.best(seen, asked.in_use, deadline, work)
+                if decision.answer is DecisionStatus.YES and not decision.interrupted:
+                    self._best[key] = decision
+            return decision
+
+        return self.answer(node, claims, ledger, deadline, decide)
+
+    def _landscape(self, asked: NodeQuery) -> NodeContext:
+        if self._surveyor is None:
+            return NodeContext()
+        return self._surveyor.survey(asked.view, asked.question.visible)
+
+
+def first_relation_error(problem: Problem, picks: Sequence[Pick]) -> FatalError | None:
+    """Find the first relation that devices fail for an error (CELC-4)."""
+    members = [(pick.demand, pick.device) for pick in picks]
+    for relation in problem.relations:
+        found = relation.verdict(members)
+        if relation.hard and isinstance(found, RelationError):
+            return FatalError(relation.id, found.message, claim=relation.claims[0])
+    return None
+
+
+def decisive_error(problem: Problem, in_use: InUse, in_order: bool) -> FatalError | None:
+    """Find the first error without which a free device might have been usable (policy ``strict``).
+
+    A search in order meets errors that are not about expressions by itself, if they matter.
+    """
+    for demand in problem.demands:
+        for device, failed in enumerate(demand.failures):
+            free = demand.admin or device not in in_use.dedicated
+            if failed and free and all(_is_error(one, in_order) for one in failed):
+                return trap_error(failed[0], demand.claim, device)
+    return None
+
+
+def _is_error(failure: FilterFailure, in_order: bool) -> bool:
+    return bool(failure.error) and (failure.filter in EXPRESSION_FILTERS or not in_order)
+
+
+def _unallocatable_result(shortfall: _NodeFailure, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:
+    """Say why; an invalid pool is the reason that upstream gives (POOL-13)."""
+    decision = shortfall.decision
+    message = "invalid resource pools were encountered" if shortfall.invalid_pools else "cannot allocate all claims"
+    error = shortfall.error and _fatal_result(shortfall.error, claims, view).message
+    return NodeResult(
+        _STATUS_OF_DECISION[decision.answer],
+        rule="pool" if shortfall.invalid_pools else "",
+        message=decision.message or message,
+        error=error or "",
+        tables=shortfall.tables,
+        witness=decision.witness,
+        proof=_display_witness(decision.witness, claims, view) if decision.witness else "",
+        certified=decision.certified,
+    )
+
+
+def _display_witness(witness: Justification, claims: Sequence[ResourceClaim], view: NodeView) -> str:
+    names = problem_names(claims, view)
+    return names.fill(witness.message, claim=witness.claim, device=witness.device, pool=witness.pool)
+
+
+def problem_names(claims: Sequence[ResourceClaim], view: NodeView) -> ProblemNames:
+    """Names for the numbers of a Problem about these claims on this node."""
+    return ProblemNames(
+        tuple(key_of(claim.metadata) for claim in claims),
+        tuple(device.id for device in view.devices),
+        tuple(pool.id for pool in view.pools),
+    )
+
+
+def _fatal_result(error: FatalError, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:
+    names = problem_names(claims, view)
+    message = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
+    return NodeResult(Status.FATAL, rule=error.rule, message=message, claim=error.claim)
+
+
+Axes = tuple[Axis, ...]
+
+
+def cluster_axes(cluster: Cluster, gates: FeatureGates) -> Mapping[str, Axes]:
+    """Find the axes of topologies of scope Cluster that give no size, by name; kept with the cluster."""
+    return cluster.kept(("topology.axes", gates), lambda: _find_cluster_axes(cluster, gates))
+
+
+def _find_cluster_axes(cluster: Cluster, gates: FeatureGates) -> dict[str, Axes]:
+    spanning = (one for one in cluster.topologies.values() if _has_cluster_axes(one))
+    axes = {one.metadata.name: _instance_axes(one, cluster, gates) for one in spanning}
+    return {name: found for name, found in axes.items() if found}
+
+
+def _has_cluster_axes(topology: DeviceTopology) -> bool:
+    spec = topology.spec
+    return spec.scope == "Cluster" and spec.shape in LATTICES and spec.size is None
+
+
+def _instance_axes(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates) -> Axes:
+    """The axes of the only instance; none if there are no devices, or if they contradict the topology."""
+    try:
+        instances = topology_instances(topology, cluster, gates, membership_of(topology, cluster.classes))
+        return next((place_devices(topology, instance.devices).axes for instance in instances), ())
+    except (TopologyError, SelectorError):
+        return ()

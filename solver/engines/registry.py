@@ -1,0 +1,89 @@
+"""Engines by name. An engine answers one question: these claims, on this node, beside what is in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from ...problem.problem import KUBE, STRICT
+from .engine import Engine, Optimizer, Session
+
+# Modules are loaded when an engine is made: each brings others with it that the rest can do without.
+
+
+def _auto(session: Session) -> Optimizer:
+    from .auto import AutoEngine
+
+    return AutoEngine(session)
+
+
+def _cp_sat(session: Session) -> Optimizer:
+    from .auto import CpSatEngine
+
+    return CpSatEngine(session)
+
+
+def _backtracking(session: Session) -> Engine:
+    from .backtracking import BacktrackingEngine
+
+    return BacktrackingEngine(session)
+
+
+def _kube_scheduler(session: Session) -> Engine:
+    from .kube_scheduler import KubeSchedulerEngine
+
+    return KubeSchedulerEngine(session)
+
+
+# They can look for the best answer.
+OPTIMIZERS: dict[str, Callable[[Session], Optimizer]] = {"auto": _auto, "cp-sat": _cp_sat}
+ENGINES: dict[str, Callable[[Session], Engine]] = {
+    **OPTIMIZERS,
+    "backtracking": _backtracking,
+    "kube-scheduler": _kube_scheduler,
+}
+# They know the scheduler's API, and nothing that goes beyond it.
+_UPSTREAM_ENGINES = frozenset({"kube-scheduler"})
+# They do not replay the order of a search, and so cannot run into the errors on its way.
+_UNORDERED_ENGINES = frozenset({"auto", "cp-sat"})
+
+
+def check_engine(name: str) -> str:
+    """Return the name. Raises ``ValueError``, one line, for an unknown one."""
+    if name not in ENGINES:
+        raise ValueError(f"unknown engine {name!r}, known are: {', '.join(ENGINES)}")
+    return name
+
+
+def check_optimizer(name: str) -> str:
+    """Return the name. Raises ``ValueError``, one line, for an engine that takes the first answer it finds."""
+    if check_engine(name) not in OPTIMIZERS:
+        raise ValueError(f"engine {name!r} knows no objective, only {' and '.join(OPTIMIZERS)} do")
+    return name
+
+
+# How a model takes an expression over devices (CELC-9).
+CEL_ENCODINGS = ("auto", "lower", "tabulate", "lazy")
+
+
+def check_cel_encoding(name: str) -> str:
+    """Return the name. Raises ``ValueError``, one line, for an unknown road."""
+    if name not in CEL_ENCODINGS:
+        raise ValueError(f"unknown road {name!r} for CEL constraints, known are: {', '.join(CEL_ENCODINGS)}")
+    return name
+
+
+def is_upstream(name: str) -> bool:
+    """Tell whether an engine knows nothing of groups, nor of entries beyond the API."""
+    return name in _UPSTREAM_ENGINES
+
+
+def effective_policy(engine: str, policy: str) -> str:
+    """Find what errors of expressions really do: ``kube`` needs an engine that visits devices in order."""
+    return STRICT if policy == KUBE and engine in _UNORDERED_ENGINES else policy
+
+
+def load_solver(engine: str, stages: bool) -> None:
+    """Load the solver's library where it is sure to be needed: that is no part of a search, and takes a second."""
+    if engine == "cp-sat" or stages:
+        import_module(".optimize", __package__)

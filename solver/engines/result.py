@@ -1,0 +1,257 @@
+"""From picks to what the scheduler writes: one AllocationResult a claim (section 15).
+
+Configuration that goes with an allocation (RES-3 to RES-6).
+
+Where an allocation can be used (RES-7).
+
+What became of soft entries: kept or violated by the devices that were chosen (SOFT-1), or overlooked (SOFT-3).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from ...models.cluster.pools import Located, PoolDevice, per_device
+from ...models.kubernetes.claims import (
+    AllocationResult,
+    DeviceAllocationConfiguration,
+    DeviceAllocationResult,
+    DeviceClass,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+)
+from ...models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...problem.asks import ResolvedRequest
+from ...problem.capacity import compute_capacity_draw
+from ...problem.conditions import penalty, soft_relations
+from ...problem.problem import FatalError, Placeholder, Problem, claim_text
+from ...problem.shapes import NodeView
+from .outcome import SoftEntry
+from .search import Pick
+
+
+@dataclass(frozen=True, slots=True)
+class TakenDevice:
+    """A device with what it was taken for."""
+
+    ask: ResolvedRequest
+    device: PoolDevice
+
+
+class ResultBuilder:
+    """Builds allocations; ``seed`` decides the share ids."""
+
+    def __init__(self, gates: FeatureGates, seed: int) -> None:
+        self._gates = gates
+        self._seed = seed
+
+    def build(
+        self, claims: Sequence[ResourceClaim], asks: Sequence[ResolvedRequest], picks: Sequence[Pick], view: NodeView
+    ) -> tuple[AllocationResult, ...]:
+        """Build the allocations of all claims, in their order. Raises ``FatalError`` (RES-7)."""
+        taken = [TakenDevice(asks[pick.demand], view.devices[pick.device]) for pick in picks]
+        return tuple(
+            self._claim(claim, number, [device for device in taken if device.ask.claim == number], asks, view)
+            for number, claim in enumerate(claims)
+        )
+
+    def _claim(
+        self,
+        claim: ResourceClaim,
+        number: int,
+        taken: Sequence[TakenDevice],
+        asks: Sequence[ResolvedRequest],
+        view: NodeView,
+    ) -> AllocationResult:
+        results = tuple(self._result(claim, position, device) for position, device in enumerate(taken))
+        chosen = {device.ask for device in taken}
+        selected = [
+            SelectedRequest(ask.request, ask.subrequest, ask.device_class)
+            for ask in asks
+            if ask.claim == number and (ask in chosen or not ask.subrequest)
+        ]
+        # The stable variant has never heard of devices that bind to a node.
+        binding = self._gates.variant != "stable"
+        devices = [device.device for device in taken]
+        return AllocationResult(
+            devices=DeviceAllocationResult(
+                results=results or None, config=allocation_configuration(claim, selected) or None
+            ),
+            node_selector=combined_node_selector(number, devices, view.node.metadata.name, binding),
+        )
+
+    def _result(self, claim: ResourceClaim, position: int, taken: TakenDevice) -> DeviceRequestAllocationResult:
+        ask, device = taken.ask, taken.device.device
+        binding = self._gates.binding_conditions
+        shared = self._gates.consumable_capacity and device.allow_multiple_allocations
+        driver, pool, name = taken.device.id
+        return DeviceRequestAllocationResult(
+            request=f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request,
+            driver=driver,
+            pool=pool,
+            device=name,
+            admin_access=True if ask.admin else None,
+            tolerations=ask.spec.tolerations or None,
+            binding_conditions=(device.binding_conditions or None) if binding else None,
+            binding_failure_conditions=(device.binding_failure_conditions or None) if binding else None,
+            share_id=share_id(self._seed, claim, position, taken.device.id) if shared else None,
+            consumed_capacity=(self._consumed(taken) or None) if shared else None,
+            skip_node_operations=self._skipped(taken.device),
+        )
+
+    def _skipped(self, device: PoolDevice) -> tuple[str, ...] | None:
+        """Copy what the slice says; only the experimental variant does."""
+        return (device.slice.spec.skip_node_operations or None) if self._gates.optional_node_operations else None
+
+    def _consumed(self, taken: TakenDevice) -> dict[str, str | int | float]:
+        """List what is taken of every capacity, also none of it (CAP-8)."""
+        drawn = compute_capacity_draw(taken.device.device, taken.ask.capacity, self._gates.fractional_capacity_range)
+        return {name: str(amount) for name, amount in drawn.amounts.items()}
+
+
+def share_id(seed: int, claim: ResourceClaim, position: int, device: DeviceId) -> str:
+    """Make a UUID that is the same for the same seed, claim, position in its results, and device."""
+    parts = (str(seed), *key_of(claim.metadata), str(position), *device)
+    digest = hashlib.sha256("\0".join(parts).encode()).digest()
+    return str(uuid.UUID(bytes=digest[:16], version=4))
+
+
+FROM_CLASS, FROM_CLAIM = "FromClass", "FromClaim"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedRequest:
+    """A request, with the alternative that was selected if it is a list, and its class."""
+
+    request: str
+    subrequest: str
+    device_class: DeviceClass
+
+    @property
+    def label(self) -> str:
+        """Name in the result's lists of requests."""
+        return f"{self.request}/{self.subrequest}" if self.subrequest else self.request
+
+
+def allocation_configuration(
+    claim: ResourceClaim, selected: Sequence[SelectedRequest]
+) -> tuple[DeviceAllocationConfiguration, ...]:
+    """List the entries of the classes, then those of the claim."""
+    return (*_class_configuration(selected), *_claim_configuration(claim, selected))
+
+
+def _class_configuration(selected: Sequence[SelectedRequest]) -> Iterator[DeviceAllocationConfiguration]:
+    """Yield each class's entries once, for all requests that use the class (RES-3)."""
+    users: dict[str, list[SelectedRequest]] = {}
+    for request in selected:
+        users.setdefault(request.device_class.metadata.name, []).append(request)
+    for requests in users.values():
+        labels = tuple(request.label for request in requests)
+        for entry in requests[0].device_class.spec.config or ():
+            covered = _covered_requests(labels, selected)
+            yield DeviceAllocationConfiguration(source=FROM_CLASS, requests=covered, opaque=entry.opaque)
+
+
+def _claim_configuration(
+    claim: ResourceClaim, selected: Sequence[SelectedRequest]
+) -> Iterator[DeviceAllocationConfiguration]:
+    """Yield the claim's entries that mean something which was selected (RES-4)."""
+    known = {request.request for request in selected} | {request.label for request in selected}
+    for entry in claim.spec.devices.config or ():
+        names = entry.requests or ()
+        if not names or known.intersection(names):
+            yield DeviceAllocationConfiguration(
+                source=FROM_CLAIM, requests=_covered_requests(names, selected), opaque=entry.opaque
+            )
+
+
+def _covered_requests(names: Sequence[str], selected: Sequence[SelectedRequest]) -> tuple[str, ...] | None:
+    """Drop a list of names that covers every request of the claim: no list means all (RES-5)."""
+    covered = all(request.request in names or request.label in names for request in selected)
+    return None if covered else tuple(names) or None
+
+
+def combined_node_selector(
+    claim: int, devices: Sequence[PoolDevice], node_name: str, binding: bool
+) -> NodeSelector | None:
+    """Combine the devices' node selections in one term; None: usable everywhere.
+
+    A single device that belongs to a node, or (unless not ``binding``) binds to it, ties the whole allocation to it.
+    Raises ``FatalError`` for a selector with several terms, which cannot be combined.
+    """
+    expressions: list[NodeSelectorRequirement] = []
+    fields: list[NodeSelectorRequirement] = []
+    for device in devices:
+        located = _node_selection_of(device)
+        if located.node_name or (binding and device.device.binds_to_node):
+            return _single_node_selector(node_name)
+        if located.node_selector is None or located.all_nodes:
+            continue
+        term = _only_term(claim, located.node_selector)
+        _append_requirements(expressions, term.match_expressions or ())
+        _append_requirements(fields, term.match_fields or ())
+    if not expressions and not fields:
+        return None
+    term = NodeSelectorTerm(match_expressions=tuple(expressions) or None, match_fields=tuple(fields) or None)
+    return NodeSelector(node_selector_terms=(term,))
+
+
+def has_uncombinable_selector(device: PoolDevice) -> bool:
+    """Tell whether a device's selector has several terms, which only a device before it makes superfluous (RES-7)."""
+    located = _node_selection_of(device)
+    if located.node_name or located.all_nodes or located.node_selector is None:
+        return False
+    return len(located.node_selector.node_selector_terms or ()) != 1
+
+
+def _node_selection_of(device: PoolDevice) -> Located:
+    return device.device if per_device(device.slice) else device.slice.spec
+
+
+def _single_node_selector(name: str) -> NodeSelector:
+    field = NodeSelectorRequirement(key="metadata.name", operator="In", values=(name,))
+    return NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(field,)),))
+
+
+def _only_term(claim: int, selector: NodeSelector) -> NodeSelectorTerm:
+    terms = selector.node_selector_terms or ()
+    if len(terms) != 1:
+        problem = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
+        message = ("create NodeSelector for claim ", Placeholder.CLAIM_NAME, f": {problem}")
+        raise FatalError("nodeSelector", message, claim=claim)
+    return terms[0]
+
+
+def _append_requirements(known: list[NodeSelectorRequirement], added: Iterable[NodeSelectorRequirement]) -> None:
+    """Add the requirements that are not there already, whatever the order of their values."""
+    seen = {_requirement_key(requirement) for requirement in known}
+    for requirement in added:
+        if _requirement_key(requirement) not in seen:
+            seen.add(_requirement_key(requirement))
+            known.append(requirement)
+
+
+def _requirement_key(requirement: NodeSelectorRequirement) -> tuple[str, str, frozenset[str]]:
+    return requirement.key, requirement.operator, frozenset(requirement.values or ())
+
+
+def soft_entries(problem: Problem, picks: Sequence[Pick], claims: Sequence[ObjectKey]) -> tuple[SoftEntry, ...]:
+    """List the soft entries of a problem about these claims, judged by the final choice."""
+    return tuple(_evaluated_soft_entries(problem, picks, claims))
+
+
+def _evaluated_soft_entries(
+    problem: Problem, picks: Sequence[Pick], claims: Sequence[ObjectKey]
+) -> Iterator[SoftEntry]:
+    picked = [(pick.demand, pick.device) for pick in picks]
+    for relation in soft_relations(problem):
+        cost = penalty(relation, picked)
+        # Those of groups are named by their group first, however many claims they reach.
+        name = relation.label.removeprefix("entry ")
+        claim = claim_text(claims[relation.claims[0]]) if name != relation.label else ""
+        yield SoftEntry(claim, name, relation.id, relation.weight or 0, not cost, cost)

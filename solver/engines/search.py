@@ -1,0 +1,486 @@
+"""The backtracking search: depth first, first complete solution wins (section 14).
+
+A stack machine instead of recursion. Each turn of the loop is one *step*, the entry of what upstream does recursively:
+choose the next device, start a request, start an alternative, start a claim, done. Steps are counted exactly alike.
+
+How a demand gets its devices: one choice a device, each can be taken back (SRCH-2, SRCH-3, SRCH-6).
+
+Where a search passes: requests, alternatives, judgements, claim ends, the end of all (SRCH-1, 4, 8, 9; CELC-3).
+
+What changes during a search: devices held, shares, and the trackers of every joint rule.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from time import monotonic
+from typing import Protocol
+
+from ...problem.conditions import pruning_constraint
+from ...problem.problem import (
+    RESULT_LIMIT,
+    DeadlineExceededError,
+    Demand,
+    FatalError,
+    InUse,
+    Placeholder,
+    Problem,
+    Relation,
+    RelationError,
+    trap_error,
+)
+from .trackers import CapacityState, CapacityTracker, ConstraintTracker, CounterTracker, GroupTracker, track_constraint
+
+# Steps between two looks at the clock (SRCH-10).
+CHECK_INTERVAL = 256
+
+
+class BudgetError(Exception):
+    """The search has visited as many devices as it may, and a few more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A device taken for a demand, both by their numbers in the Problem."""
+
+    demand: int
+    device: int
+
+
+class Search:
+    """One search. ``steps`` may be read at any time, ``troubled`` at the end: a relation failed for an error (CELC-4).
+
+    The rest belongs to the points of the program.
+
+    ``deadline`` is a reading of ``clock``, in seconds, and ``budget`` a number of devices visited; None: no limit.
+    ``patience`` is the budget from the first dead end on, if that is to be smaller.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        in_use: InUse,
+        *,
+        deadline: float | None = None,
+        budget: int | None = None,
+        patience: int | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.steps = 0
+        self.visits = 0
+        self.troubled = False
+        self.frames: list[SearchFrame] = []
+        self.node: SearchPoint = build_search_program(problem, SearchState(problem, in_use))
+        self.plan: DemandSearch | None = None
+        self.k = 0
+        self._deadline = deadline
+        self._budget = budget
+        self._patience = budget if patience is None else patience
+        # A step may visit many devices.
+        self._interval = CHECK_INTERVAL if budget is None else 1
+        self._clock = clock
+        self._next_check = 0
+
+    def run(self) -> tuple[Pick, ...] | None:
+        """Return the first solution in search order, or None if there is none.
+
+        Raises ``FatalError`` (CEL-7, SRCH-7, CON-12), ``DeadlineExceededError`` and ``BudgetError``.
+        """
+        frames = self.frames
+        while True:
+            ending = self._step()
+            while ending is not None:
+                if ending is SOLVED:
+                    return self.picks()
+                self._budget = self._patience
+                if not frames:
+                    return None
+                ending = frames[-1].resume(self, ending)
+
+    def _step(self) -> BranchStatus | None:
+        self.steps += 1
+        if self.steps > self._next_check:
+            self._check_limits()
+        plan = self.plan
+        return self.node.start(self) if plan is None else plan.enter(self, self.k)
+
+    def _check_limits(self) -> None:
+        if self._budget is not None and self.visits > self._budget:
+            raise BudgetError
+        self._next_check = self.steps + self._interval
+        if self._deadline is not None and self._clock() >= self._deadline:
+            raise DeadlineExceededError("filter operation aborted: the time limit passed")
+
+    def picks(self) -> tuple[Pick, ...]:
+        """List what is taken now, in order."""
+        choices = (frame for frame in self.frames if isinstance(frame, (DeviceChoice, ForcedChoice)))
+        return tuple(Pick(choice.plan.demand.index, choice.device) for choice in choices)
+
+
+class BranchStatus(Enum):
+    """How a branch of the search ended."""
+
+    FAILED = "failed"
+    CAPPED = "capped"  # too many devices for one claim, whatever else is chosen (SRCH-8)
+    SOLVED = "solved"
+
+
+FAILED, CAPPED, SOLVED = BranchStatus.FAILED, BranchStatus.CAPPED, BranchStatus.SOLVED
+
+
+class SearchFrame(Protocol):
+    """A decision on the stack that can be taken back."""
+
+    def resume(self, search: Search, ending: BranchStatus) -> BranchStatus | None:
+        """Decide otherwise, as what followed failed (None), or leave the stack and pass an ending on."""
+        raise NotImplementedError
+
+
+class SearchPoint(Protocol):
+    """A point of the program; ``start`` is its entry."""
+
+    def start(self, search: Search) -> BranchStatus | None:
+        """Begin here: None to go on with another step, or how the branch ended."""
+        raise NotImplementedError
+
+
+class DemandSearch:
+    """A demand in a search: its candidates, the rules that apply, and a choice for each device it needs."""
+
+    __slots__ = ("bit", "choices", "demand", "following", "held", "mask", "state", "taken", "trackers")
+
+    def __init__(self, demand: Demand, state: SearchState, following: SearchPoint) -> None:
+        self.demand = demand
+        self.state = state
+        self.following = following
+        self.held = state.held
+        self.taken = state.taken
+        self.bit = 1 << demand.claim
+        # Admin access minds only what its own claim picked (DEV-1, DEV-15).
+        self.mask = self.bit if demand.admin else -1
+        self.trackers = state.trackers(demand)
+        choice = ForcedChoice if demand.all_devices else DeviceChoice
+        # No choice is reached beyond the cap, however large the count.
+        self.choices: list[DeviceChoice | ForcedChoice] = [
+            choice(self, k) for k in range(min(demand.count, RESULT_LIMIT))
+        ]
+
+    def enter(self, search: Search, k: int) -> BranchStatus | None:
+        """Choose device ``k``, or go on with the next request when none is missing."""
+        missing = self.demand.count - k
+        if not missing:
+            if self.demand.all_devices and not k:
+                return FAILED
+            search.plan = None
+            search.node = self.following
+            return None
+        if self.taken[self.demand.claim] + missing > RESULT_LIMIT:
+            return CAPPED
+        return self.choices[k].begin(search)
+
+    def take(self, device: int) -> bool:
+        """Take the device if every rule allows it (DEV-6 to DEV-12); it is known to be free."""
+        demand = self.demand
+        if device in demand.traps:
+            raise trap_error(demand.traps[device], demand.claim, device)
+        for position, tracker in enumerate(self.trackers):
+            if not tracker.add(device):
+                if tracker.fatal_under_all and demand.all_devices and self.state.fatal_constraints:
+                    raise _unsatisfied_constraint(demand, device)
+                for earlier in reversed(self.trackers[:position]):
+                    earlier.undo(device)
+                return False
+        if device in self.state.shared:
+            self.state.shares[device] += 1
+        else:
+            self.held[device] |= self.bit
+        self.taken[demand.claim] += 1
+        return True
+
+    def release(self, device: int) -> None:
+        """Give the device back: the exact reverse of ``take``."""
+        self.taken[self.demand.claim] -= 1
+        if device in self.state.shared:
+            self.state.shares[device] -= 1
+        else:
+            self.held[device] &= ~self.bit
+        for tracker in reversed(self.trackers):
+            tracker.undo(device)
+
+
+def _unsatisfied_constraint(demand: Demand, device: int) -> FatalError:
+    reason = " because a claim constraint would not be satisfied"
+    message = (Placeholder.CLAIM, f", request {demand.own_name}: cannot add device ", Placeholder.DEVICE, reason)
+    return FatalError("constraints", ("claim ", *message), claim=demand.claim, device=device)
+
+
+class DeviceChoice:
+    """Which device is the k-th one of an ExactCount demand: later than the one before (SRCH-2, DEV-13)."""
+
+    __slots__ = ("candidates", "device", "held", "k", "mask", "plan", "position")
+
+    def __init__(self, plan: DemandSearch, k: int) -> None:
+        self.plan = plan
+        self.k = k
+        self.candidates = plan.demand.candidates
+        self.held = plan.held
+        self.mask = plan.mask
+        self.position = 0
+        self.device = -1
+
+    def begin(self, search: Search) -> BranchStatus | None:
+        """Try the first candidate behind the device before."""
+        combine = self.k and not self.plan.state.permutations
+        self.position = self.plan.choices[self.k - 1].position if combine else 0
+        search.frames.append(self)
+        return self._seek(search)
+
+    def resume(self, search: Search, ending: BranchStatus) -> BranchStatus | None:
+        """Try the next candidate; no other one helps against the cap (SRCH-8)."""
+        self.plan.release(self.device)
+        if ending is CAPPED:
+            search.frames.pop()
+            return CAPPED
+        return self._seek(search)
+
+    def _seek(self, search: Search) -> BranchStatus | None:
+        held, mask, take = self.held, self.mask, self.plan.take
+        for position in range(self.position, len(self.candidates)):
+            device = self.candidates[position]
+            if not held[device] & mask and take(device):
+                search.visits += position + 1 - self.position
+                self.position = position + 1
+                self.device = device
+                search.k = self.k + 1
+                search.plan = self.plan
+                return None
+        search.visits += len(self.candidates) - self.position
+        search.frames.pop()
+        return FAILED
+
+
+class ForcedChoice:
+    """The k-th device of an All demand; there is only one choice (SRCH-6)."""
+
+    __slots__ = ("device", "k", "plan", "position")
+
+    def __init__(self, plan: DemandSearch, k: int) -> None:
+        self.plan = plan
+        self.k = k
+        self.position = k
+        self.device = plan.demand.candidates[k]
+
+    def begin(self, search: Search) -> BranchStatus | None:
+        """Take the device, or fail the (sub)request."""
+        plan, device = self.plan, self.device
+        if plan.held[device] & plan.mask or device in plan.demand.barred or not plan.take(device):
+            return FAILED
+        search.frames.append(self)
+        search.k = self.k + 1
+        search.plan = plan
+        return None
+
+    def resume(self, search: Search, ending: BranchStatus) -> BranchStatus:
+        """Give the device back and pass the ending on."""
+        self.plan.release(self.device)
+        search.frames.pop()
+        return ending
+
+
+# Judging a set takes about as long as visiting so many devices.
+RELATION_CHECK_VISITS = 64
+
+
+class ExactRequest:
+    """An exact request; its entry is that of its first device."""
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: DemandSearch) -> None:
+        self.plan = plan
+
+    def start(self, search: Search) -> BranchStatus | None:
+        """Choose the first device."""
+        search.plan = self.plan
+        return self.plan.enter(search, 0)
+
+
+class ListRequest:
+    """A list request: the first alternative with which everything that follows can be solved (SRCH-4)."""
+
+    __slots__ = ("all_capped", "alternative", "plans")
+
+    def __init__(self, plans: tuple[DemandSearch, ...]) -> None:
+        self.plans = plans
+        self.alternative = 0
+        self.all_capped = True
+
+    def start(self, search: Search) -> BranchStatus | None:
+        """Begin with the first alternative."""
+        self.alternative = 0
+        self.all_capped = True
+        search.frames.append(self)
+        self._try(search)
+        return None
+
+    def resume(self, search: Search, ending: BranchStatus) -> BranchStatus | None:
+        """Try the next alternative; capped only if all of them were (SRCH-8)."""
+        self.all_capped = self.all_capped and ending is CAPPED
+        self.alternative += 1
+        if self.alternative == len(self.plans):
+            search.frames.pop()
+            return CAPPED if self.all_capped else FAILED
+        self._try(search)
+        return None
+
+    def _try(self, search: Search) -> None:
+        search.plan = self.plans[self.alternative]
+        search.k = 0
+
+
+class ClaimEnd:
+    """All requests of a claim are served; beyond it the cap is an ordinary failure (SRCH-8)."""
+
+    __slots__ = ("following",)
+
+    def __init__(self, following: SearchPoint) -> None:
+        self.following = following
+
+    def start(self, search: Search) -> None:
+        """Go on with the next claim."""
+        search.frames.append(self)
+        search.node = self.following
+
+    def resume(self, search: Search, ending: BranchStatus) -> BranchStatus:
+        """There is nothing to decide here."""
+        search.frames.pop()
+        return FAILED
+
+
+class RelationCheck:
+    """All requests that some relations cover have their devices: they are judged, once and for the set (CELC-3)."""
+
+    __slots__ = ("following", "relations")
+
+    def __init__(self, relations: Sequence[Relation], following: SearchPoint) -> None:
+        self.relations = relations
+        self.following = following
+
+    def start(self, search: Search) -> BranchStatus | None:
+        """Go on if all hold. Raises ``FatalError`` where errors abort the allocation (CELC-4)."""
+        members = [(pick.demand, pick.device) for pick in search.picks()]
+        for relation in self.relations:
+            search.visits += RELATION_CHECK_VISITS
+            found = relation.verdict(members)
+            if isinstance(found, RelationError):
+                search.troubled = True
+                if relation.fatal:
+                    raise FatalError(relation.id, found.message, claim=relation.claims[0])
+            if found is not True:
+                return FAILED
+        search.node = self.following
+        return None
+
+
+class SearchEnd:
+    """Behind the last claim (SRCH-9)."""
+
+    __slots__ = ()
+
+    def start(self, search: Search) -> BranchStatus:
+        """End: the search has a solution."""
+        return SOLVED
+
+
+def build_search_program(problem: Problem, state: SearchState) -> SearchPoint:
+    """Return the first point of the search, linked to all that follow."""
+    judged = _relations_by_request(problem)
+    node: SearchPoint = SearchEnd()
+    for claim in reversed(problem.claims):
+        node = ClaimEnd(node)
+        for request in reversed(claim.requests):
+            due = judged[request.demands[0]]
+            if due:
+                node = RelationCheck(due, node)
+            plans = tuple(DemandSearch(problem.demands[index], state, node) for index in request.demands)
+            node = ListRequest(plans) if request.listed else ExactRequest(plans[0])
+    return node
+
+
+def _relations_by_request(problem: Problem) -> dict[int, list[Relation]]:
+    """Find the relations that must hold by each request, in their order; requests are known by their first demand."""
+    request_of = {
+        demand: request.demands[0]
+        for claim in problem.claims
+        for request in claim.requests
+        for demand in request.demands
+    }
+    found: dict[int, list[Relation]] = defaultdict(list)
+    for relation in problem.relations:
+        if relation.hard and relation.demands:
+            found[request_of[max(relation.demands)]].append(relation)
+    return found
+
+
+class Tracker(Protocol):
+    """A joint rule while devices come and go; ``undo`` restores exactly the state before ``add`` (CON-10, CTR-6)."""
+
+    # Under All a refusal is an error of the whole attempt, not of the (sub)request (SRCH-7).
+    fatal_under_all: bool
+
+    def add(self, device: int) -> bool:
+        """Take the device if the rule allows it; else change nothing."""
+        raise NotImplementedError
+
+    def undo(self, device: int) -> None:
+        """Give back the device taken last."""
+        raise NotImplementedError
+
+
+class SearchState:
+    """The state shared by all demands of a search.
+
+    ``held`` has for each device the bits of the claims that picked it, and one more if it was in use before (DEV-1).
+    """
+
+    def __init__(self, problem: Problem, in_use: InUse) -> None:
+        self.in_use_bit = 1 << len(problem.claims)
+        self.held = [0] * problem.size
+        for device in in_use.dedicated:
+            self.held[device] = self.in_use_bit
+        self.shares = [in_use.shares.get(device, 0) for device in range(problem.size)]
+        self.shared = problem.shared
+        self.permutations = problem.permutations
+        self.fatal_constraints = problem.fatal_constraints
+        self.taken = [0] * len(problem.claims)
+        self._problem = problem
+        self._capacity = CapacityState(problem.capacities, problem.shared, in_use)
+        self._counters = CounterTracker(problem.counters, problem.shared, self.shares, in_use)
+        self._groups = GroupTracker(problem.groups, problem.shared, self.shares, in_use)
+        self._constraints = [track_constraint(constraint) for constraint in problem.constraints]
+        # What spans claims and is monotonic need not wait until all is complete.
+        self._spanning = [
+            track_constraint(one) for relation in problem.relations if (one := pruning_constraint(relation))
+        ]
+
+    def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
+        """Return the rules that can refuse a candidate of this demand, in the order asked (DEV-6, 8, 11, 12)."""
+        capacity = self._capacity_trackers(demand)
+        placed = [*self._placement_trackers(demand), *self._constraint_trackers(demand)]
+        return (*placed, *capacity) if demand.all_devices else (*capacity, *placed)
+
+    def _capacity_trackers(self, demand: Demand) -> list[Tracker]:
+        return [CapacityTracker(self._capacity, demand.amounts)] if demand.amounts else []
+
+    def _placement_trackers(self, demand: Demand) -> Iterator[Tracker]:
+        if not self._problem.groups.membership.keys().isdisjoint(demand.candidates):
+            yield self._groups
+        if not self._problem.counters.consumption.keys().isdisjoint(demand.candidates):
+            yield self._counters
+
+    def _constraint_trackers(self, demand: Demand) -> list[ConstraintTracker]:
+        spanning = (trackers[demand.index] for trackers in self._spanning if demand.index in trackers)
+        return [*(self._constraints[index][demand.index] for index in demand.constraints), *spanning]

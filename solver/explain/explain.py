@@ -1,0 +1,142 @@
+"""The question ``explain``: why units cannot be allocated, and the smallest changes with which they could."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_young_only
+from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import Predicate
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
+from ...models.validation.annotations import read_caller_constraints
+from ...models.workload.units import Unit, requested_units
+from ...problem.in_use import AllocatedState
+from ...problem.problem import check_policy
+from ..allocate.allocate import TIME_LIMIT, gates_of, with_joined_loose_claims
+from ..allocate.check import check_allocations
+from ..allocate.coupling import CoupledUnits, find_coupled_units, in_request_order
+from ..allocate.placement import Placer
+from ..engines.auto import AutoEngine
+from ..engines.engine import Session, work_for_time_limit
+from ..engines.outcome import ALLOCATED, UNKNOWN, Reason, UnitOutcome
+from ..engines.registry import effective_policy
+from .records import Explanation, InterruptedExplanation, UnitExplanation
+
+if TYPE_CHECKING:
+    from .explainer import Explainer
+
+Progress = Callable[[int, int], None]
+
+
+@gc_young_only()
+def explain(
+    cluster: Cluster,
+    *,
+    node: str | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+    claims: Sequence[str] | None = None,
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "strict",
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+    constraints: Sequence[Mapping[str, Any] | Predicate] = (),
+    progress: Progress | None = None,
+) -> Explanation:
+    """Allocate as ``allocate`` does with the engine ``auto``, and explain each unit that gets nothing.
+
+    Units that a ConstraintGroup ties together are allocated together; each that then gets nothing is explained alone.
+    The arguments are those of ``allocate``, and so is what it raises; a KeyboardInterrupt becomes an
+    ``InterruptedExplanation`` with what was explained by then.
+    """
+    check_policy(cel_errors)
+    given = read_caller_constraints(constraints)
+    gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
+    started = monotonic()
+    asked = with_joined_loose_claims(
+        requested_units(cluster, namespace=namespace, selector=selector, claims=claims), node
+    )
+    session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), given=given)
+    nodes = cluster.nodes if node is None else {node: cluster.node(node)}
+    deadline = None if time_limit is None else started + time_limit
+    ledger = AllocatedState(cluster.usage(gates))
+    placer = Placer(session, AutoEngine(session), ledger, nodes, deadline)
+    run = _ExplanationRun(placer, ledger, lambda: _load_explainer(session, nodes, deadline))
+    sets = find_coupled_units(cluster, asked) if cluster.constraint_groups else ()
+    interrupted = False
+    try:
+        for one in in_request_order(asked, sets):
+            run.ask(one) if isinstance(one, Unit) else run.ask_together(one)
+            if progress:
+                progress(len(run.told), len(asked))
+            if placer.interrupted:
+                interrupted = True
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+    check_allocations(cluster, run.placed, gates, policy, given)
+    told = tuple(
+        run.told.get(id(unit)) or UnitExplanation(unit, UNKNOWN, reasons=(_INTERRUPTED_REASON,)) for unit in asked
+    )
+    answer = Explanation(told, gates, policy, {"explain": monotonic() - started}, tuple(placer.notices))
+    if interrupted:
+        raise InterruptedExplanation(answer)
+    return answer
+
+
+_INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was explained")
+
+
+def _load_explainer(session: Session, nodes: Mapping[str, Node], deadline: float | None) -> Explainer:
+    # The solver takes a second to load, and is not needed while everything fits.
+    from .explainer import Explainer
+
+    return Explainer(session, nodes, deadline)
+
+
+class _ExplanationRun:
+    """Places units one after the other, and those that groups tie together at once.
+
+    ``told`` are their explanations by the unit's identity, ``placed`` their outcomes.
+    """
+
+    def __init__(self, placer: Placer, ledger: AllocatedState, make: Callable[[], Explainer]) -> None:
+        self.told: dict[int, UnitExplanation] = {}
+        self.placed: list[UnitOutcome] = []
+        self._placer = placer
+        self._ledger = ledger
+        self._allocated: dict[ObjectKey, ResourceClaim] = {}
+        self._make = make
+        self._explainer: Explainer | None = None
+
+    def ask(self, unit: Unit) -> None:
+        """Place a unit, or explain why it cannot be."""
+        self._tell([self._placer.place(unit)])
+
+    def ask_together(self, tied: CoupledUnits) -> None:
+        """Place units that groups tie together, or explain each of them alone."""
+        self._tell(self._placer.place_together(tied), ", ".join(tie.label for tie in tied.ties))
+
+    def _tell(self, answers: Sequence[UnitOutcome], ties: str = "") -> None:
+        self.placed += answers
+        for answer in answers:
+            for ref, allocation in answer.allocations:
+                if ref.claim is not None:
+                    status = ResourceClaimStatus(allocation=allocation)
+                    self._allocated[ref.key] = replace(ref.claim, status=status)
+        self.told.update((id(answer.unit), self._told(answer, ties)) for answer in answers)
+
+    def _told(self, answer: UnitOutcome, ties: str) -> UnitExplanation:
+        if answer.outcome == ALLOCATED:
+            return UnitExplanation(answer.unit, ALLOCATED, answer.node)
+        if answer.outcome == UNKNOWN:
+            return UnitExplanation(answer.unit, UNKNOWN, reasons=answer.reasons, complete=False)
+        self._explainer = self._explainer or self._make()
+        return self._explainer.explain(answer, self._allocated, self._ledger, ties)

@@ -1,0 +1,240 @@
+"""Explains a unit that cannot be allocated: its nodes by class, the conflict of each, and what would help."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...encoders.classes import MergedAlternative
+from ...models.cluster.node_fit import Misfit, SelectorError, node_matches, pod_fits
+from ...models.cluster.pools import COMPLETE
+from ...models.kubernetes.claims import ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.meta import ObjectKey
+from ...models.workload.units import Unit
+from ...problem.in_use import AllocatedState
+from ...problem.obstacles import Obstacle
+from ...problem.problem import DeadlineExceededError, claim_text
+from ..engines.cp_sat import Limits
+from ..engines.engine import Session
+from ..engines.outcome import ERROR, Reason, RejectedDevices, UnitOutcome
+from .changes import RelaxationLevel, WhatIf
+from .conflict import MinimalUnsatisfiableSubset, is_refuted_by_counting, minimal_unsatisfiable_subset
+from .records import ExplainedNodeClass, RequestView, UnitExplanation
+from .relaxation import MAX_RELAXATIONS, RelaxationNode, UnitRelaxationSearch
+from .trials import TrialLimitError, WhatIfTrials
+from .wording import ExplanationCompiler, GuardedProblem, NotCompilableError, ReasonWording
+
+# Classes of nodes that are explained, the largest first.
+MAX_NODE_CLASSES = 16
+# Changes after which the reasons that are left can be told without compiling anew.
+_GUARDED_CHANGES = frozenset({"constraint", "requestSelector", "classSelector", "toleration", "request", "featureGate"})
+EqualNodeGroups = list[tuple[tuple[Misfit | None, Hashable], list[Node]]]
+"""Nodes on which a unit meets the same, with why they do not suit it at all, if they do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ExplainedClass:
+    """A class of nodes, and the place where relaxations may be tried, if there is one."""
+
+    told: ExplainedNodeClass
+    place: RelaxationNode | None
+
+
+class Explainer:
+    """Explains units, each in the state in which its turn comes; ``nodes`` are those that were asked about."""
+
+    def __init__(self, session: Session, nodes: Mapping[str, Node], deadline: float | None) -> None:
+        self._session = session
+        self._nodes = nodes
+        self._deadline = deadline
+        self._bench = ExplanationCompiler(session)
+        self._bench.limit(deadline)
+        self._trials = WhatIfTrials(session, deadline)
+
+    def explain(
+        self, answer: UnitOutcome, allocated: Mapping[ObjectKey, ResourceClaim], ledger: AllocatedState, ties: str = ""
+    ) -> UnitExplanation:
+        """Explain a unit that got nothing; ``allocated`` are the claims of earlier units, with what they got.
+
+        ``ties`` names the groups that tie it to others, with which it was asked about: it is explained alone, or not
+        at all if it fits alone, as others are then in the way.
+        """
+        unit = _with_current_allocations(answer.unit, allocated)
+        whole = UnitExplanation(answer.unit, answer.outcome, reasons=answer.reasons)
+        if unit.problems or any(reason.id == "deviceClass" for reason in answer.reasons):
+            return whole
+        self._trials.renew()
+        cluster = self._session.cluster.with_claims(allocated.values())
+        scene = WhatIf(cluster, unit, self._session.gates, self._session.given)
+        try:
+            groups = self._groups(unit, ledger)
+            alone = self._fitting(scene, groups) if ties else None
+            if alone is not None:
+                reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
+                return dataclasses.replace(whole, reasons=(*answer.reasons, reason))
+            explained = [self._class(unit, nodes, misfit, ledger) for (misfit, _), nodes in groups[:MAX_NODE_CLASSES]]
+        except (DeadlineExceededError, TrialLimitError):
+            return dataclasses.replace(whole, complete=False)
+        except SelectorError:
+            return whole
+        relaxer = UnitRelaxationSearch(scene, self._trials, self._rest)
+        done = relaxer.run([one.place for one in explained if one.place is not None])
+        return dataclasses.replace(
+            whole,
+            reasons=(*_tied_reason(ties), *(answer.reasons if answer.outcome == ERROR else ())),
+            classes=tuple(_merge_equal_classes([one.told for one in explained])),
+            relaxations=tuple(relaxer.found[:MAX_RELAXATIONS]),
+            complete=done and len(groups) <= MAX_NODE_CLASSES,
+        )
+
+    def _groups(self, unit: Unit, ledger: AllocatedState) -> EqualNodeGroups:
+        """Put nodes together on which the unit meets the same, the largest groups first."""
+        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        groups: dict[tuple[Misfit | None, Hashable], list[Node]] = defaultdict(list)
+        for node in self._nodes.values():
+            misfit = _node_misfit(unit, node)
+            groups[misfit, None if misfit else self._bench.key(node, claims, ledger)].append(node)
+        return sorted(groups.items(), key=lambda item: -len(item[1]))
+
+    def _fitting(self, scene: WhatIf, groups: EqualNodeGroups) -> Node | None:
+        """Find a node on which the unit fits alone. Raises ``TrialLimitError``."""
+        return next((nodes[0] for _, nodes in groups if self._trials.fits(scene, nodes[0])), None)
+
+    def _class(
+        self, unit: Unit, nodes: Sequence[Node], misfit: Misfit | None, ledger: AllocatedState
+    ) -> _ExplainedClass:
+        names = tuple(node.metadata.name for node in nodes)
+        if misfit is not None:
+            return _ExplainedClass(
+                ExplainedNodeClass(names, (Reason(misfit.id, "", misfit.message),)), RelaxationNode(nodes[0], None)
+            )
+        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        try:
+            case = self._bench.case(nodes[0], claims, ledger)
+        except NotCompilableError as error:
+            return _ExplainedClass(ExplainedNodeClass(names, (error.reason,)), None)
+        conflict = self._conflict(case)
+        if conflict is None:
+            reason = Reason("combination", "", "the reasons could not be taken apart within the limit")
+            return _ExplainedClass(ExplainedNodeClass(names, (reason,), minimal=False, certified=False), None)
+        words = ReasonWording(case, conflict.reasons)
+        told = ExplainedNodeClass(
+            names, words.all(), request_views(words), tuple(_pool_notes(case)), conflict.minimal, conflict.certified
+        )
+        return _ExplainedClass(told, RelaxationNode(nodes[0], words))
+
+    def _conflict(
+        self, case: GuardedProblem, without: RelaxationLevel | None = None
+    ) -> MinimalUnsatisfiableSubset | None:
+        limits = Limits(self._deadline, self._session.work, self._session.seed)
+        reason = without.reason if without else None
+        return minimal_unsatisfiable_subset(
+            case.model, limits, lambda reasons: is_refuted_by_counting(case, reasons), reason
+        )
+
+    def _rest(self, scene: WhatIf, words: ReasonWording, node: Node, offer: RelaxationLevel) -> ReasonWording | None:
+        """Find what is left in the way after the strongest change of an offer."""
+        case, change = words.case, offer.rungs[-1]
+        if change.id in _GUARDED_CHANGES and not _is_one_of_many(case, offer):
+            conflict = self._conflict(case, offer)
+            return ReasonWording(case, conflict.reasons) if conflict else None
+        changed = change.apply(scene)
+        try:
+            case = self._bench.case(node, changed.claims, changed.ledger())
+        except (NotCompilableError, DeadlineExceededError):
+            return None
+        conflict = self._conflict(case)
+        return ReasonWording(case, conflict.reasons) if conflict else None
+
+
+def _tied_reason(ties: str) -> tuple[Reason, ...]:
+    """Say that what is told is not the whole question."""
+    text = f"tied to other units by {ties}: what follows is about this one alone"
+    return (Reason("constraintGroup", "", text),) if ties else ()
+
+
+def _is_one_of_many(case: GuardedProblem, offer: RelaxationLevel) -> bool:
+    """Tell whether an offer drops one of several equal requests, which one guard stands for."""
+    if offer.rungs[-1].id != "request" or offer.reason is None:
+        return False
+    return any(one.copies > 1 for one in case.model.merged.branches if one.request == offer.reason.subject)
+
+
+def _with_current_allocations(unit: Unit, allocated: Mapping[ObjectKey, ResourceClaim]) -> Unit:
+    """Let claims that earlier units share with this one have their allocations."""
+    refs = tuple(dataclasses.replace(ref, claim=allocated.get(ref.key, ref.claim)) for ref in unit.claims)
+    return dataclasses.replace(unit, claims=refs)
+
+
+def _node_misfit(unit: Unit, node: Node) -> Misfit | None:
+    """Find why the node does not suit, whatever devices it has (NODE-2, SCHED-2). Raises ``SelectorError``."""
+    misfits = pod_fits(unit.pod.spec, node) if unit.pod else []
+    if misfits:
+        return misfits[0]
+    for ref in unit.claims:
+        status = ref.claim.status if ref.claim else None
+        if status and status.allocation and not node_matches(status.allocation.node_selector, node):
+            return Misfit("allocatedClaim", f"claim {claim_text(ref.key)} is allocated for other nodes")
+    return None
+
+
+def _pool_notes(case: GuardedProblem) -> Iterator[str]:
+    """Name pools whose devices nobody can have."""
+    for pool in case.view.pools:
+        if pool.status != COMPLETE:
+            yield f"pool {'/'.join(pool.id)} is {pool.status}, its devices do not count: {pool.reason}"
+
+
+def _merge_equal_classes(classes: Sequence[ExplainedNodeClass]) -> Iterator[ExplainedNodeClass]:
+    """Put classes together that differ in nothing that is told."""
+    groups: dict[ExplainedNodeClass, list[ExplainedNodeClass]] = defaultdict(list)
+    for one in classes:
+        groups[dataclasses.replace(one, nodes=())].append(one)
+    for key, members in groups.items():
+        yield dataclasses.replace(key, nodes=tuple(sorted(name for one in members for name in one.nodes)))
+
+
+# Who reads about a device wants to know first that somebody has it.
+_FIRST_FILTER = "inUse"
+
+
+def request_views(words: ReasonWording) -> tuple[RequestView, ...]:
+    """List the requests among the reasons; of equal ones the first."""
+    return tuple(_request_view(words, branch) for branch in words.requested)
+
+
+def _request_view(words: ReasonWording, branch: MergedAlternative) -> RequestView:
+    case, number = words.case, branch.demands[0]
+    demand = case.problem.demands[number]
+    matching = words.meant(branch)
+    of_device = case.obstacles.of[number]
+    firsts = Counter(_first_obstacle(of_device[device]) for device in matching)
+    free = firsts.pop(None, 0)
+    fallen = sorted(
+        (RejectedDevices(one.filter, one.name, count) for one, count in _counted_obstacles(firsts)), key=_rejection_rank
+    )
+    return RequestView(
+        claim_text(case.names.claims[demand.claim]),
+        demand.label,
+        demand.class_name,
+        max(demand.count, 1),
+        case.problem.size,
+        len(matching),
+        free,
+        tuple(fallen),
+    )
+
+
+def _first_obstacle(found: tuple[Obstacle, ...]) -> Obstacle | None:
+    return next((one for one in found if one.filter == _FIRST_FILTER), found[0] if found else None)
+
+
+def _counted_obstacles(firsts: Counter[Obstacle | None]) -> Iterator[tuple[Obstacle, int]]:
+    return ((one, count) for one, count in firsts.items() if one is not None)
+
+
+def _rejection_rank(row: RejectedDevices) -> tuple[int, str, str]:
+    return -row.devices, row.filter, row.detail

@@ -1,0 +1,445 @@
+"""One question on one node, with every obstacle in sight: what a conflict is looked for in.
+
+Reasons in words: the sentence of each justification, with the devices and amounts that it is about.
+
+Entries among the reasons: which one a reason is about, and what there is to say of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
+
+from ...encoders.classes import MergedAlternative, MergedConstraint, MergedRelation
+from ...encoders.constraints.eligibility import eligibility_encoder
+from ...encoders.constraints.relations import lower_relation, related_items
+from ...encoders.constraints.table import ENCODERS
+from ...encoders.expressions.formulas import FALSE, formula_text
+from ...encoders.expressions.values import NotLoweredError
+from ...encoders.model import AllocationModel, build_model, entry_label
+from ...encoders.rows import CoefficientError
+from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from ...models.kubernetes.claims import ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import TopologyRequest
+from ...models.topology.places import FIXED_ORIENTATION
+from ...problem.asks import ResolvedRequest
+from ...problem.compiler import Compiler, Question
+from ...problem.conditions import CelCondition, TokenCondition, without_soft
+from ...problem.filters import usable_devices
+from ...problem.in_use import AllocatedState
+from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
+from ...problem.problem import Constraint, FatalError, InUse, Justification, Problem, ProblemNames, claim_text
+from ...problem.selectors import CelExpressionEvaluator, SelectorTable
+from ...problem.shapes import NodeView, NodeViews
+from ...problem.topology import TopologyCondition
+from ..engines.engine import Session
+from ..engines.engines import cluster_axes, problem_names
+from ..engines.outcome import SELECTOR_FILTERS, Reason
+from ..proofs.counting import display_amount, plural
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuardedProblem:
+    """The claims of a unit on a node. ``problem`` is as compiled; in that of the model every device is a candidate."""
+
+    claims: tuple[ResourceClaim, ...]
+    asks: tuple[ResolvedRequest, ...]
+    view: NodeView
+    problem: Problem
+    in_use: InUse
+    ledger: AllocatedState
+    obstacles: Obstacles
+    model: AllocationModel
+
+    @property
+    def names(self) -> ProblemNames:
+        """Names for the numbers."""
+        return problem_names(self.claims, self.view)
+
+
+class NotCompilableError(Exception):
+    """The question ends before devices are chosen; ``reason`` says why."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
+
+
+class ExplanationCompiler:
+    """Compiles questions about the nodes of one cluster, for explanations."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        gates = session.gates
+        self._expressions = CelExpressionEvaluator()
+        self._selectors = SelectorTable(self._expressions)
+        self._views = NodeViews(session.cluster.pools(gates), gates)
+        cluster = session.cluster
+        self._compiler = Compiler(
+            cluster.classes,
+            gates,
+            self._expressions,
+            session.policy,
+            session.cel_road,
+            cluster.topologies,
+            session.given,
+            cluster_axes(cluster, gates),
+        )
+
+    def limit(self, deadline: float | None) -> None:
+        """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``."""
+        self._expressions.deadline = self._compiler.deadline = deadline
+
+    def key(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> Hashable:
+        """Equal for nodes on which the claims meet the same. Raises ``SelectorError``."""
+        question = self._compiler.question(claims)
+        view = self._views.of(node, question.visible)
+        return view.shape.index, ledger.in_use(view).key
+
+    def case(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> GuardedProblem:
+        """Compile. Raises ``NotCompilableError``, ``SelectorError`` and ``DeadlineExceededError``."""
+        question = self._compiler.question(claims)
+        view = self._views.of(node, question.visible)
+        try:
+            return self._case(question, claims, view, ledger)
+        except FatalError as error:
+            names, number = problem_names(claims, view), error.claim
+            claim = "" if number is None else claim_text(names.claims[number])
+            message = names.fill(error.message, claim=number, device=error.device, pool=error.pool)
+            raise NotCompilableError(Reason(error.rule, claim, message)) from None
+        except CoefficientError as error:
+            raise NotCompilableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
+
+    def _case(
+        self, question: Question, claims: Sequence[ResourceClaim], view: NodeView, ledger: AllocatedState
+    ) -> GuardedProblem:
+        problem = self._compiler.problem(question, view.shape)
+        asks = tuple(self._compiler.asks(question))
+        holders = _holders_by_device(view, ledger)
+        gates = self.session.gates
+        obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
+        in_use = ledger.in_use(view)
+        whole = without_soft(with_all_candidates(problem, asks, view.shape, gates))
+        encoders = (eligibility_encoder(obstacles), *ENCODERS)
+        merged = merge_equal_requests(
+            whole, in_use, [demand.candidates for demand in whole.demands], marks=obstacles.of
+        )
+        model = build_model(build_symmetry_classes(merged, encoders), encoders, guarded=True)
+        return GuardedProblem(tuple(claims), asks, view, problem, in_use, ledger, obstacles, model)
+
+
+def _holders_by_device(view: NodeView, ledger: AllocatedState) -> dict[int, list[str]]:
+    """Find which claims have which dedicated devices (DEV-1)."""
+    found: dict[int, list[str]] = {}
+    for number, device in enumerate(view.devices):
+        whole = [claim_text(hold.claim) for hold in ledger.usage.holds(device.id) if hold.share_id is None]
+        if whole:
+            found[number] = list(dict.fromkeys(whole))
+    return found
+
+
+# More devices than these are only counted.
+_MAX_DEVICE_NAMES = 4
+# Longer expressions are cut.
+_MAX_EXPRESSION_LETTERS = 100
+
+
+def obstacle_of(reason: Justification) -> tuple[int | None, Obstacle] | None:
+    """Return the obstacle that a reason is about, with the branch if it belongs to one; None: it is about no such."""
+    if isinstance(reason.subject, Obstacle):
+        return None, reason.subject
+    if isinstance(reason.subject, tuple):
+        return reason.subject
+    return None
+
+
+class ReasonWording:
+    """Words for the reasons of one conflict."""
+
+    def __init__(self, case: GuardedProblem, reasons: Sequence[Justification]) -> None:
+        self.case = case
+        self._names = case.names
+        self.reasons = tuple(reasons)
+
+    def all(self) -> tuple[Reason, ...]:
+        """Write every reason."""
+        return tuple(map(self.of, self.reasons))
+
+    def of(self, reason: Justification) -> Reason:
+        """Write a reason."""
+        head = self._names.fill(reason.message, claim=reason.claim, pool=reason.pool)
+        claim = "" if reason.claim is None else claim_text(self._names.claims[reason.claim])
+        return Reason(reason.id, claim, head + self._more(reason))
+
+    def _more(self, reason: Justification) -> str:
+        found = obstacle_of(reason)
+        if found is not None:
+            return _DETAILS_OF_OBSTACLE.get(reason.id, _stopped_device_names)(self, *found)
+        return _DETAILS_OF_JOINT_REASON[reason.id](self, reason) if reason.id in _DETAILS_OF_JOINT_REASON else ""
+
+    @cached_property
+    def requested(self) -> tuple[MergedAlternative, ...]:
+        """The ways to serve the requests that are among the reasons."""
+        merged = self.case.model.merged
+        asked = {reason.subject for reason in self.reasons if reason.id in REQUEST_REASONS}
+        return tuple(branch for branch in merged.branches if branch.request in asked)
+
+    @cached_property
+    def branches(self) -> tuple[MergedAlternative, ...]:
+        """The ways to serve those requests, and those whose devices an entry among the reasons needs, however many."""
+        merged = self.case.model.merged
+        wanted = {branch.index for branch in self.requested}
+        wanted.update(number for reason in self.reasons for number in covered_alternatives(self.case, reason))
+        return tuple(branch for branch in merged.branches if branch.index in wanted)
+
+    def stopped(self, branch: int | None, obstacle: Obstacle) -> list[int]:
+        """List the devices that the obstacle stops, less those that are not meant: other selectors rule them out."""
+        others = SELECTOR_FILTERS if obstacle.filter not in SELECTOR_FILTERS else frozenset()
+        named = {
+            found[1] for reason in self.reasons if (found := obstacle_of(reason)) and reason.id in SELECTOR_FILTERS
+        }
+        every: set[int] = set()
+        meant: set[int] = set()
+        for one in self.branches:
+            if branch is None or branch == one.index:
+                of_device = self.case.obstacles.of[one.demands[0]]
+                stopped = [device for device in one.candidates if obstacle in of_device[device]]
+                every.update(stopped)
+                meant.update(
+                    device
+                    for device in stopped
+                    if not any(
+                        found != obstacle and (found.filter in others or found in named) for found in of_device[device]
+                    )
+                )
+        return sorted(meant or every)
+
+    def detail(self, branch: int | None, obstacle: Obstacle) -> str:
+        """Say more about the first device that the obstacle stops, e.g. how an expression fails."""
+        details = self.case.obstacles.details
+        firsts = (one.demands[0] for one in self.branches if branch is None or branch == one.index)
+        return next((details[demand, obstacle] for demand in firsts if (demand, obstacle) in details), "")
+
+    def meant(self, branch: MergedAlternative) -> list[int]:
+        """List the devices that pass all selectors."""
+        of_device = self.case.obstacles.of[branch.demands[0]]
+        return [
+            device
+            for device in branch.candidates
+            if not any(one.filter in SELECTOR_FILTERS for one in of_device[device])
+        ]
+
+    def devices(self, numbers: Sequence[int]) -> str:
+        """Name devices, or the first few of many."""
+        names = [self._names.devices[number][2] for number in numbers]
+        if len(names) <= _MAX_DEVICE_NAMES:
+            return ", ".join(names)
+        return f"{', '.join(names[:_MAX_DEVICE_NAMES])} and {len(names) - _MAX_DEVICE_NAMES} more"
+
+
+def _stopped_device_names(words: ReasonWording, branch: int | None, obstacle: Obstacle) -> str:
+    return f": {words.devices(words.stopped(branch, obstacle))}"
+
+
+def _selector_details(words: ReasonWording, branch: int | None, obstacle: Obstacle) -> str:
+    count, error = plural(len(words.stopped(branch, obstacle)), "device"), words.detail(branch, obstacle)
+    expression = " ".join(obstacle.expression.split())
+    if len(expression) > _MAX_EXPRESSION_LETTERS:
+        expression = expression[: _MAX_EXPRESSION_LETTERS - 3] + "..."
+    return f" rules out {count}: {expression}" + (f" ({error})" if error else "")
+
+
+def _obstacle_details(words: ReasonWording, branch: int | None, obstacle: Obstacle) -> str:
+    return f" ({words.detail(branch, obstacle)}): {words.devices(words.stopped(branch, obstacle))}"
+
+
+def _counter_details(words: ReasonWording, reason: Justification) -> str:
+    counters, row = words.case.problem.counters, cast("int", reason.subject)
+    set_name, counter = counters.names[row]
+    sets = {one.name: one.counters or {} for one in words.case.view.pools[counters.pool_of_row[row]].counter_sets}
+    return f": {display_amount(words.case.in_use.available[row])} of {sets[set_name][counter].value} left"
+
+
+def _capacity_details(words: ReasonWording, reason: Justification) -> str:
+    capacities, consumed = words.case.problem.capacities, words.case.in_use.consumed
+    left = {
+        device: f"{display_amount(capacities.totals[row] - consumed.get(row, 0))} of "
+        f"{display_amount(capacities.totals[row])}"
+        for device in sorted({device for branch in words.branches for device in words.meant(branch)})
+        for row in capacities.rows.get(device, ())
+        if capacities.names[row] == reason.subject
+    }
+    first = next(iter(left), None)
+    return "" if first is None else f": {left[first]} left of device {words.devices([*left])}"
+
+
+REQUEST_REASONS = frozenset({"exactCount", "all", "firstAvailable"})
+_DETAILS_OF_OBSTACLE: dict[str, Callable[[ReasonWording, int | None, Obstacle], str]] = {
+    "classSelector": _selector_details,
+    "requestSelector": _selector_details,
+    "capacity": _obstacle_details,
+    "bindingConditions": _obstacle_details,
+}
+# Longer expressions are cut, and what they mean in words.
+_MAX_ENTRY_LETTERS = 100
+_MAX_MEANING_LETTERS = 400
+MergedEntry = MergedConstraint | MergedRelation
+
+
+def entry_of_reason(case: GuardedProblem, reason: Justification) -> MergedEntry:
+    """Find the entry that a reason is about."""
+    return next(one for one in _merged_entries(case) if (one.claims[0], one.position) == (reason.claim, reason.subject))
+
+
+def covered_alternatives(case: GuardedProblem, reason: Justification) -> tuple[int, ...]:
+    """List the branches that the entry covers which a reason is about; none for other reasons."""
+    return entry_of_reason(case, reason).branches if reason.id in _DETAILS_OF_ENTRY else ()
+
+
+def _merged_entries(case: GuardedProblem) -> tuple[MergedEntry, ...]:
+    merged = case.model.merged
+    return (*merged.constraints, *merged.relations)
+
+
+def claims_of_entry(case: GuardedProblem, entry: MergedEntry) -> tuple[int, ...]:
+    """List the equal claims that each have the entry, or those that it spans."""
+    if isinstance(entry, MergedConstraint) or entry.copies == 1:
+        return entry.claims
+    merged = case.model.merged
+    return merged.requests[merged.branches[entry.branches[0]].request].claims
+
+
+def entry_name(entry: MergedEntry) -> str:
+    """Name an entry, with what it compares or its kind."""
+    compared = _compared_constraint(entry)
+    attribute = f" {compared.attribute}" if compared else ""
+    return f"{entry_label(entry.record)} ({_entry_kind(entry)}{attribute})"
+
+
+def _entry_kind(entry: MergedEntry) -> str:
+    return entry.record.kind if isinstance(entry, MergedConstraint) else entry.record.id
+
+
+def _compared_constraint(entry: MergedEntry) -> Constraint | None:
+    """Return what an entry compares, None if it is about something else."""
+    if isinstance(entry, MergedConstraint):
+        return entry.record
+    condition = entry.record.condition
+    return condition.constraint if isinstance(condition, TokenCondition) else None
+
+
+def entry_details(words: ReasonWording, reason: Justification) -> str:
+    """Say what the name of an entry does not: devices without a value, an expression and what it means, a shape."""
+    return _DETAILS_OF_ENTRY[reason.id](words, entry_of_reason(words.case, reason))
+
+
+def _no_details(_words: ReasonWording, _entry: MergedEntry) -> str:
+    return ""
+
+
+def _comparison_details(words: ReasonWording, entry: MergedEntry) -> str:
+    record = _compared_constraint(entry)
+    assert record is not None
+    # The name of a relation does not say what it compares.
+    attribute = "" if isinstance(entry, MergedConstraint) else f" {record.attribute}"
+    return f"{attribute}{_semantics_details(record)}{_missing_value_details(words, entry, record)}"
+
+
+def _semantics_details(record: Constraint) -> str:
+    """Say what is asked of values beyond what the kind says (SEM-4, SEM-6)."""
+    if record.overlap:
+        return ": no value may be on all of them"
+    return f": at least {record.min_size} values in common" if record.min_size > 1 else ""
+
+
+def _missing_value_details(words: ReasonWording, entry: MergedEntry, record: Constraint) -> str:
+    """Count the devices without a value."""
+    merged = words.case.model.merged
+    lacking: set[int] = set()
+    errors: list[str] = []
+    for branch in (merged.branches[number] for number in entry.branches):
+        demand = branch.demands[0]
+        missing = [device for device in words.meant(branch) if device not in record.tokens[demand]]
+        failed = record.errors.get(demand, {})
+        errors += [failed[device].detail for device in missing if device in failed]
+        lacking.update(missing)
+    if not lacking:
+        return ""
+    return f" ({plural(len(lacking), 'device')} without a value{': ' + errors[0] if errors else ''})"
+
+
+def _topology_details(words: ReasonWording, entry: MergedEntry) -> str:
+    condition = _as_relation(entry).record.condition
+    assert isinstance(condition, TopologyCondition)
+    ask = condition.ask
+    branches = (words.case.model.merged.branches[number] for number in entry.branches)
+    lost = {device for branch in branches for device in words.meant(branch) if device not in condition.homes}
+    without = f" ({plural(len(lost), 'device')} without a place in it)" if lost else ""
+    return f": a {ask.shape}{_shape_extent(ask)} in {ask.name}{without}"
+
+
+def _shape_extent(ask: TopologyRequest) -> str:
+    """Say how large a shape may be."""
+    if ask.size:
+        turning = ", as it stands," if ask.orientation == FIXED_ORIENTATION else ""
+        return f" of {'x'.join(map(str, ask.size))}{turning}"
+    if ask.level:
+        return f" under one {ask.level}"
+    return "" if ask.max_distance is None else f" of devices at most {plural(ask.max_distance, 'step')} apart"
+
+
+def _as_relation(entry: MergedEntry) -> MergedRelation:
+    assert isinstance(entry, MergedRelation)
+    return entry
+
+
+def _expression_details(words: ReasonWording, entry: MergedEntry) -> str:
+    relation = _as_relation(entry)
+    condition = relation.record.condition
+    assert isinstance(condition, CelCondition)
+    text = _truncate(" ".join(condition.expression.text.split()), _MAX_ENTRY_LETTERS)
+    meaning = _expression_meaning(words.case, relation)
+    return f": {text}" + (f"; {_truncate(meaning, _MAX_MEANING_LETTERS)}" if meaning else "")
+
+
+def _expression_meaning(case: GuardedProblem, relation: MergedRelation) -> str:
+    """Say the formula of an expression over the devices that could be had one by one; nothing if it has none."""
+    candidates = usable_devices(case.problem, case.in_use)
+    merged = merge_equal_requests(case.problem, case.in_use, candidates)
+    own = next((one for one in merged.relations if one.record.position == relation.position), None)
+    if own is None or own.record.claims != relation.claims:
+        return ""
+    model = AllocationModel(build_symmetry_classes(merged, ENCODERS))
+    items = related_items(model, own)
+    try:
+        formulas, true, _ = lower_relation(own, items)
+    except NotLoweredError:
+        return ""
+    if true == FALSE:
+        return "true of no devices that could be had"
+    names = case.names.devices
+    return f"that is: {formula_text(formulas, true, lambda item: names[items.devices[item]][2])}"
+
+
+def _truncate(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+_DETAILS_OF_ENTRY: dict[str, Callable[[ReasonWording, MergedEntry], str]] = {
+    "matchAttribute": _comparison_details,
+    "distinctAttribute": _comparison_details,
+    "topology": _topology_details,
+    "cel": _expression_details,
+    "predicate": _no_details,
+}
+_DETAILS_OF_JOINT_REASON: dict[str, Callable[[ReasonWording, Justification], str]] = {
+    "matchAttribute": entry_details,
+    "distinctAttribute": entry_details,
+    "cel": entry_details,
+    "topology": entry_details,
+    "counters": _counter_details,
+    "capacity": _capacity_details,
+}

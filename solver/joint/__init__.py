@@ -1,1 +1,0 @@
-"""Units that ConstraintGroups tie to each other: decided together, over several nodes."""

@@ -1,0 +1,409 @@
+"""Column generation: the master's duals go to the pricer, its columns come back, and each round proves a bound.
+
+Duals are smoothed: prices lie between the ones that proved the best bound and those of the last solution. Rounds,
+tolerance and pricing work end it; the clock does so for safety only.
+
+Duals in whole numbers, and the Lagrangian bound that they prove, whatever the linear solver did.
+
+What the master asks of a pricer: the most valuable columns of a node class, and a bound on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from enum import IntEnum
+from math import gcd
+from typing import Protocol
+
+from .instance import Column, CouplingRow, MasterProblem, ObjectiveStage, Terms, is_past
+from .master import LinearMaster, MasterRelaxation
+
+# How much of the last duals is in the prices.
+_CURRENT_DUAL_WEIGHT = 0.25
+# A column whose worth exceeds its node's by less, relative to the stage's value, changes nothing.
+_REDUCED_COST_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationLimits:
+    """What may be spent on one run: rounds, and the clock; ``tolerance`` is relative, of value against bound."""
+
+    rounds: int
+    tolerance: float
+    deadline: float | None = None
+    thorough: bool = True
+
+    def is_over(self) -> bool:
+        """Whether the clock ends it."""
+        return is_past(self.deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationResult:
+    """The last relaxation, the best bound in 1 / ``scale`` (None for none), and the rounds it took."""
+
+    relaxation: MasterRelaxation | None
+    bound: int | None
+    scale: int
+    rounds: int
+
+    def rounded(self, instance: MasterProblem, stage: ObjectiveStage) -> int | None:
+        """The bound as the next value that a plan can have."""
+        if self.bound is None:
+            return None
+        step = value_step(instance, stage.terms)
+        sign = 1 if stage.maximise else -1
+        return sign * (self.bound // (self.scale * step)) * step
+
+
+def value_step(instance: MasterProblem, terms: Terms) -> int:
+    """What the values of all plans are multiples of."""
+    return gcd(*_value_coefficients(instance, terms)) or 1
+
+
+def _value_coefficients(instance: MasterProblem, terms: Terms) -> Iterator[int]:
+    # There are units that only gangs ask for.
+    yield from terms.usage.values()
+    yield from (terms.units.get(unit.index, 0) for unit in instance.units if unit.demand)
+    yield from (terms.gangs.get(index, 0) for index, gang in enumerate(instance.gangs) if gang.demand)
+    yield from (terms.nodes.get(node.index, 0) for node in instance.nodes if node.count)
+
+
+class GenerationInterrupted(KeyboardInterrupt):
+    """Ctrl-C while columns are generated; ``generated`` is what was known by then."""
+
+    def __init__(self, generated: GenerationResult) -> None:
+        super().__init__()
+        self.generated = generated
+
+
+RoundWatch = Callable[[float, float | None], None]
+"""Called after each round with the value of the relaxation and its bound."""
+
+
+class ColumnGenerator:
+    """Generates columns for a master, stage by stage."""
+
+    def __init__(
+        self, instance: MasterProblem, master: LinearMaster, pricer: Pricer, executor: Executor | None = None
+    ) -> None:
+        self._instance = instance
+        self._master = master
+        self._pricer = pricer
+        self._executor = executor
+
+    def run(
+        self,
+        stage: ObjectiveStage,
+        budget: GenerationLimits,
+        most: Sequence[int],
+        classes: Sequence[int] | None = None,
+        watch: RoundWatch | None = None,
+    ) -> GenerationResult:
+        """Generate columns of these node classes (None for all) that take at most so many units.
+
+        Bounds hold if all classes are asked for, and nothing in the master is restricted. Raises
+        ``GenerationInterrupted``.
+        """
+        asked = range(len(self._instance.nodes)) if classes is None else classes
+        run = _GenerationRun(self, stage, budget, most, asked)
+        try:
+            run.to_the_end(watch)
+        except KeyboardInterrupt:
+            raise GenerationInterrupted(run.known()) from None
+        return run.known()
+
+    def price(
+        self, prices: StagePricing, classes: Sequence[int], most: Sequence[int], limits: PricingLimits
+    ) -> list[PricingResult]:
+        """Price node classes, at once where there is an executor; answers are in the order of the classes."""
+        asked = [(node_class, prices.prices, tuple(most), limits) for node_class in classes]
+        if self._executor is None:
+            return [self._pricer.price(*one) for one in asked]
+        futures = [self._executor.submit(self._pricer.price, *one) for one in asked]
+        return [future.result() for future in futures]
+
+    @property
+    def pricer(self) -> Pricer:
+        """Who finds columns."""
+        return self._pricer
+
+    @property
+    def instance(self) -> MasterProblem:
+        """What is planned."""
+        return self._instance
+
+    @property
+    def master(self) -> LinearMaster:
+        """Where columns go."""
+        return self._master
+
+
+class _GenerationRun:
+    def __init__(
+        self,
+        generator: ColumnGenerator,
+        stage: ObjectiveStage,
+        budget: GenerationLimits,
+        most: Sequence[int],
+        classes: Sequence[int],
+    ) -> None:
+        self._generator = generator
+        self._master = generator.master
+        self._stage = stage
+        self._budget = budget
+        self._most = most
+        self._classes = classes
+        self._center: Duals | None = None
+        self._bound: int | None = None
+        self._effort = Effort.QUICK
+        self._smooth = True
+        self._relaxation: MasterRelaxation | None = None
+        self._scale = 1
+        self._rounds = 0
+
+    def known(self) -> GenerationResult:
+        """What is known by now."""
+        return GenerationResult(self._relaxation, self._bound, self._scale, self._rounds)
+
+    def to_the_end(self, watch: RoundWatch | None) -> None:
+        relaxation = self._relaxed()
+        while relaxation is not None and self._rounds < self._budget.rounds and not self._budget.is_over():
+            self._rounds += 1
+            pricing, is_smoothed = self._pricing(relaxation)
+            self._scale = pricing.scale
+            is_new = self._round(pricing, relaxation)
+            if watch:
+                watch(relaxation.value, self._bound and self._bound / self._scale)
+            if is_new:
+                self._smooth = True
+                relaxation = self._relaxed()
+            if self._is_closed(relaxation) or not (is_new or self._tries_harder(is_smoothed)):
+                break
+
+    def _relaxed(self) -> MasterRelaxation | None:
+        """Solve; the last relaxation that could be solved is kept."""
+        found = self._master.solve(self._budget.deadline)
+        self._relaxation = found or self._relaxation
+        return found
+
+    def _pricing(self, relaxation: MasterRelaxation) -> tuple[StagePricing, bool]:
+        current = duals_of(relaxation)
+        is_smoothed = self._smooth and self._center is not None
+        duals = self._center.mixed(current, _CURRENT_DUAL_WEIGHT) if is_smoothed and self._center else current
+        self._tried = duals
+        return StagePricing(self._generator.instance, self._stage, self._master.rows, duals), is_smoothed
+
+    def _round(self, pricing: StagePricing, relaxation: MasterRelaxation) -> bool:
+        """Price once; tell whether a column is new that the relaxation would take."""
+        limits = PricingLimits(self._effort, deadline=self._budget.deadline)
+        priced = self._generator.price(pricing, self._classes, self._most, limits)
+        bound = (
+            pricing.bound([one.bound for one in priced]) if len(priced) == len(self._generator.instance.nodes) else None
+        )
+        if bound is not None and (self._bound is None or bound < self._bound):
+            self._bound, self._center = bound, self._tried
+        exact = StagePricing(self._generator.instance, self._stage, self._master.rows, duals_of(relaxation))
+        least = _REDUCED_COST_TOLERANCE * max(1.0, abs(relaxation.value)) * exact.scale
+        is_new = False
+        for one in priced:
+            for column in one.columns:
+                worth = exact.prices.value(column) + exact.constant(column.node_class)
+                if worth > relaxation.nodes[column.node_class] * exact.scale + least:
+                    is_new |= self._master.add(column)
+        return is_new
+
+    def _tries_harder(self, was_smoothed: bool) -> bool:
+        """After a round in vain: first at the duals themselves, then with more effort; False if that was it."""
+        if was_smoothed:
+            self._smooth = False
+            return True
+        if self._effort is Effort.QUICK and self._budget.thorough:
+            self._effort = Effort.THOROUGH
+            self._smooth = True
+            return True
+        return False
+
+    def _is_closed(self, relaxation: MasterRelaxation | None) -> bool:
+        if self._bound is None or relaxation is None:
+            return False
+        value = relaxation.value if self._stage.maximise else -relaxation.value
+        return self._bound / self._scale - value <= self._budget.tolerance * max(1.0, abs(value))
+
+
+# What one more unit may add to a stage, times the stage's scale, is about this.
+_PRECISION = 1 << 26
+# Duals above so many times that are cut off: sums over a node must stay below what the solvers take.
+_LARGEST_DUAL = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Duals:
+    """What a unit of each class is worth (never below zero), and a row's upper side, in floating point."""
+
+    units: tuple[float, ...]
+    rows: tuple[float, ...]
+
+    def mixed(self, other: Duals, part: float) -> Duals:
+        """Mix with this part of ``other`` (Wentges 1997)."""
+        return Duals(_weighted_mean(self.units, other.units, part), _weighted_mean(self.rows, other.rows, part))
+
+
+def _weighted_mean(one: Sequence[float], other: Sequence[float], part: float) -> tuple[float, ...]:
+    return tuple((1 - part) * mine + part * theirs for mine, theirs in zip(one, other, strict=True))
+
+
+def duals_of(found: MasterRelaxation) -> Duals:
+    """The duals of a solution."""
+    return Duals(found.units, found.rows)
+
+
+class StagePricing:
+    """A stage with its rows at integer prices: what columns are worth, and what all of them together prove.
+
+    Everything is in 1 / ``scale`` of the stage's unit, and in the sense of maximising. No unit that the stage, a row or
+    a gang names is worth less than ``floor``, and no row about usage costs less.
+    """
+
+    def __init__(
+        self, instance: MasterProblem, stage: ObjectiveStage, rows: Sequence[CouplingRow], duals: Duals, floor: int = 0
+    ) -> None:
+        self.scale = max(1, _PRECISION // max(1, instance.largest(stage.terms)))
+        self._instance = instance
+        self._rows = rows
+        self._row_prices = [self._row_price(row, dual, floor) for row, dual in zip(rows, duals.rows, strict=True)]
+        sign = self.scale if stage.maximise else -self.scale
+        pairs = [(stage.terms, sign)]
+        pairs += [(row.terms, -price) for row, price in zip(rows, self._row_prices, strict=True)]
+        self._terms = combined_terms(pairs)
+        units = [min(max(0, round(dual * self.scale)), _LARGEST_DUAL) for dual in duals.units]
+        named = self._named() if floor else frozenset[int]()
+        self.prices = Prices(
+            tuple(max(floor, price) if unit in named else price for unit, price in enumerate(self._capped(units))),
+            tuple(self._terms.usage.get(m, 0) for m in range(instance.meters)),
+        )
+
+    def _row_price(self, row: CouplingRow, dual: float, floor: int) -> int:
+        price = max(-_LARGEST_DUAL, min(_LARGEST_DUAL, round(dual * self.scale)))
+        if row.terms.usage and abs(price) < floor:
+            price = floor if row.upper is not None else -floor
+        if (price > 0 and row.upper is None) or (price < 0 and row.lower is None):
+            return 0
+        return price
+
+    def _capped(self, units: list[int]) -> tuple[int, ...]:
+        """Lower prices to what anybody gains by a unit: that never makes the bound worse."""
+        caps = [max(0, self._terms.units.get(index, 0)) for index in range(len(units))]
+        for index, gang in enumerate(self._instance.gangs):
+            gain = self._terms.gangs.get(index, 0)
+            for unit, size in gang.members:
+                caps[unit] = max(caps[unit], -(-gain // size))
+        return tuple(min(price, cap) for price, cap in zip(units, caps, strict=True))
+
+    def _named(self) -> frozenset[int]:
+        """Units that it can matter to place."""
+        members = (unit for gang in self._instance.gangs for unit, _ in gang.members)
+        return frozenset([*self._terms.units, *members])
+
+    def constant(self, node_class: int) -> int:
+        """What a node of the class adds to the worth of its column when it is in use."""
+        return self._terms.nodes.get(node_class, 0)
+
+    def bound(self, columns: Sequence[int | None]) -> int | None:
+        """Bound the stage, given bounds on the worth of each node class's columns; None for none."""
+        total = 0
+        for node, worth in zip(self._instance.nodes, columns, strict=True):
+            if worth is None:
+                return None
+            total += node.count * max(0, worth + self.constant(node.index))
+        for unit in self._instance.units:
+            total += unit.demand * max(0, self._terms.units.get(unit.index, 0) - self.prices.units[unit.index])
+        for index, gang in enumerate(self._instance.gangs):
+            paid = sum(size * self.prices.units[unit] for unit, size in gang.members)
+            total += gang.demand * max(0, self._terms.gangs.get(index, 0) - paid)
+        for row, price in zip(self._rows, self._row_prices, strict=True):
+            limit = row.upper if price > 0 else row.lower
+            total += price * (limit or 0)
+        return total
+
+
+def combined_terms(pairs: Sequence[tuple[Terms, int]]) -> Terms:
+    """Add up terms, each times a number."""
+    sums: tuple[dict[int, int], ...] = ({}, {}, {}, {})
+    for terms, factor in pairs:
+        kinds = (terms.units, terms.gangs, terms.nodes, terms.usage)
+        for total, kind in zip(sums, kinds, strict=True):
+            for index, coefficient in kind.items():
+                total[index] = total.get(index, 0) + factor * coefficient
+    units, gangs, nodes, usage = sums
+    return Terms(units, gangs, nodes, usage)
+
+
+class Effort(IntEnum):
+    """How hard to try: ``QUICK`` while that finds columns, ``THOROUGH`` to prove that there are none."""
+
+    QUICK = 0
+    THOROUGH = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PricingLimits:
+    """When to stop: after ``work`` steps of the pricer's own kind, and, for safety only, at a monotonic time."""
+
+    effort: Effort = Effort.QUICK
+    work: int | None = None
+    deadline: float | None = None
+
+    def is_over(self) -> bool:
+        """Whether the clock ends it."""
+        return is_past(self.deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a column is worth for each unit, and for each unit of a meter that it uses (mostly below zero)."""
+
+    units: tuple[int, ...]
+    meters: tuple[int, ...] = ()
+
+    def value(self, column: Column) -> int:
+        """What a column is worth."""
+        units = sum(self.units[unit] * amount for unit, amount in column.counts)
+        return units + sum(self.meters[meter] * amount for meter, amount in column.usage)
+
+
+@dataclass(frozen=True, slots=True)
+class PricingResult:
+    """Columns, the best first, and a number that no column of the class is worth more than; None for unknown."""
+
+    columns: tuple[Column, ...]
+    bound: int | None
+
+
+class Pricer(Protocol):
+    """Finds columns. Equal questions must get equal answers, in any process."""
+
+    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> PricingResult:
+        """Find valuable columns that take at most so many units of each class.
+
+        The bound must hold for all columns within ``most``, even where pricing stopped early.
+        """
+        ...
+
+    def enumerate(
+        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+    ) -> tuple[Column, ...] | None:
+        """Return all columns within ``most`` that are worth ``least`` or more, None if they are too many.
+
+        Columns that another one covers, class by class, at no more use of meters may be left out.
+        """
+        ...
+
+    def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
+        """Take units out of a column until it has so many of each class, at no more use of any meter.
+
+        It may stay as it is where what is left would not do without the rest.
+        """
+        ...

@@ -1,0 +1,315 @@
+"""Nodes are filled one class after another, each with the most valuable that is left: a plan to start from.
+
+Gangs first: those that the relaxation takes whole are chosen, and nodes are filled with nothing but their members.
+
+With many different gangs, columns that are fixed one by one have members of nearly all of them, and few come whole.
+
+Improve a plan a few nodes at a time: empty them, price for what they may take, and choose again by CP-SAT.
+
+Plans without what they do not place: columns may have room for more units than a plan counts.
+
+What columns have room for, counted up: a plan at once, where there is no time to choose the best one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor
+from random import Random
+from time import monotonic
+
+from ..engines.cp_sat import Limits
+from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits, StagePricing, duals_of
+from .instance import (
+    Column,
+    IntegerPlan,
+    MasterNodeClass,
+    MasterProblem,
+    ObjectiveStage,
+    covered_units,
+    ordered_columns,
+    placed_units,
+)
+from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
+
+# Where columns cannot be repeated because units are few of a kind, each node is priced: so often for every node class
+# on average with all that is left, and then with so many unit classes only, those of the highest prices.
+_PRICINGS = 12
+_WINDOW = 32
+# What part of the time that is left may go into filling, for safety.
+_FILLING_TIME_SHARE = 1 / 3
+
+
+def fill_greedily(
+    generator: ColumnGenerator, prices: Prices, deadline: float | None = None, most: Sequence[int] | None = None
+) -> Iterator[tuple[Column, int]]:
+    """Fill the nodes of each class with what earlier ones left; a column is repeated while it can be.
+
+    There are ``most`` units of each class, None for all that are asked for.
+    """
+    filling = _GreedyFilling(generator, prices, deadline, generator.instance.most() if most is None else most)
+    for node in generator.instance.nodes:
+        yield from filling.fill(node)
+
+
+def filling_deadline(deadline: float | None) -> float | None:
+    """When to stop filling, so that time remains for more than a plan to start from."""
+    now = monotonic()
+    return None if deadline is None else now + max(0.0, deadline - now) * _FILLING_TIME_SHARE
+
+
+class _GreedyFilling:
+    def __init__(self, generator: ColumnGenerator, prices: Prices, deadline: float | None, most: Sequence[int]) -> None:
+        self._pricer = generator.pricer
+        self._prices = prices
+        self._limits = PricingLimits(deadline=deadline)
+        self._left = list(most)
+        self._pricings = _PRICINGS * len(generator.instance.nodes)
+        self._order = sorted(range(len(self._left)), key=lambda unit: (-prices.units[unit], unit))
+
+    def fill(self, node: MasterNodeClass) -> Iterator[tuple[Column, int]]:
+        number = node.count
+        while number and not self._limits.is_over():
+            column = self._best(node.index)
+            if column is None:
+                break
+            times = min([number, *(self._left[unit] // amount for unit, amount in column.counts)])
+            for unit, amount in column.counts:
+                self._left[unit] -= amount * times
+            number -= times
+            yield column, times
+
+    def _best(self, node_class: int) -> Column | None:
+        """The most valuable column, or nearly so once pricing has taken long enough."""
+        self._pricings -= 1
+        column = self._priced(node_class, self._window()) if self._pricings < 0 else None
+        return column or self._priced(node_class, self._left)
+
+    def _priced(self, node_class: int, most: list[int]) -> Column | None:
+        priced = self._pricer.price(node_class, self._prices, most, self._limits)
+        useful = (column for column in priced.columns if self._prices.value(column) > 0)
+        return max(useful, key=self._prices.value, default=None)
+
+    def _window(self) -> list[int]:
+        """What is left of the unit classes with the highest prices."""
+        self._order = [unit for unit in self._order if self._left[unit]]
+        most = [0] * len(self._left)
+        for unit in self._order[:_WINDOW]:
+            most[unit] = self._left[unit]
+        return most
+
+
+def fill_whole_gangs(
+    generator: ColumnGenerator, stage: ObjectiveStage, relaxation: MasterRelaxation, deadline: float | None
+) -> Iterator[tuple[Column, int]]:
+    """Fill nodes at the duals for whole gangs of a relaxation, and for single units."""
+    chosen = _with_whole_gangs_only(generator.instance, relaxation)
+    # A unit that is worth nothing at the duals is still needed for its gang.
+    pricing = StagePricing(generator.instance, stage, generator.master.rows, duals_of(relaxation), floor=1)
+    yield from fill_greedily(generator, pricing.prices, deadline, chosen.most())
+
+
+def _with_whole_gangs_only(instance: MasterProblem, relaxation: MasterRelaxation) -> MasterProblem:
+    """The instance with no other gangs than those that the relaxation takes whole."""
+    pairs = zip(instance.gangs, relaxation.gangs, strict=True)
+    return replace(
+        instance, gangs=tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
+    )
+
+
+# Nodes that are emptied at once: those that lose most against the relaxation, and others at random.
+_WORST_NODES = 5
+_RANDOM_NODES = 7
+# Columns that are chosen from, and what that may cost, in deterministic units of work.
+_NEIGHBOURHOOD_COLUMNS = 240
+_NEIGHBOURHOOD_WORK = 0.5
+# Rounds in vain after which it is over.
+_ROUNDS_IN_VAIN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """What remains of a plan, how many nodes of each class are free, and what may be placed there."""
+
+    kept: Counter[Column]
+    nodes: dict[int, int]
+    left: list[int]
+
+
+class LargeNeighbourhoodSearch:
+    """Rounds of improvement. What is pseudo-random depends on nothing but the round."""
+
+    def __init__(
+        self, generator: ColumnGenerator, stage: ObjectiveStage, relaxation: MasterRelaxation, budget: GenerationLimits
+    ) -> None:
+        self._generator = generator
+        self._instance = generator.instance
+        self._master = generator.master
+        self._stage = stage
+        self._budget = budget
+        self._pricing = StagePricing(self._instance, stage, self._master.rows, duals_of(relaxation))
+        self._node_values = [worth * self._pricing.scale for worth in relaxation.nodes]
+
+    def plans(self, plan: IntegerPlan) -> Iterator[IntegerPlan]:
+        """Yield ever better plans, or others that are as good, until nothing more is found."""
+        sign = 1 if self._stage.maximise else -1
+        vain = number = 0
+        while vain < _ROUNDS_IN_VAIN and not self._budget.is_over():
+            number += 1
+            better = self._round(plan, Random(number))
+            gain = sign * (better.value(self._stage.terms) - plan.value(self._stage.terms)) if better else 0
+            vain = 0 if gain > 0 else vain + 1
+            if better and gain >= 0:
+                plan = better
+                yield plan
+
+    def _round(self, plan: IntegerPlan, random: Random) -> IntegerPlan | None:
+        emptied = self._empty(plan, random)
+        index_of = {column: index for index, column in enumerate(self._master.columns)}
+        for column, number in emptied.kept.items():
+            self._master.restrict(index_of[column], number)
+        classes = [node_class for node_class, number in emptied.nodes.items() if number]
+        generated = self._generator.run(self._stage, self._budget, emptied.left, classes)
+        self._master.release()
+        if generated.relaxation is None:
+            return None
+        choices = self._choices(emptied, plan, generated.relaxation)
+        limits = Limits(deadline=self._budget.deadline, work=_NEIGHBOURHOOD_WORK)
+        return solve_restricted_master(self._instance, self._master.rows, self._stage, choices, plan, limits).plan
+
+    def _empty(self, plan: IntegerPlan, random: Random) -> Neighbourhood:
+        """Choose nodes to empty."""
+        nodes = [(self._loss(column), column) for column, number in plan.columns for _ in range(number)]
+        order = sorted(range(len(nodes)), key=lambda place: (-nodes[place][0], place))
+        chosen = order[:_WORST_NODES]
+        chosen += random.sample(order[_WORST_NODES:], min(_RANDOM_NODES, len(order[_WORST_NODES:])))
+        kept = Counter(dict(plan.columns))
+        free = {node.index: node.count for node in self._instance.nodes}
+        for place in chosen:
+            kept[nodes[place][1]] -= 1
+        kept = +kept
+        for column, number in kept.items():
+            free[column.node_class] -= number
+        room = covered_units(self._instance, list(kept.items()))
+        left = [max(0, asked - there) for asked, there in zip(self._instance.most(), room, strict=True)]
+        return Neighbourhood(kept, free, left)
+
+    def _loss(self, column: Column) -> float:
+        """What a node with this column is worth less than one could be, at the relaxation's prices."""
+        worth = self._pricing.prices.value(column) + self._pricing.constant(column.node_class)
+        return self._node_values[column.node_class] - worth
+
+    def _choices(self, emptied: Neighbourhood, plan: IntegerPlan, relaxation: MasterRelaxation) -> list[ColumnBounds]:
+        """Columns that stay where they are, and the most promising ones for the free nodes."""
+        pricing = StagePricing(self._instance, self._stage, self._master.rows, duals_of(relaxation))
+        taken = dict(plan.columns)
+        ranked: list[tuple[bool, float, int]] = []
+        for index, column in enumerate(self._master.columns):
+            if emptied.nodes[column.node_class] and self._is_useful(column, emptied.left):
+                worth = pricing.prices.value(column) + pricing.constant(column.node_class)
+                loss = relaxation.nodes[column.node_class] * pricing.scale - worth
+                ranked.append((column not in taken, loss, index))
+        open_columns = {self._master.columns[index] for _, _, index in sorted(ranked)[:_NEIGHBOURHOOD_COLUMNS]}
+        choices = []
+        for column in self._master.columns:
+            kept = emptied.kept[column]
+            most = kept + (emptied.nodes[column.node_class] if column in open_columns or column in taken else 0)
+            if most:
+                choices.append(ColumnBounds(column, kept, most))
+        return choices
+
+    def _is_useful(self, column: Column, left: Sequence[int]) -> bool:
+        return all(amount <= left[unit] for unit, amount in column.counts)
+
+
+def remove_slack(instance: MasterProblem, plan: IntegerPlan, pricer: Pricer) -> IntegerPlan:
+    """Take surplus units out of columns, so that these have exactly the units of the plan, and cost what these do.
+
+    No stage becomes worse that counts what is placed, or makes nodes or usage few. Equal plans are trimmed alike.
+    """
+    placed = placed_units(instance, plan)
+    surplus = [there - needed for there, needed in zip(covered_units(instance, plan.columns), placed, strict=True)]
+    if not any(surplus):
+        return plan
+    smaller = IntegerPlan(
+        ordered_columns(_remove_slack_from_columns(plan.columns, surplus, pricer)), plan.units, plan.gangs
+    )
+    # A row could ask for usage, or a pricer could not do it.
+    return smaller if smaller.is_feasible(instance, instance.rows) else plan
+
+
+def _remove_slack_from_columns(
+    columns: Sequence[tuple[Column, int]], surplus: list[int], pricer: Pricer
+) -> Counter[Column]:
+    left, done = Counter(dict(columns)), Counter[Column]()
+    while left:
+        column = min(left, key=lambda one: _removal_key(one, surplus))
+        cut = _removable_units(column, surplus)
+        if not cut:
+            break
+        times = min(left[column], *(surplus[unit] // number for unit, number in cut.items()))
+        for unit, number in cut.items():
+            surplus[unit] -= number * times
+        left = +(left - Counter({column: times}))
+        counts = {unit: amount - cut.get(unit, 0) for unit, amount in column.counts}
+        if any(counts.values()):
+            done[pricer.reduced(column, counts)] += times
+    return left + done
+
+
+def _removable_units(column: Column, surplus: Sequence[int]) -> dict[int, int]:
+    """How many units of each class one node with this column need not have."""
+    cuts = ((unit, min(amount, surplus[unit])) for unit, amount in column.counts)
+    return {unit: number for unit, number in cuts if number}
+
+
+def _removal_key(column: Column, surplus: Sequence[int]) -> tuple[int, int, object]:
+    """First nodes that become empty, then those that lose most of what they have."""
+    number = sum(_removable_units(column, surplus).values())
+    rest = sum(amount for _, amount in column.counts) - number
+    return min(rest, 1) if number else 2, -number, (column.node_class, column.counts, column.usage)
+
+
+def plan_from_columns(
+    instance: MasterProblem, stages: Sequence[ObjectiveStage], columns: Iterable[tuple[Column, int]]
+) -> IntegerPlan:
+    """Take columns in order while nodes are free, then place whole gangs in them, and then single units.
+
+    What the first of the stages gains most by comes first. Rows are not looked at.
+    """
+    taken = _taken_columns(instance, columns)
+    room = covered_units(instance, taken)
+    gangs = [0] * len(instance.gangs)
+    for index in _gain_order(stages, [stage.terms.gangs for stage in stages]):
+        gang = instance.gangs[index]
+        gangs[index] = min([gang.demand, *(room[unit] // size for unit, size in gang.members)])
+        for unit, size in gang.members:
+            room[unit] -= size * gangs[index]
+    units = [0] * len(instance.units)
+    for index in _gain_order(stages, [stage.terms.units for stage in stages]):
+        units[index] = min(instance.units[index].demand, room[index])
+    return IntegerPlan(taken, tuple(units), tuple(gangs))
+
+
+def _taken_columns(instance: MasterProblem, columns: Iterable[tuple[Column, int]]) -> tuple[tuple[Column, int], ...]:
+    free = {node.index: node.count for node in instance.nodes}
+    taken = Counter[Column]()
+    for column, number in columns:
+        fits = min(number, free[column.node_class])
+        free[column.node_class] -= fits
+        taken[column] += fits
+    return ordered_columns(taken)
+
+
+def _gain_order(stages: Sequence[ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:
+    """Indices by which some stage gains and none before it loses, the best first."""
+    signs = [-1 if stage.maximise else 1 for stage in stages]
+    keys = {
+        index: tuple(sign * gain.get(index, 0) for sign, gain in zip(signs, gains, strict=True))
+        for gain in gains
+        for index in gain
+    }
+    nothing = (0,) * len(stages)
+    return sorted((index for index, key in keys.items() if key < nothing), key=lambda index: (keys[index], index))

@@ -1,0 +1,233 @@
+"""What is planned: classes of equal units and of equal nodes, gangs, rows that couple nodes, stages.
+
+All data are integers. A *column* is what one node takes jointly; a plan says how many nodes take which column.
+
+What a search for a plan may spend, and what it comes to.
+
+A plan in whole numbers: how many nodes take which column, and how many units and gangs are placed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class MasterUnitClass:
+    """Equal units; ``demand`` of them are asked for one by one, beside those that gangs ask for."""
+
+    index: int
+    demand: int
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MasterGangClass:
+    """Equal gangs, each all or nothing: ``members`` are unit classes and how many of each one gang has."""
+
+    members: tuple[tuple[int, int], ...]
+    demand: int
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MasterNodeClass:
+    """``count`` equal nodes."""
+
+    index: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What one node of a class takes jointly: units by class, and what it uses of coupling rows.
+
+    A node that takes less uses no more of a row's ``upper``; ``payload`` is the caller's own, and is not compared.
+    """
+
+    node_class: int
+    counts: tuple[tuple[int, int], ...]
+    usage: tuple[tuple[int, int], ...] = ()
+    payload: Any = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A linear form over a plan: coefficients of units and gangs that are placed, nodes in use, and rows' usage."""
+
+    units: Mapping[int, int] = field(default_factory=dict)
+    gangs: Mapping[int, int] = field(default_factory=dict)
+    nodes: Mapping[int, int] = field(default_factory=dict)
+    usage: Mapping[int, int] = field(default_factory=dict)
+
+    def of_column(self, column: Column) -> int:
+        """What one node with this column adds."""
+        used = sum(self.usage.get(row, 0) * amount for row, amount in column.usage)
+        return self.nodes.get(column.node_class, 0) + used
+
+
+@dataclass(frozen=True, slots=True)
+class CouplingRow:
+    """A coupling row: ``lower <= terms <= upper``, where None is no limit.
+
+    ``usage`` in its terms refers to *meters*: what columns count by number, such as devices of a shared pool.
+    """
+
+    terms: Terms
+    lower: int | None = None
+    upper: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveStage:
+    """One goal. Later stages keep what earlier ones reached."""
+
+    name: str
+    terms: Terms
+    maximise: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MasterProblem:
+    """A question of planning. ``meters`` is how many numbers of usage columns may carry.
+
+    ``sizes`` says by meter, roughly, by how much one more unit may raise the usage of a column; without it by 1.
+
+    Rows must hold for a plan without any node: the empty plan is where planning starts.
+    """
+
+    units: tuple[MasterUnitClass, ...]
+    nodes: tuple[MasterNodeClass, ...]
+    gangs: tuple[MasterGangClass, ...] = ()
+    rows: tuple[CouplingRow, ...] = ()
+    meters: int = 0
+    sizes: tuple[int, ...] = ()
+
+    def most(self) -> tuple[int, ...]:
+        """How many units of each class are asked for, gangs included."""
+        asked = [unit.demand for unit in self.units]
+        for gang in self.gangs:
+            for unit, size in gang.members:
+                asked[unit] += size * gang.demand
+        return tuple(asked)
+
+    def largest(self, terms: Terms) -> int:
+        """The most that one more unit, gang or node may add to a form, roughly."""
+        sizes = dict(enumerate(self.sizes))
+        usage = (abs(value) * sizes.get(meter, 1) for meter, value in terms.usage.items())
+        kinds = (terms.units, terms.gangs, terms.nodes)
+        return max((*usage, *(abs(value) for kind in kinds for value in kind.values())), default=0)
+
+    def admitted(self, name: str = "admitted") -> ObjectiveStage:
+        """The stage that places as much weight as possible."""
+        members = {unit.index: unit.weight for unit in self.units}
+        return ObjectiveStage(name, Terms(units=members, gangs=dict(enumerate(gang.weight for gang in self.gangs))))
+
+
+def is_past(deadline: float | None) -> bool:
+    """Whether a reading of ``time.monotonic`` has been passed; None never is."""
+    return deadline is not None and monotonic() > deadline
+
+
+def is_close(value: float, bound: float | None, gap: float) -> bool:
+    """Whether a value is no farther from its bound than the gap, which is relative to the bound; None is unknown."""
+    return bound is not None and abs(bound - value) <= gap * abs(bound)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanLimits:
+    """When to stop: ``gap`` is relative and counts as proven; ``rounds`` of pricing for each stage; the clock."""
+
+    gap: float = 0.001
+    rounds: int = 400
+    deadline: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """What a stage reached, what no plan exceeds (None: unknown), and whether the gap between is small enough."""
+
+    name: str
+    value: int
+    bound: int | None
+    proven: bool
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSolution:
+    """A plan with the results of all stages that were begun; ``columns`` is how many were generated.
+
+    ``interrupted``: Ctrl-C ended it, and the plan is the best so far.
+    """
+
+    plan: IntegerPlan
+    stages: tuple[StageResult, ...]
+    columns: int
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerPlan:
+    """``columns`` with the number of nodes that take each; ``units`` are those placed one by one, without gangs'."""
+
+    columns: tuple[tuple[Column, int], ...]
+    units: tuple[int, ...]
+    gangs: tuple[int, ...]
+
+    def value(self, terms: Terms) -> int:
+        """What the plan is worth by these terms."""
+        total = sum(terms.of_column(column) * nodes for column, nodes in self.columns)
+        total += sum(coefficient * self.units[index] for index, coefficient in terms.units.items())
+        return total + sum(coefficient * self.gangs[index] for index, coefficient in terms.gangs.items())
+
+    def is_feasible(self, instance: MasterProblem, rows: Sequence[CouplingRow]) -> bool:
+        """Check the plan against demand, nodes, coverage and rows."""
+        nodes: Counter[int] = Counter()
+        for column, number in self.columns:
+            nodes[column.node_class] += number
+        needed, given = placed_units(instance, self), covered_units(instance, self.columns)
+        return (
+            all(nodes[node.index] <= node.count for node in instance.nodes)
+            and all(0 <= number <= unit.demand for number, unit in zip(self.units, instance.units, strict=True))
+            and all(0 <= number <= gang.demand for number, gang in zip(self.gangs, instance.gangs, strict=True))
+            and all(need <= room for need, room in zip(needed, given, strict=True))
+            and all(_row_holds(row, self.value(row.terms)) for row in rows)
+        )
+
+
+def _row_holds(row: CouplingRow, value: int) -> bool:
+    return (row.lower is None or value >= row.lower) and (row.upper is None or value <= row.upper)
+
+
+def placed_units(instance: MasterProblem, plan: IntegerPlan) -> list[int]:
+    """How many units of each class a plan places, those of gangs included."""
+    needed = list(plan.units)
+    for gang, placed in zip(instance.gangs, plan.gangs, strict=True):
+        for unit, size in gang.members:
+            needed[unit] += size * placed
+    return needed
+
+
+def covered_units(instance: MasterProblem, columns: Sequence[tuple[Column, int]]) -> list[int]:
+    """How many units of each class columns have room for."""
+    room = [0] * len(instance.units)
+    for column, nodes in columns:
+        for unit, amount in column.counts:
+            room[unit] += amount * nodes
+    return room
+
+
+def empty_plan(instance: MasterProblem) -> IntegerPlan:
+    """The plan that places nothing."""
+    return IntegerPlan((), (0,) * len(instance.units), (0,) * len(instance.gangs))
+
+
+def ordered_columns(columns: Mapping[Column, int]) -> tuple[tuple[Column, int], ...]:
+    """Columns that are taken, in a fixed order."""
+    taken = [(column, nodes) for column, nodes in columns.items() if nodes]
+    return tuple(sorted(taken, key=lambda each: (each[0].node_class, each[0].counts, each[0].usage)))

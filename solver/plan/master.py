@@ -1,0 +1,251 @@
+"""The master as a linear program: how many nodes take which column, how many units and gangs are placed.
+
+It is one model for all stages: columns, rows and objectives come and go, and the solver continues from its basis.
+
+The linear solver's library, which takes a second to load. GLOP is in it, and keeps its basis between solves.
+
+The master over the columns that are known, in whole numbers, by CP-SAT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from math import inf
+from time import monotonic
+
+from ...encoders.rows import CoefficientError, CpSatRows
+from ..engines.cp_sat import USUAL, Limits, SolverStatus, run_solver
+from .instance import (
+    Column,
+    CouplingRow,
+    IntegerPlan,
+    MasterProblem,
+    ObjectiveStage,
+    Terms,
+    covered_units,
+    ordered_columns,
+)
+from .mathopt import mathopt
+
+# Floating-point values this close to a whole number are it.
+INTEGRALITY_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class MasterRelaxation:
+    """An optimum of the linear program: nodes for each column, gangs, and duals, all in floating point.
+
+    ``units`` is what one more unit of each class is worth, ``rows`` what one more of each row's upper side is.
+    """
+
+    value: float
+    columns: tuple[float, ...]
+    gangs: tuple[float, ...]
+    nodes: tuple[float, ...]
+    units: tuple[float, ...]
+    rows: tuple[float, ...]
+
+
+class LinearMaster:
+    """The linear program of an instance; columns and rows are known by the order in which they came."""
+
+    def __init__(self, instance: MasterProblem) -> None:
+        self.columns: list[Column] = []
+        self.rows: list[CouplingRow] = []
+        self._known: set[Column] = set()
+        self._model = mathopt.Model()
+        self._solver: mathopt.IncrementalSolver | None = None
+        self._singles = [self._model.add_variable(lb=0, ub=unit.demand) for unit in instance.units]
+        self._gangs = [self._model.add_variable(lb=0, ub=gang.demand) for gang in instance.gangs]
+        self._amounts: list[mathopt.Variable] = []
+        self._row_limits: list[mathopt.LinearConstraint] = []
+        self._stage: ObjectiveStage | None = None
+        self._cover = [self._model.add_linear_constraint(lb=0) for _ in instance.units]
+        self._limits = [self._model.add_linear_constraint(ub=node.count) for node in instance.nodes]
+        for unit, single in zip(self._cover, self._singles, strict=True):
+            unit.set_coefficient(single, -1)
+        for gang, variable in zip(instance.gangs, self._gangs, strict=True):
+            for index, size in gang.members:
+                self._cover[index].set_coefficient(variable, -size)
+        for row in instance.rows:
+            self.add_row(row)
+
+    def add(self, column: Column) -> bool:
+        """Add a column; False if it is there already."""
+        if column in self._known:
+            return False
+        self._known.add(column)
+        self.columns.append(column)
+        variable = self._model.add_variable(lb=0)
+        self._amounts.append(variable)
+        self._limits[column.node_class].set_coefficient(variable, 1)
+        for unit, amount in column.counts:
+            self._cover[unit].set_coefficient(variable, amount)
+        for row, limit in zip(self.rows, self._row_limits, strict=True):
+            limit.set_coefficient(variable, row.terms.of_column(column))
+        if self._stage:
+            self._model.objective.set_linear_coefficient(variable, self._stage.terms.of_column(column))
+        return True
+
+    def add_row(self, row: CouplingRow) -> None:
+        """Add a row over all that is there."""
+        lower, upper = (-inf if row.lower is None else row.lower), (inf if row.upper is None else row.upper)
+        limit = self._model.add_linear_constraint(lb=lower, ub=upper)
+        for variable, coefficient in self._coefficients(row.terms):
+            limit.set_coefficient(variable, coefficient)
+        self.rows.append(row)
+        self._row_limits.append(limit)
+
+    def aim(self, stage: ObjectiveStage) -> None:
+        """Change the objective."""
+        self._stage = stage
+        objective = self._model.objective
+        objective.clear()
+        objective.is_maximize = stage.maximise
+        for variable, coefficient in self._coefficients(stage.terms):
+            objective.set_linear_coefficient(variable, coefficient)
+
+    def _coefficients(self, terms: Terms) -> list[tuple[mathopt.Variable, int]]:
+        found = [(self._singles[index], coefficient) for index, coefficient in terms.units.items()]
+        found += [(self._gangs[index], coefficient) for index, coefficient in terms.gangs.items()]
+        amounts = zip(self._amounts, self.columns, strict=True)
+        return found + [(amount, terms.of_column(column)) for amount, column in amounts]
+
+    def restrict(self, column: int, least: int, most: int | None = None) -> None:
+        """Let so many nodes take this column."""
+        self._amounts[column].lower_bound = least
+        self._amounts[column].upper_bound = inf if most is None else most
+
+    def release(self) -> None:
+        """Let any number of nodes take any column."""
+        for column in range(len(self._amounts)):
+            self.restrict(column, 0)
+
+    def solve(self, deadline: float | None = None) -> MasterRelaxation | None:
+        """Solve; None where nothing is feasible, time is over, or the solver fails."""
+        if self._solver is None:
+            self._solver = mathopt.IncrementalSolver(self._model, mathopt.SolverType.GLOP)
+        found = self._solver.solve(params=_solve_parameters(deadline))
+        if found.termination.reason != mathopt.TerminationReason.OPTIMAL:
+            return None
+        sign = 1 if self._model.objective.is_maximize else -1
+        return MasterRelaxation(
+            found.objective_value(),
+            tuple(found.variable_values(self._amounts)),
+            tuple(found.variable_values(self._gangs)),
+            tuple(sign * dual for dual in found.dual_values(self._limits)),
+            tuple(-sign * dual for dual in found.dual_values(self._cover)),
+            _row_duals(found, self._row_limits, sign),
+        )
+
+
+def _solve_parameters(deadline: float | None) -> mathopt.SolveParameters:
+    if deadline is None:
+        return mathopt.SolveParameters()
+    return mathopt.SolveParameters(time_limit=timedelta(seconds=max(0.0, deadline - monotonic())))
+
+
+def _row_duals(found: mathopt.SolveResult, limits: Sequence[mathopt.LinearConstraint], sign: int) -> tuple[float, ...]:
+    return tuple(sign * dual for dual in found.dual_values(list(limits)))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBounds:
+    """A column, and how many nodes may take it."""
+
+    column: Column
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestrictedMasterResult:
+    """A plan, if any was found, and what the solver says of it."""
+
+    plan: IntegerPlan | None
+    status: SolverStatus
+
+
+def solve_restricted_master(
+    instance: MasterProblem,
+    rows: Sequence[CouplingRow],
+    stage: ObjectiveStage,
+    choices: Sequence[ColumnBounds],
+    hint: IntegerPlan,
+    limits: Limits,
+) -> RestrictedMasterResult:
+    """Find the best plan over columns. Numbers that are too large for the solver leave it unknown."""
+    model = _RestrictedMasterModel(instance, choices)
+    try:
+        model.post(rows)
+        model.aim(stage)
+    except CoefficientError:
+        return RestrictedMasterResult(None, SolverStatus.UNKNOWN)
+    model.hint(hint)
+    found = run_solver(model.rows, limits, USUAL)
+    return RestrictedMasterResult(model.plan(found.values) if found.values else None, found.status)
+
+
+class _RestrictedMasterModel:
+    def __init__(self, instance: MasterProblem, choices: Sequence[ColumnBounds]) -> None:
+        self.rows = CpSatRows()
+        self.rows.packs = True
+        self._instance = instance
+        self._choices = choices
+        room = covered_units(instance, [(choice.column, choice.most) for choice in choices])
+        self._amounts = [self.rows.integer(choice.least, choice.most) for choice in choices]
+        self._units = [
+            self.rows.integer(0, min(unit.demand, most)) for unit, most in zip(instance.units, room, strict=True)
+        ]
+        self._gangs = [
+            self.rows.integer(0, min([gang.demand, *(room[unit] // size for unit, size in gang.members)]))
+            for gang in instance.gangs
+        ]
+
+    def post(self, rows: Sequence[CouplingRow]) -> None:
+        """Post nodes, coverage and rows."""
+        cover: list[list[tuple[int, int]]] = [[(variable, -1)] for variable in self._units]
+        nodes: dict[int, list[tuple[int, int]]] = {node.index: [] for node in self._instance.nodes}
+        for variable, gang in zip(self._gangs, self._instance.gangs, strict=True):
+            for unit, size in gang.members:
+                cover[unit].append((variable, -size))
+        for variable, choice in zip(self._amounts, self._choices, strict=True):
+            nodes[choice.column.node_class].append((variable, 1))
+            for unit, amount in choice.column.counts:
+                cover[unit].append((variable, amount))
+        for node in self._instance.nodes:
+            self.rows.at_most(nodes[node.index], node.count)
+        for terms in cover:
+            self.rows.between(terms, 0, None)
+        for row in rows:
+            self.rows.between(self._terms(row.terms), row.lower, row.upper)
+
+    def aim(self, stage: ObjectiveStage) -> None:
+        """Post the objective."""
+        sign = -1 if stage.maximise else 1
+        self.rows.minimize([(variable, sign * value) for variable, value in self._terms(stage.terms) if value])
+
+    def _terms(self, terms: Terms) -> list[tuple[int, int]]:
+        found = [(self._units[index], value) for index, value in terms.units.items()]
+        found += [(self._gangs[index], value) for index, value in terms.gangs.items()]
+        amounts = zip(self._amounts, self._choices, strict=True)
+        return found + [(variable, terms.of_column(choice.column)) for variable, choice in amounts]
+
+    def hint(self, plan: IntegerPlan) -> None:
+        """Start from a plan."""
+        taken: Mapping[Column, int] = dict(plan.columns)
+        values = {
+            variable: taken.get(choice.column, 0) for variable, choice in zip(self._amounts, self._choices, strict=True)
+        }
+        values |= dict(zip(self._units, plan.units, strict=True)) | dict(zip(self._gangs, plan.gangs, strict=True))
+        self.rows.hint(values)
+
+    def plan(self, values: Sequence[int]) -> IntegerPlan:
+        """Read a plan from the solver's values."""
+        taken: dict[Column, int] = {}
+        for variable, choice in zip(self._amounts, self._choices, strict=True):
+            taken[choice.column] = taken.get(choice.column, 0) + values[variable]
+        units = tuple(values[variable] for variable in self._units)
+        return IntegerPlan(ordered_columns(taken), units, tuple(values[variable] for variable in self._gangs))

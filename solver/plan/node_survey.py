@@ -1,0 +1,278 @@
+"""Which nodes have room for a unit, and which have devices for it: equal nodes are asked once.
+
+Nodes come in kinds: those of one kind have equal devices with equal usage, as far as the claims can see. So that a
+large cluster stays cheap only the largest kinds are asked.
+
+What is left of nodes at some moment: devices that nobody holds, and room for pods.
+
+What a unit wants, in the state in which a plan leaves its claims.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter, defaultdict
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+from msgspec.structs import replace
+
+from ...models.cluster.cluster import Cluster
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.core import Node, PodSpec
+from ...models.kubernetes.extensions import annotated_entries
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
+from ...models.workload.requests import Requests, effective_requests
+from ...models.workload.running import missing_resources
+from ...models.workload.units import ClaimRef, Unit
+from ...problem.asks import VisibleAttributes
+from ...problem.in_use import AllocatedState
+from ...problem.problem import claim_text
+from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
+from ..engines.auto import AutoEngine
+from ..engines.engine import NodeResult, Session, Status
+from ..engines.registry import effective_policy
+
+# Kinds of nodes that are asked about one unit in one state, the largest first.
+MOST_NODE_CLASSES = 16
+# Deterministic units of work of the solver for one question, and for all of them.
+SCREENING_WORK = 0.5
+TOTAL_SCREENING_WORK = 30.0
+_NO_CLAIMS = NodeResult(Status.ALLOCATED)
+_UNDECIDED = NodeResult(Status.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScreenedNodes:
+    """Nodes with equal devices, by position, and how an attempt on the first of them ended."""
+
+    nodes: list[int]
+    attempt: NodeResult
+
+    @property
+    def has_devices(self) -> bool:
+        """Whether the unit finds its devices there."""
+        return self.attempt.ending is Status.ALLOCATED
+
+    @property
+    def lacks_devices(self) -> bool:
+        """Whether it finds too few of them, and nothing else went wrong."""
+        return self.attempt.ending is Status.NONE
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether the search ended before that was known."""
+        return self.attempt.ending in (Status.UNKNOWN, Status.TIMEOUT)
+
+
+@dataclass(slots=True)
+class ScreeningResult:
+    """The nodes that suit a unit, as kinds: those with room for it, and those without.
+
+    ``is_cut``: not all kinds were asked, or of some it is not known whether they have the devices.
+    """
+
+    roomy: list[ScreenedNodes] = field(default_factory=list)
+    cramped: list[ScreenedNodes] = field(default_factory=list)
+    is_cut: bool = False
+
+    @property
+    def fitting(self) -> list[int]:
+        """The nodes that have all of it, in order."""
+        return sorted(node for kind in self.roomy if kind.has_devices for node in kind.nodes)
+
+
+class NodeScreening:
+    """Looks at nodes of a cluster with the eyes of one unit at a time; None: all are ``usable``."""
+
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, cel_errors: str, seed: int, usable: Container[str] | None
+    ) -> None:
+        nodes = cluster.nodes.items()
+        self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
+        self._engine = AutoEngine(
+            Session(cluster, gates, effective_policy("auto", cel_errors), seed, work=SCREENING_WORK)
+        )
+        self._suited: dict[Hashable, tuple[SuitableNodes, list[int]]] = {}
+
+    def name(self, position: int) -> str:
+        """The name of a node."""
+        return self.nodes[position].metadata.name
+
+    def suited(self, wish: UnitDemand) -> tuple[SuitableNodes, list[int]]:
+        """Find the nodes that suit the pod and its allocated claims. Raises ``SelectorError``."""
+        found = self._suited.get(wish.place)
+        if found is None:
+            suitable = SuitableNodes(self.nodes, wish.spec, wish.earlier)
+            found = self._suited[wish.place] = suitable, list(suitable)
+        return found
+
+    def survey(self, wish: UnitDemand, state: RemainingResources, among: Sequence[int]) -> ScreeningResult:
+        """Look at these nodes. Raises ``SelectorError``."""
+        found = ScreeningResult()
+        split: dict[bool, list[int]] = {False: [], True: []}
+        for position in among:
+            split[bool(state.lacks(self.name(position), wish.requests))].append(position)
+        for is_cramped, kept in ((False, found.roomy), (True, found.cramped)):
+            kinds = self.kinds(wish, state, split[is_cramped])
+            kept += [ScreenedNodes(nodes, self.attempt(wish, state, nodes[0])) for nodes in kinds[:MOST_NODE_CLASSES]]
+            found.is_cut |= len(kinds) > MOST_NODE_CLASSES or any(kind.is_undecided for kind in kept)
+        return found
+
+    def open_nodes(self, wish: UnitDemand, state: RemainingResources) -> list[int]:
+        """Find the nodes that suit a wish, but for those that surely do not have it. Raises ``SelectorError``."""
+        found = state.open.get(wish.key)
+        if found is None:
+            roomy = [node for node in self.suited(wish)[1] if not state.lacks(self.name(node), wish.requests)]
+            kinds = self.kinds(wish, state, roomy)
+            asked, others = kinds[:MOST_NODE_CLASSES], kinds[MOST_NODE_CLASSES:]
+            kept = [
+                nodes for nodes in asked if not ScreenedNodes(nodes, self.attempt(wish, state, nodes[0])).lacks_devices
+            ]
+            found = state.open[wish.key] = sorted(node for nodes in (*kept, *others) for node in nodes)
+        return found
+
+    def kinds(self, wish: UnitDemand, state: RemainingResources, among: Iterable[int]) -> list[list[int]]:
+        """Put nodes with equal devices together, the largest kinds first. Raises ``SelectorError``."""
+        if not wish.claims:
+            nodes = list(among)
+            return [nodes] if nodes else []
+        found: dict[Hashable, list[int]] = defaultdict(list)
+        visible = self._engine.compiler.question(wish.claims).visible
+        known = state.keys.setdefault(visible, {})
+        for position in among:
+            said = state.alike.get(self.name(position), position)
+            key = known.get(said)
+            if key is None:
+                key = known[said] = self._key(position, visible, state)
+            found[key].append(position)
+        return sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0]))
+
+    def _key(self, position: int, visible: VisibleAttributes, state: RemainingResources) -> Hashable:
+        view = self._engine.views.of(self.nodes[position], visible)
+        return view.shape.index, state.ledger.in_use(view).key
+
+    def attempt(self, wish: UnitDemand, state: RemainingResources, position: int) -> NodeResult:
+        """Look for devices on one node; it is not decided any more once the solver has worked enough."""
+        if not wish.claims:
+            return _NO_CLAIMS
+        if self._engine.decider.counts.work > TOTAL_SCREENING_WORK:
+            return _UNDECIDED
+        return self._engine.attempt(self.nodes[position], wish.claims, state.ledger, None)
+
+    def holders(self, position: int, wish: UnitDemand, state: RemainingResources) -> dict[ObjectKey, int]:
+        """Find the claims that have devices which a unit may have on a node, and how many each has.
+
+        If there are none: those that have any devices of the node.
+        """
+        question = self._engine.compiler.question(wish.claims)
+        view = self._engine.views.of(self.nodes[position], question.visible)
+        problem = self._engine.compiler.problem(question, view.shape)
+        meant = {number for demand in problem.demands for number in demand.candidates}
+        usage = state.ledger.usage
+        held = [(number, hold.claim) for number, device in enumerate(view.devices) for hold in usage.holds(device.id)]
+        return dict(Counter(claim for number, claim in held if number in meant) or Counter(claim for _, claim in held))
+
+    def fits(self, wish: UnitDemand, state: RemainingResources, position: int) -> bool:
+        """Tell whether one node that suits the unit has room and devices for it."""
+        if state.lacks(self.name(position), wish.requests):
+            return False
+        return self.attempt(wish, state, position).ending is Status.ALLOCATED
+
+    def failed(self, kinds: Iterable[ScreenedNodes]) -> FailedNodes:
+        """Put together how nodes failed that do not have the devices."""
+        failed = FailedNodes([node.metadata.name for node in self.nodes])
+        for kind in kinds:
+            for position in kind.nodes:
+                failed.add(position, kind.attempt)
+        return failed
+
+
+RoomByNode = Mapping[str, Requests | None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemainingResources:
+    """Usage of devices, and what is left of each node; None: it takes anything.
+
+    ``alike`` says of nodes by name what they are like: those that say the same have equal devices with equal usage.
+    ``keys`` are such sayings found out node by node, by position, for all questions that look at the same; ``open`` are
+    the nodes that may take a wish.
+    """
+
+    ledger: AllocatedState
+    rooms: RoomByNode
+    alike: Mapping[str, Hashable] = field(default_factory=dict)
+    keys: dict[VisibleAttributes, dict[Hashable, Hashable]] = field(default_factory=dict)
+    open: dict[Hashable, list[int]] = field(default_factory=dict)
+
+    def lacks(self, node: str, requests: Requests) -> dict[str, int]:
+        """What is missing on a node for these requests."""
+        return missing_resources(requests, self.rooms.get(node))
+
+    def without(self, claims: Iterable[ObjectKey]) -> RemainingResources:
+        """With what these claims hold free again."""
+        return RemainingResources(AllocatedState(self.ledger.usage.without(claims)), self.rooms)
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, eq=False)
+class UnitDemand:
+    """A unit whose claims have what the plan gave to others that share them, and what it takes of a node."""
+
+    unit: Unit
+    requests: Requests
+
+    @cached_property
+    def claims(self) -> list[ResourceClaim]:
+        """The claims that need devices."""
+        return [ref.claim for ref in self.unit.asked if ref.claim is not None]
+
+    @property
+    def names(self) -> list[str]:
+        """Their names."""
+        return [claim_text(ref.key) for ref in self.unit.asked]
+
+    @property
+    def spec(self) -> PodSpec | None:
+        """What the pod says of nodes; None for a loose claim."""
+        return self.unit.pod.spec if self.unit.pod else None
+
+    @cached_property
+    def earlier(self) -> list[AllocationResult]:
+        """What its claims hold already, which ties it to nodes (SCHED-2)."""
+        return list(self.unit.held())
+
+    @cached_property
+    def place(self) -> Hashable:
+        """Equal for wishes that the same nodes suit."""
+        return pod_suitability_key(self.spec, self.earlier)
+
+    @cached_property
+    def key(self) -> Hashable:
+        """Equal for wishes that fit the same nodes."""
+        asked = [(claim.spec, annotated_entries(claim.metadata)) for claim in self.claims]
+        return self.place, tuple(self.requests.items()), _encode(asked)
+
+    def after(self, made: Mapping[ObjectKey, AllocationResult]) -> UnitDemand:
+        """The same once more was allocated, which matters to claims that others share."""
+        if not any(ref.key in made for ref in self.unit.asked):
+            return self
+        refs = tuple(_with_allocation(ref, made.get(ref.key)) for ref in self.unit.claims)
+        return dataclasses.replace(self, unit=dataclasses.replace(self.unit, claims=refs))
+
+
+def unit_demand(unit: Unit, made: Mapping[ObjectKey, AllocationResult], backing: Mapping[str, str]) -> UnitDemand:
+    """The wish of a unit; ``made`` is what the plan allocates, ``backing`` are resources that classes back."""
+    return UnitDemand(unit, effective_requests(unit.pod.spec, backing) if unit.pod else {}).after(made)
+
+
+def _with_allocation(ref: ClaimRef, made: AllocationResult | None) -> ClaimRef:
+    if made is None or ref.claim is None or ref.allocated:
+        return ref
+    return dataclasses.replace(ref, claim=replace(ref.claim, status=ResourceClaimStatus(allocation=made)))

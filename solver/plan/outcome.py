@@ -1,0 +1,168 @@
+"""What ``plan`` found, as plain records; documents and tables are made of them elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_paused
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
+from ...models.workload.expansion import QueuedUnit
+from ...models.workload.unit_classes import OwnerKind
+from ...models.workload.units import ClaimRef, Unit
+from ..allocate.check import VerificationError
+from ..engines.outcome import Reason
+from ..verification.plans import plan_violations
+
+OPTIMAL = "Optimal"
+FEASIBLE = "Feasible"
+INFEASIBLE = "Infeasible"
+UNKNOWN = "Unknown"
+PLACED = "Placed"
+NOT_PLACED = "NotPlaced"
+
+
+@dataclass(frozen=True, slots=True)
+class StageOutcome:
+    """What one stage of the objective came to, in the stage's own unit.
+
+    No plan that is as good in the stages before exceeds ``bound`` (falls below it where the stage is minimised); None:
+    nothing is known. ``proven``: value and bound are no farther apart than the gap that was asked for.
+    """
+
+    stage: str
+    value: int | float
+    bound: int | float | None
+    proven: bool
+    maximised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUnitOutcome:
+    """A unit of the queue: where it goes and what its claims get, or why it is not placed.
+
+    ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there; ``unit`` holds its own name.
+    ``allocations`` are the new ones only: a claim that several units share is in the first of them.
+    """
+
+    kind: OwnerKind
+    namespace: str
+    name: str
+    replica: int
+    unit: Unit
+    gang: str = ""
+    node: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        planned: QueuedUnit,
+        node: str | None,
+        reasons: tuple[Reason, ...],
+        allocations: tuple[tuple[ClaimRef, AllocationResult], ...],
+    ) -> PlannedUnitOutcome:
+        """Write down what became of a unit of the queue."""
+        own = planned.set
+        gang = own.gang.name if own.gang else ""
+        return cls(own.kind, own.namespace, own.name, planned.number, planned.unit, gang, node, reasons, allocations)
+
+    @property
+    def outcome(self) -> str:
+        """``Placed`` or ``NotPlaced``."""
+        return NOT_PLACED if self.node is None else PLACED
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOutcome:
+    """A node: how many devices it has of its own, and how many of them are held when the plan is carried out.
+
+    ``units`` is how many planned units it gets. ``template`` names the NodeTemplate of a node that is to be bought.
+    """
+
+    name: str
+    devices: int
+    used: int
+    units: int
+    template: str = ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it must be bought."""
+        return bool(self.template)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStatistics:
+    """Sizes: units and nodes, the classes they fall into, columns generated, rounds of pricing."""
+
+    units: int = 0
+    unit_classes: int = 0
+    nodes: int = 0
+    node_classes: int = 0
+    devices: int = 0
+    columns: int = 0
+    rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """The answer to one call of ``plan``. ``verified``: the independent checker found nothing wrong with the whole.
+
+    ``units`` are in the order of the queue, ``nodes`` in the cluster's, with those to be bought behind them; ``bought``
+    are these as objects, by the name of their template. ``seconds`` are wall times of the phases.
+    """
+
+    outcome: str
+    units: tuple[PlannedUnitOutcome, ...]
+    nodes: tuple[NodeOutcome, ...]
+    objective: tuple[StageOutcome, ...]
+    gates: FeatureGates
+    cel_errors: str
+    gap: float
+    verified: bool = False
+    bought: Mapping[str, tuple[Node, ...]] = field(default_factory=dict)
+    statistics: PlanStatistics = field(default_factory=PlanStatistics)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> int:
+        """How many units the queue has."""
+        return len(self.units)
+
+    @property
+    def placed(self) -> int:
+        """How many of them have a node."""
+        return sum(unit.node is not None for unit in self.units)
+
+
+class PlanSearchInterrupted(KeyboardInterrupt):
+    """Ctrl-C while planning. ``answer`` is the best plan by then; it is verified."""
+
+    def __init__(self, answer: PlanOutcome) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+def check_plan(
+    cluster: Cluster,
+    units: Sequence[PlannedUnitOutcome],
+    gates: FeatureGates,
+    cel_errors: str,
+    *,
+    order: Sequence[int] | None = None,
+    namespace: str | None = None,
+    selector: str = "",
+) -> None:
+    """Check a plan as a whole, see ``plan_violations``. Raises ``VerificationError``."""
+    with gc_paused():
+        violations = plan_violations(
+            cluster, units, gates, cel_errors=cel_errors, order=order, namespace=namespace, selector=selector
+        )
+    if violations:
+        raise VerificationError(violations)

@@ -1,0 +1,257 @@
+"""The question ``plan``: which units of a queue fit on a cluster, where, and on which devices, best by stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from time import monotonic
+
+from ...models.cluster.cluster import Cluster
+from ...models.formats.gc import gc_young_only
+from ...models.kubernetes.core import HOSTNAME_LABEL
+from ...models.kubernetes.extensions import VALUE_ANNOTATION
+from ...models.kubernetes.gates import FeatureGates
+from ...models.workload.expansion import QueuedUnit, expand_units
+from ...models.workload.queue import read_queue
+from ...models.workload.unit_classes import UnitShape
+from ...problem.problem import check_policy
+from ..allocate.allocate import gates_of
+from ..engines.engine import Session
+from ..engines.outcome import Reason
+from ..engines.reasons import missing_reference_reasons
+from ..engines.registry import effective_policy
+from .assign import assign_plan, build_plan_outcome
+from .build.build import PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
+from .build.buying import build_node_catalogue
+from .build.groups import place_coupled_units
+from .build.objectives import FRAGMENTATION_STAGE as FRAGMENTATION
+from .build.objectives import parse_objective, value_annotation
+from .heuristics import remove_slack
+from .instance import PlanLimits, PlanSolution
+from .outcome import PlanOutcome, PlanSearchInterrupted, check_plan
+from .price_and_branch import solve_stages, stage_bounds
+from .why_not import unplaced_reasons
+
+TIME_LIMIT = 300.0
+GAP = 0.001
+# What comes after the search takes about so many times as long as what comes before, where queues are large.
+_POSTPROCESSING_FACTOR = 4
+PlanWatch = Callable[[str, float, float | None], None]
+
+
+@gc_young_only()
+def plan(
+    cluster: Cluster,
+    *,
+    objective: str | Sequence[str] = (),
+    gap: float = GAP,
+    namespace: str | None = None,
+    selector: str = "",
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    cel_errors: str = "strict",
+    time_limit: float | None = TIME_LIMIT,
+    seed: int = 0,
+    buy: bool = False,
+    only_new: bool = False,
+    budget: Decimal | None = None,
+    mix: Cluster | None = None,
+    executor: Executor | None = None,
+    watch: PlanWatch | None = None,
+) -> PlanOutcome:
+    """Plan the whole queue at once: pods, what Jobs, Deployments and StatefulSets lack, and loose claims.
+
+    Parameters
+    ----------
+    cluster
+        What there is, what runs, and what waits.
+    objective
+        Stages, the most important first: ``priority``, ``admitted[=count|devices|capacity:NAME|annotation:KEY]``,
+        ``cost``, ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation`` and ``compact``; one string
+        holds several, separated by commas. Default: ``priority,admitted``.
+    gap
+        How far from its bound, relative to it, a stage counts as proven.
+    namespace, selector
+        What of the queue is planned, as in ``models.queue.planned``.
+    feature_gates, cel_errors
+        As for ``allocate``; devices are visited in no order, so that ``kube`` means ``strict``.
+    time_limit
+        Seconds for everything, for safety; None: no limit.
+    seed
+        Decides the share ids.
+    buy, only_new, budget
+        Whether nodes may be bought as NodeTemplates say; whether only those are used; and how much they may cost.
+    mix
+        The queue that ``fragmentation`` leaves room for; None: that of the cluster.
+    executor
+        Where node classes are priced at once; the plan is the same with any.
+    watch
+        Called with a stage's name, its value so far, and its bound if there is one.
+
+    Raises
+    ------
+    ValueError
+        One line, for an unknown stage, gate or policy, a bad selector or gap, annotations that cannot be read, and for
+        buying without anything to buy.
+    VerificationError
+        If the plan does not pass the independent check; that is a defect of drasat.
+    PlanInterrupted
+        For a KeyboardInterrupt during the search, with the best plan by then.
+
+    """
+    check_policy(cel_errors)
+    stages = parse_objective(objective, buy)
+    _check_options(gap, buy, only_new, budget)
+    gates = gates_of(feature_gates)
+    policy = effective_policy("cp-sat", cel_errors)
+    clock = _Clock(time_limit)
+    value = value_annotation(stages) or VALUE_ANNOTATION
+    sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates, value=value)
+    queue = list(expand_units(cluster, sets, gates))
+    refused = _refused_units(cluster, queue)
+    clock.lap("queue")
+    session = Session(cluster, gates, policy, seed)
+    left = [place for place in range(len(queue)) if place not in refused]
+    ahead = place_coupled_units(session, queue, left, clock.deadline, only_new=only_new)
+    refused.update(ahead.reasons)
+    whole = PlanRequest(
+        session,
+        queue,
+        left,
+        stages,
+        no_earlier_placements(session),
+        build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None,
+        only_new,
+        None if budget is None else Fraction(budget),
+        None if mix is None else _target_mix_units(cluster, mix, gates, stages),
+    )
+    ask = replace(whole, open=[place for place in left if place not in ahead.places], ahead=ahead)
+    posed = build_plan_instance(ask)
+    clock.lap("pose")
+    limits = PlanLimits(gap, deadline=clock.search_ends())
+    found = _solve_instance(posed, limits, executor, watch)
+    looser = _looser_bounds(whole, posed, found, limits) if ahead.places else ()
+    clock.lap("solve")
+    placed = assign_plan(ask, posed, found)
+    clock.lap("seat")
+    refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
+    usable = {node.metadata.name for nodes in placed.bought.values() for node in nodes}
+    found_out = unplaced_reasons(
+        placed.cluster, queue, placed.where, gates, policy, seed, usable if only_new else None, placed.alike, refused
+    )
+    clock.lap("explain")
+    answer = build_plan_outcome(ask, posed, found, placed, {**found_out, **refused}, gap, looser)
+    check_plan(placed.cluster, answer.units, gates, policy, order=placed.order, namespace=namespace, selector=selector)
+    clock.lap("verify")
+    answer = replace(answer, verified=True, seconds=clock.laps)
+    if found.interrupted:
+        raise PlanSearchInterrupted(answer)
+    return answer
+
+
+def _single_host_gangs(queue: Sequence[QueuedUnit]) -> int:
+    """How many gangs must have a node to themselves or share one: no label tells new nodes apart but the host name."""
+    return len({one.set.gang for one in queue if one.set.gang is not None and one.set.gang.domain == HOSTNAME_LABEL})
+
+
+def _check_options(gap: float, buy: bool, only_new: bool, budget: Decimal | None) -> None:
+    if not 0 <= gap < 1:
+        raise ValueError(f"gap {gap} is not at least 0 and below 1")
+    if not buy and (only_new or budget is not None):
+        raise ValueError("new nodes only, or a budget, make sense with buy alone")
+    if budget is not None and not (budget.is_finite() and budget >= 0):
+        raise ValueError(f"budget {budget} is not a number that is at least 0")
+
+
+def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stages: Sequence[str]) -> list[QueuedUnit]:
+    """The units of a target mix. Raises ``ValueError`` where no stage asks for it, or it has none."""
+    if FRAGMENTATION not in stages:
+        raise ValueError(f"a mix makes sense with the stage {FRAGMENTATION} alone")
+    units = list(expand_units(mix, read_queue(mix, gates=gates), gates))
+    refused = _refused_units(cluster, units)
+    if len(refused) == len(units):
+        said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
+        raise ValueError(f"the mix has no unit that could be placed{': ' if said else ''}{said}")
+    return [one for place, one in enumerate(units) if place not in refused]
+
+
+def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, tuple[Reason, ...]]:
+    """Units that nothing can place, with the reasons."""
+    found: dict[int, tuple[Reason, ...]] = {}
+    # Units of one shape are refused alike, each with the names of its own claims.
+    sound: set[UnitShape] = set()
+    for place, one in enumerate(queue):
+        reasons = [] if one.set.shape in sound else list(missing_reference_reasons(one.unit, cluster.classes))
+        if not reasons:
+            sound.add(one.set.shape)
+        if one.set.gang is not None and one.set.gang.problem:
+            reasons.append(Reason("gang", "", one.set.gang.problem))
+        if reasons:
+            found[place] = tuple(reasons)
+    torn = {queue[place].set.gang for place in found}
+    for place, one in enumerate(queue):
+        gang = one.set.gang
+        if gang is not None and gang.minimum is None and gang in torn and place not in found:
+            said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
+            found[place] = (Reason("gang", "", said),)
+    return found
+
+
+def _solve_instance(
+    posed: PlanInstance, limits: PlanLimits, executor: Executor | None, watch: PlanWatch | None
+) -> PlanSolution:
+    stages = [goal.stage for goal in posed.goals]
+    told = watch and _display_watch(posed, watch)
+    found = solve_stages(posed.instance, stages, posed.pricer, limits=limits, executor=executor, watch=told)
+    plan = remove_slack(posed.instance, found.plan, posed.pricer)
+    pairs = zip(found.stages, stages, strict=False)
+    # Later stages may have made earlier ones better, and less room than a column has costs less.
+    reached = tuple(replace(result, value=plan.value(stage.terms)) for result, stage in pairs)
+    return replace(found, plan=plan, stages=reached)
+
+
+def _looser_bounds(
+    whole: PlanRequest, posed: PlanInstance, found: PlanSolution, limits: PlanLimits
+) -> Sequence[float | None]:
+    """Bounds of the whole queue without its groups, where some of it was placed ahead; none if these are none."""
+    asked = build_plan_instance(whole)
+    if asked.is_narrowed:
+        return ()
+    told = [goal.told(stage.value) for goal, stage in zip(posed.goals, found.stages, strict=False)]
+    stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(asked.goals, told, strict=False)]
+    known = zip(asked.goals, stage_bounds(asked.instance, stages, asked.pricer, limits), strict=False)
+    return [None if bound is None else goal.told(bound) for goal, bound in known]
+
+
+def _display_watch(posed: PlanInstance, watch: PlanWatch) -> PlanWatch:
+    """What is called with values as the core has them, so that they are told as the user knows them."""
+    goals = {goal.stage.name: goal for goal in posed.goals}
+
+    def tell(stage: str, value: float, bound: float | None) -> None:
+        told = goals[stage].told
+        watch(stage, told(value), None if bound is None else told(bound))
+
+    return tell
+
+
+class _Clock:
+    """Wall times of the phases, and when time is up."""
+
+    def __init__(self, limit: float | None) -> None:
+        self._begun = self._last = monotonic()
+        self.deadline = None if limit is None else self._last + limit
+        self.laps: dict[str, float] = {}
+
+    def search_ends(self) -> float | None:
+        """When to stop searching, so that time remains for devices, reasons and verification."""
+        if self.deadline is None:
+            return None
+        now = monotonic()
+        return self.deadline - min(_POSTPROCESSING_FACTOR * (now - self._begun), max(0.0, self.deadline - now) / 2)
+
+    def lap(self, name: str) -> None:
+        now = monotonic()
+        self.laps[name] = now - self._last
+        self._last = now

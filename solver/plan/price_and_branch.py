@@ -1,0 +1,488 @@
+"""Plans by column generation: stage after stage, each with its value, a bound, and whether the gap is closed.
+
+A stage starts from the plan of the one before, which keeps what earlier stages reached. Its relaxation is solved by
+generating columns, a plan in whole numbers is made from it, and improved until it is close enough to the bound.
+
+From a fractional plan to one in whole numbers: fix what is whole, price again for what is left, repeat.
+
+A proof for small gaps: all columns that a better plan could use are listed, and CP-SAT chooses among them.
+
+A better plan has no column that loses more at the duals than bound and value are apart (as Baldacci and others list
+routes). If the list is complete, the best plan over it, or the one at hand, is the optimum.
+
+Stages that earlier ones add up to, such as all units after those of each priority: nothing is left to be found.
+
+Bounds from an instance that demands less: what it cannot do, no plan of the question can.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from math import floor, inf
+
+from ..engines.cp_sat import Limits, SolverStatus
+from .column_generation import (
+    ColumnGenerator,
+    Duals,
+    Effort,
+    GenerationInterrupted,
+    GenerationLimits,
+    GenerationResult,
+    Pricer,
+    Prices,
+    PricingLimits,
+    StagePricing,
+    duals_of,
+    value_step,
+)
+from .heuristics import LargeNeighbourhoodSearch, fill_greedily, fill_whole_gangs, filling_deadline, plan_from_columns
+from .instance import (
+    Column,
+    CouplingRow,
+    IntegerPlan,
+    MasterProblem,
+    ObjectiveStage,
+    PlanLimits,
+    PlanSolution,
+    StageResult,
+    empty_plan,
+    is_close,
+)
+from .master import INTEGRALITY_TOLERANCE, ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
+
+# CP-SAT closes the master itself while it has no more columns than this.
+_FEW_COLUMNS = 200
+_ALL_COLUMNS_WORK = 5.0
+# With more unit classes, their demand does not limit columns; more of one class than so many hardly fit a node.
+_FEW_UNITS = 40
+_MANY_UNITS = 128
+# Rounds of pricing for what a dive has left, and for a few nodes that are emptied.
+_DIVE_ROUNDS = 6
+# What CP-SAT may spend on making the most of a plan to start from, and of the columns at the end of a dive.
+_STARTING_WORK = 0.5
+_SETTLING_WORK = 2.0
+# The relaxation is solved to this part of the gap that is asked for.
+_PART_OF_GAP = 0.2
+# Whole plans that are filled greedily at the duals, while each raises the relaxation by so much: their columns go
+# together, which those of single pricings do not, and save most of the rounds.
+_DUAL_FILLINGS = 8
+_LEAST_IMPROVEMENT = 0.0005
+StageWatch = Callable[[str, int, float | None], None]
+"""Called with a stage's name, its value so far, and its bound if there is one."""
+
+
+def solve_stages(
+    instance: MasterProblem,
+    stages: Sequence[ObjectiveStage],
+    pricer: Pricer,
+    *,
+    start: Iterable[Column] = (),
+    limits: PlanLimits | None = None,
+    executor: Executor | None = None,
+    watch: StageWatch | None = None,
+) -> PlanSolution:
+    """Plan by lexicographic stages. ``start`` are columns that are known already, such as those of greedy plans.
+
+    Equal questions have equal plans, with any executor, unless the clock ends them.
+    """
+    run = _StageSolver(instance, pricer, limits or PlanLimits(), executor, watch)
+    for column in start:
+        run.master.add(column)
+    try:
+        for stage in stages:
+            run.stage(stage)
+    except KeyboardInterrupt:
+        return run.result(interrupted=True)
+    return run.result()
+
+
+class _StageSolver:
+    def __init__(
+        self,
+        instance: MasterProblem,
+        pricer: Pricer,
+        limits: PlanLimits,
+        executor: Executor | None,
+        watch: StageWatch | None,
+    ) -> None:
+        self.master = LinearMaster(instance)
+        self._instance = instance
+        self._generator = ColumnGenerator(instance, self.master, pricer, executor)
+        self._limits = limits
+        self._watch = watch
+        self._plan = empty_plan(instance)
+        self._results: list[StageResult] = []
+        self._reached: list[tuple[ObjectiveStage, int | None]] = []
+
+    def result(self, interrupted: bool = False) -> PlanSolution:
+        """What there is by now."""
+        return PlanSolution(self._plan, tuple(self._results), len(self.master.columns), interrupted)
+
+    def stage(self, stage: ObjectiveStage) -> None:
+        """Reach one goal, and keep it from now on."""
+        implied = implied_bound(stage, self._reached)
+        self._reach(stage) if implied is None else self._know(stage, implied)
+        self._reached.append((stage, self._results[-1].bound))
+
+    def _know(self, stage: ObjectiveStage, bound: int) -> None:
+        """A goal of which the stages before say all that there is to say."""
+        self._results.append(StageResult(stage.name, 0, None, proven=False, rounds=0))
+        self._note(stage, bound, 0)
+
+    def _reach(self, stage: ObjectiveStage) -> None:
+        self.master.aim(stage)
+        unproven = StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
+        self._results.append(unproven)
+        self._start(stage)
+        self._note(stage, None, 0)
+        deadline, tolerance = self._limits.deadline, self._limits.gap * _PART_OF_GAP
+        budget = GenerationLimits(self._limits.rounds, tolerance, deadline)
+        generated = self._generated(stage, budget)
+        bound = generated.rounded(self._instance, stage)
+        if not self._is_close(stage, bound):
+            bound = self._integers(stage, generated, bound)
+        self._note(stage, bound, generated.rounds)
+        value = self._plan.value(stage.terms)
+        reached = CouplingRow(stage.terms, lower=value) if stage.maximise else CouplingRow(stage.terms, upper=value)
+        self.master.add_row(reached)
+
+    def _generated(self, stage: ObjectiveStage, budget: GenerationLimits) -> GenerationResult:
+        """Generate columns; the bound is noted in any case."""
+        try:
+            generated = self._generator.run(stage, budget, self._most(), watch=self._told(stage))
+        except GenerationInterrupted as interrupted:
+            self._note(stage, interrupted.generated.rounded(self._instance, stage), interrupted.generated.rounds)
+            raise
+        self._note(stage, generated.rounded(self._instance, stage), generated.rounds)
+        return generated
+
+    def _most(self) -> tuple[int, ...]:
+        """What a column may take. With many unit classes the node alone limits it: then one replaces another.
+
+        That is far quicker, and bounds are hardly worse: such a column may still be taken by a part of a node.
+        """
+        most = self._instance.most()
+        return most if len(most) <= _FEW_UNITS else tuple(max(asked, _MANY_UNITS) if asked else 0 for asked in most)
+
+    def _start(self, stage: ObjectiveStage) -> None:
+        """Fill the nodes greedily where a stage is about units and nothing is placed yet."""
+        if self._plan.columns or not stage.maximise:
+            return
+        worth = [max(0, stage.terms.units.get(index, 0)) for index in range(len(self._instance.units))]
+        for index, gang in enumerate(self._instance.gangs):
+            size = sum(number for _, number in gang.members) or 1
+            for unit, _ in gang.members:
+                worth[unit] = max(worth[unit], stage.terms.gangs.get(index, 0) // size)
+        deadline = filling_deadline(self._limits.deadline)
+        prices = Prices(tuple(worth), (0,) * self._instance.meters)
+        self._take(stage, fill_greedily(self._generator, prices, deadline), work=_STARTING_WORK)
+        self._fill_at_duals(stage, deadline)
+
+    def _fill_at_duals(self, stage: ObjectiveStage, deadline: float | None) -> None:
+        before = -inf
+        for _ in range(_DUAL_FILLINGS):
+            relaxation = self.master.solve(deadline)
+            if relaxation is None or relaxation.value - before <= _LEAST_IMPROVEMENT * abs(relaxation.value):
+                break
+            before = relaxation.value
+            pricing = StagePricing(self._instance, stage, self.master.rows, duals_of(relaxation))
+            for column, _ in fill_greedily(self._generator, pricing.prices, deadline):
+                self.master.add(column)
+
+    def _take(
+        self,
+        stage: ObjectiveStage,
+        columns: Iterable[tuple[Column, int]],
+        bound: int | None = None,
+        work: float = _SETTLING_WORK,
+    ) -> None:
+        """Take the best plan that these columns allow, with those of the plan at hand, if it is better."""
+        found: list[tuple[Column, int]] = []
+        try:
+            found.extend(columns)
+        finally:
+            self._count(stage, (*found, *self._plan.columns))
+        counts: dict[Column, int] = {}
+        for column, number in (*found, *self._plan.columns):
+            self.master.add(column)
+            counts[column] = counts.get(column, 0) + number
+        if not self._is_close(stage, bound):
+            self._choose(stage, [ColumnBounds(column, 0, most) for column, most in counts.items()], work)
+
+    def _count(self, stage: ObjectiveStage, columns: Sequence[tuple[Column, int]]) -> None:
+        """Take what these columns have room for, if it is better: at once, even where time is over."""
+        plan = plan_from_columns(self._instance, [*(reached for reached, _ in self._reached), stage], columns)
+        if plan.is_feasible(self._instance, self.master.rows):
+            self._keep_better(stage, plan)
+
+    def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
+        limits = Limits(deadline=self._limits.deadline, work=work)
+        self._keep_better(
+            stage, solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits).plan
+        )
+
+    def _choose_from_all(self, stage: ObjectiveStage) -> None:
+        counts = {node.index: node.count for node in self._instance.nodes}
+        choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in self.master.columns]
+        self._choose(stage, choices, _ALL_COLUMNS_WORK)
+
+    def _keep_better(self, stage: ObjectiveStage, plan: IntegerPlan | None) -> None:
+        sign = 1 if stage.maximise else -1
+        if plan and sign * plan.value(stage.terms) > sign * self._plan.value(stage.terms):
+            self._plan = plan
+
+    def _integers(self, stage: ObjectiveStage, generated: GenerationResult, bound: int | None) -> int | None:
+        """Come close to the bound with whole numbers; return the bound, which may have become better."""
+        relaxation = generated.relaxation
+        if relaxation is None:
+            return bound
+        if len(self.master.columns) <= _FEW_COLUMNS:
+            self._choose_from_all(stage)
+        part = GenerationLimits(_DIVE_ROUNDS, 0.0, self._limits.deadline, thorough=False)
+        if self._instance.gangs and not self._is_close(stage, bound):
+            self._take(stage, fill_whole_gangs(self._generator, stage, relaxation, part.deadline), bound)
+            self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound):
+            self._take(stage, DivingHeuristic(self._generator, stage, part).run(relaxation), bound)
+            self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound):
+            for plan in LargeNeighbourhoodSearch(self._generator, stage, relaxation, part).plans(self._plan):
+                self._plan = plan
+                if self._is_close(stage, bound):
+                    break
+            self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
+            self._choose_from_all(stage)
+            self._note(stage, bound, generated.rounds)
+        if not self._is_close(stage, bound) and not part.is_over():
+            completed = prove_by_enumeration(
+                self._generator, stage, duals_of(relaxation), self._plan, self._limits.deadline
+            )
+            self._keep_better(stage, completed.plan)
+            bound = self._plan.value(stage.terms) if completed.proven else bound
+        return bound
+
+    def _is_close(self, stage: ObjectiveStage, bound: int | None) -> bool:
+        return is_close(self._plan.value(stage.terms), bound, self._limits.gap)
+
+    def _note(self, stage: ObjectiveStage, bound: int | None, rounds: int) -> None:
+        value = self._plan.value(stage.terms)
+        proven = self._is_close(stage, bound)
+        self._results[-1] = StageResult(stage.name, value, bound, proven, rounds)
+        if self._watch:
+            self._watch(stage.name, value, bound)
+
+    def _told(self, stage: ObjectiveStage) -> Callable[[float, float | None], None] | None:
+        if self._watch is None:
+            return None
+        watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
+        return lambda _value, bound: watch(stage.name, value, None if bound is None else sign * bound)
+
+
+# What part of the columns in question is rounded up at once where nothing is whole.
+_ROUNDED_SHARE = 0.1
+
+
+class DivingHeuristic:
+    """One dive. The master is left with what was fixed, until it is released."""
+
+    def __init__(self, generator: ColumnGenerator, stage: ObjectiveStage, budget: GenerationLimits) -> None:
+        self._generator = generator
+        self._master = generator.master
+        self._instance = generator.instance
+        self._stage = stage
+        self._budget = budget
+        self._fixed: Counter[int] = Counter()
+
+    def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[Column, int]]:
+        """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for.
+
+        Ctrl-C ends it behind what it has found so far.
+        """
+        interrupted: KeyboardInterrupt | None = None
+        try:
+            self._dive(relaxation)
+        except KeyboardInterrupt as stopped:
+            interrupted = stopped
+        self._master.release()
+        for index, number in sorted(self._fixed.items()):
+            yield self._master.columns[index], number
+        if interrupted:
+            raise interrupted
+
+    def _dive(self, relaxation: MasterRelaxation) -> None:
+        found: MasterRelaxation | None = relaxation
+        while found is not None and not self._budget.is_over():
+            if not self._fix(found):
+                break
+            left, nodes = self._left()
+            classes = [node_class for node_class, number in nodes.items() if number]
+            if not classes:
+                break
+            generated = self._generator.run(self._stage, self._budget, left, classes)
+            found = generated.relaxation
+
+    def _fix(self, found: MasterRelaxation) -> bool:
+        """Fix more nodes; False where the relaxation uses no more of them."""
+        new = False
+        for index, amount in enumerate(found.columns):
+            whole = floor(amount + INTEGRALITY_TOLERANCE)
+            if whole > self._fixed[index]:
+                self._set(index, whole)
+                new = True
+        return new or self._round_up(found)
+
+    def _set(self, index: int, number: int) -> None:
+        self._fixed[index] = number
+        self._master.restrict(index, number)
+
+    def _round_up(self, found: MasterRelaxation) -> bool:
+        """Round up the columns that are nearly taken; first those that are of use as a whole."""
+        left, nodes = self._left()
+        open_columns = []
+        for index, amount in enumerate(found.columns):
+            part = amount - self._fixed[index]
+            if part > INTEGRALITY_TOLERANCE:
+                wasted = self._wasted(self._master.columns[index], left)
+                open_columns.append((wasted > 0, -part, index))
+        most = max(1, int(len(open_columns) * _ROUNDED_SHARE))
+        rounded = 0
+        for _, _, index in sorted(open_columns):
+            column = self._master.columns[index]
+            if rounded and self._wasted(column, left):
+                continue
+            if not nodes[column.node_class]:
+                continue
+            self._set(index, self._fixed[index] + 1)
+            nodes[column.node_class] -= 1
+            for unit, amount in column.counts:
+                left[unit] = max(0, left[unit] - amount)
+            rounded += 1
+            if rounded == most:
+                break
+        return rounded > 0
+
+    def _wasted(self, column: Column, left: Sequence[int]) -> int:
+        return sum(max(0, amount - left[unit]) for unit, amount in column.counts)
+
+    def _left(self) -> tuple[list[int], dict[int, int]]:
+        """Units that are asked for still, and nodes that are free, after what is fixed."""
+        left = list(self._instance.most())
+        nodes = {node.index: node.count for node in self._instance.nodes}
+        for index, number in self._fixed.items():
+            column = self._master.columns[index]
+            nodes[column.node_class] -= number
+            for unit, amount in column.counts:
+                left[unit] = max(0, left[unit] - amount * number)
+        return left, nodes
+
+
+# More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
+_MOST_ENUMERATED_COLUMNS = 3000
+_ENUMERATION_WORK = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class EnumerationProof:
+    """The best plan known, and whether it is proven to be the optimum."""
+
+    plan: IntegerPlan
+    proven: bool
+
+
+def prove_by_enumeration(
+    generator: ColumnGenerator, stage: ObjectiveStage, duals: Duals, plan: IntegerPlan, deadline: float | None
+) -> EnumerationProof:
+    """Prove that a plan is the optimum of a stage, or find the optimum; where that takes too long, neither."""
+    columns = _enumerate_columns(generator, stage, duals, plan, deadline)
+    if columns is None:
+        return EnumerationProof(plan, proven=False)
+    for column in columns:
+        generator.master.add(column)
+    counts = {node.index: node.count for node in generator.instance.nodes}
+    known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
+    choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in known]
+    chosen = solve_restricted_master(
+        generator.instance,
+        generator.master.rows,
+        stage,
+        choices,
+        plan,
+        Limits(deadline=deadline, work=_ENUMERATION_WORK),
+    )
+    sign = 1 if stage.maximise else -1
+    if chosen.plan and sign * chosen.plan.value(stage.terms) > sign * plan.value(stage.terms):
+        plan = chosen.plan
+    return EnumerationProof(plan, chosen.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE))
+
+
+def _enumerate_columns(
+    generator: ColumnGenerator, stage: ObjectiveStage, duals: Duals, plan: IntegerPlan, deadline: float | None
+) -> Sequence[Column] | None:
+    """All columns that a better plan could use; None if they are too many, or rows look at what has no price."""
+    instance, most = generator.instance, generator.instance.most()
+    # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
+    pricing = StagePricing(instance, stage, generator.master.rows, duals, floor=1)
+    forms = [stage.terms, *(row.terms for row in generator.master.rows)]
+    if not all(pricing.prices.meters[meter] for terms in forms for meter in terms.usage):
+        return None
+    limits = PricingLimits(Effort.THOROUGH, deadline=deadline)
+    classes = [node.index for node in instance.nodes]
+    bounds = [priced.bound for priced in generator.price(pricing, classes, most, limits)]
+    total = pricing.bound(bounds)
+    if total is None:
+        return None
+    sign = 1 if stage.maximise else -1
+    # The next better value is a step away.
+    better = sign * plan.value(stage.terms) + value_step(instance, stage.terms)
+    losable = total - better * pricing.scale
+    found: list[Column] = []
+    for node_class, bound in zip(classes, bounds, strict=True):
+        if not instance.nodes[node_class].count:
+            continue
+        constant = pricing.constant(node_class)
+        least = max(0, (bound or 0) + constant) - losable - constant
+        columns = generator.pricer.enumerate(node_class, pricing.prices, most, least, limits)
+        if columns is None or len(found) + len(columns) > _MOST_ENUMERATED_COLUMNS:
+            return None
+        found += columns
+    return found
+
+
+def implied_bound(stage: ObjectiveStage, earlier: Sequence[tuple[ObjectiveStage, int | None]]) -> int | None:
+    """Bound a stage whose terms are those of earlier stages together; None where they are not.
+
+    ``earlier`` are stages with their bounds. Each holds for what keeps the stages before it, so that the sum does.
+    """
+    left, total = _coefficients(stage), 0
+    for other, bound in earlier:
+        own = _coefficients(other)
+        if own and bound is not None and other.maximise == stage.maximise and own.items() <= left.items():
+            left = {term: value for term, value in left.items() if term not in own}
+            total += bound
+    return None if left else total
+
+
+def _coefficients(stage: ObjectiveStage) -> dict[tuple[int, int], int]:
+    """Coefficients other than zero, by kind and index."""
+    terms = stage.terms
+    kinds = enumerate((terms.units, terms.gangs, terms.nodes, terms.usage))
+    return {(kind, index): value for kind, own in kinds for index, value in own.items() if value}
+
+
+def stage_bounds(
+    instance: MasterProblem, stages: Sequence[tuple[ObjectiveStage, int]], pricer: Pricer, limits: PlanLimits
+) -> Iterator[int | None]:
+    """Bound each stage for plans that are as good as these values in the stages before; None for unknown."""
+    master = LinearMaster(instance)
+    generator = ColumnGenerator(instance, master, pricer)
+    for stage, value in stages:
+        master.aim(stage)
+        generated = generator.run(stage, GenerationLimits(limits.rounds, limits.gap, limits.deadline), instance.most())
+        yield generated.rounded(instance, stage)
+        master.add_row(
+            CouplingRow(stage.terms, lower=value) if stage.maximise else CouplingRow(stage.terms, upper=value)
+        )

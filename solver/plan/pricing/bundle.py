@@ -1,0 +1,361 @@
+"""What is asked about bundles: copies of several units on one node, whose devices and other resources they share.
+
+What a node's bundle is like beside which units it has: measures, whose values are never negative and 0 for nothing.
+
+A measure says what it costs twice: as terms of a model, which are no lower than that whatever is chosen and can be as
+low, and as the true value of a bundle.
+
+What a node's bundle takes of devices that other nodes reach and that a count of devices does not say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Protocol
+
+from ....encoders.classes import MergedProblem
+from ....encoders.model import AllocationModel, Signature, no_signature
+from ....encoders.objectives.stage import post_implied
+from ....encoders.rows import Term
+from ....problem.conditions import soft_relations
+from ....problem.problem import InUse, Problem, Relation
+from ...engines.search import Pick
+
+Picks = tuple[Pick, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleUnit:
+    """A class of equal units that this node may take: its number, and one of them as a Problem.
+
+    A unit without claims is a Problem without any. ``needs`` is what one takes of each of the node's resources,
+    ``most`` how many there are at most; ``size`` says as how many units one counts. Not ``measured`` are those that
+    only show what else would fit: no measure sees them.
+    """
+
+    index: int
+    problem: Problem
+    most: int
+    needs: tuple[int, ...] = ()
+    measured: bool = True
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BundleQuestion:
+    """One node: its unit classes, whose Problems are about the same devices, and what is in use of these.
+
+    ``left`` is what the node has left of each resource beside devices (cpu, memory, pods). ``meters`` count what is
+    taken of devices that other nodes reach, too: for each by device how much taking it counts. ``measures`` say what a
+    bundle costs otherwise. In the usage of a column they are numbered after the meters, so that a question with
+    measures has as many meters as all others, be they empty.
+    """
+
+    units: tuple[BundleUnit, ...]
+    in_use: InUse
+    left: tuple[int, ...] = ()
+    meters: tuple[Mapping[int, int], ...] = ()
+    measures: tuple[Measure, ...] = ()
+
+    def usage(self, bundle: Bundle) -> tuple[tuple[int, int], ...]:
+        """What a bundle counts on meters and costs by measures: a number, and how much if that is anything."""
+        taken = bundle.devices
+        metered = [sum(amounts.get(device, 0) for device in taken) for amounts in self.meters]
+        measured = [measure.value(self.units, bundle) for measure in self.measures]
+        return tuple((number, amount) for number, amount in enumerate([*metered, *measured]) if amount)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What one node takes jointly: for each unit of the question the picks of each copy, by the unit's own numbers.
+
+    Allocated one after the other in this order, every copy is a valid allocation beside those before it.
+    """
+
+    copies: tuple[tuple[Picks, ...], ...]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Number of copies of each unit."""
+        return tuple(map(len, self.copies))
+
+    @property
+    def devices(self) -> list[int]:
+        """The device of each pick."""
+        return [pick.device for copies in self.copies for picks in copies for pick in picks]
+
+    def kept(self, chosen: Sequence[Sequence[int]]) -> Bundle:
+        """Keep these copies of each unit; the rest is a bundle still, unless some device gives counters."""
+        pairs = zip(self.copies, chosen, strict=True)
+        return Bundle(tuple(tuple(copies[place] for place in sorted(own)) for copies, own in pairs))
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureContext:
+    """A model that measures add terms to.
+
+    ``listed`` has by number the units whose copies take one of a list of configurations: the variable that counts the
+    copies, and what each of them takes.
+    """
+
+    model: AllocationModel
+    units: Sequence[BundleUnit]
+    listed: Mapping[int, Sequence[tuple[int, Picks]]]
+
+    def placed(self) -> list[Term]:
+        """Terms for the number of units that are measured."""
+        pairs = zip(self.units, self.model.units.placed, strict=True)
+        return [(variable, unit.size) for unit, variable in pairs if unit.measured]
+
+    def unlisted(self) -> dict[int, tuple[int, int]]:
+        """Measured claims of units without configurations: by claim the numbers of the unit and of the copy."""
+        copies = enumerate(zip(self.units, self.model.merged.units, strict=True))
+        return {
+            claim: (number, copy)
+            for number, (unit, own) in copies
+            if unit.measured and number not in self.listed
+            for copy, claims in enumerate(own.claims)
+            for claim in claims
+        }
+
+
+class Measure(Protocol):
+    """What a bundle costs by one goal."""
+
+    @property
+    def id(self) -> str:
+        """Name of the goal."""
+        ...
+
+    @property
+    def sign(self) -> Callable[[MergedProblem], Signature | None]:
+        """What it sees of a device, as for an encoder."""
+        ...
+
+    def minds(self, relation: Relation) -> bool:
+        """Whether it looks at a relation that need not hold."""
+        ...
+
+    def parts(self, problem: Problem) -> bool:
+        """Whether its terms need the copies of a unit apart, as a count of them does not say enough."""
+        ...
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """Terms of what a bundle costs, exact once they are as low as they can be; none is negative as a whole."""
+        ...
+
+    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """What a bundle costs."""
+        ...
+
+
+def with_measures(question: BundleQuestion, measures: Collection[int]) -> BundleQuestion:
+    """Leave only some measures, by number, and of the relations that need not hold those that these look at."""
+    known = tuple(question.measures[number] for number in sorted(measures))
+    return replace(
+        question, units=tuple(_with_measured_relations(unit, known) for unit in question.units), measures=known
+    )
+
+
+def _with_measured_relations(unit: BundleUnit, measures: Sequence[Measure]) -> BundleUnit:
+    kept = tuple(
+        relation
+        for relation in unit.problem.relations
+        if relation.hard or (unit.measured and any(measure.minds(relation) for measure in measures))
+    )
+    if len(kept) == len(unit.problem.relations):
+        return unit
+    return replace(unit, problem=replace(unit.problem, relations=kept))
+
+
+def cheap_measures(question: BundleQuestion) -> frozenset[int]:
+    """Numbers of the measures that make a model hardly larger: they need no copies apart and no further relations."""
+    problems = [unit.problem for unit in question.units if unit.measured]
+    return frozenset(
+        number
+        for number, measure in enumerate(question.measures)
+        if not any(measure.parts(one) or any(map(measure.minds, soft_relations(one))) for one in problems)
+    )
+
+
+def needs_separate_copies(question: BundleQuestion, number: int) -> bool:
+    """Whether some measure needs the copies of a unit apart."""
+    unit = question.units[number]
+    return unit.measured and any(measure.parts(unit.problem) for measure in question.measures)
+
+
+def _never(_about: object) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class CopyMeasure:
+    """A sum over copies: ``cost`` is that of one, which depends on nothing but what it takes itself.
+
+    ``rest`` makes the terms for units without configurations.
+    """
+
+    id: str
+    cost: Callable[[Problem, Picks], int]
+    rest: Callable[[MeasureContext], list[Term]]
+    sign: Callable[[MergedProblem], Signature | None] = no_signature
+    minding: Callable[[Relation], bool] = _never
+    parting: Callable[[Problem], bool] = _never
+
+    def minds(self, relation: Relation) -> bool:
+        """Whether it looks at a relation that need not hold."""
+        return self.minding(relation)
+
+    def parts(self, problem: Problem) -> bool:
+        """Whether copies must be told apart."""
+        return self.parting(problem)
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """Count each configuration at its cost, and the rest as it can be said."""
+        found = [
+            (variable, self.cost(measured.units[number].problem, picks))
+            for number, choices in measured.listed.items()
+            if measured.units[number].measured
+            for variable, picks in choices
+        ]
+        return [*found, *self.rest(measured)]
+
+    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """Add up the copies."""
+        pairs = zip(units, bundle.copies, strict=True)
+        return sum(self.cost(unit.problem, picks) for unit, copies in pairs if unit.measured for picks in copies)
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateMeasure:
+    """Needs neither copies apart nor relations; devices of one lot are alike to it."""
+
+    def sign(self, _merged: MergedProblem) -> Signature | None:
+        """Devices count nothing."""
+        return None
+
+    def minds(self, _relation: Relation) -> bool:
+        """Relations count nothing."""
+        return False
+
+    def parts(self, _problem: Problem) -> bool:
+        """Copies are counted only."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadMeasure(AggregateMeasure):
+    """The square of the number of copies, so that nodes with equally many are best."""
+
+    id: str = "spread"
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """Write the number in steps: the n-th copy makes the square larger by 2 n - 1."""
+        rows, placed = measured.model.rows, measured.placed()
+        steps = [rows.boolean() for _ in range(rows.extent(placed)[1])]
+        rows.equal([*placed, *((step, -1) for step in steps)], 0)
+        for step, following in pairwise(steps):
+            rows.at_most([(following, 1), (step, -1)], 0)
+        return [(step, 2 * number + 1) for number, step in enumerate(steps)]
+
+    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """Square the number of copies."""
+        return _placed_units(units, bundle) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class OccupiedMeasure(AggregateMeasure):
+    """``amount`` if anything that is measured is placed: a node in use, beside which other units cost nothing."""
+
+    amount: int = 1
+    id: str = "occupied"
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """A literal that is true exactly if anything is placed."""
+        rows, placed = measured.model.rows, measured.placed()
+        literal = rows.boolean()
+        post_implied(measured.model, placed, literal)
+        rows.at_most([(literal, 1), *((variable, -1) for variable, _ in placed)], 0)
+        return [(literal, self.amount)]
+
+    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """The amount, or nothing."""
+        return self.amount if _placed_units(units, bundle) else 0
+
+
+def _placed_units(units: Sequence[BundleUnit], bundle: Bundle) -> int:
+    return sum(unit.size * count for unit, count in zip(units, bundle.counts, strict=True) if unit.measured)
+
+
+SPREAD = SpreadMeasure()
+"""How evenly units are spread over nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DeviceMeasure(AggregateMeasure):
+    """Looks at some devices of the node, by number."""
+
+    devices: frozenset[int]
+
+    def sign(self, _merged: MergedProblem) -> Signature | None:
+        """These devices are each of a kind of its own."""
+        return (lambda device: device if device in self.devices else None) if self.devices else None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDraw(_DeviceMeasure):
+    """How much is drawn of a row of capacity of a device that several may hold, in steps of ``step``."""
+
+    row: int = 0
+    step: int = 1
+    id: str = "shared-capacity"
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """Each take of the device draws what its request asks for."""
+        model = measured.model
+        demands = model.merged.problem.demands
+        found: list[Term] = []
+        for (branch, lot), taken in model.takes.items():
+            device = model.collapsed.lots[lot].first
+            if device in self.devices:
+                demand = demands[model.merged.branches[branch].demands[0]]
+                found.append((taken, self._drawn(demand.amounts.get(device, ()))))
+        return found
+
+    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """Add up what the picks draw."""
+        return sum(
+            self._drawn(unit.problem.demands[pick.demand].amounts.get(pick.device, ()))
+            for unit, copies in zip(units, bundle.copies, strict=True)
+            for picks in copies
+            for pick in picks
+            if pick.device in self.devices
+        )
+
+    def _drawn(self, amounts: Collection[tuple[int, int]]) -> int:
+        return sum(amount for row, amount in amounts if row == self.row) // self.step
+
+
+@dataclass(frozen=True, slots=True)
+class SharedUse(_DeviceMeasure):
+    """1 if anything is taken of devices that only one node may use at a time."""
+
+    id: str = "shared-use"
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """A literal that is true if one of the devices is taken."""
+        model = measured.model
+        takes = [
+            (taken, 1) for (_, lot), taken in model.takes.items() if model.collapsed.lots[lot].first in self.devices
+        ]
+        if not takes:
+            return []
+        used = model.rows.boolean()
+        post_implied(model, takes, used)
+        return [(used, 1)]
+
+    def value(self, _units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """Whether a pick is one of the devices."""
+        return int(not self.devices.isdisjoint(bundle.devices))

@@ -1,0 +1,373 @@
+"""A node's bundles as one model: how many copies of each unit class are served, under all rules of ``allocate``.
+
+From a question about bundles to its model: copies side by side, merged, with configurations where counts fail.
+
+Which units of a question get configurations, and what these are: every set of devices that one copy could take.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import gcd
+
+from ....encoders.classes import MergedProblem, SymmetryClass, SymmetryReducedProblem, UnitCopies
+from ....encoders.constraints.table import ENCODERS
+from ....encoders.model import AllocationModel, Configuration, Signature, build_model, post_configurations
+from ....encoders.rows import COEFFICIENT_LIMIT, CpSatRows, Term
+from ....encoders.solution import decode_solution
+from ....encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from ....problem.constraints import pools_with_negative_draws
+from ....problem.filters import usable_devices
+from ....problem.problem import Problem
+from ...engines.copies import has_admin, side_by_side
+from ...engines.cp_sat import Limits, SolveResult, SolverStatus, enumerate_solutions, solve_with_lazy_constraints
+from ...engines.engine import Counts
+from ...engines.search import Pick
+from .bundle import Bundle, BundleQuestion, MeasureContext, Picks, needs_separate_copies, with_measures
+
+SolveFunction = Callable[[CpSatRows, Limits], SolveResult]
+"""A way to run the solver."""
+
+
+@dataclass(frozen=True, slots=True)
+class BundlePrices:
+    """What a copy of each unit adds to the value of a bundle, and what each count of a meter or a measure does."""
+
+    units: tuple[int, ...]
+    usage: tuple[int, ...] = ()
+
+    @property
+    def pays(self) -> bool:
+        """Whether a bundle may be worth more than its units."""
+        return any(price > 0 for price in self.usage)
+
+    @property
+    def priced(self) -> tuple[int, ...]:
+        """Numbers of the meters and measures that count."""
+        return tuple(number for number, price in enumerate(self.usage) if price)
+
+
+@dataclass(frozen=True, slots=True)
+class BestBundle:
+    """The most valuable bundle that was found, and what none is worth more than; None for none, and for unknown."""
+
+    bundle: Bundle | None
+    bound: int | None
+
+
+class BundleModel:
+    """The model of a question with at most so many copies of each unit class, which knows some measures by number.
+
+    Raises ``CoefficientError``, ``RoadError`` and ``DeadlineExceededError``.
+    """
+
+    def __init__(
+        self,
+        question: BundleQuestion,
+        most: Sequence[int],
+        deadline: float | None = None,
+        measures: Sequence[int] = (),
+    ) -> None:
+        self.question = with_measures(question, measures)
+        self.most = tuple(most)
+        made = BundleModelBuilder(self.question, most, deadline).model()
+        self.allocation = made.model
+        self._post_resources()
+        known = zip(measures, self.question.measures, strict=True)
+        self._costs = {len(question.meters) + number: measure.terms(made) for number, measure in known}
+
+    def _post_resources(self) -> None:
+        rows = self.allocation.rows
+        rows.packs = True
+        for resource, free in enumerate(self.question.left):
+            needs = [
+                (placed, unit.needs[resource])
+                for placed, unit in zip(self.allocation.units.placed, self.question.units, strict=True)
+            ]
+            rows.at_most(needs, max(0, free))
+
+    @property
+    def learns(self) -> bool:
+        """Whether what is asked leaves traces: relations are judged solution by solution."""
+        return bool(self.allocation.lazies)
+
+    def best(self, worth: BundlePrices, most: Sequence[int], solve: SolveFunction, limits: Limits) -> BestBundle:
+        """Find the most valuable bundle of at most so many copies.
+
+        Unless the model ``learns``, the answer is the same whatever was asked before.
+        """
+        divisor = self.aim(worth, most)
+        seen: list[int] = []
+
+        def counted(left: Limits) -> SolveResult:
+            found = solve(self.allocation.rows, left)
+            if found.status in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE):
+                # What is judged later only takes bundles away.
+                seen.append(-found.bound * divisor)
+            return found
+
+        found = solve_with_lazy_constraints(self.allocation, counted, limits, Counts(), hints=False)
+        bundle = self.bundle(found.values) if found.values else None
+        return BestBundle(bundle, min(seen, default=None))
+
+    def aim(self, worth: BundlePrices, most: Sequence[int]) -> int:
+        """Ask for the most valuable bundle; what the value is divided by, rounded up, is returned."""
+        rows = self.allocation.rows
+        rows.hint({})
+        for placed, price, limit, made in zip(self.allocation.units.placed, worth.units, most, self.most, strict=True):
+            # A unit that is worth nothing makes no bundle more valuable, unless its devices do.
+            rows.restrict(placed, 0, min(limit, made) if price > 0 or worth.pays else 0)
+        terms, divisor = _scaled_terms(self.value(worth))
+        rows.minimize(terms)
+        return divisor
+
+    def value(self, worth: BundlePrices) -> list[Term]:
+        """What a bundle is worth, as terms to be made small."""
+        placed = self.allocation.units.placed
+        terms = [(variable, -price) for variable, price in zip(placed, worth.units, strict=True)]
+        for number in worth.priced:
+            terms += [(variable, -worth.usage[number] * amount) for variable, amount in self.usage(number)]
+        return _merged_terms(terms)
+
+    def usage(self, number: int) -> list[Term]:
+        """What a bundle counts on a meter, or costs by a measure that the model knows."""
+        if number in self._costs:
+            return self._costs[number]
+        amounts, lots = self.question.meters[number], self.allocation.collapsed.lots
+        metered = ((taken, amounts.get(lots[lot].first, 0)) for (_, lot), taken in self.allocation.takes.items())
+        return [(taken, amount) for taken, amount in metered if amount]
+
+    def bundle(self, values: Sequence[int]) -> Bundle:
+        """Tell the copies apart."""
+        copies: list[tuple[Picks, ...]] = []
+        picks = decode_solution(self.allocation, values)
+        start = 0
+        for unit, placed, made in zip(self.question.units, self.allocation.units.placed, self.most, strict=True):
+            size = len(unit.problem.demands)
+            own: list[list[Pick]] = [[] for _ in range(values[placed])]
+            for demand, device in picks:
+                copy, number = divmod(demand - start, size) if size else (-1, 0)
+                if 0 <= copy < made:
+                    own[copy].append(Pick(number, device))
+            copies.append(tuple(map(tuple, own)))
+            start += size * made
+        return Bundle(tuple(copies))
+
+
+def _merged_terms(terms: Sequence[Term]) -> list[Term]:
+    """Name each variable once."""
+    totals: Counter[int] = Counter()
+    for variable, coefficient in terms:
+        totals[variable] += coefficient
+    return [(variable, total) for variable, total in totals.items() if total]
+
+
+def _scaled_terms(terms: Sequence[Term]) -> tuple[list[Term], int]:
+    """Divide what is worth too much for the solver, rounding in favour of the bundles."""
+    divisor = gcd(*(coefficient for _, coefficient in terms)) or 1
+    largest = max((abs(coefficient) for _, coefficient in terms), default=0)
+    if largest // divisor >= COEFFICIENT_LIMIT:
+        divisor = -(-largest // (COEFFICIENT_LIMIT - 1))
+    return [(variable, coefficient // divisor) for variable, coefficient in terms], divisor
+
+
+class BundleModelBuilder:
+    """Merges copies where counts say all, and by configurations where they do not."""
+
+    def __init__(self, question: BundleQuestion, most: Sequence[int], deadline: float | None) -> None:
+        self._question = question
+        self._most = most
+        self._deadline = deadline
+        problems = [unit.problem for unit in question.units]
+        several = [problem for problem, copies in zip(problems, most, strict=True) for _ in range(copies)]
+        nothing = replace(problems[0], claims=(), demands=(), constraints=(), relations=())
+        self._problem = _with_all_groupings(side_by_side(several or [nothing]), problems)
+        self._units = self._copies()
+        self._candidates = usable_devices(self._problem, question.in_use)
+        self._marks = self._marked() if question.measures else None
+
+    def _copies(self) -> list[UnitCopies]:
+        """Number the claims of all copies, as they come side by side."""
+        sizes = [len(unit.problem.claims) for unit in self._question.units]
+        firsts = accumulate((size * copies for size, copies in zip(sizes, self._most, strict=True)), initial=0)
+        return [
+            UnitCopies(tuple(tuple(range(first + copy * size, first + (copy + 1) * size)) for copy in range(copies)))
+            for first, size, copies in zip(firsts, sizes, self._most, strict=False)
+        ]
+
+    def _marked(self) -> list[Hashable]:
+        """Mark the demands of copies that measures must tell apart, and of units that they do not see."""
+        marks: list[Hashable] = []
+        for number, (unit, copies) in enumerate(zip(self._question.units, self._most, strict=True)):
+            parted, seen = needs_separate_copies(self._question, number), len(unit.problem.landscape.groupings)
+            for copy in range(copies):
+                mark = (number, copy) if parted else (unit.measured, seen)
+                marks += [(parted, mark)] * len(unit.problem.demands)
+        return marks
+
+    def model(self) -> MeasureContext:
+        """Build the model. A unit with too many configurations has copies side by side."""
+        collapsed, found = self._configured()
+        model = build_model(_without_entries(collapsed, found), ENCODERS, deadline=self._deadline)
+        listed: dict[int, list[tuple[int, Picks]]] = {}
+        for number, own in found.items():
+            variables = post_configurations(model, number, own.configurations)
+            if self._question.measures:
+                listed[number] = list(zip(variables, own.picks(), strict=True))
+        return MeasureContext(model, self._question.units, listed)
+
+    def _configured(self) -> tuple[SymmetryReducedProblem, dict[int, UnitConfigurations]]:
+        """List the configurations of all units that need them and have few enough."""
+        merged = self._merged(())
+        needy = units_needing_configurations(self._question, merged)
+        wanted = [single_copy(self._question, number, self._most) for number in needy]
+        while True:
+            collapsed = self._collapsed(self._merged(wanted) if wanted else merged)
+            listed = {one.number: list_configurations(one, collapsed, self._deadline) for one in wanted}
+            found = {number: own for number, own in listed.items() if own is not None}
+            if len(found) == len(wanted):
+                return collapsed, found
+            wanted = [one for one in wanted if one.number in found]
+
+    def _merged(self, wanted: Sequence[SingleCopy]) -> MergedProblem:
+        same = {claim: key for one in wanted for claim, key in merged_claim_keys(one, self._units[one.number])}
+        asked = self._problem, self._question.in_use, self._candidates
+        return merge_equal_requests(*asked, marks=self._marks, units=self._units, same=same)
+
+    def _collapsed(self, merged: MergedProblem) -> SymmetryReducedProblem:
+        return build_symmetry_classes(
+            merged, [*ENCODERS, _MeterSigner(self._question.meters), *self._question.measures]
+        )
+
+
+def _with_all_groupings(problem: Problem, problems: Sequence[Problem]) -> Problem:
+    """Tell all places apart that any unit's landscape does."""
+    groupings = dict.fromkeys(grouping for one in problems for grouping in one.landscape.groupings)
+    return replace(problem, landscape=replace(problem.landscape, groupings=tuple(groupings)))
+
+
+def _without_entries(collapsed: SymmetryReducedProblem, numbers: Container[int]) -> SymmetryReducedProblem:
+    """Leave out the entries of these units, which every configuration keeps; lots stay as they are."""
+    merged = collapsed.merged
+    kept = [unit for number, unit in enumerate(merged.units) if number in numbers]
+    claims = {claim for unit in kept for own in unit.claims for claim in own}
+    constraints = tuple(one for one in merged.constraints if one.record.claim not in claims)
+    relations = tuple(one for one in merged.relations if claims.isdisjoint(one.claims))
+    return replace(collapsed, merged=replace(merged, constraints=constraints, relations=relations))
+
+
+@dataclass(frozen=True, slots=True)
+class _MeterSigner:
+    """Devices of one lot count alike for every meter."""
+
+    meters: Sequence[Mapping[int, int]]
+
+    def sign(self, _merged: MergedProblem) -> Signature | None:
+        """Sign devices with what they count."""
+        return self._counted if self.meters else None
+
+    def _counted(self, device: int) -> Hashable:
+        return tuple(meter.get(device, 0) for meter in self.meters)
+
+
+# So many configurations of a unit are listed; beyond that copies stay side by side.
+_MOST_CONFIGURATIONS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class UnitConfigurations:
+    """All that one copy of a unit could take, by branches and lots of the larger question: in its own model, too."""
+
+    configurations: tuple[Configuration, ...]
+    model: AllocationModel
+    solutions: tuple[tuple[int, ...], ...]
+
+    def picks(self) -> list[Picks]:
+        """What a copy takes by each configuration, up to devices that nothing tells apart."""
+        return [tuple(Pick(*one) for one in decode_solution(self.model, values)) for values in self.solutions]
+
+
+@dataclass(frozen=True, slots=True)
+class SingleCopy:
+    """One copy of a unit, with what it shares with its copies in a larger question: its first demand there."""
+
+    number: int
+    merged: MergedProblem
+    first_demand: int
+
+
+def units_needing_configurations(question: BundleQuestion, merged: MergedProblem) -> Iterator[int]:
+    """Yield the units with claims that stay alone: several copies of them, or such as are judged on complete sets.
+
+    Not where the order of units decides what one of them may take.
+    """
+    alone = {request.claims[0] for request in merged.requests if len(request.claims) == 1}
+    for number, (unit, copies) in enumerate(zip(question.units, merged.units, strict=True)):
+        judged = any(relation.hard for relation in unit.problem.relations)
+        listed = len(copies.claims) > (0 if judged else 1) and not alone.isdisjoint(copies.claims[0])
+        if listed and not has_admin(unit.problem) and not pools_with_negative_draws(unit.problem):
+            yield number
+
+
+def single_copy(question: BundleQuestion, number: int, most: Sequence[int]) -> SingleCopy:
+    """Merge what is equal in one copy."""
+    problem = question.units[number].problem
+    merged = merge_equal_requests(problem, question.in_use, usable_devices(problem, question.in_use))
+    before = zip(question.units[:number], most, strict=False)
+    first_demand = sum(len(unit.problem.demands) * copies for unit, copies in before)
+    return SingleCopy(number, merged, first_demand)
+
+
+def merged_claim_keys(one: SingleCopy, copies: UnitCopies) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield for each claim of each copy a key: those that are one in a copy are one in all copies."""
+    for request in one.merged.requests:
+        for claim in request.claims:
+            for own in copies.claims:
+                yield own[claim], (one.number, request.claims[0])
+
+
+def list_configurations(
+    one: SingleCopy, collapsed: SymmetryReducedProblem, deadline: float | None
+) -> UnitConfigurations | None:
+    """List all that one copy could take, whatever soft entries say; None if that is too much."""
+    branches = {branch.demands[0]: branch.index for branch in collapsed.merged.branches}
+    there = {branch.index: branches[one.first_demand + branch.demands[0]] for branch in one.merged.branches}
+    lots, own = _copy_symmetry_classes(collapsed, {outer: inner for inner, outer in there.items()})
+    of_branch = tuple(tuple(lot.index for lot in own if number in lot.branches) for number in there)
+    merged = replace(one.merged, relations=tuple(relation for relation in one.merged.relations if relation.record.hard))
+    model = build_model(SymmetryReducedProblem(merged, tuple(own), of_branch), ENCODERS, deadline=deadline)
+    places = {(there[branch], lots[lot]): variable for (branch, lot), variable in model.takes.items()}
+    variables, known = list(places.values()), dict[tuple[int, ...], tuple[int, ...]]()
+
+    def holds(values: Sequence[int]) -> bool:
+        known[tuple(values[variable] for variable in variables)] = tuple(values)
+        return _relations_hold(model, values)
+
+    found = enumerate_solutions(model.rows, variables, _MOST_CONFIGURATIONS, holds, deadline)
+    if found is None:
+        return None
+    listed = [tuple((place, count) for place, count in zip(places, one, strict=True) if count) for one in found]
+    return UnitConfigurations(tuple(listed), model, tuple(known[one] for one in found))
+
+
+def _copy_symmetry_classes(
+    collapsed: SymmetryReducedProblem, inner: Mapping[int, int]
+) -> tuple[list[int], list[SymmetryClass]]:
+    """Take over the lots that a copy could take from: their numbers outside, and what they are inside."""
+    kept = [lot for lot in collapsed.lots if any(branch in inner for branch in lot.branches)]
+    own = [
+        replace(lot, index=index, branches=tuple(sorted(inner[branch] for branch in lot.branches if branch in inner)))
+        for index, lot in enumerate(kept)
+    ]
+    return [lot.index for lot in kept], own
+
+
+def _relations_hold(model: AllocationModel, values: Sequence[int]) -> bool:
+    """Judge the relations that no rows say."""
+    if not model.lazies:
+        return True
+    taken = decode_solution(model, values)
+    return all(lazy.relation.record.verdict(taken) is True for lazy in model.lazies if lazy.relation.record.hard)

@@ -1,0 +1,298 @@
+"""The node with its node-wide resources at a price instead of a limit: a bound, by knapsacks over devices.
+
+Prices of resources (Lagrange multipliers) are whole numbers in units of 1 / ``FINE`` of a value, so that bounds are
+exact. They are found by minimising the bound, a convex and piecewise linear function, resource by resource.
+
+The lowest bound over the prices of all resources at once, by cutting planes (Kelley 1960).
+
+Where several resources bind, no single price can be changed for the better long before the bound is the lowest.
+
+What a relaxed packing of a node comes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ..instance import is_past
+from ..mathopt import mathopt
+from .linear_question import KnapsackItem, LinearQuestion
+
+# Values are multiplied by it, so that prices of a single milli-CPU are precise enough.
+VALUE_SCALE = 1 << 14
+_CYCLES = 3
+# A bound that is worse by one part in so many does not matter.
+_TIE_PRECISION = 1 << 22
+_CUTS = 10
+
+
+class _ResourceUse:
+    """Adds up what a packing uses of the node's resources."""
+
+    def __init__(self, resources: int) -> None:
+        self.use = [0] * resources
+
+    def add(self, offer: KnapsackItem, times: int = 1) -> None:
+        """Count an offer that is taken so often."""
+        for resource, need in enumerate(offer.unit.needs):
+            self.use[resource] += need * times
+
+
+def relax_at_prices(question: LinearQuestion, resource_prices: tuple[int, ...]) -> LagrangianRelaxation:
+    """Find the best packing at given prices of resources, without their limits and without ``most``."""
+    node = question.node
+    worth = {
+        offer.index: VALUE_SCALE * offer.value
+        - sum(need * price for need, price in zip(offer.unit.needs, resource_prices, strict=True))
+        for offer in question.offers
+    }
+    tally = _ResourceUse(len(node.left))
+    device, last = _fill_one_device(question, worth)
+    whole, chosen = _fill_whole_devices(question, worth, device)
+    _count_whole(question, tally, whole, chosen, last)
+    parts = [question.steps(free) for free in node.free if free != node.capacity]
+    for part in parts:
+        _count_device(question, tally, part, last)
+    rest = 0
+    for offer in question.without:
+        if worth[offer.index] > 0:
+            rest += worth[offer.index] * offer.most
+            tally.add(offer, offer.most)
+    kept = sum(left * price for left, price in zip(node.left, resource_prices, strict=True))
+    bound = kept + whole[-1] + sum(device[part] for part in parts) + rest
+    return LagrangianRelaxation(resource_prices, bound, tuple(tally.use), worth, device, whole, parts, rest)
+
+
+def _fill_one_device(question: LinearQuestion, worth: dict[int, int]) -> tuple[list[int], list[KnapsackItem | None]]:
+    """Fill a device step by step; the second list has what comes last, None where a step stays free."""
+    by_size: dict[int, tuple[int, KnapsackItem]] = {}
+    for offer in question.single:
+        size, value = question.steps(offer.size(question.node.capacity)), worth[offer.index]
+        if value > by_size.get(size, (0, offer))[0]:
+            by_size[size] = (value, offer)
+    items, best_so_far = [], 0
+    for size, (value, offer) in sorted(by_size.items()):
+        if value > best_so_far:
+            items.append((size, value, offer))
+            best_so_far = value
+    best, last = [0], list[KnapsackItem | None]([None])
+    for filled in range(1, question.steps(question.node.capacity) + 1):
+        most, what = best[filled - 1], None
+        for size, value, offer in items:
+            if size > filled:
+                break
+            if best[filled - size] + value > most:
+                most, what = best[filled - size] + value, offer
+        best.append(most)
+        last.append(what)
+    return best, last
+
+
+def _fill_whole_devices(
+    question: LinearQuestion, worth: dict[int, int], device: list[int]
+) -> tuple[list[int], list[KnapsackItem | None]]:
+    """Fill free devices one by one, or several with one unit; the second list has that unit."""
+    groups: dict[int, tuple[int, KnapsackItem]] = {}
+    for offer in question.several:
+        if worth[offer.index] > groups.get(offer.unit.devices, (0, offer))[0]:
+            groups[offer.unit.devices] = (worth[offer.index], offer)
+    best, chosen = [0], list[KnapsackItem | None]([None])
+    for number in range(1, question.node.whole + 1):
+        most, what = best[-1] + device[-1], None
+        for size, (value, offer) in groups.items():
+            if size <= number and best[number - size] + value > most:
+                most, what = best[number - size] + value, offer
+        best.append(most)
+        chosen.append(what)
+    return best, chosen
+
+
+def _count_whole(
+    question: LinearQuestion,
+    tally: _ResourceUse,
+    whole: list[int],
+    chosen: list[KnapsackItem | None],
+    last: list[KnapsackItem | None],
+) -> None:
+    number = len(whole) - 1
+    while number:
+        offer = chosen[number]
+        if offer:
+            tally.add(offer)
+            number -= offer.unit.devices
+        else:
+            _count_device(question, tally, len(last) - 1, last)
+            number -= 1
+
+
+def _count_device(question: LinearQuestion, tally: _ResourceUse, filled: int, last: list[KnapsackItem | None]) -> None:
+    while filled:
+        offer = last[filled]
+        if offer:
+            tally.add(offer)
+            filled -= question.steps(offer.size(question.node.capacity))
+        else:
+            filled -= 1
+
+
+def best_relaxation(question: LinearQuestion, deadline: float | None = None) -> LagrangianRelaxation:
+    """Find prices of resources that make the bound low, if not the lowest. The clock may end that, for safety."""
+    search = _PriceSearch(question, deadline)
+    best = search.one_by_one()
+    if len(search.short) < 2:
+        return best
+    return minimise_bound(search.at, search.seen, question.node.left, search.least, deadline)
+
+
+class _PriceSearch:
+    """Tries prices, and keeps what was ``seen``; of the resources ``short`` some packing used more than there is."""
+
+    def __init__(self, question: LinearQuestion, deadline: float | None) -> None:
+        self.seen: list[LagrangianRelaxation] = []
+        self.short: set[int] = set()
+        self._question = question
+        self._left = question.node.left
+        self._deadline = deadline
+        free = self.at((0,) * len(self._left))
+        # Among packings of equal value, those that use less are better: a price that is next to nothing says so.
+        self.least = tuple((free.bound // _TIE_PRECISION) // left if left else 0 for left in self._left)
+
+    def at(self, prices: tuple[int, ...]) -> LagrangianRelaxation:
+        """Relax at these prices."""
+        found = relax_at_prices(self._question, prices)
+        self.seen.append(found)
+        self.short.update(number for number, left in enumerate(self._left) if found.use[number] > left)
+        return found
+
+    def one_by_one(self) -> LagrangianRelaxation:
+        """Minimise over one price after the other, as long as that lowers the bound."""
+        best = self.at(self.least)
+        for _ in range(_CYCLES):
+            before = best.bound
+            for resource, left in enumerate(self._left):
+                if is_past(self._deadline):
+                    return best
+                if left and (best.resource_prices[resource] > self.least[resource] or best.use[resource] > left):
+                    best = self._along(best, resource)
+            if best.bound == before:
+                break
+        return best
+
+    def _along(self, start: LagrangianRelaxation, resource: int) -> LagrangianRelaxation:
+        """Minimise over the price of one resource: two cuts meet where the next one is made."""
+        left = self._left[resource]
+
+        def at(price: int) -> LagrangianRelaxation:
+            prices = start.resource_prices
+            return self.at((*prices[:resource], price, *prices[resource + 1 :]))
+
+        best = start
+        if start.use[resource] > left:
+            low, high = start, at(start.resource_prices[resource] + start.bound // left + 1)
+        else:
+            low, high = at(self.least[resource]), start
+        if low.use[resource] <= left:
+            return min(best, low, key=_relaxation_bound)
+        for _ in range(_CUTS):
+            # The bound falls by ``over`` for each unit of price at the low end, and rises by ``spare`` at the high one.
+            over, spare = low.use[resource] - left, left - high.use[resource]
+            width = high.resource_prices[resource] - low.resource_prices[resource]
+            moved = (low.bound - high.bound + spare * width) // (over + spare)
+            if not 0 < moved < width:
+                break
+            new = at(low.resource_prices[resource] + moved)
+            best = min(best, new, key=_relaxation_bound)
+            if low.bound - over * moved >= new.bound - over:
+                break
+            low, high = (new, high) if new.use[resource] > left else (low, new)
+        return min(best, low, high, key=_relaxation_bound)
+
+
+def _relaxation_bound(relaxed: LagrangianRelaxation) -> int:
+    return relaxed.bound
+
+
+# Rounds at most, and the distance from the lowest bound, relative to it, that does not matter.
+_ROUNDS = 24
+_CLOSE_GAP = 5e-4
+# Each point lies so far from the best one towards the lowest of all cuts, for these lie far out at first.
+_STEP_TO_CUTS = 0.5
+
+
+def minimise_bound(
+    relax: Callable[[tuple[int, ...]], LagrangianRelaxation],
+    seen: Sequence[LagrangianRelaxation],
+    left: Sequence[int],
+    least: Sequence[int],
+    deadline: float | None = None,
+) -> LagrangianRelaxation:
+    """Find prices at which the bound is nearly the lowest, from those that were seen already; none below ``least``."""
+    best = min(seen, key=_relaxation_bound)
+    cuts = _CuttingPlanes(left, least, best.bound)
+    cuts.add(seen)
+    for _ in range(_ROUNDS):
+        found = cuts.lowest()
+        if is_past(deadline) or found is None or best.bound - found[0] <= _CLOSE_GAP * best.bound:
+            break
+        pairs = zip(best.resource_prices, found[1], least, strict=True)
+        prices = tuple(max(limit, round(one + _STEP_TO_CUTS * (other - one))) for one, other, limit in pairs)
+        if prices == best.resource_prices:
+            break
+        new = relax(prices)
+        cuts.add([new])
+        best = min(best, new, key=_relaxation_bound)
+    return best
+
+
+class _CuttingPlanes:
+    """The linear program of what is known: the bound is convex, and what is left over says how it changes."""
+
+    def __init__(self, left: Sequence[int], least: Sequence[int], bound: int) -> None:
+        self._left = left
+        # A resource of which all that is left costs the whole bound has price 1 here.
+        self._units = [bound / amount if amount else 1.0 for amount in left]
+        self._bound = bound
+        self._model = mathopt.Model()
+        self._prices = [
+            self._model.add_variable(lb=price / unit, ub=2.0 if amount else price / unit)
+            for price, unit, amount in zip(least, self._units, left, strict=True)
+        ]
+        self._value = self._model.add_variable(lb=0)
+        self._model.minimize(self._value)
+        self._solver = mathopt.IncrementalSolver(self._model, mathopt.SolverType.GLOP)
+
+    def add(self, seen: Iterable[LagrangianRelaxation]) -> None:
+        for one in seen:
+            spare = [amount - used for amount, used in zip(self._left, one.use, strict=True)]
+            paid = sum(amount * price for amount, price in zip(spare, one.resource_prices, strict=True))
+            cut = self._model.add_linear_constraint(lb=(one.bound - paid) / self._bound)
+            cut.set_coefficient(self._value, 1)
+            for price, amount, unit in zip(self._prices, spare, self._units, strict=True):
+                cut.set_coefficient(price, -amount * unit / self._bound)
+
+    def lowest(self) -> tuple[float, list[float]] | None:
+        """The lowest value of all cuts, and the prices there; None if the solver fails."""
+        found = self._solver.solve()
+        if found.termination.reason != mathopt.TerminationReason.OPTIMAL:
+            return None
+        values = found.variable_values(self._prices)
+        return found.objective_value() * self._bound, [v * unit for v, unit in zip(values, self._units, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class LagrangianRelaxation:
+    """The best packing at these resource prices, its worth (in 1 / ``FINE``), and what it uses.
+
+    ``device[c]`` is the best worth of c steps of one device, ``whole[n]`` that of n free devices, ``rest`` that of
+    what takes no device or one that is in part in use.
+    """
+
+    resource_prices: tuple[int, ...]
+    bound: int
+    use: tuple[int, ...]
+    worth: dict[int, int]
+    device: list[int]
+    whole: list[int]
+    parts: list[int]
+    rest: int

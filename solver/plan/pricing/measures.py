@@ -1,0 +1,133 @@
+"""Measures that are sums over copies: ranks of alternatives, soft entries, and how close together devices are.
+
+Each copy costs what the stage of ``allocate`` with the same name gives for it alone, as one sum. Of ``compact`` that is
+the first part, places and distances: what the largest free segments and boxes of topologies lose is no sum over copies.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from itertools import combinations
+
+from ....encoders.constraints.topology import distance_terms
+from ....encoders.objectives.compact import COMPACT as COMPACT_STAGE
+from ....encoders.objectives.simple import SOFT as SOFT_STAGE
+from ....encoders.objectives.stage import post_implied
+from ....encoders.rows import Term
+from ....problem.conditions import penalty, soft_relations
+from ....problem.problem import Problem, Relation
+from ....problem.topology import TopologyCondition
+from .bundle import CopyMeasure, MeasureContext, Picks
+
+
+def _rank_cost(problem: Problem, picks: Picks) -> int:
+    """How many alternatives come before those that serve (SRCH-4)."""
+    serving = {pick.demand for pick in picks}
+    lists = [request.demands for claim in problem.claims for request in claim.requests if request.listed]
+    return sum(rank for demands in lists for rank, demand in enumerate(demands) if demand in serving)
+
+
+def _rank_terms(measured: MeasureContext) -> list[Term]:
+    model, claims = measured.model, measured.unlisted()
+    return [
+        (choice, rank)
+        for request in model.merged.requests
+        if request.listed and request.claims[0] in claims
+        for rank, number in enumerate(request.branches)
+        if rank and (choice := model.choices[number]) is not None
+    ]
+
+
+def _soft_cost(problem: Problem, picks: Picks) -> int:
+    members = [(pick.demand, pick.device) for pick in picks]
+    return sum(penalty(relation, members) for relation in soft_relations(problem))
+
+
+def _soft_terms(measured: MeasureContext) -> list[Term]:
+    """Only relations of units without configurations are in the model; claims that have some are never merged."""
+    (terms,) = SOFT_STAGE.parts(measured.model)
+    return list(terms)
+
+
+def _is_soft(relation: Relation) -> bool:
+    return not relation.hard
+
+
+def _counts_distances(relation: Relation) -> bool:
+    return isinstance(relation.condition, TopologyCondition) and relation.condition.spreads
+
+
+def _device_places(problem: Problem, device: int) -> Iterator[Hashable]:
+    yield "pool", problem.landscape.pools[device]
+    for number, grouping in enumerate(problem.landscape.groupings):
+        yield number, grouping[device]
+
+
+def _compact_cost(problem: Problem, picks: Picks) -> int:
+    """Places of the copy, and the distances of all pairs where an entry asks for ``Compact`` without one (TOPO-2)."""
+    places = {place for pick in picks for place in _device_places(problem, pick.device)}
+    return len(places) + sum(
+        _distances(relation, picks) for relation in problem.relations if _counts_distances(relation)
+    )
+
+
+def _distances(relation: Relation, picks: Picks) -> int:
+    condition = relation.condition
+    if not isinstance(condition, TopologyCondition):
+        return 0
+    homes = condition.homes
+    devices = sorted({one.device for one in picks if one.demand in relation.demands and one.device in homes})
+    return sum(condition.distances(one).get(other, 0) for one, other in combinations(devices, 2))
+
+
+def _has_several_devices(problem: Problem) -> bool:
+    """Whether a copy may have more than one device: else all copies are equally close together."""
+    requests = (request for claim in problem.claims for request in claim.requests)
+    return sum(max((problem.demands[number].count for number in one.demands), default=0) for one in requests) > 1
+
+
+def _compact_terms(measured: MeasureContext) -> list[Term]:
+    """Count the places of each copy; if it has one device only, that is by what is taken, and copies may be one."""
+    model, copies = measured.model, measured.unlisted()
+    terms: list[Term] = []
+    takers: dict[Hashable, list[Term]] = defaultdict(list)
+    for copy, taken, device in _copy_takes(measured):
+        problem = measured.units[copy[0]].problem
+        places = list(_device_places(problem, device))
+        if _has_several_devices(problem):
+            for place in places:
+                takers[copy, place].append((taken, 1))
+        else:
+            terms.append((taken, len(places)))
+    for own in takers.values():
+        literal = model.rows.boolean()
+        post_implied(model, own, literal)
+        terms.append((literal, 1))
+    relations = [relation for relation in model.merged.relations if relation.claims[0] in copies]
+    return [*terms, *distance_terms(model, relations)]
+
+
+def _copy_takes(measured: MeasureContext) -> Iterator[tuple[tuple[int, int], int, int]]:
+    """Yield for units without configurations the copy, the variable and the device that each branch could take."""
+    model, copies = measured.model, measured.unlisted()
+    for branch in model.merged.branches:
+        copy = copies.get(model.merged.claim_of(branch))
+        if copy is not None:
+            for lot in model.collapsed.lots_of[branch.index]:
+                yield copy, model.takes[branch.index, lot], model.collapsed.lots[lot].first
+
+
+PREFERENCE = CopyMeasure("preference", _rank_cost, _rank_terms)
+"""Sum of the ranks of alternatives."""
+SOFT = CopyMeasure("soft", _soft_cost, _soft_terms, minding=_is_soft)
+"""Sum of the weights of violated soft entries (SOFT-1, SOFT-2)."""
+COMPACT = CopyMeasure(
+    "compact",
+    _compact_cost,
+    _compact_terms,
+    COMPACT_STAGE.sign,
+    minding=_counts_distances,
+    parting=_has_several_devices,
+)
+"""Places that the devices of each copy are spread over, and distances. Problems need their landscape."""

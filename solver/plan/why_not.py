@@ -1,0 +1,405 @@
+"""Reasons for all units that a plan leaves out, found once for equal units.
+
+Why a unit of the queue is not in a plan.
+
+How many members of a gang find a place beside a plan, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import TypeAlias
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.node_fit import SelectorError
+from ...models.kubernetes.claims import AllocationResult
+from ...models.kubernetes.core import Node
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey
+from ...models.workload.expansion import QueuedUnit
+from ...models.workload.running import backed_resources, remaining_after, remaining_allocatable, subtract_requests
+from ...models.workload.unit_classes import Gang
+from ...models.workload.units import ClaimRef, Unit
+from ...problem.in_use import AllocatedState
+from ...problem.problem import claim_text
+from ..engines.engine import Status
+from ..engines.outcome import Reason
+from ..engines.reasons import missing_reference_reasons
+from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
+from .relaxation import UnplacedRelaxationSearch, shortage_reasons
+
+# Classes of equal units that are looked into, the largest first.
+MOST_UNIT_CLASSES = 64
+PlacementByUnit: TypeAlias = Mapping[int, tuple[Node, tuple[tuple[ClaimRef, AllocationResult], ...]]]
+"""By place in the queue: the node, and what the unit's claims get."""
+
+
+def unplaced_reasons(
+    cluster: Cluster,
+    queue: Sequence[QueuedUnit],
+    where: PlacementByUnit,
+    gates: FeatureGates,
+    cel_errors: str = "strict",
+    seed: int = 0,
+    usable: Container[str] | None = None,
+    alike: Mapping[str, Hashable] | None = None,
+    known: Container[int] = (),
+) -> dict[int, tuple[Reason, ...]]:
+    """Say of each place in the queue that has no node why.
+
+    ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
+    ``alike`` is as for ``UnplacedExplainer``; of places that are ``known`` it is said elsewhere.
+    """
+    classes: dict[bytes, list[int]] = defaultdict(list)
+    for place, one in enumerate(queue):
+        if place not in where and place not in known:
+            classes[one.set.signature].append(place)
+    listed = sorted(classes.values(), key=lambda places: (-len(places), places[0]))
+    found: dict[int, tuple[Reason, ...]] = {}
+    if listed:
+        asking = _UnplacedUnits(
+            cluster, queue, where, UnplacedExplainer(cluster, gates, cel_errors, seed, usable, alike), gates
+        )
+        for places in listed[:MOST_UNIT_CLASSES]:
+            found.update(asking.reasons(places))
+    unknown = Reason("unexplained", "", f"{len(listed)} kinds of units are left out, the largest are looked into")
+    found.update((place, (unknown,)) for places in listed[MOST_UNIT_CLASSES:] for place in places)
+    return found
+
+
+class _UnplacedUnits:
+    """What a plan leaves, and who is in which gang."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        queue: Sequence[QueuedUnit],
+        where: PlacementByUnit,
+        refusals: UnplacedExplainer,
+        gates: FeatureGates,
+    ) -> None:
+        self._queue = queue
+        self._refusals = refusals
+        self._made = {ref.key: allocation for _, pairs in where.values() for ref, allocation in pairs}
+        self._ledger = AllocatedState(cluster.usage(gates))
+        self._ledger.commit(self._made.items())
+        self._rooms = remaining_allocatable(cluster, gates)
+        for place, (node, _) in where.items():
+            subtract_requests(self._rooms.get(node.metadata.name), queue[place].set.shape.requests)
+        self._members: dict[Gang, list[Unit]] = defaultdict(list)
+        self._nodes: dict[Gang, list[str]] = defaultdict(list)
+        for place, one in enumerate(queue):
+            gang = one.set.gang
+            if gang is not None and place in where:
+                self._nodes[gang].append(where[place][0].metadata.name)
+            elif gang is not None:
+                self._members[gang].append(one.unit)
+
+    def reasons(self, places: Sequence[int]) -> Iterator[tuple[int, tuple[Reason, ...]]]:
+        """The reasons of equal units, each with the names of its own claims."""
+        one = self._queue[places[0]]
+        gang, members = self._gang(one)
+        found = self._refusals.reasons(one.unit, gang, self._ledger, self._rooms, members=members, made=self._made)
+        for place in places:
+            own = self._queue[place].unit.claims
+            pairs = zip(one.unit.claims, own, strict=True)
+            names = {claim_text(first.key): claim_text(ref.key) for first, ref in pairs}
+            yield place, tuple(replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found)
+
+    def _gang(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
+        """The gang as the plan leaves it, and its members that are left out: those that are placed run then."""
+        gang = one.set.gang
+        if gang is None:
+            return None, ()
+        return replace(gang, placed=tuple(sorted((*gang.placed, *self._nodes[gang])))), self._members[gang]
+
+
+GANG = "gang"
+LEFT = "left"
+NODES = "nodes"
+OUTBID = "outbid"
+_WHY_LEFT = "the objective gains nothing by it, a group forbids it, or the search ended before"
+_NO_ALLOCATIONS: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})
+
+
+class UnplacedExplainer:
+    """Says of units of one cluster why they are not placed, and what would place one more of them.
+
+    ``cluster`` has the nodes that are to be bought, and what it allocates and runs is what was there before the plan.
+    ``usable`` names the nodes that the plan may use; None: all. Nodes that ``alike`` says the same of are equal for all
+    that is asked about, before the plan and after it.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        gates: FeatureGates,
+        cel_errors: str = "strict",
+        seed: int = 0,
+        usable: Container[str] | None = None,
+        alike: Mapping[str, Hashable] | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._gates = gates
+        self._surveyor = NodeScreening(cluster, gates, cel_errors, seed, usable)
+        self._backing = backed_resources(cluster, gates)
+        self._alike = alike or {}
+        self._before = RemainingResources(
+            AllocatedState(cluster.usage(gates)), remaining_allocatable(cluster, gates), self._alike
+        )
+        self._after = self._before
+        self._changes = 0
+
+    def reasons(
+        self,
+        unit: Unit,
+        gang: Gang | None,
+        ledger: AllocatedState,
+        rooms: RoomByNode,
+        *,
+        members: Sequence[Unit] = (),
+        made: Mapping[ObjectKey, AllocationResult] = _NO_ALLOCATIONS,
+    ) -> tuple[Reason, ...]:
+        """Say why a unit has no place, and what would help; equal units have the same reasons.
+
+        Ids are those of ``solver.reasons``, and
+
+        - ``room``: there is no room where there are devices, or none at all;
+        - ``gang``: the unit's gang is not placed whole;
+        - ``outbid``: the unit fitted before the plan, on so many nodes, or on none;
+        - ``left``: it fits beside the plan, which gains nothing by it, or was not looked into any more;
+        - ``relaxation``: a change with which one such unit fits beside the plan; it was tried.
+
+        Parameters
+        ----------
+        unit, gang
+            The unit, and its gang if it is in one.
+        ledger, rooms
+            What is in use when the plan is carried out, and what is left of each node.
+        members
+            The members of the gang that are to be placed, ``unit`` among them.
+        made
+            What the plan allocates, for units that share claims with others.
+
+        """
+        refused = tuple(missing_reference_reasons(unit, self._cluster.classes))
+        if refused:
+            return refused
+        try:
+            return tuple(self._reasons(unit, gang, self._state(ledger, rooms), members, made))
+        except SelectorError as error:
+            return (Reason("nodeSelector", "", str(error)),)
+
+    def _state(self, ledger: AllocatedState, rooms: RoomByNode) -> RemainingResources:
+        """The state that a plan leaves; what is known of it is kept for the next unit."""
+        known = self._after
+        if known.ledger is not ledger or known.rooms is not rooms or self._changes != ledger.changes:
+            self._after, self._changes = RemainingResources(ledger, rooms, self._alike), ledger.changes
+        return self._after
+
+    def _reasons(
+        self,
+        unit: Unit,
+        gang: Gang | None,
+        after: RemainingResources,
+        members: Sequence[Unit],
+        made: Mapping[ObjectKey, AllocationResult],
+    ) -> Iterator[Reason]:
+        wish = unit_demand(unit, made, self._backing)
+        if gang is None:
+            yield from self._alone(wish, after, range(len(self._surveyor.nodes)))
+        elif gang.problem:
+            yield Reason(GANG, "", gang.problem)
+        else:
+            wishes = [unit_demand(one, made, self._backing) for one in members] or [wish]
+            yield from self._together(gang, wish, wishes, after)
+
+    def _together(
+        self, gang: Gang, wish: UnitDemand, wishes: Sequence[UnitDemand], after: RemainingResources
+    ) -> Iterator[Reason]:
+        """Say how many members find a place, and what the first that finds none is missing beside them."""
+        needed = len(wishes) if gang.minimum is None else gang.minimum - len(gang.placed)
+        open_ = gang_candidate_nodes(self._surveyor, gang)
+        if too_small := gang.too_small(len(wishes)):
+            yield Reason(GANG, "", too_small)
+        elif not open_ and gang.domain:
+            yield Reason(GANG, "", f"{gang.label}: no value of the label {gang.domain} is left for all members")
+        elif needed <= 0:
+            # The gang is there without this unit, which need only be where the others are.
+            yield from self._alone(wish, after, open_)
+        else:
+            yield from self._gang(gang, wishes, needed, after)
+
+    def _gang(
+        self, gang: Gang, wishes: Sequence[UnitDemand], needed: int, after: RemainingResources
+    ) -> Iterator[Reason]:
+        fit = best_gang_fit(self._surveyor, gang, wishes, after)
+        least = "whole" if gang.minimum is None else f"with at least {needed} more members"
+        where = f" with {fit.domain}" if fit.domain else ""
+        found = f"{fit.told} of {len(wishes)} find a place beside the plan{where}"
+        yield Reason(GANG, "", f"{gang.label} is placed {least} or not at all: {found}")
+        if fit.placed >= needed:
+            yield Reason(LEFT, "", f"it fits beside the plan: {_WHY_LEFT}")
+        if fit.placed >= needed or fit.left is None:
+            return
+        among = frozenset(fit.nodes)
+        found_ = self._surveyor.survey(fit.left, fit.state, self._nodes(fit.left, among))
+        yield from self._lacking(fit.left, fit.state, found_)
+        before = best_gang_fit(self._surveyor, gang, wishes, self._before)
+        fits = before.placed >= needed
+        told = "the gang fits before the plan: the queue took its places" if fits else ""
+        yield Reason(OUTBID, "", told or f"{before.told} of {len(wishes)} find a place before the plan, no more")
+        yield from UnplacedRelaxationSearch(self._surveyor, fit.left, fit.state, among, self._gates).relaxations(found_)
+
+    def _nodes(self, wish: UnitDemand, among: Container[int]) -> list[int]:
+        return [position for position in self._surveyor.suited(wish)[1] if position in among]
+
+    def _alone(self, wish: UnitDemand, after: RemainingResources, among: Sequence[int]) -> Iterator[Reason]:
+        there = frozenset(among)
+        nodes = self._nodes(wish, there)
+        found = self._surveyor.survey(wish, after, nodes)
+        if found.fitting:
+            yield self._left(found)
+            return
+        before = self._surveyor.survey(wish, self._before, nodes)
+        yield from self._lacking(wish, *((after, found) if before.fitting else (self._before, before)))
+        yield from self._outbid(before, len(nodes))
+        yield from UnplacedRelaxationSearch(self._surveyor, wish, after, there, self._gates).relaxations(found)
+
+    def _lacking(self, wish: UnitDemand, state: RemainingResources, found: ScreeningResult) -> Iterator[Reason]:
+        yield from shortage_reasons(self._surveyor, wish, state, found)
+        yield from self._surveyor.suited(wish)[0].reasons
+        if not self._surveyor.nodes:
+            yield Reason(NODES, "", "there are no nodes")
+
+    def _left(self, found: ScreeningResult) -> Reason:
+        first, number = self._surveyor.name(found.fitting[0]), len(found.fitting)
+        return Reason(LEFT, "", f"it fits {number} of {len(self._surveyor.nodes)} nodes, such as {first}: {_WHY_LEFT}")
+
+    def _outbid(self, before: ScreeningResult, suited: int) -> Iterator[Reason]:
+        """Say whether it is the queue that is in the way."""
+        if before.fitting:
+            least = "at least " if before.is_cut else ""
+            number = f"{least}{len(before.fitting)} of {suited} nodes"
+            yield Reason(OUTBID, "", f"it fits {number} before the plan: the queue took them")
+        elif suited and not before.is_cut:
+            yield Reason(OUTBID, "", f"it fits none of {suited} nodes before the plan, either")
+
+
+# Values of the label that are tried, those with most nodes first.
+_MOST_DOMAINS = 16
+# Members that are tried.
+MOST_MEMBERS = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GangFit:
+    """So many members that found a place on ``nodes``, the first that found none, and the state that they leave.
+
+    ``is_cut``: not all were tried.
+    """
+
+    placed: int
+    left: UnitDemand | None
+    state: RemainingResources
+    nodes: Sequence[int]
+    domain: str = ""
+    is_cut: bool = False
+
+    @property
+    def told(self) -> str:
+        """How many they are, in words."""
+        return f"at least {self.placed}" if self.is_cut else str(self.placed)
+
+
+def best_gang_fit(
+    surveyor: NodeScreening, gang: Gang, members: Sequence[UnitDemand], state: RemainingResources
+) -> GangFit:
+    """Place members in order, each on the first node that takes it, in the domain where most of them find a place.
+
+    There must be a domain. Another order might place more of them.
+    """
+    tried = islice(_gang_domains(surveyor, gang), _MOST_DOMAINS)
+    fits = (_fit_members(surveyor, members, state, nodes, domain) for domain, nodes in tried)
+    return max(fits, key=lambda fit: fit.placed)
+
+
+def gang_candidate_nodes(surveyor: NodeScreening, gang: Gang) -> list[int]:
+    """The nodes where members may be, in order: where there is a domain, those of values that are not ruled out."""
+    return sorted(node for _, nodes in _gang_domains(surveyor, gang) for node in nodes)
+
+
+def _gang_domains(surveyor: NodeScreening, gang: Gang) -> Iterator[tuple[str, Sequence[int]]]:
+    """The nodes of each value of the label, most nodes first; members that run already say which one it is."""
+    if gang.domain is None:
+        yield "", range(len(surveyor.nodes))
+        return
+    values: dict[str, list[int]] = defaultdict(list)
+    running: set[str | None] = set()
+    there = frozenset(gang.placed)
+    for position, node in enumerate(surveyor.nodes):
+        value = (node.metadata.labels or {}).get(gang.domain)
+        if node.metadata.name in there:
+            running.add(value)
+        if value is not None:
+            values[value].append(position)
+    listed = sorted(values, key=lambda value: (-len(values[value]), value))
+    yield from ((f"{gang.domain}={value}", values[value]) for value in listed if running <= {value})
+
+
+def _fit_members(
+    surveyor: NodeScreening, members: Sequence[UnitDemand], state: RemainingResources, nodes: Sequence[int], domain: str
+) -> GangFit:
+    seating = _FirstFitPlacement(surveyor, state, frozenset(nodes))
+    left: UnitDemand | None = None
+    for wish in members[:MOST_MEMBERS]:
+        if not seating.seat(wish) and left is None:
+            left = wish
+    is_cut = len(members) > MOST_MEMBERS
+    return GangFit(seating.placed, left and left.after(seating.made), seating.state, nodes, domain, is_cut)
+
+
+class _FirstFitPlacement:
+    """Puts units on nodes, each on the first that takes it; ``state`` is what they leave."""
+
+    def __init__(self, surveyor: NodeScreening, state: RemainingResources, among: Container[int]) -> None:
+        self._surveyor = surveyor
+        self._before = state
+        self._among = among
+        self._rooms = dict(state.rooms)
+        # What failed for equal units fails for the next: room and devices only become fewer.
+        self._waiting: dict[Hashable, list[int]] = {}
+        self.state = RemainingResources(AllocatedState(state.ledger.usage), self._rooms)
+        self.made: dict[ObjectKey, AllocationResult] = {}
+        self.placed = 0
+
+    def seat(self, asked: UnitDemand) -> bool:
+        """Find a place for a unit; False: there is none."""
+        wish = asked.after(self.made)
+        if wish.key not in self._waiting:
+            may = self._surveyor.open_nodes(wish, self._before)
+            self._waiting[wish.key] = [node for node in reversed(may) if node in self._among]
+        waiting = self._waiting[wish.key]
+        while waiting:
+            if self._take(wish, waiting[-1]):
+                return True
+            waiting.pop()
+        return False
+
+    def _take(self, wish: UnitDemand, position: int) -> bool:
+        name = self._surveyor.name(position)
+        if self.state.lacks(name, wish.requests):
+            return False
+        attempt = self._surveyor.attempt(wish, self.state, position)
+        if attempt.ending is not Status.ALLOCATED:
+            return False
+        made = dict(zip((ref.key for ref in wish.unit.asked), attempt.allocations, strict=True))
+        self.made.update(made)
+        self.state.ledger.commit(made.items())
+        self._rooms[name] = remaining_after(self._rooms[name], wish.requests)
+        self.placed += 1
+        return True

@@ -1,1 +1,0 @@
-"""Columns of nodes whose resources are all linear, by dynamic programming."""

@@ -1,1 +1,0 @@
-"""From a plan over classes to units on nodes, with devices."""

@@ -1,0 +1,359 @@
+"""Bounds on what is drawn from rows of amounts: the counters of pools, or the capacities of shared devices.
+
+Two bounds, neither of which implies the other: the amounts of all requests against what is left of all rows they may
+draw from, and the number of devices against how many of the smallest fit into each place, rounded down.
+
+Counters of partitioned devices that cannot suffice (CTR-2).
+
+Capacities of shared devices that cannot suffice (CAP-6).
+
+From the bounds on rows of amounts to a sentence: what counters and capacities have in common.
+
+Devices of one counter set that cannot be in use together for want of a common group (GRP-3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...problem.constraints import pools_with_negative_draws
+from ...problem.problem import Amounts, Justification
+from .counting import (
+    Need,
+    Tally,
+    display_amount,
+    display_requests,
+    justification_for,
+    members_of_mask,
+    plural,
+    union_of_masks,
+    verb,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AmountRows:
+    """Rows of amounts, never negative, and what is left of them.
+
+    Rows of one place are drawn from by the same devices: the counters of a counter set, the capacities of a device.
+    """
+
+    left: Mapping[int, int] | Sequence[int]
+    name: Callable[[int], str]
+    place: Callable[[int], Hashable]
+    draws: Callable[[int, int], Amounts]
+    """What a device draws for an option (a demand's number): empty if nothing."""
+    same: Callable[[int], Hashable]
+    """Equal for options that draw the same amounts on the same devices."""
+    profiles: dict[Hashable, DrawProfile] = field(default_factory=dict)
+    """What requests draw that were looked at: in most cases of a question they draw the same."""
+
+
+@dataclass(slots=True)
+class PlaceShare:
+    """What a place gives: to which devices, and the least amount of each row that all of them draw."""
+
+    devices: int
+    least: dict[int, int]
+
+    def joined(self, other: PlaceShare) -> PlaceShare:
+        """Return what both draw."""
+        common = {row: min(amount, other.least[row]) for row, amount in self.least.items() if row in other.least}
+        return PlaceShare(self.devices | other.devices, common)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawProfile:
+    """What a request draws, whatever devices it takes."""
+
+    count: int
+    devices: int
+    totals: dict[str, int]
+    """Of every row name the least amount in total."""
+    rows: dict[str, int]
+    """Of every row name the rows that may be drawn from, as a bit set."""
+    shares: dict[Hashable, PlaceShare]
+
+
+@dataclass(frozen=True, slots=True)
+class Overdraft:
+    """Requests that need ``needed`` of the rows of this name, where ``left`` is left."""
+
+    needs: list[Need]
+    rows: int
+    name: str
+    needed: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoomShortage:
+    """Requests that need ``needed`` devices, where there is room for ``room``."""
+
+    needs: list[Need]
+    needed: int
+    room: int
+
+
+DrawProfiles = list[tuple[Need, DrawProfile]]
+
+
+def draw_profiles(tally: Tally, rows: AmountRows) -> DrawProfiles:
+    """Say of each request what it draws."""
+    known = rows.profiles
+    found = []
+    for need in tally.needs:
+        key = tuple((rows.same(option), tally.masks[option], tally.demand(option).count) for option in need.options)
+        if key not in known:
+            known[key] = _least_profile([_draw_profile(tally, rows, option) for option in need.options])
+        found.append((need, known[key]))
+    return found
+
+
+def find_overdraft(rows: AmountRows, asked: DrawProfiles) -> Overdraft | None:
+    """Find rows of one name that together have less than the requests that draw from them alone."""
+    for name in dict.fromkeys(name for _, profile in asked for name in profile.totals):
+        drawing = [(need, profile) for need, profile in asked if profile.totals.get(name)]
+        for scope in dict.fromkeys([*(profile.rows[name] for _, profile in drawing), _all_rows(drawing, name)]):
+            inside = [(need, profile) for need, profile in drawing if not profile.rows[name] & ~scope]
+            needed = sum(profile.totals[name] for _, profile in inside)
+            left = sum(max(0, rows.left[row]) for row in members_of_mask(scope))
+            if needed > left:
+                return Overdraft([need for need, _ in inside], scope, name, needed, left)
+    return None
+
+
+def find_room_shortage(tally: Tally, rows: AmountRows, asked: DrawProfiles) -> RoomShortage | None:
+    """Find requests that need more devices than fit into the places of these devices."""
+    competing = set(tally.competing())
+    taking = [(need, profile) for need, profile in asked if profile.count and need in competing]
+    scopes = dict.fromkeys(profile.devices for _, profile in taking)
+    if len(scopes) > 1:
+        scopes[union_of_masks(list(scopes))] = None
+    for scope in scopes:
+        inside = [(need, profile) for need, profile in taking if not profile.devices & ~scope]
+        needed = sum(profile.count for _, profile in inside)
+        rooms = _room_by_place(tally, rows, inside)
+        if needed > sum(rooms):
+            return RoomShortage([need for need, _ in inside], needed, sum(rooms))
+    return None
+
+
+def _all_rows(drawing: DrawProfiles, name: str) -> int:
+    return union_of_masks([profile.rows[name] for _, profile in drawing])
+
+
+def _draw_profile(tally: Tally, rows: AmountRows, option: int) -> DrawProfile:
+    """Say what an option draws: at least the smallest amounts, as its devices are all different."""
+    mask, count = tally.masks[option], tally.demand(option).count
+    amounts: dict[str, list[int]] = {}
+    touched: dict[str, int] = {}
+    shares: dict[Hashable, PlaceShare] = {}
+    bare = 0
+    for device in members_of_mask(mask):
+        drawn = rows.draws(option, device)
+        if not drawn:
+            bare |= 1 << device
+            continue
+        own: dict[str, int] = {}
+        for row, amount in drawn:
+            name = rows.name(row)
+            own[name] = own.get(name, 0) + amount
+            touched[name] = touched.get(name, 0) | 1 << row
+        for name, amount in own.items():
+            amounts.setdefault(name, []).append(amount)
+        place = rows.place(drawn[0][0])
+        share = PlaceShare(1 << device, _amounts_at_place(rows, place, drawn))
+        shares[place] = shares[place].joined(share) if place in shares else share
+    if bare:
+        shares[None] = PlaceShare(bare, {})
+    totals = {name: _sum_of_smallest(found, count - mask.bit_count() + len(found)) for name, found in amounts.items()}
+    return DrawProfile(count, mask, totals, touched, shares)
+
+
+def _amounts_at_place(rows: AmountRows, place: Hashable, drawn: Amounts) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for row, amount in drawn:
+        if rows.place(row) == place:
+            found[row] = found.get(row, 0) + amount
+    return found
+
+
+def _sum_of_smallest(amounts: list[int], count: int) -> int:
+    return sum(sorted(amounts)[: max(0, count)])
+
+
+def _least_profile(options: list[DrawProfile]) -> DrawProfile:
+    """Say what a request draws that may choose between options."""
+    if len(options) == 1:
+        return options[0]
+    names = dict.fromkeys(name for option in options for name in option.totals)
+    return DrawProfile(
+        min(option.count for option in options),
+        union_of_masks([option.devices for option in options]),
+        {name: min(option.totals.get(name, 0) for option in options) for name in names},
+        {name: union_of_masks([option.rows.get(name, 0) for option in options]) for name in names},
+        _joined_shares([option.shares for option in options]),
+    )
+
+
+def _joined_shares(parts: Sequence[Mapping[Hashable, PlaceShare]]) -> dict[Hashable, PlaceShare]:
+    found: dict[Hashable, PlaceShare] = {}
+    for part in parts:
+        for place, share in part.items():
+            found[place] = found[place].joined(share) if place in found else share
+    return found
+
+
+def _room_by_place(tally: Tally, rows: AmountRows, inside: DrawProfiles) -> list[int]:
+    """Return how many devices each place has room for; a shared device may be taken once by each request."""
+    shares = _joined_shares([profile.shares for _, profile in inside])
+    takers: dict[Hashable, int] = {}
+    for _, profile in inside:
+        for place, share in profile.shares.items():
+            takers[place] = takers.get(place, 0) + (share.devices & tally.shared).bit_count()
+    return [
+        min([(share.devices & ~tally.shared).bit_count() + takers[place], *_devices_that_fit(rows, share)])
+        for place, share in shares.items()
+    ]
+
+
+def _devices_that_fit(rows: AmountRows, share: PlaceShare) -> list[int]:
+    return [max(0, rows.left[row]) // amount for row, amount in share.least.items() if amount > 0]
+
+
+def overdrawn_counters(tally: Tally) -> Justification | None:
+    """The partitions that the requests take draw more from counter sets than is left of them."""
+    if not tally.problem.counters.consumption:
+        return None
+    return exhausted_rows(
+        tally, tally.once("counters", _counter_rows), RowsWording("counters", "counters", _display_counters)
+    )
+
+
+def _counter_rows(tally: Tally) -> AmountRows:
+    """Counters, but for pools where some device gives instead of taking: order decides there."""
+    problem = tally.problem
+    counters, giving = problem.counters, pools_with_negative_draws(problem)
+
+    def draws(_option: int, device: int) -> Amounts:
+        drawn = counters.consumption.get(device, ())
+        # Further shares of a device draw nothing, and one share may have been taken by another request (CTR-3).
+        idle = not drawn or device in problem.shared or counters.pool_of_row[drawn[0][0]] in giving
+        return () if idle else drawn
+
+    def place(row: int) -> Hashable:
+        return counters.pool_of_row[row], counters.names[row][0]
+
+    return AmountRows(tally.in_use.available, lambda row: counters.names[row][1], place, draws, lambda _option: None)
+
+
+def _display_counters(tally: Tally, found: Overdraft) -> str:
+    counters = tally.problem.counters
+    sets = {(counters.pool_of_row[row], counters.names[row][0]) for row in members_of_mask(found.rows)}
+    where = f"counter set {next(iter(sets))[1]}" if len(sets) == 1 else f"{len(sets)} counter sets"
+    return f"counter {found.name} of {where}"
+
+
+def consumed_capacity(tally: Tally) -> Justification | None:
+    """The requests consume more of the shared devices' capacities than is left of them."""
+    if not tally.shared or not tally.problem.capacities.rows:
+        return None
+    return exhausted_rows(
+        tally, tally.once("capacity", _capacity_rows), RowsWording("capacity", "capacities", _display_capacities)
+    )
+
+
+def _capacity_rows(tally: Tally) -> AmountRows:
+    """Capacities of shared devices; those of a dedicated one are tested, not consumed (CAP-7)."""
+    problem = tally.problem
+    capacities, consumed = problem.capacities, tally.in_use.consumed
+    device_of = {row: device for device, rows in capacities.rows.items() for row in rows}
+    left = [total - consumed.get(row, 0) for row, total in enumerate(capacities.totals)]
+
+    def draws(option: int, device: int) -> Amounts:
+        return problem.demands[option].amounts.get(device, ()) if device in problem.shared else ()
+
+    def same(option: int) -> Hashable:
+        return frozenset(problem.demands[option].amounts.items())
+
+    return AmountRows(left, capacities.names.__getitem__, device_of.__getitem__, draws, same)
+
+
+def _display_capacities(tally: Tally, found: Overdraft) -> str:
+    capacities = tally.problem.capacities.rows
+    devices = sum(1 for rows in capacities.values() if any(found.rows >> row & 1 for row in rows))
+    return f"capacity {found.name} of {plural(devices, 'shared device')}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsWording:
+    """How it is told: the encoder's id, what the rows are, and a phrase for those that are overdrawn."""
+
+    id: str
+    rows: str
+    where: Callable[[Tally, Overdraft], str]
+
+
+def exhausted_rows(tally: Tally, rows: AmountRows, told: RowsWording) -> Justification | None:
+    """Find requests that need more of the rows than is left, or more devices than they have room for."""
+    asked = draw_profiles(tally, rows)
+    drawn = find_overdraft(rows, asked)
+    if drawn is not None:
+        needed = f"{_display_needs(tally, drawn.needs)} at least {display_amount(drawn.needed)}"
+        text = f"{told.where(tally, drawn)}: {needed}, {display_amount(drawn.left)} left"
+        return justification_for(told.id, text, tally, drawn.needs)
+    found = find_room_shortage(tally, rows, asked)
+    if found is None:
+        return None
+    needed = f"{_display_needs(tally, found.needs)} {plural(found.needed, 'device')}"
+    text = f"{needed}, what is left of the {told.rows} has room for {found.room}"
+    return justification_for(told.id, text, tally, found.needs)
+
+
+def _display_needs(tally: Tally, needs: list[Need]) -> str:
+    return f"{display_requests(tally, needs)} {verb(needs, 'needs', 'need')}"
+
+
+def incompatible_groups(tally: Tally) -> Justification | None:
+    """The requests need more devices than the largest compatible sets of them have together."""
+    if not tally.problem.groups.membership:
+        return None
+    taking = [need for need in tally.competing() if tally.least(need)]
+    scopes = dict.fromkeys(tally.devices(need) for need in taking)
+    if len(scopes) > 1:
+        scopes[union_of_masks(list(scopes))] = None
+    for scope in scopes:
+        inside = [need for need in taking if not tally.devices(need) & ~scope]
+        needed, room = sum(map(tally.least, inside)), _compatible_room(tally, scope, inside)
+        if needed > room:
+            return _compatibility_justification(tally, inside, needed, room)
+    return None
+
+
+def _compatible_room(tally: Tally, scope: int, needs: list[Need]) -> int:
+    """Return how many devices these requests can take at most.
+
+    What draws from a counter set first decides whether groups count there, and of which groups all others are (GRP-2).
+    """
+    places: dict[int, dict[int, int]] = {}
+    room = sum((tally.devices(need) & tally.shared).bit_count() for need in needs)
+    for device in members_of_mask(scope & ~tally.shared):
+        membership = tally.problem.groups.membership.get(device)
+        if membership:
+            place, groups = membership[0]
+            # Bit 0 says that there are groups; none at all is a kind of its own.
+            kinds = members_of_mask(groups & ~1) if groups else (0,)
+            counts = places.setdefault(place, {})
+            for kind in kinds:
+                counts[kind] = counts.get(kind, 0) + 1
+        else:
+            room += 1
+    return room + sum(max(counts.values(), default=1) for counts in places.values())
+
+
+def _compatibility_justification(tally: Tally, needs: list[Need], needed: int, room: int) -> Justification:
+    wanted = f"{display_requests(tally, needs)} {verb(needs, 'needs', 'need')} {plural(needed, 'device')}"
+    text = f"{wanted}, at most {room} are compatible on their counter sets"
+    return justification_for("compatibilityGroups", text, tally, needs)

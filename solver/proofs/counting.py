@@ -1,0 +1,367 @@
+"""What proofs count: the requests to be served, and the devices that each of them may take, as bit sets.
+
+Requests that compete for the same devices, by Hall's theorem (P. Hall, On Representatives of Subsets, 1935).
+
+Some set of requests needs more devices than all of its devices together, or every request can be served: the maximum
+flow decides, and its minimum cut is the set. Devices that the same requests may take are one cell of the flow.
+
+Bounds on one request or one claim alone: too few devices that could be used, or more than a claim may get.
+
+Words of the proofs: sentences with numbers that can be checked against the manifests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any, TypeVar
+
+from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
+from ...problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Justification, Problem
+
+_Made = TypeVar("_Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A request, and those of its demands that may serve it: several only if it is a list."""
+
+    claim: int
+    request: str
+    options: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """A question, or one case of it. What is proven impossible here is impossible however the options are chosen.
+
+    Everything in it is a relaxation: a device may be listed that cannot be taken, never the other way round.
+    """
+
+    problem: Problem
+    in_use: InUse
+    masks: tuple[int, ...]
+    """Devices that each demand of the problem may take."""
+    shared: int
+    """Multi-allocatable devices: a request takes one once, others may take it as well."""
+    needs: tuple[Need, ...]
+    known: dict[str, Any] = field(default_factory=dict)
+    """What was made of the problem and what is in use alone: all cases of a question have it in common."""
+
+    @classmethod
+    def of(cls, problem: Problem, in_use: InUse, candidates: tuple[tuple[int, ...], ...]) -> Tally:
+        """Begin with the devices that each demand could take alone."""
+        known: dict[tuple[int, ...], int] = {}
+        masks = tuple([known.get(devices) or known.setdefault(devices, mask_of(devices)) for devices in candidates])
+        needs = tuple(
+            [
+                Need(number, request.name, _open_options(problem, masks, request.demands))
+                for number, claim in enumerate(problem.claims)
+                for request in claim.requests
+            ]
+        )
+        return cls(problem, in_use, masks, mask_of(problem.shared), needs)
+
+    def once(self, name: str, make: Callable[[Tally], _Made]) -> _Made:
+        """Return what is made for the question by this name; cases do not make it again."""
+        if name not in self.known:
+            self.known[name] = make(self)
+        made: _Made = self.known[name]
+        return made
+
+    def demand(self, option: int) -> Demand:
+        """Return the demand of this number."""
+        return self.problem.demands[option]
+
+    def least(self, need: Need) -> int:
+        """Return how many devices the request takes at least."""
+        demands, options = self.problem.demands, need.options
+        return demands[options[0]].count if len(options) == 1 else min([demands[option].count for option in options])
+
+    def is_short(self, option: int) -> bool:
+        """Tell whether a demand lacks devices even if nobody else takes any."""
+        return _is_short(self.problem, self.masks, option)
+
+    def devices(self, need: Need) -> int:
+        """Return all devices that some option may take."""
+        return reduce(or_, [self.masks[option] for option in need.options])
+
+    def competing(self) -> tuple[Need, ...]:
+        """Return the requests that never take the same dedicated device.
+
+        Admin access minds only what its own claim picked, so it is left out where there are several claims (DEV-1).
+        """
+        if self.one_claim(self.needs) is not None:
+            return self.needs
+        demands = self.problem.demands
+        return tuple(need for need in self.needs if not demands[need.options[0]].admin)
+
+    def one_claim(self, needs: Sequence[Need]) -> int | None:
+        """Return the claim whose requests these are, None if there are several claims."""
+        claims = {need.claim for need in needs}
+        return claims.pop() if len(claims) == 1 else None
+
+    def with_masks(self, masks: dict[int, int]) -> Tally:
+        """Return the case in which these demands may take fewer devices."""
+        changed = tuple([masks.get(option, mask) for option, mask in enumerate(self.masks)])
+        return Tally(self.problem, self.in_use, changed, self.shared, self.needs, self.known)
+
+    def with_option(self, position: int, option: int) -> Tally:
+        """Return the case in which the request at this position is served by this option."""
+        need = self.needs[position]
+        chosen = Need(need.claim, need.request, (option,))
+        return self.with_needs((*self.needs[:position], chosen, *self.needs[position + 1 :]))
+
+    def with_needs(self, needs: tuple[Need, ...]) -> Tally:
+        """Return the question about these requests alone."""
+        return Tally(self.problem, self.in_use, self.masks, self.shared, needs, self.known)
+
+
+def _is_short(problem: Problem, masks: Sequence[int], option: int) -> bool:
+    demand = problem.demands[option]
+    # All of nothing is no device too few, but fails as well (SRCH-6).
+    return demand.count > masks[option].bit_count() or (demand.all_devices and not demand.count)
+
+
+def _open_options(problem: Problem, masks: Sequence[int], options: tuple[int, ...]) -> tuple[int, ...]:
+    """Leave out alternatives without enough devices, unless there are no others."""
+    if len(options) == 1:
+        return options
+    return tuple([option for option in options if not _is_short(problem, masks, option)]) or options
+
+
+def mask_of(devices: Sequence[int] | frozenset[int]) -> int:
+    """Write devices as a bit set."""
+    return reduce(or_, map((1).__lshift__, devices), 0)
+
+
+def members_of_mask(mask: int) -> Iterator[int]:
+    """Yield the devices of a bit set in order."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+def competition(tally: Tally) -> Justification | None:
+    """A set of requests needs more dedicated devices than there are for all of them (DEV-1, DEV-13)."""
+    if len(tally.needs) < 2:
+        return None
+    own = [(need, *dedicated_devices(tally, need)) for need in tally.competing()]
+    wanted: dict[int, int] = {}
+    for _, count, mask in own:
+        if count:
+            wanted[mask] = wanted.get(mask, 0) + count
+    sets = deficient_sets(wanted)
+    if not sets:
+        return None
+    needs = [need for need, count, mask in own if count and mask in sets]
+    return _competition_justification(
+        tally, needs, sum(wanted[mask] for mask in sets), union_of_masks(sets).bit_count()
+    )
+
+
+def deficient_sets(wanted: Mapping[int, int]) -> tuple[int, ...]:
+    """Find sets (keys) whose wanted numbers are more in total than the members of their union; empty if none are."""
+    for mask, count in wanted.items():
+        if count > mask.bit_count():
+            return (mask,)
+    if len(wanted) < 2 or sum(wanted.values()) <= min(mask.bit_count() for mask in wanted):
+        return ()
+    return _Flow(wanted).run()
+
+
+def union_of_masks(masks: Sequence[int]) -> int:
+    """Unite bit sets."""
+    found = 0
+    for mask in masks:
+        found |= mask
+    return found
+
+
+def dedicated_devices(tally: Tally, need: Need) -> tuple[int, int]:
+    """Return how many dedicated devices the request takes at least, and which these may be."""
+    if len(need.options) == 1:
+        mask = tally.masks[need.options[0]]
+        return max(0, tally.least(need) - (mask & tally.shared).bit_count()), mask & ~tally.shared
+    counts = [
+        tally.problem.demands[option].count - (tally.masks[option] & tally.shared).bit_count()
+        for option in need.options
+    ]
+    return max(0, min(counts)), tally.devices(need) & ~tally.shared
+
+
+def _competition_justification(tally: Tally, needs: Sequence[Need], wanted: int, there: int) -> Justification:
+    own = " of their own" if tally.shared else ""
+    needed = f"{display_requests(tally, needs)} {verb(needs, 'needs', 'need')} {plural(wanted, 'device')}{own}"
+    return justification_for("devices", f"{needed}, {there} can be used", tally, needs)
+
+
+class _Flow:
+    """Members flow from cells to sets, along shortest augmenting paths."""
+
+    def __init__(self, wanted: Mapping[int, int]) -> None:
+        # Sets with few members first: fewer paths must be changed.
+        self._sets = sorted(wanted, key=lambda mask: (mask.bit_count(), mask))
+        self._missing = [wanted[mask] for mask in self._sets]
+        cells = _count_cells(self._sets)
+        self._left = list(cells.values())
+        self._reach: list[list[int]] = [[] for _ in self._sets]
+        for cell, owners in enumerate(cells):
+            for number in members_of_mask(owners):
+                self._reach[number].append(cell)
+        # What each cell gives to which set.
+        self._given: list[dict[int, int]] = [{} for _ in cells]
+
+    def run(self) -> tuple[int, ...]:
+        """Serve one set after the other; the sets on the way to a dead end are deficient."""
+        for start in range(len(self._sets)):
+            while self._missing[start]:
+                reached, cell = self._search(start)
+                if cell is None:
+                    return tuple(self._sets[number] for number in reached)
+                self._augment(start, cell, reached)
+        return ()
+
+    def _search(self, start: int) -> tuple[dict[int, int], int | None]:
+        """Find a cell with something left; also, for each set on the way, the cell it was reached by."""
+        reached = {start: -1}
+        self._source: dict[int, int] = {}
+        queue = [start]
+        for number in queue:
+            for cell in self._reach[number]:
+                if cell in self._source:
+                    continue
+                self._source[cell] = number
+                if self._left[cell]:
+                    return reached, cell
+                for other in self._given[cell]:
+                    if other not in reached:
+                        reached[other] = cell
+                        queue.append(other)
+        return reached, None
+
+    def _augment(self, start: int, end: int, reached: Mapping[int, int]) -> None:
+        """Give along the path that ends at this cell, each set on it from another cell than before."""
+        steps = []
+        cell = end
+        while cell >= 0:
+            number = self._source[cell]
+            steps.append((cell, number))
+            cell = reached[number]
+        replaced = [self._given[reached[number]][number] for _, number in steps if number != start]
+        given = min(self._missing[start], self._left[end], *replaced)
+        for cell, number in steps:
+            self._move(cell, number, given)
+            if number != start:
+                self._move(reached[number], number, -given)
+        self._left[end] -= given
+        self._missing[start] -= given
+
+    def _move(self, cell: int, number: int, given: int) -> None:
+        gifts = self._given[cell]
+        gifts[number] = gifts.get(number, 0) + given
+        if not gifts[number]:
+            del gifts[number]
+
+
+def _count_cells(sets: Sequence[int]) -> Counter[int]:
+    """Count the members that are in the same sets: the keys are bit sets of the sets' numbers."""
+    owners: dict[int, int] = {}
+    for number, mask in enumerate(sets):
+        for member in members_of_mask(mask):
+            owners[member] = owners.get(member, 0) | 1 << number
+    return Counter(owners.values())
+
+
+def shortage(tally: Tally) -> Justification | None:
+    """Every alternative of a request needs more devices than could be used."""
+    for need in tally.needs:
+        if all(tally.is_short(option) for option in need.options):
+            text = "; ".join(_shortfall(tally, option) for option in need.options)
+            return justification_for("devices", text, tally, (need,))
+    return None
+
+
+def result_limit(tally: Tally) -> Justification | None:
+    """The requests of a claim take more devices than one result may have (SRCH-8)."""
+    wanted: dict[int, int] = {}
+    for need in tally.needs:
+        wanted[need.claim] = wanted.get(need.claim, 0) + tally.least(need)
+    for claim, count in wanted.items():
+        if count > RESULT_LIMIT:
+            return _over_limit(tally, [need for need in tally.needs if need.claim == claim], count)
+    return None
+
+
+def _over_limit(tally: Tally, needs: list[Need], count: int) -> Justification:
+    text = f"{display_requests(tally, needs)}: {plural(count, 'device')} at least, one claim may get {RESULT_LIMIT}"
+    return justification_for("resultLimit", text, tally, needs)
+
+
+def _shortfall(tally: Tally, option: int) -> str:
+    demand = tally.demand(option)
+    name = f"request {demand.label}"
+    if not demand.all_devices:
+        return f"{name} needs {plural(demand.count, 'device')}, {tally.masks[option].bit_count()} can be used"
+    if not demand.count:
+        return f"{name} takes all devices that it selects, and there are none"
+    return f"{name} takes all of the {plural(demand.count, 'device')} that it selects, not all of them can be used"
+
+
+# More names than these are only counted.
+_MAX_REQUEST_NAMES = 4
+
+
+def justification_for(id_: str, text: str, tally: Tally, needs: Sequence[Need]) -> Justification:
+    """Make a justification about these requests."""
+    return Justification(id_, (text,), tally.one_claim(needs))
+
+
+def display_requests(tally: Tally, needs: Sequence[Need]) -> str:
+    """Name the requests, or say how many there are: ``requests a and b``, ``33 requests of 33 claims``."""
+    claims = len({need.claim for need in needs})
+    if claims > 1:
+        return f"{len(needs)} requests of {claims} claims"
+    names = [_request_label(tally, need) for need in needs]
+    if len(names) == 1:
+        return f"request {names[0]}"
+    if len(names) <= _MAX_REQUEST_NAMES:
+        return f"requests {', '.join(names[:-1])} and {names[-1]}"
+    return f"requests {', '.join(names[: _MAX_REQUEST_NAMES - 1])} and {len(names) - _MAX_REQUEST_NAMES + 1} more"
+
+
+def verb(needs: Sequence[Need], one: str, several: str) -> str:
+    """Choose the form of the verb."""
+    return one if len(needs) == 1 else several
+
+
+def plural(number: int, noun: str) -> str:
+    """Write a number and its noun: ``1 device``, ``2 devices``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def display_amount(nano: int) -> str:
+    """Write an amount; the notation of the manifests is not known here, so the one that is shorter."""
+    whole, rest = divmod(nano, NANO)
+    binary = rest == 0 and whole % 1024 == 0
+    return str(Quantity.from_nano(nano, BINARY_SI if binary else DECIMAL_SI))
+
+
+def constraint_label(tally: Tally, number: int) -> str:
+    """Name a constraint by its place in its claim and what it asks for."""
+    constraints = tally.problem.constraints
+    constraint = constraints[number]
+    position = number - _first_constraint_of(constraints, constraint.claim)
+    return f"constraint {position}, {constraint.kind} {constraint.attribute}"
+
+
+def _first_constraint_of(constraints: Sequence[Constraint], claim: int) -> int:
+    return next(number for number, constraint in enumerate(constraints) if constraint.claim == claim)
+
+
+def _request_label(tally: Tally, need: Need) -> str:
+    return tally.demand(need.options[0]).label if len(need.options) == 1 else need.request

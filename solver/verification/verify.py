@@ -1,0 +1,202 @@
+"""Replays finished allocations unit by unit and names every rule they break."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...models.cluster.cluster import Cluster
+from ...models.cluster.device_taints import apply_taint_rules
+from ...models.cluster.node_fit import SelectorError, node_matches, pod_fits
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.core import Node, Pod
+from ...models.kubernetes.gates import FeatureGates
+from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.validation.annotations import CallerConstraint
+from ...models.workload.groups import group_members
+from ...models.workload.units import Unit
+from .claims import ClaimRules
+from .devices import ClaimContext, VerificationContext
+from .groups import FinalClaim, GroupRules
+from .published import Finding, Inventory
+from .state import HeldDevices, UnitUsage, VerifierExpressions
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A unit on its node: the claims allocated for it now, and those that were allocated before (SCHED-2).
+
+    ``costs`` is what is said of the soft entries of claims, in their order.
+    """
+
+    node: Node
+    claims: tuple[tuple[ResourceClaim, AllocationResult], ...]
+    pod: Pod | None = None
+    earlier: tuple[ResourceClaim, ...] = ()
+    costs: Mapping[ObjectKey, Sequence[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A broken rule: its id, the claim (``namespace/name``, empty for a whole unit) and what is wrong."""
+
+    rule: str
+    claim: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: claim {self.claim}: {self.message}" if self.claim else f"{self.rule}: {self.message}"
+
+
+def verify(
+    cluster: Cluster,
+    placements: Iterable[Placement],
+    gates: FeatureGates,
+    *,
+    cel_errors: str = "strict",
+    given: Sequence[CallerConstraint] = (),
+    groups: bool = False,
+    asked: Sequence[Unit] | None = None,
+) -> list[Violation]:
+    """Check placements in the order in which they were made, each on top of those before.
+
+    Parameters
+    ----------
+    cluster
+        What is published, and the claims that hold devices already.
+    placements
+        Nodes, claims and allocations, in order.
+    gates
+        The features in force.
+    cel_errors
+        What an expression's error on a device does to a request for all devices: with ``skip`` the device may be
+        left out, with ``kube`` and ``strict`` it may not.
+    given
+        Entries of every claim, beside its own.
+    groups
+        Whether ConstraintGroups count. Raises ``GroupError`` for one that names what is not there.
+    asked
+        The units whose claims may be members of groups; None: those of the cluster.
+
+    Returns
+    -------
+    list of Violation
+        Empty for a valid answer.
+
+    """
+    replay = _Replay(cluster, gates, cel_errors, given)
+    found = [found for placement in placements for found in replay.unit(placement)]
+    return [*found, *replay.groups(cluster, asked)] if groups and cluster.constraint_groups else found
+
+
+# Under these names the cluster keeps what every verification starts from.
+_INVENTORY_KEY, _HELD_KEY = "verification.inventory", "verification.held"
+
+
+def _build_inventory(cluster: Cluster, gates: FeatureGates) -> Inventory:
+    return Inventory(apply_taint_rules(cluster.slices, cluster.taint_rules, gates), gates)
+
+
+def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:
+    ledger = HeldDevices(gates)
+    for allocation in filter(None, map(_allocation_of_claim, cluster.claims.values())):
+        ledger.enter(allocation)
+    return ledger
+
+
+def _allocation_of_claim(claim: ResourceClaim | None) -> AllocationResult | None:
+    return claim.status.allocation if claim is not None and claim.status is not None else None
+
+
+class _Replay:
+    """The allocated state, moved on from unit to unit."""
+
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, cel_errors: str, given: Sequence[CallerConstraint]
+    ) -> None:
+        self._inventory = cluster.index((_INVENTORY_KEY, gates), lambda: _build_inventory(cluster, gates))
+        self._ledger = HeldDevices(
+            gates, cluster.kept((_HELD_KEY, gates.consumable_capacity), lambda: _held_devices(cluster, gates))
+        )
+        self._claims = cluster.claims
+        self._made: dict[ObjectKey, AllocationResult] = {}
+        scene = VerificationContext(
+            cluster.classes,
+            tuple(cluster.nodes.values()),
+            cluster.topologies,
+            gates,
+            self._inventory,
+            self._ledger,
+            VerifierExpressions(gates),
+            cel_errors == "skip",
+        )
+        self._scene = scene
+        self._rules = ClaimRules(scene, given)
+        self._finals: dict[ObjectKey, FinalClaim] = {}
+
+    def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
+        """What a claim holds by now."""
+        return self._made.get(claim) or _allocation_of_claim(self._claims.get(claim))
+
+    def unit(self, placement: Placement) -> Iterator[Violation]:
+        """Everything wrong with one unit; then its devices count as held."""
+        attempt = UnitUsage(self._ledger)
+        for finding in self._place(placement):
+            yield Violation(finding.rule, "", finding.message)
+        for number, (claim, allocation) in enumerate(placement.claims):
+            key, seat = key_of(claim.metadata), ClaimContext(placement.node, attempt, number)
+            for finding in self._claim(key, claim, allocation, seat, placement.costs.get(key)):
+                yield Violation(finding.rule, "/".join(key), finding.message)
+        for claim, allocation in placement.claims:
+            key = key_of(claim.metadata)
+            self._made[key] = allocation
+            self._finals[key] = FinalClaim(claim, allocation, placement.node)
+            self._ledger.enter(allocation)
+
+    def groups(self, cluster: Cluster, asked: Sequence[Unit] | None) -> Iterator[Violation]:
+        """Everything wrong with groups, now that all units are placed."""
+        rules = GroupRules(self._scene, cluster.slices)
+        held = {
+            key: FinalClaim(claim, found)
+            for key, claim in cluster.claims.items()
+            if (found := _allocation_of_claim(claim))
+        }
+        finals = {**held, **self._finals}
+        for group in cluster.constraint_groups.values():
+            for finding in rules.broken(group, group_members(group, cluster, asked), finals):
+                yield Violation(finding.rule, "", finding.message)
+
+    def _claim(
+        self,
+        key: ObjectKey,
+        claim: ResourceClaim,
+        allocation: AllocationResult,
+        seat: ClaimContext,
+        costs: Sequence[int] | None,
+    ) -> Iterator[Finding]:
+        if self._allocation(key) is not None:
+            yield Finding("SCHED-2", "the claim is allocated already")
+        yield from self._rules.broken(claim, allocation, seat, costs)
+
+    def _place(self, placement: Placement) -> Iterator[Finding]:
+        """Whether the node is one for the pod, and for what its claims hold already (NODE-2, SCHED-2)."""
+        node, pod = placement.node, placement.pod
+        if self._inventory.unreadable and placement.claims:
+            yield Finding("NODE-2", self._inventory.unreadable)
+        if pod is not None:
+            for misfit in pod_fits(pod.spec, node):
+                yield Finding("NODE-2", f"pod {'/'.join(key_of(pod.metadata))}: {misfit.message}")
+        for claim in placement.earlier:
+            key = key_of(claim.metadata)
+            allocation = self._allocation(key)
+            if allocation is None:
+                yield Finding("SCHED-2", f"claim {'/'.join(key)} is not allocated yet")
+            elif not _is_usable_on(allocation, node):
+                yield Finding("SCHED-2", f"claim {'/'.join(key)} is allocated where node {node.metadata.name} is not")
+
+
+def _is_usable_on(allocation: AllocationResult, node: Node) -> bool:
+    try:
+        return node_matches(allocation.node_selector, node)
+    except SelectorError:
+        return False
