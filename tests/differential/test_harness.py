@@ -85,7 +85,7 @@ def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
     assert text.startswith(f"# case {number}: ")
     assert text.count("kind: ResourceClaim\n") + text.count("kind: ResourceClaimTemplate\n") == 1
     assert text.count("\nkind: ResourceSlice\n") <= 2
-    assert "theirs: Ending.ALLOCATED" in text
+    assert "theirs: Status.ALLOCATED" in text
     assert "constraints:" not in text
 
 

@@ -15,7 +15,7 @@ from drasat.solver.explain import explainer
 # Every command of the list in one process.
 EACH = """
 import json, sys
-from drasat.cli.main import main
+from drasat.__main__ import main
 for argv in json.loads(sys.argv.pop(1)):
     sys.argv = ["drasat", *argv]
     try:
