@@ -262,10 +262,7 @@ def expressions(nodes: int = 20) -> None:
     want = [selector.evaluate(device) for device in prepared]
     assert want == evaluate_cpp() == [bool(program.evaluate(one)) for one in contexts]
     ways: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
-        "drasat": (
-            lambda: [selector.evaluate(one) for one in prepared],
-            lambda: Program(SELECTOR),
-        ),
+        "drasat": (lambda: [selector.evaluate(one) for one in prepared], lambda: Program(SELECTOR)),
         "cel-python": (
             lambda: [program.evaluate(one) for one in contexts],
             lambda: environment.program(environment.compile(SELECTOR)),

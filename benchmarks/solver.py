@@ -102,13 +102,7 @@ def _hard_row(name: str, cluster: Cluster, fits: bool, limit: float) -> str:
     wrong = [engine for engine, one in found.items() if one.outcome not in (_outcome(fits), UNKNOWN)]
     outcome = auto.outcome + (f", WRONG: {', '.join(wrong)}" if wrong else "")
     times = [auto.told, display_duration(auto.whole), solver.told, found["backtracking"].told, peer]
-    return _row(
-        name,
-        outcome,
-        *times,
-        auto.proof,
-        f"{solver.statistics.literals:,}",
-    )
+    return _row(name, outcome, *times, auto.proof, f"{solver.statistics.literals:,}")
 
 
 def _outcome(fits: bool) -> str:

@@ -138,10 +138,7 @@ def _contains(element: Value, container: Value) -> bool:
 def _negate() -> Function:
     return Function(
         "-_",
-        (
-            Overload("negate_int64", (INT,), INT, negate_int),
-            Overload("negate_double", (DOUBLE,), DOUBLE, lambda a: -a),
-        ),
+        (Overload("negate_int64", (INT,), INT, negate_int), Overload("negate_double", (DOUBLE,), DOUBLE, lambda a: -a)),
     )
 
 

@@ -148,7 +148,4 @@ def _deal_by_distinct_value(
 
 _DEALING: dict[
     str, Callable[[MergedAlternative, Sequence[int], MergedConstraint, Iterable[int]], Iterator[DemandDevice]]
-] = {
-    MATCH: _deal_by_equal_value,
-    DISTINCT: _deal_by_distinct_value,
-}
+] = {MATCH: _deal_by_equal_value, DISTINCT: _deal_by_distinct_value}

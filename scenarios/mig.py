@@ -15,13 +15,7 @@ from .objects import Mapped
 MIG_CLASS = driver_class("mig", GPU_DRIVER, "mig")
 _MEMORY_SLICES = 8
 # The counters that one GPU has beside its memory slices.
-_ENGINES = {
-    "multiprocessors": 98,
-    "copy-engines": 7,
-    "decoders": 5,
-    "jpeg-engines": 1,
-    "ofa-engines": 1,
-}
+_ENGINES = {"multiprocessors": 98, "copy-engines": 7, "decoders": 5, "jpeg-engines": 1, "ofa-engines": 1}
 _MEMORY = "40192Mi"
 # A slice holds at most 64 devices that consume counters (SLC-2).
 _GPUS_PER_SLICE = 2

@@ -128,12 +128,7 @@ GPU_MODELS = {
 
 
 def gpu_nodes(
-    nodes: int = 4,
-    devices: int = 8,
-    *,
-    seed: int = 0,
-    fullness: float = 0.0,
-    mix: Mapping[str, float] | None = None,
+    nodes: int = 4, devices: int = 8, *, seed: int = 0, fullness: float = 0.0, mix: Mapping[str, float] | None = None
 ) -> list[Mapped]:
     """Nodes with whole GPUs, two to a PCIe root, half of them on each NUMA node.
 

@@ -12,12 +12,7 @@ if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..models.kubernetes.gates import FeatureGates
 
-EXIT_BY_OUTCOME = {
-    "Allocated": Exit.DONE,
-    "Unallocatable": Exit.NO,
-    "Error": Exit.NO,
-    "Unknown": Exit.UNDECIDED,
-}
+EXIT_BY_OUTCOME = {"Allocated": Exit.DONE, "Unallocatable": Exit.NO, "Error": Exit.NO, "Unknown": Exit.UNDECIDED}
 """The exit code of each outcome."""
 
 

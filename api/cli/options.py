@@ -34,8 +34,7 @@ Node = Annotated[
     typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
 ]
 FeatureGates = Annotated[
-    str,
-    typer.Option("--feature-gates", metavar="A=true,B=false", help="Upstream gates; also AllAlpha and AllBeta."),
+    str, typer.Option("--feature-gates", metavar="A=true,B=false", help="Upstream gates; also AllAlpha and AllBeta.")
 ]
 KubernetesVersion = Annotated[
     str | None,

@@ -197,8 +197,7 @@ CONVERSION_FUNCTIONS: tuple[Function, ...] = (
     _TO_STRING,
     Function("string", (_coded("bytes_to_string", BYTES, STRING, _decode),)),
     Function(
-        "bytes",
-        (function("bytes_to_bytes", (BYTES,), BYTES, _same), _coded("string_to_bytes", STRING, BYTES, _encode)),
+        "bytes", (function("bytes_to_bytes", (BYTES,), BYTES, _same), _coded("string_to_bytes", STRING, BYTES, _encode))
     ),
     _conversions("duration", DURATION, _from("duration", DURATION, _same), _from("string", STRING, _parse_duration)),
     _conversions(

@@ -374,7 +374,6 @@ NAMED_FORMAT_FUNCTIONS: tuple[Function, ...] = (
     *map(_format_constant, _FORMATS.values()),
     single_overload("format.named", function("format_named", (STRING,), optional_of(FORMAT), _named_format)),
     single_overload(
-        "validate",
-        method("format_validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate, **_VALIDATE),
+        "validate", method("format_validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate, **_VALIDATE)
     ),
 )

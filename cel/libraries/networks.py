@@ -266,10 +266,7 @@ NETWORK_FUNCTIONS: tuple[Function, ...] = (
     single_overload("prefixLength", method("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits)),
     Function(
         "string",
-        (
-            function("ip_to_string", (IP,), STRING, address_text),
-            function("cidr_to_string", (CIDR,), STRING, str),
-        ),
+        (function("ip_to_string", (IP,), STRING, address_text), function("cidr_to_string", (CIDR,), STRING, str)),
     ),
 )
 _T = TypeVar("_T")

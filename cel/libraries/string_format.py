@@ -157,11 +157,7 @@ def _scalar(value: Value) -> str:
     return printer(value)
 
 
-_PARTS: dict[type, Callable[[Value], Iterator[Value]]] = {
-    list: _list_parts,
-    tuple: _list_parts,
-    CelMap: _map_parts,
-}
+_PARTS: dict[type, Callable[[Value], Iterator[Value]]] = {list: _list_parts, tuple: _list_parts, CelMap: _map_parts}
 
 
 def _container(value: Value, precision: int) -> str:

@@ -238,11 +238,7 @@ _VALUES: dict[type, Callable[[Amount], Value]] = {
     float: float,
     Duration: lambda ns: Duration(int(ns)),
 }
-_BOUNDS: dict[type, tuple[int, int]] = {
-    int: (INT_MIN, INT_MAX),
-    UInt: (0, UINT_MAX),
-    Duration: (INT_MIN, INT_MAX),
-}
+_BOUNDS: dict[type, tuple[int, int]] = {int: (INT_MIN, INT_MAX), UInt: (0, UINT_MAX), Duration: (INT_MIN, INT_MAX)}
 
 
 def amount_of(value: Value) -> Amount | None:

@@ -245,10 +245,7 @@ class Placeable(DescribedDevice, Protocol[Key_co]):
 
 
 def place_devices(
-    topology: DeviceTopology,
-    devices: Iterable[Placeable[Key]],
-    where: str = "",
-    axes: tuple[Axis, ...] | None = None,
+    topology: DeviceTopology, devices: Iterable[Placeable[Key]], where: str = "", axes: tuple[Axis, ...] | None = None
 ) -> Places[Key]:
     """Put devices in their places; all of them belong to the topology and to one instance of it.
 

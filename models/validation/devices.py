@@ -394,12 +394,7 @@ def _check_valid_values(
 
 
 def _check_range(
-    found: Findings,
-    path: Path,
-    bounds: CapacityRange,
-    default: QuantityText | None,
-    total: int,
-    fractional: bool,
+    found: Findings, path: Path, bounds: CapacityRange, default: QuantityText | None, total: int, fractional: bool
 ) -> None:
     """POL-3, for a range with a minimum."""
     where = (*path, "validRange")
@@ -441,12 +436,7 @@ def _counts_in_milli(amounts: list[int]) -> bool:
 
 
 def _check_step(
-    found: Findings,
-    path: Path,
-    bounds: CapacityRange,
-    default: QuantityText | None,
-    total: int,
-    fractional: bool,
+    found: Findings, path: Path, bounds: CapacityRange, default: QuantityText | None, total: int, fractional: bool
 ) -> None:
     step, low, high = parse_nano(bounds.step or 0) or 0, parse_nano(bounds.min or 0) or 0, _exact_amount(bounds.max)
     where = (*path, "validRange", "step")

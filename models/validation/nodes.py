@@ -143,11 +143,7 @@ def check_node_selector(found: Findings, path: Path, selector: NodeSelector, one
 
 def _node_fields_set(owner: ResourceSliceSpec | Device) -> list[str]:
     """List the node fields that are set, by API name; ``""`` and ``false`` are rejected, not counted."""
-    ways = {
-        "nodeName": owner.node_name,
-        "nodeSelector": owner.node_selector is not None,
-        "allNodes": owner.all_nodes,
-    }
+    ways = {"nodeName": owner.node_name, "nodeSelector": owner.node_selector is not None, "allNodes": owner.all_nodes}
     return [name for name, value in ways.items() if value]
 
 

@@ -340,12 +340,7 @@ def _owner_reference(pod: Pod) -> tuple[OwnerReference, ...] | None:
 
 def generated_claim_manifest(claim: ResourceClaim, api_version: str, spec: Any) -> dict[str, Any]:
     """The manifest of a generated claim, with the template's ``spec.spec`` as it was read."""
-    return {
-        "apiVersion": api_version,
-        "kind": "ResourceClaim",
-        "metadata": as_mapping(claim.metadata),
-        "spec": spec,
-    }
+    return {"apiVersion": api_version, "kind": "ResourceClaim", "metadata": as_mapping(claim.metadata), "spec": spec}
 
 
 def is_owner(claim: ResourceClaim, pod: Pod) -> bool:

@@ -178,12 +178,7 @@ class Placer:
         if attempt.ending is Status.ALLOCATED:
             pairs = tuple(zip(asked, attempt.allocations, strict=True))
             return UnitOutcome(
-                unit,
-                ALLOCATED,
-                node.metadata.name,
-                allocations=pairs,
-                objective=attempt.objective,
-                soft=attempt.soft,
+                unit, ALLOCATED, node.metadata.name, allocations=pairs, objective=attempt.objective, soft=attempt.soft
             )
         claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
         reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")

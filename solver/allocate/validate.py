@@ -46,11 +46,7 @@ from ...problem.topology import membership_of
 
 
 def validate(
-    sources: Sequence[InputSource],
-    gates: FeatureGates,
-    *,
-    recursive: bool = False,
-    skip_validation: bool = False,
+    sources: Sequence[InputSource], gates: FeatureGates, *, recursive: bool = False, skip_validation: bool = False
 ) -> list[InputProblem]:
     """Read the sources and report every problem, in reading order; nothing in the input raises."""
     manifests, found, _ = read_manifests(sources, recursive)

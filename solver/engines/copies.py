@@ -74,9 +74,7 @@ def without_admin(problem: Problem) -> Problem:
         claims=tuple(_narrowed_claim(claim, demands) for claim in problem.claims),
         demands=tuple(
             replace(
-                demand,
-                index=demands[demand.index],
-                constraints=tuple(entries[number] for number in demand.constraints),
+                demand, index=demands[demand.index], constraints=tuple(entries[number] for number in demand.constraints)
             )
             for demand in _ordinary_demands(problem)
         ),

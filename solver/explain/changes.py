@@ -288,8 +288,7 @@ def _with_request(
             return replace(request, exactly=change(request.exactly))
         options = request.first_available or ()
         return replace(
-            request,
-            first_available=tuple(change(one) if alternative in ("", one.name) else one for one in options),
+            request, first_available=tuple(change(one) if alternative in ("", one.name) else one for one in options)
         )
 
     return replace(claim, requests=tuple(map(changed, claim.requests or ())))

@@ -181,8 +181,7 @@ def restrict_to_reasons(case: GuardedProblem, reasons: Collection[Justification]
             for number, one in enumerate(whole.constraints)
         ),
         capacities=replace(
-            capacities,
-            totals=tuple(total if ("capacity", name) in subjects else _UNLIMITED for name, total in totals),
+            capacities, totals=tuple(total if ("capacity", name) in subjects else _UNLIMITED for name, total in totals)
         ),
         relations=(),
         groups=replace(

@@ -103,12 +103,7 @@ def test_with_a_node_loose_claims_are_one_pods(drasat, manifests):
 
 @pytest.mark.parametrize(
     ("options", "names"),
-    [
-        (["-n", "other"], ["b"]),
-        (["-l", "team=x"], ["a"]),
-        (["-l", "team!=x"], ["b", "c"]),
-        ([], ["a", "b", "c"]),
-    ],
+    [(["-n", "other"], ["b"]), (["-l", "team=x"], ["a"]), (["-l", "team!=x"], ["b", "c"]), ([], ["a", "b", "c"])],
     ids=["namespace", "label", "label-not", "all"],
 )
 def test_namespace_and_labels_choose_what_is_asked(drasat, manifests, options, names):

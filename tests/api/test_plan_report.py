@@ -54,11 +54,7 @@ def test_node_rows_say_which_are_new():
 def test_what_is_bought_is_summed():
     prices = {"big": "12.5", "small": "0.1"}
     found = document(bought={"small": nodes_of("small", 3), "big": nodes_of("big", 2)}, prices=prices)
-    assert list(report.bought_rows(found)) == [
-        ("big", 2, 12.5, 25),
-        ("small", 3, 0.1, 0.3),
-        ("total", 5, "", "25.3"),
-    ]
+    assert list(report.bought_rows(found)) == [("big", 2, 12.5, 25), ("small", 3, 0.1, 0.3), ("total", 5, "", "25.3")]
     assert list(report.bought_rows(document())) == []
 
 

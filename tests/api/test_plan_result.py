@@ -258,10 +258,7 @@ def test_defaults_are_those_of_the_command_line(solver):
     assert (asked["objective"], asked["buy"], asked["budget"], asked["executor"]) == ((), False, None, None)
 
 
-@pytest.mark.parametrize(
-    ("budget", "amount"),
-    [(12, "12"), (0.1, "0.1"), ("0", "0"), (Decimal("1.25"), "1.25")],
-)
+@pytest.mark.parametrize(("budget", "amount"), [(12, "12"), (0.1, "0.1"), ("0", "0"), (Decimal("1.25"), "1.25")])
 def test_a_budget_is_a_decimal_number(solver, budget, amount):
     package.plan(priced(), buy=True, budget=budget)
     assert solver.asked["budget"] == Decimal(amount)

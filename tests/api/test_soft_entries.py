@@ -128,10 +128,7 @@ REFUSED = [
     ),
     ([claim(), group(SIDE)], "ConstraintGroup default/g"),
     ([claim(), group(sameNodeLabel="rack")], "ConstraintGroup default/g"),
-    (
-        [claim(*[SIDE] * 7)],
-        ", ".join(f"entry #{number} of claim default/c" for number in range(5)) + " and 2 more",
-    ),
+    ([claim(*[SIDE] * 7)], ", ".join(f"entry #{number} of claim default/c" for number in range(5)) + " and 2 more"),
 ]
 
 
@@ -174,7 +171,4 @@ def test_what_has_no_meaning_is_never_lifted(drasat, tmp_path):
 def test_a_group_that_names_what_is_not_there_is_bad_input(drasat, tmp_path):
     path = written(tmp_path, claim(), group({**SIDE, "requests": ["r", "c/other"]}))
     done = drasat("allocate", "-f", path)
-    assert (done.code, done.err) == (
-        2,
-        "drasat: ConstraintGroup default/g: none of its claims has request 'c/other'\n",
-    )
+    assert (done.code, done.err) == (2, "drasat: ConstraintGroup default/g: none of its claims has request 'c/other'\n")

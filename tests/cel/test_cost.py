@@ -26,10 +26,7 @@ def cost(expression, **variables):
     return cache.compile(expression, declared).measure({name: value for name, (_, value) in variables.items()}).cost
 
 
-@pytest.mark.parametrize(
-    ("expression", "units"),
-    cases("cel/cost", "costs_on_devices"),
-)
+@pytest.mark.parametrize(("expression", "units"), cases("cel/cost", "costs_on_devices"))
 def test_costs_on_devices(expression, units):
     device = cache.compile(expression, {"device": "kubernetes.DRADevice"})
     assert device.measure({"device": DEVICE}).cost == units

@@ -170,10 +170,7 @@ def test_runtime_errors(expression, text):
     assert str(raised.value) == text
 
 
-@pytest.mark.parametrize(
-    ("value", "kind", "reason"),
-    cases("cel/devices", "result_that_is_no_bool_is_an_error"),
-)
+@pytest.mark.parametrize(("value", "kind", "reason"), cases("cel/devices", "result_that_is_no_bool_is_an_error"))
 def test_result_that_is_no_bool_is_an_error(value, kind, reason):
     """CEL-5, CEL-6"""
     with pytest.raises(CelRuntimeError) as raised:

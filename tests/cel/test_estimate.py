@@ -34,26 +34,19 @@ def cost(expression: str, limit: int = 10) -> tuple[int, int]:
     return estimated.min, estimated.max
 
 
-@pytest.mark.parametrize(
-    ("expression", "least", "most"),
-    cases("cel/estimate", "cost_of_simple_parts"),
-)
+@pytest.mark.parametrize(("expression", "least", "most"), cases("cel/estimate", "cost_of_simple_parts"))
 def test_cost_of_simple_parts(expression: str, least: int, most: int) -> None:
     assert cost(expression) == (least, most)
 
 
 @pytest.mark.parametrize(
-    ("limit", "expression", "least", "most"),
-    cases("cel/estimate", "cost_grows_with_the_size_of_operands"),
+    ("limit", "expression", "least", "most"), cases("cel/estimate", "cost_grows_with_the_size_of_operands")
 )
 def test_cost_grows_with_the_size_of_operands(limit: int, expression: str, least: int, most: int) -> None:
     assert cost(expression, limit) == (least, most)
 
 
-@pytest.mark.parametrize(
-    ("expression", "each", "rest"),
-    cases("cel/estimate", "loops_cost_as_often_as_they_may_run"),
-)
+@pytest.mark.parametrize(("expression", "each", "rest"), cases("cel/estimate", "loops_cost_as_often_as_they_may_run"))
 def test_loops_cost_as_often_as_they_may_run(expression: str, each: int, rest: int) -> None:
     for limit in (0, 1, 7, 1000):
         assert cost(expression, limit)[1] == each * limit + rest
@@ -125,10 +118,7 @@ def test_what_devices_may_hold_bounds_the_cost(expression: str, most: int) -> No
     assert environment.estimate(environment.compile(expression)).max == most
 
 
-@pytest.mark.parametrize(
-    ("path", "size"),
-    cases("cel/estimate", "declared_sizes_of_a_device"),
-)
+@pytest.mark.parametrize(("path", "size"), cases("cel/estimate", "declared_sizes_of_a_device"))
 def test_declared_sizes_of_a_device(path: str, size: int | None) -> None:
     found = device_sizes(tuple(path.split(".")))
     assert found == (None if size is None else Range(0, size))

@@ -14,10 +14,7 @@ def kinds(text: str) -> list[str]:
     return [token.kind for token in tokenize(text)[0][:-1]]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    cases("cel/lexer", "text_is_one_token_of_the_kind"),
-)
+@pytest.mark.parametrize(("text", "kind"), cases("cel/lexer", "text_is_one_token_of_the_kind"))
 def test_text_is_one_token_of_the_kind(text: str, kind: str) -> None:
     tokens, issues = tokenize(text)
     assert [(token.kind, token.text, token.pos) for token in tokens] == [(kind, text, 0), ("end", "<EOF>", len(text))]
@@ -29,10 +26,7 @@ def test_every_mark_is_a_token_of_its_own(mark: str) -> None:
     assert kinds(f"{mark} {mark}") == [mark, mark]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("cel/lexer", "the_longest_token_is_taken"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("cel/lexer", "the_longest_token_is_taken"))
 def test_the_longest_token_is_taken(text: str, expected: list[str]) -> None:
     assert kinds(text) == expected
 
@@ -44,8 +38,7 @@ def test_space_and_comments_are_dropped_and_places_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "broken"),
-    cases("cel/lexer", "text_that_is_no_token_is_reported_up_to_where_it_breaks"),
+    ("text", "broken"), cases("cel/lexer", "text_that_is_no_token_is_reported_up_to_where_it_breaks")
 )
 def test_text_that_is_no_token_is_reported_up_to_where_it_breaks(text: str, broken: str) -> None:
     _, issues = tokenize(text)
@@ -105,10 +98,7 @@ def test_double_literal_out_of_range(text: str) -> None:
         parse_double(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    cases("cel/lexer", "string_literal"),
-)
+@pytest.mark.parametrize(("text", "value"), cases("cel/lexer", "string_literal"))
 def test_string_literal(text: str, value: str) -> None:
     assert kinds(text) == ["string"]
     assert parse_string(text) == value

@@ -67,10 +67,7 @@ def test_errors_that_do_not_matter(expression, result):
     assert evaluate(expression) is result
 
 
-@pytest.mark.parametrize(
-    ("expression", "text"),
-    cases("cel/macros", "errors"),
-)
+@pytest.mark.parametrize(("expression", "text"), cases("cel/macros", "errors"))
 def test_errors(expression, text):
     with pytest.raises(CelRuntimeError) as raised:
         evaluate(expression)

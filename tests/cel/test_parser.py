@@ -57,42 +57,27 @@ SHAPES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("cel/parser", "operators_bind_as_the_language_has_it"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("cel/parser", "operators_bind_as_the_language_has_it"))
 def test_operators_bind_as_the_language_has_it(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("cel/parser", "prefixes_are_folded"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("cel/parser", "prefixes_are_folded"))
 def test_prefixes_are_folded(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("cel/parser", "selections_indexes_and_calls_are_one_chain"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("cel/parser", "selections_indexes_and_calls_are_one_chain"))
 def test_selections_indexes_and_calls_are_one_chain(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("cel/parser", "literals_of_many_parts"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("cel/parser", "literals_of_many_parts"))
 def test_literals_of_many_parts(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("cel/parser", "macros_are_known_by_name_and_number_of_arguments"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("cel/parser", "macros_are_known_by_name_and_number_of_arguments"))
 def test_macros_are_known_by_name_and_number_of_arguments(text: str, expected: object) -> None:
     assert shape(parse(text)) == expected
 
@@ -156,10 +141,7 @@ def test_reserved_words_are_no_identifiers(word: str) -> None:
             parse(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("cel/parser", "nodes_stand_where_cel_go_places_them"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("cel/parser", "nodes_stand_where_cel_go_places_them"))
 def test_nodes_stand_where_cel_go_places_them(text: str, expected: int) -> None:
     assert position(parse(text)) == expected
 

@@ -289,8 +289,7 @@ def test_complaints_that_do_not_hinder_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "place", "complaint"),
-    cases("cel/parser-errors", "arguments_of_macros_are_checked"),
+    ("expression", "place", "complaint"), cases("cel/parser-errors", "arguments_of_macros_are_checked")
 )
 def test_arguments_of_macros_are_checked(expression: str, place: int, complaint: str) -> None:
     with pytest.raises(CelCompileError) as caught:

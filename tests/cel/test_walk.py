@@ -18,14 +18,7 @@ def count(node: Any) -> Walk[int]:
     return total
 
 
-HANDLERS = {
-    Literal: lambda node: 1,
-    Ident: lambda node: 1,
-    ListLiteral: count,
-    Unary: count,
-    Chain: count,
-    Call: count,
-}
+HANDLERS = {Literal: lambda node: 1, Ident: lambda node: 1, ListLiteral: count, Unary: count, Chain: count, Call: count}
 
 
 @pytest.mark.parametrize(("text", "nodes"), [("1", 1), ("[1, 2]", 3), ("-a + f(b, [c])", 7), ("[[[]]]", 3)])

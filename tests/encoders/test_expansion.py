@@ -60,14 +60,7 @@ def test_tied_claims_go_through_the_values_in_order():
     supply = pool(*(device(f"d{number}", a=number % 2) for number in range(8)))
     asking = [claim(want("r", 2), want("s", 1), name=name, constraints=[match(A)]) for name in "xy"]
     found = expanded([2, 2, 1, 1], supply, *asking, gates=SCALARS)
-    assert found == [
-        (0, "r", "d0"),
-        (0, "r", "d2"),
-        (0, "s", "d4"),
-        (1, "r", "d1"),
-        (1, "r", "d3"),
-        (1, "s", "d5"),
-    ]
+    assert found == [(0, "r", "d0"), (0, "r", "d2"), (0, "s", "d4"), (1, "r", "d1"), (1, "r", "d3"), (1, "s", "d5")]
 
 
 def test_values_go_to_one_claim_after_the_other():

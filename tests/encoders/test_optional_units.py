@@ -66,8 +66,7 @@ def test_equal_claims_of_different_units_are_one():
 
 def test_copies_that_stay_alone_are_left_out_from_the_last():
     asked = question(
-        pool(*devices("a", "b", "c", "d", a=1, b=2)),
-        *equal(3, want(count=2), constraints=[match(A), match("d.x/b")]),
+        pool(*devices("a", "b", "c", "d", a=1, b=2)), *equal(3, want(count=2), constraints=[match(A), match("d.x/b")])
     )
     model = modelled(asked, ((0,), (1,), (2,)))
     assert len(model.merged.requests) == 3
@@ -81,10 +80,7 @@ def test_a_unit_with_a_claim_that_stays_alone_is_served_as_a_whole():
     claims = [
         one
         for copy in range(2)
-        for one in (
-            claim(plain, name=f"p{copy}"),
-            claim(tied, name=f"t{copy}", constraints=[match(A), match("d.x/b")]),
-        )
+        for one in (claim(plain, name=f"p{copy}"), claim(tied, name=f"t{copy}", constraints=[match(A), match("d.x/b")]))
     ]
     asked = question(pool(*devices("a", "b", "c", "d", "e", a=1, b=2)), *claims)
     model = modelled(asked, ((0, 1), (2, 3)))

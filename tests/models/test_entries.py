@@ -129,12 +129,7 @@ def test_what_is_wrong_is_told_with_its_place(text, expected):
 
 def test_everything_that_is_wrong_is_told():
     found = refusals(claim("- {weight: x, per: 1}\n- {who: 1, weight: []}"))
-    assert [line.split(":")[0].removeprefix(AT) for line in found] == [
-        "[0].weight",
-        "[0].per",
-        "[1].weight",
-        "[1].who",
-    ]
+    assert [line.split(":")[0].removeprefix(AT) for line in found] == ["[0].weight", "[0].per", "[1].weight", "[1].who"]
 
 
 def test_templates_are_read_in_both_places():

@@ -19,11 +19,7 @@ def alike(*objects):
 
 
 @pytest.mark.parametrize(
-    "chosen",
-    [
-        {"claims": [{"name": "a"}, {"name": "b"}]},
-        {"claimSelector": {"matchLabels": {"in": "yes"}}},
-    ],
+    "chosen", [{"claims": [{"name": "a"}, {"name": "b"}]}, {"claimSelector": {"matchLabels": {"in": "yes"}}}]
 )
 def test_members_are_alike_among_themselves(chosen):
     claims = [claim("a", labels={"in": "yes"}), claim("b", labels={"in": "yes"}), claim("c"), claim("d")]

@@ -8,10 +8,7 @@ from drasat.models.kubernetes.labels import LabelError, Requirement, matches_lab
 LABELS = {"app": "web", "tier": "front", "empty": "", "size": "12", "example.com/zone": "a"}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    cases("models/labels", "selector_on_labels"),
-)
+@pytest.mark.parametrize(("text", "expected"), cases("models/labels", "selector_on_labels"))
 def test_selector_on_labels(text, expected):
     assert matches_labels(parse_label_selector(text), LABELS) is expected
 

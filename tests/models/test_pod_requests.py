@@ -22,10 +22,7 @@ def cpu(amount, **fields):
     return asks({"cpu": amount}, **fields)
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    cases("models/pod-requests", "effective_requests"),
-)
+@pytest.mark.parametrize(("spec", "expected"), cases("models/pod-requests", "effective_requests"))
 def test_effective_requests(spec, expected):
     assert requests(**spec) == {**expected, "pods": 1}
 

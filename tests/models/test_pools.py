@@ -38,12 +38,7 @@ def test_a_pool_of_two_slices_on_one_node():
 
 
 @pytest.mark.parametrize(
-    "fields",
-    [
-        {"node_name": "n1"},
-        {"all_nodes": True},
-        {"node_selector": label_selector("zone", "a")},
-    ],
+    "fields", [{"node_name": "n1"}, {"all_nodes": True}, {"node_selector": label_selector("zone", "a")}]
 )
 def test_a_slice_counts_where_its_selection_holds(fields):
     """POOL-1, NODE-1."""
@@ -318,14 +313,7 @@ def test_pools_are_ordered_by_driver_then_name_and_binding_pools_come_last():
         resource_slice("6", driver="a", pool="w", devices=[Device(name="d", binding_conditions=())]),
     ]
     pools = see(slices)
-    assert [pool.id for pool in pools] == [
-        ("a", "x"),
-        ("a", "y"),
-        ("b", "a"),
-        ("a", "w"),
-        ("a", "z"),
-        ("b", "0"),
-    ]
+    assert [pool.id for pool in pools] == [("a", "x"), ("a", "y"), ("b", "a"), ("a", "w"), ("a", "z"), ("b", "0")]
     assert [pool.binds for pool in pools] == [False, False, False, True, True, True]
     assert names(pools[4]) == ["plain", "binding"]
 

@@ -206,12 +206,7 @@ def test_a_claim_made_before_is_found_again(existing):
 
 @pytest.mark.parametrize(
     "existing",
-    [
-        claim("p-gpu"),
-        owned("p-gpu", "q", "gpu"),
-        owned("p-gpu", "p", "nic"),
-        owned("p-gpu", "p", "gpu", uid="43"),
-    ],
+    [claim("p-gpu"), owned("p-gpu", "q", "gpu"), owned("p-gpu", "p", "nic"), owned("p-gpu", "p", "gpu", uid="43")],
     ids=["plain claim", "other pod", "other entry", "earlier pod of the name"],
 )
 def test_somebody_elses_claim_is_not_taken(existing):

@@ -131,10 +131,7 @@ def test_yaml_documents_are_separated_and_keys_stay_in_order():
     assert to_yaml([{"b": [1, {}], "a": []}, {"c": None}]) == "b:\n- 1\n- {}\na: []\n---\nc: null\n"
 
 
-@pytest.mark.parametrize(
-    "text",
-    cases("models/writing", "strings_stay_strings_for_every_reader"),
-)
+@pytest.mark.parametrize("text", cases("models/writing", "strings_stay_strings_for_every_reader"))
 def test_strings_stay_strings_for_every_reader(text):
     written = to_yaml([{text: text, "list": [text]}])
     expected = {text: text, "list": [text]}
@@ -156,9 +153,7 @@ SCALARS = (
 )
 TEXTS = st.text(max_size=12) | st.text("01_.-+eExX:yno~# \n", max_size=8)
 DATA = st.recursive(
-    SCALARS | TEXTS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
-    max_leaves=8,
+    SCALARS | TEXTS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=8
 )
 
 

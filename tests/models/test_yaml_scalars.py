@@ -23,10 +23,7 @@ def test_null(text):
     assert resolve(text) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    cases("models/yaml-scalars", "integers"),
-)
+@pytest.mark.parametrize(("text", "value"), cases("models/yaml-scalars", "integers"))
 def test_integers(text, value):
     assert resolve(text) == value
     assert type(resolve(text)) is int
@@ -59,10 +56,7 @@ def test_floats(text, value):
     assert type(resolve(text)) is float
 
 
-@pytest.mark.parametrize(
-    "text",
-    cases("models/yaml-scalars", "strings"),
-)
+@pytest.mark.parametrize("text", cases("models/yaml-scalars", "strings"))
 def test_strings(text):
     assert resolve(text) == text
 

@@ -16,8 +16,7 @@ GRID = {"default": "1", "min": "1", "step": "3"}
 
 
 @pytest.mark.parametrize(
-    ("request_", "taken"),
-    [("0", "1"), ("1", "1"), ("1001m", "4"), ("4", "4"), ("4001m", "7"), ("10", "10")],
+    ("request_", "taken"), [("0", "1"), ("1", "1"), ("1001m", "4"), ("4", "4"), ("4001m", "7"), ("10", "10")]
 )
 def test_a_range_with_a_step_rounds_up_to_its_grid(request_, taken):
     """CAP-3, CAP-4."""

@@ -161,8 +161,7 @@ def test_pods_and_claims_that_are_over_are_no_question():
 
 
 @pytest.mark.parametrize(
-    ("verb", "output"),
-    [("explain", "table"), ("explain", "yaml"), ("capacity", "wide"), ("capacity", "json")],
+    ("verb", "output"), [("explain", "table"), ("explain", "yaml"), ("capacity", "wide"), ("capacity", "json")]
 )
 def test_names_neither_fail_an_encoding_nor_drive_the_terminal(tmp_path, verb, output):
     strange = claim("r\u00f6d\x1b[31m\n", wish("\u4e00\x1b[0m", count=3))

@@ -47,10 +47,7 @@ def test_members_are_small(family, load):
         assert sum(len(unit.claims) for unit in requested_units(cluster)) <= 3
 
 
-@pytest.mark.parametrize(
-    ("family", "marks"),
-    cases("scenarios/families", "families_have_what_they_are_about"),
-)
+@pytest.mark.parametrize(("family", "marks"), cases("scenarios/families", "families_have_what_they_are_about"))
 def test_families_have_what_they_are_about(family, marks):
     text = "\n".join(json.dumps(item) for seed in range(60) for item in member(family, seed))
     assert [mark for mark in marks if mark not in text] == []

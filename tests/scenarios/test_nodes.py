@@ -289,11 +289,7 @@ def test_monitoring_is_asked_for_with_admin_access(problems):
 
 @pytest.mark.parametrize(
     ("form", "kinds"),
-    [
-        ("templates", {"Pod": 20}),
-        ("claims", {"Pod": 20, "ResourceClaim": 20}),
-        ("loose", {"ResourceClaim": 20}),
-    ],
+    [("templates", {"Pod": 20}), ("claims", {"Pod": 20, "ResourceClaim": 20}), ("loose", {"ResourceClaim": 20})],
 )
 def test_forms_of_requests(form, kinds):
     made = Counter(item["kind"] for item in scenarios.requests(20, form=form))

@@ -2,18 +2,7 @@
 
 import pytest
 from msgspec.structs import replace
-from support.objects import (
-    claim,
-    device,
-    device_class,
-    devices,
-    labels,
-    node,
-    pod,
-    pool,
-    taint,
-    want,
-)
+from support.objects import claim, device, device_class, devices, labels, node, pod, pool, taint, want
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec

@@ -6,18 +6,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 from support.capacity import ask, exactly
-from support.objects import (
-    attribute,
-    claim,
-    device,
-    device_class,
-    draws,
-    match,
-    node,
-    partitions,
-    pool,
-    want,
-)
+from support.objects import attribute, claim, device, device_class, draws, match, node, partitions, pool, want
 from support.related import Related
 from support.soft import cel, near, wishing
 from support.topology import asking, line_of, shape, topology

@@ -1,19 +1,7 @@
 """Expressions over all devices of an entry: what they see, when they are asked, and what comes of errors."""
 
 import pytest
-from support.objects import (
-    DRIVER,
-    claim,
-    device,
-    device_class,
-    either,
-    node,
-    option,
-    pool,
-    shared,
-    version,
-    want,
-)
+from support.objects import DRIVER, claim, device, device_class, either, node, option, pool, shared, version, want
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import CELDeviceConstraint, DeviceConstraint

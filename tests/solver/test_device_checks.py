@@ -85,8 +85,7 @@ BINDING_OFF = {"DRADeviceBindingConditions": False}
 
 
 @pytest.mark.parametrize(
-    ("gates", "chosen"),
-    [pytest.param({}, "a", id="DEV-2-on"), pytest.param(BINDING_OFF, "b", id="DEV-2-off")],
+    ("gates", "chosen"), [pytest.param({}, "a", id="DEV-2-on"), pytest.param(BINDING_OFF, "b", id="DEV-2-off")]
 )
 def test_binding_conditions_need_their_feature(gates, chosen):
     """DEV-2: the pool with conditions comes last only among pools, not within (POOL-11)."""

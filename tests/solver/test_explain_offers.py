@@ -55,10 +55,7 @@ def messages(*objects):
 
 def test_counts_get_dearer_by_the_device_from_as_many_as_are_there():
     assert offered(pool(*devices("a", "b")), claim(want(count=4))) == [
-        [
-            ("count 2 instead of 4 in request r of claim ns/c", 2),
-            ("count 1 instead of 4 in request r of claim ns/c", 3),
-        ]
+        [("count 2 instead of 4 in request r of claim ns/c", 2), ("count 1 instead of 4 in request r of claim ns/c", 3)]
     ]
 
 

@@ -157,17 +157,11 @@ def test_devices_without_a_place_are_counted():
 @pytest.mark.parametrize(
     ("entry", "demand"),
     [
-        (
-            OVERLAPPING,
-            "distinctAttribute d.x/s: no value may be on all of them",
-        ),
+        (OVERLAPPING, "distinctAttribute d.x/s: no value may be on all of them"),
         (
             {
                 "matchAttribute": "d.x/s",
-                "matchSemantics": {
-                    "mode": "NonEmptyIntersection",
-                    "options": {"nonEmptyIntersection": {"minSize": 2}},
-                },
+                "matchSemantics": {"mode": "NonEmptyIntersection", "options": {"nonEmptyIntersection": {"minSize": 2}}},
             },
             "matchAttribute d.x/s: at least 2 values in common",
         ),

@@ -115,9 +115,7 @@ def test_a_broken_group_is_broken_further_before_a_whole_one(engine):
 def test_a_group_is_one_of_a_driver():
     """Taking the network card of a root leaves the root's GPUs whole."""
     gpus = pool(*(device(f"g{number}", attributes={PCIE_ROOT: "a"}) for number in range(3)), driver="g.x", name="g")
-    cards = pool(
-        *(device(f"n{root}", attributes={PCIE_ROOT: root}) for root in "ab"),
-    )
+    cards = pool(*(device(f"n{root}", attributes={PCIE_ROOT: root}) for root in "ab"))
     asking = claim(want(select="device.driver == 'd.x'"))
     assert values(gpus, cards, asking, objective="fragmentation") == {"fragmentation": 1000**2}
 

@@ -1,19 +1,7 @@
 """Shared counters and compatibility groups (sections 11 and 12)."""
 
 import pytest
-from support.objects import (
-    after,
-    attempt,
-    claim,
-    device,
-    draws,
-    fails,
-    names,
-    partitions,
-    pool,
-    taint,
-    want,
-)
+from support.objects import after, attempt, claim, device, draws, fails, names, partitions, pool, taint, want
 
 SETS = {"s": {"m": 4, "k": 4}}
 

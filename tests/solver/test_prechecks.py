@@ -106,10 +106,7 @@ def exact(**fields):
         ),
         pytest.param(exact(allocation_mode=""), {}, "claim ns/c, request r: unsupported count mode ", id="CLM-1-mode"),
         pytest.param(
-            DeviceRequest(name="r"),
-            {},
-            "claim ns/c, request r: neither exactly nor firstAvailable is set",
-            id="VER-6",
+            DeviceRequest(name="r"), {}, "claim ns/c, request r: neither exactly nor firstAvailable is set", id="VER-6"
         ),
     ],
 )

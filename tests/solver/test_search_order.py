@@ -47,15 +47,9 @@ PROBLEMS = {
     "2 generic and an X": (XYY, claim(want("a", 2), want("b", 1, IS_X))),
     "two lists": (
         XYY,
-        claim(
-            either("a", option("s", 3, IS_Y), option("t", 2)),
-            either("b", option("s", 2), option("t", 1, IS_X)),
-        ),
+        claim(either("a", option("s", 3, IS_Y), option("t", 2)), either("b", option("s", 2), option("t", 1, IS_X))),
     ),
-    "32 or 16, twice": (
-        pool(*many(64)),
-        claim(*(either(name, option("s", 32), option("t", 16)) for name in "ab")),
-    ),
+    "32 or 16, twice": (pool(*many(64)), claim(*(either(name, option("s", 32), option("t", 16)) for name in "ab"))),
     "all 31 or 2": (
         pool(*many(31, "a", kind="A"), *many(2, "b", kind="B")),
         claim(

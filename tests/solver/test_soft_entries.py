@@ -21,9 +21,7 @@ EVERY_ENGINE = pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtrackin
 
 GPU, NIC = "device.attributes['d.x'].kind == 'gpu'", "device.attributes['d.x'].kind == 'nic'"
 CARDS = pool(
-    device("gpu-0", kind="gpu", root="a"),
-    device("gpu-1", kind="gpu", root="b"),
-    device("nic-0", kind="nic", root="b"),
+    device("gpu-0", kind="gpu", root="a"), device("gpu-1", kind="gpu", root="b"), device("nic-0", kind="nic", root="b")
 )
 PAIR = claim(want("gpu", select=GPU), want("nic", select=NIC))
 

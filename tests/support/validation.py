@@ -137,10 +137,7 @@ JOB = {
     "metadata": {"name": "job", "namespace": "default"},
     "spec": {"parallelism": 3, "completions": 9, "template": POD_TEMPLATE},
 }
-DEPLOYMENT = {
-    "metadata": {"name": "web", "namespace": "default"},
-    "spec": {"replicas": 3, "template": POD_TEMPLATE},
-}
+DEPLOYMENT = {"metadata": {"name": "web", "namespace": "default"}, "spec": {"replicas": 3, "template": POD_TEMPLATE}}
 PRIORITY_CLASS = {"metadata": {"name": "high"}, "value": 1000}
 WORKLOAD = {
     "metadata": {"name": "training", "namespace": "default"},

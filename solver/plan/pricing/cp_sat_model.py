@@ -65,11 +65,7 @@ class BundleModel:
     """
 
     def __init__(
-        self,
-        question: BundleQuestion,
-        most: Sequence[int],
-        deadline: float | None = None,
-        measures: Sequence[int] = (),
+        self, question: BundleQuestion, most: Sequence[int], deadline: float | None = None, measures: Sequence[int] = ()
     ) -> None:
         self.question = with_measures(question, measures)
         self.most = tuple(most)

@@ -53,11 +53,7 @@ class LinearQuestion:
 
 
 def build_linear_question(
-    node: LinearNode,
-    units: Sequence[LinearUnit],
-    values: Sequence[int],
-    most: Sequence[int],
-    dominance: bool = True,
+    node: LinearNode, units: Sequence[LinearUnit], values: Sequence[int], most: Sequence[int], dominance: bool = True
 ) -> LinearQuestion:
     """Drop what is worth nothing, what does not fit, and, by dominance, what another unit replaces at no loss."""
     offers = []

@@ -44,13 +44,7 @@ SECTIONS = [
         [test_policies.FORMS, test_policies.VALUES, test_policies.RANGES],
     ),
     ("Ranges in fractions", "ResourceSlice", None, None, [test_policies.FRACTIONS]),
-    (
-        "Ranges without DRAFractionalCapacityRange",
-        "ResourceSlice",
-        None,
-        test_policies.INTEGERS,
-        [test_policies.WHOLE],
-    ),
+    ("Ranges without DRAFractionalCapacityRange", "ResourceSlice", None, test_policies.INTEGERS, [test_policies.WHOLE]),
     (
         "ResourceClaim and ResourceClaimTemplate",
         "ResourceClaim",

@@ -181,10 +181,7 @@ def test_configs(edits, expected):
     assert_problems(problems("ResourceClaim", edits), expected)
 
 
-@pytest.mark.parametrize(
-    ("edits", "expected"),
-    rows("validation/claims", "templates"),
-)
+@pytest.mark.parametrize(("edits", "expected"), rows("validation/claims", "templates"))
 def test_templates(edits, expected):
     assert_problems(problems("ResourceClaimTemplate", edits), expected)
 

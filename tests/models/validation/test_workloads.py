@@ -73,8 +73,7 @@ def test_the_usual_objects_are_fine(kind):
 
 
 @pytest.mark.parametrize(
-    ("kind", "start", "steps"),
-    [("Job", "spec.template.spec", "spec template spec"), ("Pod", "spec", "spec")],
+    ("kind", "start", "steps"), [("Job", "spec.template.spec", "spec template spec"), ("Pod", "spec", "spec")]
 )
 def test_names_that_lead_nowhere_are_warnings(kind, start, steps):
     entry = {f"{steps} resourceClaims": [{"name": "x", "resourceClaimTemplateName": "gone"}]}

@@ -2,19 +2,7 @@
 
 import pytest
 from support.groups import ISLAND, answered, asking, group, holding, placed, refused, together
-from support.objects import (
-    DRIVER,
-    claim,
-    device,
-    distinct,
-    either,
-    labels,
-    node,
-    option,
-    pod,
-    pool,
-    want,
-)
+from support.objects import DRIVER, claim, device, distinct, either, labels, node, option, pod, pool, want
 from support.soft import apart, cel, wishing
 
 from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN

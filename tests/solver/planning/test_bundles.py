@@ -126,8 +126,7 @@ def test_partitions_and_their_counters():
 def test_shares_of_a_device():
     """CAP-6, with a device whose shares take nothing and so never end."""
     supply = pool(
-        device("s", multi=True, kind="some", capacity={"memory": shared("10")}),
-        device("u", multi=True, kind="any"),
+        device("s", multi=True, kind="some", capacity={"memory": shared("10")}), device("u", multi=True, kind="any")
     )
     kind = "device.attributes['d.x'].kind == '{}'".format
     asked = [[claim(want(select=kind("some"), capacity={"memory": amount}))] for amount in ("4", "3")]

@@ -18,19 +18,7 @@ from support.linear import (
     wanting,
     wholes,
 )
-from support.posing import (
-    DRIVER,
-    device,
-    devices,
-    fabric,
-    holding,
-    obj,
-    of,
-    placed,
-    planning,
-    posed,
-    published,
-)
+from support.posing import DRIVER, device, devices, fabric, holding, obj, of, placed, planning, posed, published
 
 from drasat.solver.plan.build.nodes import linear_nodes
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits

@@ -29,13 +29,7 @@ def test_replicas_and_pods_with_equal_specs_are_one_kind():
 
 @pytest.mark.parametrize(
     "other",
-    [
-        user("b", cpu="2"),
-        user("b", spec="t2"),
-        user("b", spec="t", VALUE="2"),
-        user("b", GANG="g"),
-        pod("b", cpu="1"),
-    ],
+    [user("b", cpu="2"), user("b", spec="t2"), user("b", spec="t", VALUE="2"), user("b", GANG="g"), pod("b", cpu="1")],
     ids=["cpu", "devices", "value", "gang", "none"],
 )
 def test_what_matters_to_a_plan_tells_units_apart(other):

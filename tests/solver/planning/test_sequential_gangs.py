@@ -97,13 +97,7 @@ def test_a_job_is_a_gang_by_its_annotation():
 
 @pytest.mark.parametrize(
     ("minimum", "running", "nodes", "members", "whole"),
-    [
-        (None, 0, 2, 2, True),
-        (None, 1, 1, 2, False),
-        (3, 1, 2, 4, True),
-        (3, 0, 2, 4, False),
-        (0, 0, 1, 4, True),
-    ],
+    [(None, 0, 2, 2, True), (None, 1, 1, 2, False), (3, 1, 2, 4, True), (3, 0, 2, 4, False), (0, 0, 1, 4, True)],
 )
 def test_when_a_gang_is_whole(minimum, running, nodes, members, whole):
     gang = Gang("PodGroup", "ns", "g", minimum, placed=("n0",) * running)

@@ -72,8 +72,7 @@ def test_equal_nodes_are_one_state():
 
 
 @pytest.mark.parametrize(
-    ("cpu", "labels", "groups"),
-    [("8", None, [[0, 1]]), ("4", None, [[0], [1]]), ("8", {"zone": "a"}, [[0], [1]])],
+    ("cpu", "labels", "groups"), [("8", None, [[0, 1]]), ("4", None, [[0], [1]]), ("8", {"zone": "a"}, [[0], [1]])]
 )
 def test_rooms_and_rules_tell_nodes_apart(cpu, labels, groups):
     picky = taker("picky", 1, cpu="1", spec={"nodeSelector": {"zone": "a"}})

@@ -173,9 +173,7 @@ def test_bundles_whose_devices_give_counters_stay_as_they_are():
     (unit,) = made.question.units
     giving = replace(unit.problem, counters=Counters((("s", "m"),), (0,), {0: ((0, -1),), 1: ((0, 1),)}))
     question = replace(
-        made.question,
-        units=(replace(unit, problem=giving),),
-        in_use=replace(made.question.in_use, available=(0,)),
+        made.question, units=(replace(unit, problem=giving),), in_use=replace(made.question.in_use, available=(0,))
     )
     pricer = BundlePricer({0: question})
     full = column(pricer, Prices((1,)), [2])

@@ -1,18 +1,7 @@
 """Proofs by cases, and what all proofs have in common."""
 
 import pytest
-from support.small_problems import (
-    MATCH,
-    ask,
-    either,
-    impossible,
-    left,
-    partitions,
-    possible,
-    problem,
-    proven,
-    tie,
-)
+from support.small_problems import MATCH, ask, either, impossible, left, partitions, possible, problem, proven, tie
 
 from drasat.solver.proofs import PROOFS
 from drasat.solver.proofs.amounts import overdrawn_counters
