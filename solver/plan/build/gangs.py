@@ -1,0 +1,350 @@
+"""Units that share a claim which has no devices yet: they go to one node, and it need not be all of them.
+
+Which of them come is one choice among *variants*: for each kind of unit how many. Each variant is a party of its own,
+and at most one variant of a set is placed.
+
+Which gang each unit of the queue belongs to, also where units of several gangs share a claim.
+
+Gangs of the queue as gangs and rows of an instance.
+
+Equal gangs that are placed whole are one class. A gang of which some are enough, or whose running members count, has a
+choice of its own whether it is placed, and each of its members one. With a domain all of this is there once for each
+value of the label, and one value is chosen.
+
+What places are counted for in an instance: a kind of unit, some of them within one domain of a node label only.
+"""
+
+from __future__ import annotations
+
+from ..pricing.bundle import BundleQuestion
+from .unit_classes import ColocatedUnits
+from collections import Counter
+from ..instance import CouplingRow
+from ....models.workload.unit_classes import Gang
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from ..instance import MasterGangClass
+from ....models.kubernetes.core import Node
+from ....models.kubernetes.meta import ObjectKey
+from .nodes import PlanNodeClass
+from ....models.workload.unit_classes import Gang as QueueGang
+from ....models.workload.expansion import QueuedUnit
+from collections.abc import Sequence
+from ..instance import Terms
+from .unit_classes import UnitClass
+from itertools import chain
+from ...engines.copies import connected_groups
+from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import field
+from math import prod
+from itertools import product
+from dataclasses import replace
+
+# With more ways to choose some of the units, only those are looked at that leave out the last ones.
+_MOST_VARIANTS = 64
+SharingUnit = tuple[int, QueuedUnit]
+
+
+def group_by_shared_claims(queue: Sequence[QueuedUnit], left: Iterable[int]) -> tuple[list[ColocatedUnits], list[list[ColocatedUnits]]]:
+    """Return the units that stand alone, as parties, and for each set of units that share claims its variants."""
+    places = list(left)
+    sharing = _claim_sharing_sets([(place, queue[place]) for place in places])
+    shared = {place for own in sharing for place, _ in own}
+    single = [ColocatedUnits((place,), (queue[place],)) for place in places if place not in shared]
+    return single, [list(_variants(own)) for own in sharing]
+
+
+def omits_variants(variants: Sequence[ColocatedUnits]) -> bool:
+    """Whether not all ways to choose some of the units are among the variants, of which the first has all units."""
+    whole = variants[0]
+    return _variant_count(_by_shape(zip(whole.places, whole.party, strict=True))) > len(variants)
+
+
+def _claim_sharing_sets(units: Sequence[SharingUnit]) -> list[list[SharingUnit]]:
+    """Sets of units that share claims, directly or through others, in their order."""
+    users: dict[ObjectKey, list[SharingUnit]] = defaultdict(list)
+    for place, planned in units:
+        for claim in planned.set.shape.claims:
+            if claim.key is not None and not claim.allocated:
+                users[claim.key].append((place, planned))
+    found: dict[int, list[SharingUnit]] = {}
+    for own in users.values():
+        known = {id(found[place]): found[place] for place, _ in own if place in found}
+        whole = dict(chain.from_iterable([*known.values(), own]))
+        merged = sorted(whole.items())
+        found.update(dict.fromkeys(whole, merged))
+    distinct = {id(own): own for own in found.values() if len(own) > 1}
+    return sorted(distinct.values(), key=lambda own: own[0][0])
+
+
+def _variants(units: Sequence[SharingUnit]) -> Iterator[ColocatedUnits]:
+    """All choices of some of the units, the whole first; units of one shape come in their order."""
+    shapes = _by_shape(units)
+    if _variant_count(shapes) > _MOST_VARIANTS:
+        for count in range(len(units), max(0, len(units) - _MOST_VARIANTS), -1):
+            yield _colocated(units[:count])
+        return
+    for counts in product(*(range(len(own), -1, -1) for own in shapes)):
+        chosen = [unit for own, count in zip(shapes, counts, strict=True) for unit in own[:count]]
+        if chosen:
+            yield _colocated(sorted(chosen, key=lambda unit: unit[0]))
+
+
+def _by_shape(units: Iterable[SharingUnit]) -> list[list[SharingUnit]]:
+    """Units of one shape together, in their order."""
+    shapes: dict[bytes, list[SharingUnit]] = defaultdict(list)
+    for place, planned in units:
+        shapes[planned.set.shape.signature].append((place, planned))
+    return list(shapes.values())
+
+
+def _variant_count(shapes: Sequence[Sequence[SharingUnit]]) -> int:
+    """How many ways there are to choose some."""
+    return prod(len(own) + 1 for own in shapes) - 1
+
+
+def _colocated(units: Sequence[SharingUnit]) -> ColocatedUnits:
+    return ColocatedUnits(tuple(place for place, _ in units), tuple(planned for _, planned in units))
+
+
+def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]) -> bool:
+    """Whether units that share a claim might use its devices from several nodes: they are planned on one."""
+    for node in nodes:
+        pools = {pool.id for pool in node.shared}
+        for unit in questions[node.index].units if pools else ():
+            devices = {device for demand in unit.problem.demands for device in demand.candidates}
+            if unit.size > 1 and any(node.view.devices[number].id[:2] in pools for number in devices):
+                return True
+    return False
+
+
+@dataclass
+class GangMembership:
+    """Members of gangs, and choices that are ``free`` of any.
+
+    Gangs some of whose members share a claim with units of other gangs, or of none, become one that is placed whole:
+    then plans are left out, which ``is_narrowed`` says.
+    """
+
+    free: list[MemberAlternatives] = field(default_factory=list)
+    is_narrowed: bool = False
+    _choices: list[tuple[tuple[Gang, ...], MemberAlternatives]] = field(default_factory=list)
+
+    def enrol(self, choice: MemberAlternatives) -> None:
+        """Take a unit, or units that share a claim, with all ways to choose some of them."""
+        gangs = [planned.set.gang for planned in choice[0][1].party]
+        own = tuple(dict.fromkeys(gang for gang in gangs if gang is not None))
+        if not own:
+            self.free.append(choice)
+        elif len(own) == 1 and None not in gangs:
+            self._choices.append((own, choice))
+        else:
+            self.is_narrowed = True
+            self._choices.append(((*own, _WHOLE_GANG), choice[:1]))
+
+    def gangs(self) -> Mapping[Gang, list[MemberAlternatives]]:
+        """The members of each gang."""
+        found: dict[Gang, list[MemberAlternatives]] = defaultdict(list)
+        joined = self._joined()
+        for own, choice in self._choices:
+            gang = joined.get(own[0], own[0])
+            found[gang].append(choice[:1] if gang.minimum is None else choice)
+        return found
+
+    def _joined(self) -> dict[Gang, Gang]:
+        """For each gang that is tied to others what stands for all of them."""
+        members = Counter(
+            planned.set.gang for _, choice in self._choices for planned in choice[0][1].party if planned.set.gang
+        )
+        tied = [own for own, _ in self._choices if len(own) > 1]
+        found: dict[Gang, Gang] = {}
+        for numbers in connected_groups({number: [one for one in own if one != _WHOLE_GANG] for number, own in enumerate(tied)}):
+            gangs = [gang for gang in dict.fromkeys(one for number in numbers for one in tied[number]) if gang != _WHOLE_GANG]
+            found.update(dict.fromkeys(gangs, _merged_gang(gangs, members)))
+        return found
+
+
+# Stands beside a gang that must be placed whole for the sake of what it shares.
+_WHOLE_GANG = Gang("Gang", "", "")
+
+
+def _merged_gang(gangs: Sequence[Gang], members: Mapping[Gang, int]) -> Gang:
+    """One gang in place of several: all members of all of them, on nodes that suit each."""
+    domains = sorted({gang.domain for gang in gangs if gang.domain is not None})
+    placed = tuple(sorted({name for gang in gangs for name in gang.placed}))
+    problem = next((said for gang in reversed(gangs) if (said := gang.too_small(members[gang]))), "")
+    if len(domains) > 1:
+        problem = (
+            f"members share claims with a gang of another domain: {' and '.join(domains)} together are not planned"
+        )
+    domain = domains[0] if domains else None
+    return replace(gangs[0], minimum=None, domain=domain, placed=placed, problem=problem)
+
+
+Member = tuple[UnitClass, ColocatedUnits]
+MemberAlternatives = Sequence[Member]
+"""A member of a gang, or the ways to choose some of several that share a claim: all of them first."""
+_GangSignature = tuple[str | None, tuple[str, ...] | None, tuple[tuple[int, int], ...]]
+"""What makes whole gangs alike: domain label and its values, and how many members of each kind."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GangSets:
+    """Parties that are placed together, set by set; each set has as many of each kind as any other."""
+
+    sets: tuple[tuple[Member, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GangAlternative:
+    """A gang class of the instance: the sets of parties it may stand for, and the role that each kind plays.
+
+    Several choices may be about one flock, in one domain each. A choice without a flock is a switch only.
+    """
+
+    flock: GangSets | None
+    roles: Mapping[int, int]
+    kinds: tuple[UnitClass, ...] = ()
+
+
+@dataclass
+class GangBuilder:
+    """Collects gang classes and their rows."""
+
+    roles: GangRoles
+    nodes: Sequence[Node]
+    by_name: Mapping[str, Node]
+    gangs: list[MasterGangClass] = field(default_factory=list)
+    choices: list[GangAlternative] = field(default_factory=list)
+    rows: list[CouplingRow] = field(default_factory=list)
+    hopeless: dict[int, str] = field(default_factory=dict)
+
+    def pose(self, gangs: Mapping[QueueGang, Sequence[MemberAlternatives]]) -> None:
+        """Pose all gangs of the queue with their members that are to be placed."""
+        whole: dict[_GangSignature, list[tuple[Member, ...]]] = defaultdict(list)
+        for gang, choices in gangs.items():
+            members = tuple(choice[0] for choice in choices)
+            domains = self._domains(gang)
+            units = sum(kind.size for kind, _ in members)
+            running = len(gang.placed)
+            problem = gang.problem or gang.too_small(units)
+            if problem:
+                self.hopeless.update((place, problem) for _, entry in members for place in entry.places)
+            elif gang.minimum is None or gang.minimum == units + running:
+                counts = tuple(sorted(Counter(kind.index for kind, _ in members).items()))
+                whole[gang.domain, domains, counts].append(members)
+            else:
+                self._partial(gang, gang.minimum - running, domains, choices)
+        for (label, domains, _), sets in whole.items():
+            self._whole(label, domains, sets)
+
+    def _domains(self, gang: QueueGang) -> tuple[str, ...] | None:
+        """The values of the label that all members may share; None where none is asked for."""
+        if gang.domain is None:
+            return None
+        running = [(self.by_name[name].metadata.labels or {}) for name in gang.placed if name in self.by_name]
+        values = {(node.metadata.labels or {}).get(gang.domain) for node in self.nodes}
+        for labels in running:
+            values &= {labels.get(gang.domain)}
+        return tuple(sorted(value for value in values if value is not None))
+
+    def _whole(self, label: str | None, domains: tuple[str, ...] | None, sets: Sequence[tuple[Member, ...]]) -> None:
+        flock = GangSets(tuple(sets))
+        kinds = list(dict.fromkeys(kind for kind, _ in sets[0]))
+        sizes = Counter(kind.index for kind, _ in sets[0])
+        places = _domain_values(label, domains)
+        posed = [self._gang(flock, kinds, sizes, domain, len(sets)) for domain in places]
+        if len(posed) > 1:
+            self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(posed, 1)), upper=len(sets)))
+
+    def _partial(
+        self, gang: QueueGang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[MemberAlternatives]
+    ) -> None:
+        """A switch says whether the gang is placed, and each of its members is a choice of its own."""
+        alike: dict[UnitClass, list[tuple[Member, ...]]] = defaultdict(list)
+        ways: list[list[tuple[UnitClass, GangSets]]] = []
+        for choice in choices:
+            if len(choice) == 1:
+                alike[choice[0][0]].append((choice[0],))
+            else:
+                ways.append([(kind, GangSets((((kind, entry),),))) for kind, entry in choice])
+        ways += [[(kind, GangSets(tuple(sets)))] for kind, sets in alike.items()]
+        switches = [self._switch(ways, enough, domain) for domain in _domain_values(gang.domain, domains)]
+        if len(switches) > 1:
+            self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
+
+    def _switch(self, ways: Sequence[Sequence[tuple[UnitClass, GangSets]]], enough: int, domain: Domain | None) -> int:
+        """Post one gang in one domain; of several ways for the same units one is chosen at most."""
+        switch = self._add(MasterGangClass((), 1), GangAlternative(None, {}))
+        placed: dict[int, int] = {}
+        for way in ways:
+            own: dict[int, int] = {}
+            for kind, flock in way:
+                number = self._gang(flock, [kind], {kind.index: 1}, domain, len(flock.sets))
+                placed[number] = kind.size
+                own[number] = 1
+            self.rows.append(CouplingRow(Terms(gangs={**own, switch: -max(len(flock.sets) for _, flock in way)}), upper=0))
+        if enough > 0:
+            self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))
+        return switch
+
+    def _gang(
+        self, flock: GangSets, kinds: Iterable[UnitClass], sizes: Mapping[int, int], domain: Domain | None, demand: int
+    ) -> int:
+        played = {kind.index: self.roles.of(kind, domain).index for kind in kinds}
+        members = tuple((played[kind], size) for kind, size in sorted(sizes.items()))
+        return self._add(MasterGangClass(members, demand), GangAlternative(flock, played, tuple(kinds)))
+
+    def _add(self, gang: MasterGangClass, choice: GangAlternative) -> int:
+        self.gangs.append(gang)
+        self.choices.append(choice)
+        return len(self.gangs) - 1
+
+
+def _domain_values(label: str | None, domains: tuple[str, ...] | None) -> Iterator[Domain | None]:
+    if label is None or domains is None:
+        yield None
+        return
+    yield from ((label, value) for value in domains)
+
+
+Domain = tuple[str, str]
+"""A node label and one of its values."""
+
+
+@dataclass(slots=True, eq=False)
+class GangRole:
+    """A unit class of the instance. ``singles`` are parties that are placed one by one."""
+
+    index: int
+    kind: UnitClass
+    domain: Domain | None = None
+    singles: list[ColocatedUnits] = field(default_factory=list)
+
+    def suits(self, node: PlanNodeClass) -> bool:
+        """Whether it may be played on nodes of this kind."""
+        if self.kind.index not in node.suited:
+            return False
+        return self.domain is None or node.labels.get(self.domain[0]) == self.domain[1]
+
+
+class GangRoles:
+    """All roles, numbered as they are first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, Domain | None], GangRole] = {}
+
+    def of(self, kind: UnitClass, domain: Domain | None = None) -> GangRole:
+        """Find the role of a kind."""
+        key = kind.index, domain
+        role = self._known.get(key)
+        if role is None:
+            role = self._known[key] = GangRole(len(self._known), kind, domain)
+        return role
+
+    @property
+    def all(self) -> Sequence[GangRole]:
+        """All of them, by number."""
+        return list(self._known.values())

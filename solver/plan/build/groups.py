@@ -1,0 +1,154 @@
+"""Units that ConstraintGroups couple: they are placed before all others, each set whole or not at all.
+
+What couples them goes over several nodes, so that columns cannot say it. A gang that has such a member is coupled as a
+whole. Bounds are then about everything else.
+"""
+
+from __future__ import annotations
+
+from ....problem.in_use import AllocatedState
+from ....models.cluster.cluster import Cluster
+from ...allocate.coupling import CoupledUnits
+from ...engines.registry import ENGINES
+from .build import EarlierPlacements
+from .build import ExcludedNode
+from ....models.workload.unit_classes import Gang
+from collections.abc import Hashable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from .build import MutableRoomByNode
+from ....models.kubernetes.core import Node
+from ...allocate.placement import Placer
+from ....models.workload.expansion import QueuedUnit
+from ...allocate.coupling import SameNodeUnits
+from collections.abc import Sequence
+from ...engines.engine import Session
+from ....models.workload.units import Unit
+from ...engines.outcome import UnitOutcome
+from ....models.workload.units import all_units
+from ...engines.copies import connected_groups
+from dataclasses import dataclass
+from ...allocate.coupling import find_coupled_units
+from ....models.workload.running import missing_resources
+from .build import no_earlier_placements
+from ....models.workload.requests import sum_requests
+from .build import unit_key
+
+# So often units are moved from nodes that turn out to have too little room for all of them.
+_MOST_ATTEMPTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _CoupledSet:
+    """Units that are placed together, by place in the queue, and the gang that binds some of them to a domain."""
+
+    places: tuple[int, ...]
+    coupled: CoupledUnits
+    gangs: tuple[Gang, ...]
+
+
+def place_coupled_units(
+    session: Session, queue: Sequence[QueuedUnit], left: Iterable[int], deadline: float | None, *, only_new: bool
+) -> EarlierPlacements:
+    """Place what groups couple on the nodes there are. Raises ``ValueError`` for a group that is wrong."""
+    cluster = session.cluster
+    found = no_earlier_placements(session)
+    if not cluster.constraint_groups:
+        return found
+    nodes = {} if only_new else cluster.nodes
+    engine = ENGINES["auto"](session)
+    for one in _coupled_sets(cluster, queue, left):
+        answers: Sequence[UnitOutcome] = ()
+        for ground, barred in _placement_attempts(found, one, queue, nodes):
+            trial = AllocatedState(found.ledger.usage)
+            placer = Placer(session, engine, trial, ground, deadline, barred=barred)
+            answers = placer.place_together(one.coupled)
+            taken = found.taken(queue, one.places, answers)
+            if taken is not None:
+                found.settle(trial, taken, queue, one.places, answers, placer.notices)
+                break
+            barred |= found.crowding(queue, one.places, answers)
+        else:
+            found.refuse(queue, one.places, answers)
+    return found
+
+
+def _placement_attempts(
+    found: EarlierPlacements, one: _CoupledSet, queue: Sequence[QueuedUnit], nodes: Mapping[str, Node]
+) -> Iterator[tuple[Mapping[str, Node], set[ExcludedNode]]]:
+    """Yield nodes, and who is barred from which of them; where that grows, the same nodes are tried again."""
+    for ground in _candidate_nodes(one, queue, nodes, found.rooms):
+        units = [queue[place] for place in one.places]
+        barred = {
+            (unit_key(planned), name)
+            for name in ground
+            for planned in units
+            if found.lacks(planned.set.shape.requests, name)
+        }
+        for _ in range(_MOST_ATTEMPTS):
+            known = len(barred)
+            yield ground, barred
+            if len(barred) == known:
+                break
+
+
+def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[int]) -> Iterator[_CoupledSet]:
+    """Yield the sets, those that a gang connects as one."""
+    units = {id(queue[place].unit): place for place in left}
+    sets = find_coupled_units(cluster, [queue[place].unit for place in units.values()], [*all_units(cluster), *_copied_units(queue)])
+    gangs: dict[Gang, list[int]] = {}
+    for place in units.values():
+        gang = queue[place].set.gang
+        if gang is not None:
+            gangs.setdefault(gang, []).append(place)
+    own: dict[int, list[Hashable]] = {}
+    for number, one in enumerate(sets):
+        places = [units[id(unit)] for unit in one.units]
+        own[number] = [number, *(gang for place in places if (gang := queue[place].set.gang) is not None)]
+    for numbers in connected_groups(own):
+        parts = [sets[number] for number in numbers]
+        met = dict.fromkeys(gang for number in numbers for gang in own[number] if isinstance(gang, Gang))
+        there = [units[id(unit)] for part in parts for unit in part.units]
+        more = [place for gang in met for place in gangs[gang] if place not in there]
+        seats = [seat for part in parts for seat in part.seats]
+        seats += [SameNodeUnits((queue[place].unit,), queue[place].unit.asked) for place in more]
+        ties = {tie.label: tie for part in parts for tie in part.ties}
+        yield _CoupledSet((*there, *more), CoupledUnits(tuple(seats), tuple(ties.values())), tuple(met))
+
+
+def _copied_units(queue: Sequence[QueuedUnit]) -> Iterator[Unit]:
+    """The units of the queue that are no objects of the cluster yet."""
+    return (planned.unit for planned in queue if planned.set.copied)
+
+
+def _candidate_nodes(
+    one: _CoupledSet, queue: Sequence[QueuedUnit], nodes: Mapping[str, Node], rooms: MutableRoomByNode
+) -> Iterator[Mapping[str, Node]]:
+    """Yield the nodes to try: those of one domain, and with room for the whole set before those with less."""
+    requests = [queue[place].set.shape.requests for place in one.places]
+    whole = sum_requests(requests)
+    for ground in _domain_nodes(one, nodes):
+        roomy = {name: node for name, node in ground.items() if not missing_resources(whole, rooms.get(name))}
+        yield roomy
+        some = {name: node for name, node in ground.items() if any(not missing_resources(r, rooms.get(name)) for r in requests)}
+        if len(some) > len(roomy):
+            yield some
+
+
+def _domain_nodes(one: _CoupledSet, nodes: Mapping[str, Node]) -> Iterator[Mapping[str, Node]]:
+    """Yield the nodes of each domain that all gangs allow."""
+    grounds: list[Mapping[str, Node]] = [nodes]
+    for gang in one.gangs:
+        if gang.domain is not None:
+            grounds = [part for ground in grounds for part in _nodes_by_value(ground, gang.domain, gang.placed)]
+    yield from grounds
+
+
+def _nodes_by_value(nodes: Mapping[str, Node], label: str, running_on: Sequence[str]) -> Iterator[Mapping[str, Node]]:
+    values: dict[str, dict[str, Node]] = {}
+    for name, node in nodes.items():
+        value = (node.metadata.labels or {}).get(label)
+        if value is not None:
+            values.setdefault(value, {})[name] = node
+    yield from (part for _, part in sorted(values.items()) if all(name in part for name in running_on))

@@ -1,0 +1,356 @@
+"""The stages of a plan's objective by name, as terms over an instance.
+
+``fragmentation``: how much of a target mix of units could still be placed beside a plan.
+
+The measure of Fragmentation Gradient Descent (Weng et al., USENIX ATC'23) asks what the units of a target workload can
+make of the devices that are left. Here that is a question of planning itself: the mix comes once more as unit classes
+that nobody asks for, the guests, and the stage places as many of them as it can on what the plan leaves. They are never
+carried out. So the value is exact, over all nodes together, and a bound proves it.
+
+What counts nodes in use must not count those that have guests only: ``Occupied`` is the measure for that.
+
+What a unit counts when a plan is to admit as much as possible.
+"""
+
+from __future__ import annotations
+
+from ..pricing.bundle import BundleQuestion
+from ..pricing.measures import COMPACT as COMPACT_MEASURE
+from collections.abc import Callable
+from ....models.workload.unit_classes import ClaimShape
+from collections import Counter
+from ..instance import CouplingRow
+from ....models.kubernetes.claims import DeviceRequest
+from ....models.kubernetes.claims import DeviceSubRequest
+from ....models.kubernetes.claims import ExactDeviceRequest
+from fractions import Fraction
+from .gangs import GangAlternative
+from .gangs import GangRole
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from ..instance import MasterGangClass
+from ..instance import MasterProblem
+from ..instance import MasterUnitClass
+from ..pricing.bundle import Measure
+from ..instance import ObjectiveStage
+from ..pricing.bundle import OccupiedMeasure
+from ..pricing.measures import PREFERENCE
+from .nodes import PlanNodeClass
+from ....models.kubernetes.quantity import Quantity
+from ..pricing.measures import SOFT
+from ..pricing.bundle import SPREAD
+from collections.abc import Sequence
+from ..instance import Terms
+from ....models.workload.unit_classes import UnitShape
+from ....models.kubernetes.extensions import VALUE_ANNOTATION
+from ....models.kubernetes.extensions import annotated_entries
+from functools import cached_property
+from dataclasses import dataclass
+from math import lcm
+from functools import partial
+from dataclasses import replace
+
+DEFAULT_STAGES = ("priority", "admitted")
+COST, FEWEST_NODES, COMPACT = "cost", "fewest-nodes", COMPACT_MEASURE.id
+MEASURES: Mapping[str, Measure] = {one.id: one for one in (SPREAD, PREFERENCE, SOFT, COMPACT_MEASURE)}
+"""Stages about what a node's bundle is like; each is a meter."""
+# More units of a node than so many are few kinds of them, where exact prices hardly matter.
+_MANY_UNITS_ON_NODE = 256
+
+
+def parse_objective(objective: str | Sequence[str], buys: bool) -> tuple[str, ...]:
+    """Read names of stages; without any the usual ones, and what is bought costs something. Raises ``ValueError``."""
+    parts = [part.strip() for part in objective.split(",")] if isinstance(objective, str) else list(objective)
+    names = [part for part in parts if part] or list(DEFAULT_STAGES)
+    for number, name in enumerate(names):
+        head, equals, rest = name.partition("=")
+        if head not in STAGE_NAMES or (equals and head != "admitted"):
+            raise ValueError(f"unknown stage {name!r} of an objective, known are: {', '.join(STAGE_NAMES)}")
+        if equals:
+            parse_weight(rest)
+        if name in names[:number]:
+            raise ValueError(f"stage {name!r} comes twice in the objective")
+    return (*names, COST) if buys and COST not in names else tuple(names)
+
+
+def value_annotation(names: Sequence[str]) -> str | None:
+    """The annotation that holds the value of units, where a stage names one. Raises ``ValueError`` for two of them."""
+    kinds = (name.partition("=")[2] for name in names if name.startswith("admitted="))
+    keys = list(dict.fromkeys(parse_weight(kind)[1] for kind in kinds if kind.startswith("annotation:")))
+    if len(keys) > 1:
+        raise ValueError(f"an objective may name one annotation, not {' and '.join(keys)}")
+    return keys[0] if keys else None
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A stage of the core, whose values are in 1 / ``scale`` of what the user thinks in.
+
+    ``ahead`` is what was placed before the core came to it, ``limit`` what no plan at all exceeds (or falls below), in
+    the same unit. ``is_of_units``: it counts what is placed of the queue, of which ``limit`` is all.
+    """
+
+    stage: ObjectiveStage
+    scale: int = 1
+    ahead: int = 0
+    limit: int = 0
+    is_of_units: bool = False
+
+    def told(self, value: float) -> float:
+        """A value as the user knows it."""
+        whole = value + self.ahead
+        return whole // self.scale if whole % self.scale == 0 else whole / self.scale
+
+
+@dataclass
+class ObjectiveBuilder:
+    """Makes the stages that ``names`` ask for, and what they need of instance and questions.
+
+    ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``mixed`` the roles of which ``fragmentation`` leaves
+    room for more; ``prices`` those of nodes that could be bought. ``asked`` are all units of the queue, ``ahead`` those
+    that were placed before, on ``opened`` nodes that were not in use.
+    """
+
+    names: Sequence[str]
+    roles: Sequence[GangRole]
+    gangs: Sequence[tuple[MasterGangClass, GangAlternative]]
+    nodes: Sequence[PlanNodeClass]
+    prices: Mapping[int, Fraction]
+    budget_limit: Fraction | None
+    asked: Sequence[UnitShape]
+    ahead: Sequence[UnitShape]
+    opened: int
+    mixed: Sequence[GangRole]
+
+    @cached_property
+    def mix(self) -> ResidualWorkload | None:
+        """The guests of ``fragmentation``, where that is asked for."""
+        if FRAGMENTATION_STAGE not in self.names:
+            return None
+        playing = {role.kind.index: role for role in reversed(self.mixed)}
+        mixed = [
+            TargetUnitClass(role.index, len(role.kind.entries), requested_devices(role.kind.shapes))
+            for _, role in sorted(playing.items())
+        ]
+        devices = sum(node.count * len(node.view.devices) for node in self.nodes if not node.template)
+        return build_residual_workload(mixed, len(self.roles), devices)
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures; where guests may be on nodes, a measure says which of these are in use."""
+        counted = [name for name in (COST, FEWEST_NODES) if name in self.names or self._limits(name)]
+        return (*(name for name in MEASURES if name in self.names), *(counted if self.mix else ()))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """By how much one more unit may raise each measure, roughly."""
+        known = {
+            SPREAD.id: min(_MANY_UNITS_ON_NODE, 2 * len(self.asked)),
+            SOFT.id: max((_soft_weight(role) for role in self.roles), default=0),
+            COMPACT: _MANY_UNITS_ON_NODE,
+            COST: max(self._amounts(COST).values(), default=0),
+        }
+        return tuple(max(1, known.get(name, 1)) for name in self.measures)
+
+    def measures_of(self, node: PlanNodeClass) -> list[Measure]:
+        """The measures of a node kind's questions, in the order of their names."""
+        return [MEASURES.get(name) or OccupiedMeasure(self._amounts(name).get(node.index, 0)) for name in self.measures]
+
+    def instance(self, instance: MasterProblem) -> MasterProblem:
+        """Add what stages place beside the plan."""
+        return self.mix.instance(instance) if self.mix else instance
+
+    def question(self, question: BundleQuestion) -> BundleQuestion:
+        """Let a node have what stages place beside the plan."""
+        return self.mix.question(question) if self.mix else question
+
+    def budget(self, first: int) -> list[CouplingRow]:
+        """What may be spent; ``first`` is the meter of the first measure."""
+        if self.budget_limit is None:
+            return []
+        return [CouplingRow(self._counted(COST, first), upper=int(self.budget_limit * self._price_scale))]
+
+    def stages(self, first: int) -> tuple[Goal, ...]:
+        """The stages in order; ``first`` is the meter of the first measure."""
+        return tuple(goal for name in self.names for goal in self._made(name, first))
+
+    def _made(self, name: str, first: int) -> Iterator[Goal]:
+        head, _, rest = name.partition("=")
+        if head == "priority":
+            for priority in sorted({shape.priority for shape in self.asked}, reverse=True):
+                yield self._weighted(f"priority={priority}", partial(_has_priority, priority))
+        elif head == "admitted":
+            yield self._weighted(name, parse_weight(rest or "count")[0])
+        elif head == FRAGMENTATION_STAGE:
+            yield from () if self.mix is None else (Goal(self.mix.stage, limit=self.mix.most),)
+        else:
+            stage = ObjectiveStage(name, self._counted(name, first), maximise=False)
+            scale = self._price_scale if name == COST else 1
+            yield Goal(stage, scale, self.opened if name == FEWEST_NODES else 0)
+
+    def _counted(self, name: str, first: int) -> Terms:
+        """A measure by its meter, and nodes by themselves where no measure counts them."""
+        if name in self.measures:
+            return Terms(usage={first + self.measures.index(name): 1})
+        return Terms(nodes=self._amounts(name))
+
+    def _amounts(self, name: str) -> dict[int, int]:
+        """What a node of each kind counts once it is in use; one that is so anyway counts nothing."""
+        if name == COST:
+            return {node: int(price * self._price_scale) for node, price in self.prices.items() if price}
+        return {node.index: 1 for node in self.nodes if not node.is_in_use}
+
+    @cached_property
+    def _price_scale(self) -> int:
+        return lcm(*(price.denominator for price in (*self.prices.values(), self.budget_limit or Fraction(0))))
+
+    def _limits(self, name: str) -> bool:
+        return name == COST and self.budget_limit is not None
+
+    def _weighted(self, name: str, weigh: WeightFunction) -> Goal:
+        values = {role.kind.index: _total_weight(role.kind.shapes, weigh) for role in self.roles}
+        everything, ahead = _total_weight(self.asked, weigh), _total_weight(self.ahead, weigh)
+        worths = (everything, ahead, *values.values())
+        scale = lcm(*(value.denominator for value in worths))
+        worth = {kind: int(value * scale) for kind, value in values.items()}
+        units = {role.index: worth[role.kind.index] for role in self.roles if worth[role.kind.index]}
+        gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
+        return Goal(
+            ObjectiveStage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), int(everything * scale), True
+        )
+
+
+def _soft_weight(role: GangRole) -> int:
+    """The weight of all soft entries of a party."""
+    return sum(entry.weight or 0 for claim in role.kind.claims for entry in annotated_entries(claim.metadata))
+
+
+def _has_priority(priority: int, shape: UnitShape) -> Fraction:
+    return Fraction(shape.priority == priority)
+
+
+def _total_weight(shapes: Sequence[UnitShape], weigh: Callable[[UnitShape], Fraction]) -> Fraction:
+    return sum((weigh(shape) * number for shape, number in Counter(shapes).items()), Fraction(0))
+
+
+def _gang_weight(gang: MasterGangClass, choice: GangAlternative, worth: Mapping[int, int]) -> int:
+    kinds = {role: kind for kind, role in choice.roles.items()}
+    return sum(size * worth[kinds[role]] for role, size in gang.members)
+
+
+FRAGMENTATION_STAGE = "fragmentation"
+STAGE_NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURES, FRAGMENTATION_STAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetUnitClass:
+    """A unit class of the mix by its number, how often the mix has it, and how many devices one unit asks for."""
+
+    index: int
+    demand: int
+    devices: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualUnit:
+    """A unit class that is placed beside the plan; it takes what the class ``like`` takes."""
+
+    unit: MasterUnitClass
+    like: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualWorkload:
+    """The guests of a mix, and the stage that places them."""
+
+    guests: tuple[ResidualUnit, ...]
+    stage: ObjectiveStage
+
+    @property
+    def most(self) -> int:
+        """What the stage is worth if all guests are placed."""
+        return sum(self.stage.terms.units[guest.unit.index] * guest.unit.demand for guest in self.guests)
+
+    def instance(self, instance: MasterProblem) -> MasterProblem:
+        """Add the guests, whose numbers follow those of the units that are there."""
+        return replace(instance, units=(*instance.units, *(guest.unit for guest in self.guests)))
+
+    def question(self, question: BundleQuestion) -> BundleQuestion:
+        """Let a node have guests wherever it may take what they are like; no measure sees them."""
+        there = {unit.index: unit for unit in question.units}
+        units = [
+            replace(there[guest.like], index=guest.unit.index, most=guest.unit.demand, measured=False)
+            for guest in self.guests
+            if guest.like in there
+        ]
+        return replace(question, units=(*question.units, *units))
+
+
+def build_residual_workload(mix: Sequence[TargetUnitClass], first: int, devices: int) -> ResidualWorkload:
+    """Make guests of a mix, numbered from ``first``: so often the whole mix that it asks for all these devices.
+
+    A guest counts as many as it asks for devices; units that ask for none count nothing, and are left out. Guests have
+    no weight of their own, so that nothing but their stage places them.
+    """
+    asking = [one for one in mix if one.devices > 0 and one.demand > 0]
+    once = sum(one.demand * one.devices for one in asking)
+    times = max(1, -(-devices // once)) if once else 0
+    units = [MasterUnitClass(first + place, one.demand * times, weight=0) for place, one in enumerate(asking)]
+    guests = tuple(ResidualUnit(unit, one.index) for unit, one in zip(units, asking, strict=True))
+    weights = {guest.unit.index: one.devices for guest, one in zip(guests, asking, strict=True)}
+    return ResidualWorkload(guests, ObjectiveStage(FRAGMENTATION_STAGE, Terms(units=weights)))
+
+
+WeightFunction = Callable[[UnitShape], Fraction]
+_NANO = 1_000_000_000
+_RequestSpec = ExactDeviceRequest | DeviceSubRequest
+
+
+def parse_weight(kind: str) -> tuple[WeightFunction, str]:
+    """Return what weighs units for ``admitted=KIND``, and the annotation that it reads.
+
+    ``count``: each unit 1. ``devices``: as many as its requests count, an alternative list as its smallest, ``All`` as
+    one. ``capacity:NAME``: what its requests ask of the capacity, for all their devices. ``annotation:KEY``: the number
+    in the annotation, 1 without it. Raises ``ValueError``.
+    """
+    name, _, rest = kind.partition(":")
+    if kind == "count":
+        return (lambda _: Fraction(1)), VALUE_ANNOTATION
+    if kind == "devices":
+        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, _device_count)))), VALUE_ANNOTATION
+    if name == "capacity" and rest:
+        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, lambda asked: _requested_capacity(asked, rest))), _NANO)), VALUE_ANNOTATION
+    if name == "annotation" and rest:
+        return (lambda shape: Fraction(shape.value)), rest
+    raise ValueError(f"unknown weight {kind!r} of admitted: count, devices, capacity:NAME or annotation:KEY")
+
+
+def requested_devices(shapes: Sequence[UnitShape]) -> int:
+    """How many devices units ask for that are placed together; a claim that they share counts once."""
+    claims = [claim for shape in shapes for claim in shape.claims]
+    shared = {claim.key: claim for claim in claims if claim.key is not None}
+    return sum(_least_amounts([claim for claim in claims if claim.key is None], _device_count)) + sum(
+        _least_amounts(shared.values(), _device_count)
+    )
+
+
+def _least_amounts(claims: Iterable[ClaimShape], amount: Callable[[_RequestSpec], int]) -> Iterator[int]:
+    for claim in claims:
+        for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
+            yield min(map(amount, _alternatives(request)), default=0)
+
+
+def _alternatives(request: DeviceRequest) -> Iterator[_RequestSpec]:
+    if request.exactly is not None:
+        yield request.exactly
+    yield from request.first_available or ()
+
+
+def _device_count(asked: _RequestSpec) -> int:
+    return 1 if asked.count is None else asked.count
+
+
+def _requested_capacity(asked: _RequestSpec, name: str) -> int:
+    amounts = (asked.capacity.requests if asked.capacity else None) or {}
+    return _device_count(asked) * Quantity.parse(amounts[name]).nano if name in amounts else 0
