@@ -11,80 +11,50 @@ What is placed ahead of everything else, and what it leaves.
 
 from __future__ import annotations
 
-from ...engines.outcome import ALLOCATED
-from ....problem.in_use import AllocatedState
-from ....models.kubernetes.claims import AllocationResult
-from ..pricing.bundle import Bundle
-from ..pricing.cp_sat import BundlePricer
-from ..pricing.bundle import BundleQuestion
-from ..pricing.bundle import BundleUnit
-from .objectives import COMPACT
-from ....models.workload.units import ClaimRef
-from .unit_classes import ColocatedUnits
-from ..instance import Column
-from ..instance import CouplingRow
-from ...engines.auto import CpSatEngine
-from .objectives import FRAGMENTATION_STAGE as FRAGMENTATION
-from ....problem.problem import FatalError
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from .gangs import GangAlternative
-from .gangs import GangBuilder
-from .gangs import GangMembership
-from .gangs import GangRole
-from .gangs import GangRoles
-from .objectives import Goal
-from .nodes import LinearNodes
-from collections.abc import Mapping
-from ..instance import MasterNodeClass
-from ..instance import MasterProblem
-from ..instance import MasterUnitClass
-from .gangs import MemberAlternatives
+
+from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
-from .buying import NodeCatalogue
-from .nodes import NodeClassifier
-from ....problem.surroundings import NodeContextBuilder
-from ...engines.engines import NodeEngine
-from .shared_devices import NodeReach
-from ....problem.shapes import NodeView
 from ....models.kubernetes.meta import ObjectKey
-from .objectives import ObjectiveBuilder
-from .nodes import PlanNodeClass
-from ..column_generation import Pricer
-from ..column_generation import Prices
-from ..column_generation import PricingLimits
-from ..column_generation import PricingResult
-from ....problem.problem import Problem
-from ....models.workload.unit_classes import Gang as QueueGang
 from ....models.workload.expansion import QueuedUnit
-from ...engines.outcome import Reason
-from ....models.workload.requests import Requests
-from ....problem.surroundings import STANDARD_GROUPINGS
-from .nodes import ScaledResources
-from collections.abc import Sequence
-from ...engines.engine import Session
-from .shared_devices import SharedDevices
-from ..instance import Terms
-from .unit_classes import UnitClass
-from ...engines.outcome import UnitOutcome
+from ....models.workload.requests import Requests, add_requests, sum_requests
+from ....models.workload.running import missing_resources, remaining_allocatable, subtract_requests
+from ....models.workload.unit_classes import Gang as QueueGang
+from ....models.workload.units import ClaimRef
 from ....problem.asks import VisibleAttributes
-from ....models.workload.requests import add_requests
-from .nodes import busy_nodes
-from dataclasses import dataclass
-from dataclasses import field
-from .gangs import group_by_shared_claims
-from .unit_classes import group_unit_classes
+from ....problem.compiler import order_independent, without_devices
+from ....problem.in_use import AllocatedState
+from ....problem.problem import FatalError, Problem
+from ....problem.shapes import NodeView
+from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
+from ...engines.auto import CpSatEngine
+from ...engines.engine import Session
+from ...engines.engines import NodeEngine
+from ...engines.outcome import ALLOCATED, Reason, UnitOutcome
 from ...engines.result import has_uncombinable_selector
-from .nodes import linear_nodes
-from .gangs import may_span_nodes
-from ....models.workload.running import missing_resources
-from .gangs import omits_variants
-from ....problem.compiler import order_independent
-from ....models.workload.running import remaining_allocatable
-from dataclasses import replace
-from .shared_devices import shared_devices
-from ....models.workload.running import subtract_requests
-from ....models.workload.requests import sum_requests
-from ....problem.compiler import without_devices
+from ..column_generation import Pricer, Prices, PricingLimits, PricingResult
+from ..instance import Column, CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
+from ..pricing.bundle import Bundle, BundleQuestion, BundleUnit
+from ..pricing.cp_sat import BundlePricer
+from .buying import NodeCatalogue
+from .gangs import (
+    GangAlternative,
+    GangBuilder,
+    GangMembership,
+    GangRole,
+    GangRoles,
+    MemberAlternatives,
+    group_by_shared_claims,
+    may_span_nodes,
+    omits_variants,
+)
+from .nodes import LinearNodes, NodeClassifier, PlanNodeClass, ScaledResources, busy_nodes, linear_nodes
+from .objectives import COMPACT, Goal, ObjectiveBuilder
+from .objectives import FRAGMENTATION_STAGE as FRAGMENTATION
+from .shared_devices import NodeReach, SharedDevices, shared_devices
+from .unit_classes import ColocatedUnits, UnitClass, group_unit_classes
 
 # How often what all units take may be on one node, where a plan is to leave room for more of them.
 _RESIDUAL_MULTIPLE = 1000
@@ -228,7 +198,9 @@ class _PlanInstanceBuilder:
             kinds,
             resources,
             self._rooms(),
-            VisibleAttributes(names=frozenset(STANDARD_GROUPINGS)) if COMPACT in self._ask.objective else VisibleAttributes(),
+            VisibleAttributes(names=frozenset(STANDARD_GROUPINGS))
+            if COMPACT in self._ask.objective
+            else VisibleAttributes(),
             domains,
             self._busy | self._ask.ahead.nodes,
         )
@@ -463,4 +435,7 @@ def unit_key(planned: QueuedUnit) -> ObjectKey:
 
 def no_earlier_placements(session: Session) -> EarlierPlacements:
     """What there is while nothing is placed."""
-    return EarlierPlacements(AllocatedState(session.cluster.usage(session.gates)), dict(remaining_allocatable(session.cluster, session.gates)))
+    return EarlierPlacements(
+        AllocatedState(session.cluster.usage(session.gates)),
+        dict(remaining_allocatable(session.cluster, session.gates)),
+    )

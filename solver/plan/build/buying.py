@@ -8,21 +8,19 @@ there: slices, claims and pods of that name, or selectors that ask for it.
 
 from __future__ import annotations
 
-from ....models.cluster.cluster import Cluster
-from fractions import Fraction
-from collections.abc import Iterator
-from collections.abc import Mapping
-from ....models.kubernetes.core import Node
-from ....models.kubernetes.extensions import NodeTemplate
-from ....models.kubernetes.core import PodSpec
-from ....models.kubernetes.slices import ResourceSlice
-from itertools import count
-from dataclasses import dataclass
-from itertools import islice
-import msgspec
-from ....models.kubernetes.extensions import node_from_template
 import re
-from ....models.kubernetes.extensions import slices_from_template
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import count, islice
+
+import msgspec
+
+from ....models.cluster.cluster import Cluster
+from ....models.kubernetes.core import Node, PodSpec
+from ....models.kubernetes.extensions import NodeTemplate, node_from_template, slices_from_template
+from ....models.kubernetes.slices import ResourceSlice
+
 
 @dataclass(frozen=True, slots=True)
 class NodeTemplateOffer:

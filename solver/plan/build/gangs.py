@@ -16,38 +16,31 @@ What places are counted for in an instance: a kind of unit, some of them within 
 
 from __future__ import annotations
 
-from ..pricing.bundle import BundleQuestion
-from .unit_classes import ColocatedUnits
-from collections import Counter
-from ..instance import CouplingRow
-from ....models.workload.unit_classes import Gang
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from ..instance import MasterGangClass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, product
+from math import prod
+
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
-from .nodes import PlanNodeClass
-from ....models.workload.unit_classes import Gang as QueueGang
 from ....models.workload.expansion import QueuedUnit
-from collections.abc import Sequence
-from ..instance import Terms
-from .unit_classes import UnitClass
-from itertools import chain
+from ....models.workload.unit_classes import Gang
+from ....models.workload.unit_classes import Gang as QueueGang
 from ...engines.copies import connected_groups
-from dataclasses import dataclass
-from collections import defaultdict
-from dataclasses import field
-from math import prod
-from itertools import product
-from dataclasses import replace
+from ..instance import CouplingRow, MasterGangClass, Terms
+from ..pricing.bundle import BundleQuestion
+from .nodes import PlanNodeClass
+from .unit_classes import ColocatedUnits, UnitClass
 
 # With more ways to choose some of the units, only those are looked at that leave out the last ones.
 _MOST_VARIANTS = 64
 SharingUnit = tuple[int, QueuedUnit]
 
 
-def group_by_shared_claims(queue: Sequence[QueuedUnit], left: Iterable[int]) -> tuple[list[ColocatedUnits], list[list[ColocatedUnits]]]:
+def group_by_shared_claims(
+    queue: Sequence[QueuedUnit], left: Iterable[int]
+) -> tuple[list[ColocatedUnits], list[list[ColocatedUnits]]]:
     """Return the units that stand alone, as parties, and for each set of units that share claims its variants."""
     places = list(left)
     sharing = _claim_sharing_sets([(place, queue[place]) for place in places])
@@ -160,8 +153,12 @@ class GangMembership:
         )
         tied = [own for own, _ in self._choices if len(own) > 1]
         found: dict[Gang, Gang] = {}
-        for numbers in connected_groups({number: [one for one in own if one != _WHOLE_GANG] for number, own in enumerate(tied)}):
-            gangs = [gang for gang in dict.fromkeys(one for number in numbers for one in tied[number]) if gang != _WHOLE_GANG]
+        for numbers in connected_groups(
+            {number: [one for one in own if one != _WHOLE_GANG] for number, own in enumerate(tied)}
+        ):
+            gangs = [
+                gang for gang in dict.fromkeys(one for number in numbers for one in tied[number]) if gang != _WHOLE_GANG
+            ]
             found.update(dict.fromkeys(gangs, _merged_gang(gangs, members)))
         return found
 
@@ -285,7 +282,9 @@ class GangBuilder:
                 number = self._gang(flock, [kind], {kind.index: 1}, domain, len(flock.sets))
                 placed[number] = kind.size
                 own[number] = 1
-            self.rows.append(CouplingRow(Terms(gangs={**own, switch: -max(len(flock.sets) for _, flock in way)}), upper=0))
+            self.rows.append(
+                CouplingRow(Terms(gangs={**own, switch: -max(len(flock.sets) for _, flock in way)}), upper=0)
+            )
         if enough > 0:
             self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))
         return switch

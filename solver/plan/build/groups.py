@@ -6,34 +6,24 @@ whole. Bounds are then about everything else.
 
 from __future__ import annotations
 
-from ....problem.in_use import AllocatedState
-from ....models.cluster.cluster import Cluster
-from ...allocate.coupling import CoupledUnits
-from ...engines.registry import ENGINES
-from .build import EarlierPlacements
-from .build import ExcludedNode
-from ....models.workload.unit_classes import Gang
-from collections.abc import Hashable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from .build import MutableRoomByNode
-from ....models.kubernetes.core import Node
-from ...allocate.placement import Placer
-from ....models.workload.expansion import QueuedUnit
-from ...allocate.coupling import SameNodeUnits
-from collections.abc import Sequence
-from ...engines.engine import Session
-from ....models.workload.units import Unit
-from ...engines.outcome import UnitOutcome
-from ....models.workload.units import all_units
-from ...engines.copies import connected_groups
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ...allocate.coupling import find_coupled_units
-from ....models.workload.running import missing_resources
-from .build import no_earlier_placements
+
+from ....models.cluster.cluster import Cluster
+from ....models.kubernetes.core import Node
+from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import sum_requests
-from .build import unit_key
+from ....models.workload.running import missing_resources
+from ....models.workload.unit_classes import Gang
+from ....models.workload.units import Unit, all_units
+from ....problem.in_use import AllocatedState
+from ...allocate.coupling import CoupledUnits, SameNodeUnits, find_coupled_units
+from ...allocate.placement import Placer
+from ...engines.copies import connected_groups
+from ...engines.engine import Session
+from ...engines.outcome import UnitOutcome
+from ...engines.registry import ENGINES
+from .build import EarlierPlacements, ExcludedNode, MutableRoomByNode, no_earlier_placements, unit_key
 
 # So often units are moved from nodes that turn out to have too little room for all of them.
 _MOST_ATTEMPTS = 16
@@ -96,7 +86,9 @@ def _placement_attempts(
 def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[int]) -> Iterator[_CoupledSet]:
     """Yield the sets, those that a gang connects as one."""
     units = {id(queue[place].unit): place for place in left}
-    sets = find_coupled_units(cluster, [queue[place].unit for place in units.values()], [*all_units(cluster), *_copied_units(queue)])
+    sets = find_coupled_units(
+        cluster, [queue[place].unit for place in units.values()], [*all_units(cluster), *_copied_units(queue)]
+    )
     gangs: dict[Gang, list[int]] = {}
     for place in units.values():
         gang = queue[place].set.gang
@@ -131,7 +123,11 @@ def _candidate_nodes(
     for ground in _domain_nodes(one, nodes):
         roomy = {name: node for name, node in ground.items() if not missing_resources(whole, rooms.get(name))}
         yield roomy
-        some = {name: node for name, node in ground.items() if any(not missing_resources(r, rooms.get(name)) for r in requests)}
+        some = {
+            name: node
+            for name, node in ground.items()
+            if any(not missing_resources(r, rooms.get(name)) for r in requests)
+        }
         if len(some) > len(roomy):
             yield some
 

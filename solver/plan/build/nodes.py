@@ -12,48 +12,32 @@ drawn, and no other node reaches them.
 
 from __future__ import annotations
 
-from ....problem.in_use import AllocatedState
-from ..pricing.bundle import Bundle
-from ..pricing.bundle import BundleQuestion
-from ....models.cluster.cluster import Cluster
 from collections import Counter
-from ....problem.problem import Demand
-from ....models.kubernetes.meta import DeviceId
-from ....models.kubernetes.gates import FeatureGates
-from ....models.kubernetes.core import HOSTNAME_LABEL
-from collections.abc import Hashable
-from ....problem.problem import InUse
-from collections.abc import Iterable
-from collections.abc import Iterator
-from ..pricing.linear_question import LinearNode
-from ..pricing.linear import LinearPricer
-from ..pricing.linear_question import LinearUnit
-from collections.abc import Mapping
-from ....models.kubernetes.core import Node
-from ...engines.engines import NodeEngine
-from ....models.kubernetes.core import NodeSelector
-from ....problem.shapes import NodeView
-from ....models.workload.requests import PODS
-from ...engines.search import Pick
-from ..pricing.bundle import Picks
-from ....models.kubernetes.core import PodSpec
-from ....models.cluster.pools import Pool
-from ....models.kubernetes.meta import PoolId
-from ....models.cluster.pools import PoolIndex
-from ....problem.problem import Problem
-from ....models.workload.requests import Requests
-from collections.abc import Sequence
-from .unit_classes import UnitClass
-from ....problem.asks import VisibleAttributes
-from dataclasses import dataclass
-from dataclasses import field
-from math import gcd
-from ....models.cluster.node_fit import pod_fits
-from ...allocate.nodes import pod_suitability_key
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
-from dataclasses import replace
+from math import gcd
+
+from ....models.cluster.cluster import Cluster
+from ....models.cluster.node_fit import pod_fits, selector_test
+from ....models.cluster.pools import Pool, PoolIndex
+from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeSelector, PodSpec
+from ....models.kubernetes.gates import FeatureGates
+from ....models.kubernetes.meta import DeviceId, PoolId
+from ....models.workload.requests import PODS, Requests
 from ....models.workload.running import running_pods
-from ....models.cluster.node_fit import selector_test
+from ....problem.asks import VisibleAttributes
+from ....problem.in_use import AllocatedState
+from ....problem.problem import Demand, InUse, Problem
+from ....problem.shapes import NodeView
+from ...allocate.nodes import pod_suitability_key
+from ...engines.engines import NodeEngine
+from ...engines.search import Pick
+from ..pricing.bundle import Bundle, BundleQuestion, Picks
+from ..pricing.linear import LinearPricer
+from ..pricing.linear_question import LinearNode, LinearUnit
+from .unit_classes import UnitClass
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanNodeClass:
@@ -395,7 +379,9 @@ def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
     sets = {devices: asking[index] for index, devices in wanted.items() if devices}
     if len(sets) > 1:
         return None
-    there = next((_device_amounts(own, devices, question.in_use) for devices, own in sets.items()), _DeviceAmounts({}, 1))
+    there = next(
+        (_device_amounts(own, devices, question.in_use) for devices, own in sets.items()), _DeviceAmounts({}, 1)
+    )
     if there is None:
         return None
     units: dict[int, LinearUnit] = {}

@@ -14,42 +14,23 @@ What a unit counts when a plan is to admit as much as possible.
 
 from __future__ import annotations
 
-from ..pricing.bundle import BundleQuestion
-from ..pricing.measures import COMPACT as COMPACT_MEASURE
-from collections.abc import Callable
-from ....models.workload.unit_classes import ClaimShape
 from collections import Counter
-from ..instance import CouplingRow
-from ....models.kubernetes.claims import DeviceRequest
-from ....models.kubernetes.claims import DeviceSubRequest
-from ....models.kubernetes.claims import ExactDeviceRequest
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from .gangs import GangAlternative
-from .gangs import GangRole
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from ..instance import MasterGangClass
-from ..instance import MasterProblem
-from ..instance import MasterUnitClass
-from ..pricing.bundle import Measure
-from ..instance import ObjectiveStage
-from ..pricing.bundle import OccupiedMeasure
-from ..pricing.measures import PREFERENCE
-from .nodes import PlanNodeClass
-from ....models.kubernetes.quantity import Quantity
-from ..pricing.measures import SOFT
-from ..pricing.bundle import SPREAD
-from collections.abc import Sequence
-from ..instance import Terms
-from ....models.workload.unit_classes import UnitShape
-from ....models.kubernetes.extensions import VALUE_ANNOTATION
-from ....models.kubernetes.extensions import annotated_entries
-from functools import cached_property
-from dataclasses import dataclass
+from functools import cached_property, partial
 from math import lcm
-from functools import partial
-from dataclasses import replace
+
+from ....models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from ....models.kubernetes.extensions import VALUE_ANNOTATION, annotated_entries
+from ....models.kubernetes.quantity import Quantity
+from ....models.workload.unit_classes import ClaimShape, UnitShape
+from ..instance import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
+from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
+from ..pricing.measures import COMPACT as COMPACT_MEASURE
+from ..pricing.measures import PREFERENCE, SOFT
+from .gangs import GangAlternative, GangRole
+from .nodes import PlanNodeClass
 
 DEFAULT_STAGES = ("priority", "admitted")
 COST, FEWEST_NODES, COMPACT = "cost", "fewest-nodes", COMPACT_MEASURE.id
@@ -217,7 +198,11 @@ class ObjectiveBuilder:
         units = {role.index: worth[role.kind.index] for role in self.roles if worth[role.kind.index]}
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
         return Goal(
-            ObjectiveStage(name, Terms(units=units, gangs=gangs)), scale, int(ahead * scale), int(everything * scale), True
+            ObjectiveStage(name, Terms(units=units, gangs=gangs)),
+            scale,
+            int(ahead * scale),
+            int(everything * scale),
+            True,
         )
 
 
@@ -320,7 +305,11 @@ def parse_weight(kind: str) -> tuple[WeightFunction, str]:
     if kind == "devices":
         return (lambda shape: Fraction(sum(_least_amounts(shape.claims, _device_count)))), VALUE_ANNOTATION
     if name == "capacity" and rest:
-        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, lambda asked: _requested_capacity(asked, rest))), _NANO)), VALUE_ANNOTATION
+        return (
+            lambda shape: Fraction(
+                sum(_least_amounts(shape.claims, lambda asked: _requested_capacity(asked, rest))), _NANO
+            )
+        ), VALUE_ANNOTATION
     if name == "annotation" and rest:
         return (lambda shape: Fraction(shape.value)), rest
     raise ValueError(f"unknown weight {kind!r} of admitted: count, devices, capacity:NAME or annotation:KEY")

@@ -8,26 +8,18 @@ the pool: then bounds are no bounds on all plans.
 
 from __future__ import annotations
 
-from collections.abc import Container
-from ..instance import CouplingRow
-from ....models.kubernetes.meta import DeviceId
-from collections.abc import Hashable
-from ....problem.problem import InUse
-from collections.abc import Iterator
-from collections.abc import Mapping
-from ..pricing.bundle import Measure
-from ....problem.shapes import NodeType
-from .nodes import PlanNodeClass
-from ....models.kubernetes.meta import PoolId
-from ....problem.problem import Problem
-from collections.abc import Sequence
-from ..pricing.bundle import SharedDraw
-from ..pricing.bundle import SharedUse
-from ..instance import Terms
-from functools import cached_property
-from dataclasses import dataclass
 from collections import defaultdict
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import gcd
+
+from ....models.kubernetes.meta import DeviceId, PoolId
+from ....problem.problem import InUse, Problem
+from ....problem.shapes import NodeType
+from ..instance import CouplingRow, Terms
+from ..pricing.bundle import Measure, SharedDraw, SharedUse
+from .nodes import PlanNodeClass
 
 CounterName = tuple[PoolId, str, str]
 """Pool, counter set and name."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from ....models.kubernetes.claims import AllocationResult
-from ....models.workload.units import ClaimRef
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ....models.kubernetes.claims import AllocationResult, ResourceClaim
 from ....models.kubernetes.core import PodSpec
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.requests import Requests
-from ....models.kubernetes.claims import ResourceClaim
-from collections.abc import Sequence
+from ....models.workload.requests import Requests, sum_requests
 from ....models.workload.unit_classes import UnitShape
-from functools import cached_property
-from dataclasses import dataclass
-from collections import defaultdict
-from ....models.workload.requests import sum_requests
+from ....models.workload.units import ClaimRef
 
 UnitTuple = tuple[QueuedUnit, ...]
 """Units that go to one node together: one, or several that share a claim without devices."""
