@@ -72,9 +72,9 @@ def with_bought_nodes(cluster: Cluster, counts: Mapping[str, int]) -> tuple[Clus
     """Add so many nodes of each template; return them, too."""
     bought: dict[str, tuple[Node, ...]] = {}
     slices: list[ResourceSlice] = []
-    for name, count in counts.items():
+    for name, number in counts.items():
         template = cluster.node_templates[name]
-        names = new_names(cluster, name, count)
+        names = new_names(cluster, name, number)
         bought[name] = tuple(node_from_template(template, one) for one in names)
         slices += [made for one in names for made in slices_from_template(template, one)]
     return _with_new_nodes(cluster, [node for own in bought.values() for node in own], slices), bought
