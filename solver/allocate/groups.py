@@ -23,6 +23,7 @@ from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...problem.compiler import order_independent, without_devices
 from ...problem.conditions import TokenCondition
 from ...problem.in_use import AllocatedState
+from ...problem.node_classes import node_class_key
 from ...problem.problem import (
     STRICT,
     DeadlineExceededError,
@@ -223,7 +224,7 @@ class GroupSolver:
         for node in nodes:
             view = self.engine.views.of(node, question.visible)
             in_use = self.ledger.in_use(view)
-            key = view.shape.index, in_use.key
+            key = node_class_key(view, in_use)
             if key not in known:
                 known[key] = self._is_able(seat, view, in_use)
             if known[key]:

@@ -5,9 +5,10 @@ All nodes at once: equal ones are looked at once, and those that share something
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from time import monotonic
+from typing import TypeAlias
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
@@ -16,6 +17,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.in_use import AllocatedState
+from ...problem.node_classes import group_equal
 from ...problem.problem import STRICT, DeadlineExceededError, FatalError
 from ..allocate.allocate import TIME_LIMIT, gates_of
 from ..allocate.check import check_allocations
@@ -138,11 +140,8 @@ _TIME_LIMIT_REASON = Reason("timeLimit", "", "the time limit passed before this 
 INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
 
 
-@dataclass(slots=True)
-class _EqualNodes:
-    """Equal nodes, with the question on the first of them."""
-
-    nodes: list[tuple[Node, CopyProblem]]
+NodeQuestion: TypeAlias = tuple[Node, CopyProblem]
+"""A node, with the question of one copy there."""
 
 
 class CapacityEvaluation:
@@ -169,7 +168,8 @@ class CapacityEvaluation:
 
     def run(self, nodes: Sequence[Node]) -> None:
         """Look at nodes, which are by name."""
-        classes = self._classes(list(self._suitable(nodes)))
+        questions = self._questions(list(self._suitable(nodes)))
+        classes = group_equal(questions, lambda one: self._engine.state(one[1], self._ledger)[1])
         measured = list(self._measured(classes))
         places = [place for one, alone in measured for place in self._places(one, alone)]
         found = {place.node.metadata.name: place for place in places}
@@ -213,51 +213,48 @@ class CapacityEvaluation:
     def _note(self, answer: NodeRoom) -> None:
         self._answers.setdefault(replace(answer, nodes=()), []).extend(answer.nodes)
 
-    def _classes(self, nodes: Iterable[Node]) -> list[_EqualNodes]:
-        classes: dict[Hashable, _EqualNodes] = {}
+    def _questions(self, nodes: Iterable[Node]) -> Iterator[NodeQuestion]:
+        """Compile the question for each node; those for which that fails get their answers."""
         for node in nodes:
             try:
-                scene = self._engine.scene(node, self._deadline)
+                yield node, self._engine.scene(node, self._deadline)
             except DeadlineExceededError:
                 self._answer(NodeRoom((node.metadata.name,), Room(), (_TIME_LIMIT_REASON,)))
             except (FatalError, SelectorError):
                 self._answer(self._error(node))
-            else:
-                key = self._engine.state(scene, self._ledger)[1]
-                classes.setdefault(key, _EqualNodes([])).nodes.append((node, scene))
-        return list(classes.values())
 
     def _error(self, node: Node) -> NodeRoom:
         attempt = self._engine.one_more(node, self._ledger, self._deadline)
         return failed_room(self._engine, node, attempt, NO_ROOM)
 
-    def _measured(self, classes: Sequence[_EqualNodes]) -> Iterator[tuple[_EqualNodes, CountedCopies]]:
+    def _measured(
+        self, classes: Sequence[Sequence[NodeQuestion]]
+    ) -> Iterator[tuple[Sequence[NodeQuestion], CountedCopies]]:
         """Measure class after class, each in its share of the time; what an interrupt leaves out is not known."""
         for number, one in enumerate(classes):
             alone = CountedCopies(NodeRoom((), Room(), (INTERRUPTED_REASON,)))
             if not self.interrupted:
                 try:
-                    alone = self._measure(one, deadline_slice(self._deadline, len(classes) - number + 1))
+                    alone = self._measure(*one[0], deadline_slice(self._deadline, len(classes) - number + 1))
                 except KeyboardInterrupt:
                     self.interrupted = True
-            names = tuple(node.metadata.name for node, _ in one.nodes)
+            names = tuple(node.metadata.name for node, _ in one)
             alone = replace(alone, answer=replace(alone.answer, nodes=names))
             self._note(alone.answer)
             yield one, alone
 
-    def _measure(self, one: _EqualNodes, deadline: float | None) -> CountedCopies:
-        node, scene = one.nodes[0]
+    def _measure(self, node: Node, scene: CopyProblem, deadline: float | None) -> CountedCopies:
         try:
             return count_on_node(self._engine, node, scene, self._ledger, self._limit, deadline)
         except FatalError:
             return CountedCopies(self._error(node))
 
-    def _places(self, one: _EqualNodes, alone: CountedCopies) -> Iterator[SharedNode]:
+    def _places(self, one: Sequence[NodeQuestion], alone: CountedCopies) -> Iterator[SharedNode]:
         """Yield nodes with what copies may take there: nothing where it is known that none fits."""
-        first = one.nodes[0][1]
+        first = one[0][1]
         in_use, same = self._engine.state(first, self._ledger)
         fits = alone.answer.room.bound != 0 or bool(pools_with_negative_draws(first.problem))
-        for node, scene in one.nodes:
+        for node, scene in one:
             keys = self._engine.keys(scene, in_use) if fits else ()
             yield SharedNode(node, scene, alone, keys, (same, keys))
 

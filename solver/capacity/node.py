@@ -27,6 +27,7 @@ from ...problem.conditions import without_soft
 from ...problem.constraints import has_first_only_values, pools_with_negative_draws
 from ...problem.filters import usable_devices
 from ...problem.in_use import AllocatedState
+from ...problem.node_classes import node_class_key
 from ...problem.problem import DeadlineExceededError, InUse, Justification, Problem
 from ...problem.shapes import NodeView
 from ...problem.topology import TopologyCondition
@@ -137,7 +138,7 @@ class CopyEngine(NodeEngine):
     def state(self, scene: CopyProblem, ledger: AllocatedState) -> tuple[InUse, Hashable]:
         """Return what is in use there, and a key that is equal for places where as many copies fit."""
         in_use = ledger.in_use(scene.view)
-        return in_use, (scene.view.shape.index, in_use.key)
+        return in_use, node_class_key(scene.view, in_use)
 
     def fill(self, scene: CopyProblem, ledger: AllocatedState, most: int, deadline: float | None) -> FirstFitCopies:
         """Place copies one after the other, as the scheduler would, and commit them."""

@@ -33,6 +33,7 @@ from ...models.workload.units import ClaimRef, Unit
 from ...problem.asks import VisibleAttributes
 from ...problem.compiler import Compiler, Question
 from ...problem.in_use import AllocatedState
+from ...problem.node_classes import node_class_key
 from ...problem.problem import InUse
 from ...problem.shapes import NodeView, NodeViews
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
@@ -190,7 +191,7 @@ class DeviceStates:
 
     def _state(self, view: NodeView, ledger: AllocatedState, *, broken: bool) -> DeviceState:
         in_use = ledger.in_use(view)
-        key = broken, view.shape.index, in_use.key
+        key = broken, node_class_key(view, in_use)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = DeviceState(view, ledger.usage, in_use)

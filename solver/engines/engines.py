@@ -22,6 +22,7 @@ from ...models.topology.places import Axis, TopologyError, place_devices
 from ...problem.compiler import Compiler, Question, order_independent, without_devices
 from ...problem.filters import EXPRESSION_FILTERS
 from ...problem.in_use import AllocatedState
+from ...problem.node_classes import node_class_key
 from ...problem.problem import (
     STRICT,
     DeadlineExceededError,
@@ -133,7 +134,7 @@ class NodeEngine:
             return NodeResult(Status.TIMEOUT, rule="timeLimit", message=str(error))
 
     def _attempt(self, asked: NodeQuery, decide: DecideFunction) -> NodeResult:
-        key = asked.question.index, asked.view.shape.index, asked.in_use.key
+        key = asked.question.index, node_class_key(asked.view, asked.in_use)
         shortfall = self._failed.get(key)
         if shortfall is None:
             problem = self.compiler.problem(asked.question, asked.view.shape)
@@ -212,7 +213,7 @@ class OptimizingEngine(NodeEngine):
             # One question may be asked again with fewer devices.
             devices = tuple(demand.candidates for demand in problem.demands)
             errors_count = any(relation.tolerant for relation in problem.relations)
-            key = asked.question.index, asked.view.shape.index, asked.in_use.key, landscape, devices, errors_count
+            key = asked.question.index, node_class_key(asked.view, asked.in_use), landscape, devices, errors_count
             decision = self._best.get(key)
             if decision is None:
                 seen = replace(problem, landscape=landscape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...encoders.classes import MergedAlternative
@@ -15,6 +15,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
 from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
+from ...problem.node_classes import group_equal_largest_first
 from ...problem.obstacles import Obstacle
 from ...problem.problem import DeadlineExceededError, claim_text
 from ..engines.cp_sat import Limits
@@ -31,8 +32,6 @@ from .wording import ExplanationCompiler, GuardedProblem, NotCompilableError, Re
 MAX_NODE_CLASSES = 16
 # Changes after which the reasons that are left can be told without compiling anew.
 _GUARDED_CHANGES = frozenset({"constraint", "requestSelector", "classSelector", "toleration", "request", "featureGate"})
-EqualNodeGroups = list[tuple[tuple[Misfit | None, Hashable], list[Node]]]
-"""Nodes on which a unit meets the same, with why they do not suit it at all, if they do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ class Explainer:
             if alone is not None:
                 reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
                 return dataclasses.replace(whole, reasons=(*answer.reasons, reason))
-            explained = [self._class(unit, nodes, misfit, ledger) for (misfit, _), nodes in groups[:MAX_NODE_CLASSES]]
+            explained = [self._class(unit, nodes, ledger) for nodes in groups[:MAX_NODE_CLASSES]]
         except (DeadlineExceededError, TrialLimitError):
             return dataclasses.replace(whole, complete=False)
         except SelectorError:
@@ -90,23 +89,20 @@ class Explainer:
             complete=done and len(groups) <= MAX_NODE_CLASSES,
         )
 
-    def _groups(self, unit: Unit, ledger: AllocatedState) -> EqualNodeGroups:
-        """Put nodes together on which the unit meets the same, the largest groups first."""
+    def _groups(self, unit: Unit, ledger: AllocatedState) -> list[list[Node]]:
+        """Group the nodes on which the unit fails for the same reasons, the largest groups first."""
         claims = [ref.claim for ref in unit.asked if ref.claim is not None]
-        groups: dict[tuple[Misfit | None, Hashable], list[Node]] = defaultdict(list)
-        for node in self._nodes.values():
-            misfit = _node_misfit(unit, node)
-            groups[misfit, None if misfit else self._bench.key(node, claims, ledger)].append(node)
-        return sorted(groups.items(), key=lambda item: -len(item[1]))
+        return group_equal_largest_first(
+            self._nodes.values(), lambda node: _node_misfit(unit, node) or self._bench.key(node, claims, ledger)
+        )
 
-    def _fitting(self, scene: WhatIf, groups: EqualNodeGroups) -> Node | None:
+    def _fitting(self, scene: WhatIf, groups: Sequence[Sequence[Node]]) -> Node | None:
         """Find a node on which the unit fits alone. Raises ``TrialLimitError``."""
-        return next((nodes[0] for _, nodes in groups if self._trials.fits(scene, nodes[0])), None)
+        return next((nodes[0] for nodes in groups if self._trials.fits(scene, nodes[0])), None)
 
-    def _class(
-        self, unit: Unit, nodes: Sequence[Node], misfit: Misfit | None, ledger: AllocatedState
-    ) -> _ExplainedClass:
+    def _class(self, unit: Unit, nodes: Sequence[Node], ledger: AllocatedState) -> _ExplainedClass:
         names = tuple(node.metadata.name for node in nodes)
+        misfit = _node_misfit(unit, nodes[0])
         if misfit is not None:
             return _ExplainedClass(
                 ExplainedNodeClass(names, (Reason(misfit.id, "", misfit.message),)), RelaxationNode(nodes[0], None)

@@ -30,6 +30,7 @@ from ...problem.compiler import Compiler, Question
 from ...problem.conditions import CelCondition, TokenCondition, without_soft
 from ...problem.filters import usable_devices
 from ...problem.in_use import AllocatedState
+from ...problem.node_classes import node_class_key
 from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
 from ...problem.problem import Constraint, FatalError, InUse, Justification, Problem, ProblemNames, claim_text
 from ...problem.selectors import CelExpressionEvaluator, SelectorTable
@@ -97,7 +98,7 @@ class ExplanationCompiler:
         """Equal for nodes on which the claims meet the same. Raises ``SelectorError``."""
         question = self._compiler.question(claims)
         view = self._views.of(node, question.visible)
-        return view.shape.index, ledger.in_use(view).key
+        return node_class_key(view, ledger.in_use(view))
 
     def case(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> GuardedProblem:
         """Compile. Raises ``NotCompilableError``, ``SelectorError`` and ``DeadlineExceededError``."""
