@@ -26,11 +26,8 @@ from .models.manifests.writer import RESOURCE_API, claim_manifest
 from .models.results.common import (
     AllocationDocument,
     ClaimAnswer,
-    FallenDevices,
-    Reason,
     RejectedNodes,
     RequestTable,
-    SoftEntryAnswer,
     StageAnswer,
     UnitAnswer,
     ValidationDocument,
@@ -52,15 +49,7 @@ from .models.topology.free_shapes import FreeShape
 from .models.topology.places import PlacedDevices
 from .models.workload.units import ClaimRef, Unit
 from .solver.allocate.topology import InstanceSurvey, TopologyOutcome, TopologySurvey
-from .solver.engines.outcome import (
-    UNALLOCATABLE,
-    AllocationOutcome,
-    DemandTable,
-    NodeClassFailure,
-    RejectedDevices,
-    UnitOutcome,
-)
-from .solver.engines.outcome import Reason as FoundReason
+from .solver.engines.outcome import UNALLOCATABLE, AllocationOutcome, DemandTable, NodeClassFailure, UnitOutcome
 from .solver.plan.outcome import NodeOutcome, PlannedUnitOutcome, PlanOutcome, StageOutcome
 
 # A cluster has too many nodes to name them all for every unit.
@@ -112,13 +101,13 @@ def _unit_answer(found: UnitOutcome) -> UnitAnswer:
         pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
         node=found.node,
         outcome=outcome_of(found.outcome),
-        reasons=reason_documents(found.reasons),
+        reasons=found.reasons,
         claims=claim_answers(unit, got),
         failures=tuple(_rejected_nodes(failure, names) for failure in found.failures),
         objective=tuple(
             StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven) for one in found.objective
         ),
-        soft_entries=tuple(SoftEntryAnswer(**dataclasses.asdict(one)) for one in found.soft),
+        soft_entries=found.soft,
     )
 
 
@@ -141,7 +130,7 @@ def request_table(table: DemandTable, claims: Sequence[str]) -> RequestTable:
         needed=table.needed,
         devices=table.devices,
         fitting=table.fitting,
-        fallen=fallen_devices(table.fallen),
+        fallen=table.fallen,
     )
 
 
@@ -152,16 +141,6 @@ def claim_answers(unit: Unit, got: Mapping[ObjectKey, AllocationResult]) -> tupl
         for ref in unit.claims
         if ref.key in got or not ref.allocated
     )
-
-
-def fallen_devices(found: Sequence[RejectedDevices]) -> tuple[FallenDevices, ...]:
-    """The documents of the rows of a table."""
-    return tuple(FallenDevices(filter=row.filter, detail=row.detail, devices=row.devices) for row in found)
-
-
-def reason_documents(found: Sequence[FoundReason]) -> tuple[Reason, ...]:
-    """The documents of reasons."""
-    return tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in found)
 
 
 def _is_certified(unit: UnitOutcome) -> bool:
@@ -233,7 +212,7 @@ def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationR
         gang=found.gang,
         node=found.node,
         outcome="Placed" if placed else "NotPlaced",
-        reasons=reason_documents(found.reasons),
+        reasons=found.reasons,
         claims=claim_answers(found.unit, got if placed else {}),
     )
 

@@ -8,7 +8,7 @@ from ..models.kubernetes.claims import DeviceRequestAllocationResult
 from ..models.results.common import (
     AllocationDocument,
     ClaimAnswer,
-    FallenDevices,
+    RejectedDevices,
     RejectedNodes,
     StageAnswer,
     UnitAnswer,
@@ -90,7 +90,7 @@ def _failure_lines(kind: RejectedNodes, unit: UnitAnswer) -> Iterator[str]:
         yield f"    {claim}request {table.request} needs {table.needed}, {table.fitting} fit; {told}"
 
 
-def _display_fallen(row: FallenDevices) -> str:
+def _display_fallen(row: RejectedDevices) -> str:
     return " ".join(filter(None, (str(row.devices), filter_words(row.filter), row.detail)))
 
 

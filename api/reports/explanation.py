@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..solver.engines.outcome import filter_words
 
 if TYPE_CHECKING:
-    from ..models.results.common import FallenDevices
+    from ..models.results.common import RejectedDevices
     from ..models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit, ExplanationDocument
 
 _WORDS = {"inUse": "in use by claim", "deviceNode": "for other nodes"}
@@ -56,9 +56,9 @@ def _display_request(request: DevicesForRequest) -> str:
     return f"{head}: {matching}" + (f": {', '.join(told)}" if told else "")
 
 
-def _display_fallen(rows: tuple[FallenDevices, ...]) -> Iterator[str]:
+def _display_fallen(rows: tuple[RejectedDevices, ...]) -> Iterator[str]:
     """Count devices by filter, with all details together."""
-    groups: dict[str, list[FallenDevices]] = defaultdict(list)
+    groups: dict[str, list[RejectedDevices]] = defaultdict(list)
     for row in rows:
         groups[row.filter].append(row)
     for filter_, members in groups.items():

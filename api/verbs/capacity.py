@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..documents import reason_documents, request_table
+from ..documents import request_table
 from ..models.cluster.cluster import Cluster
 from ..models.formats.model import api_name
 from ..models.kubernetes.gates import FeatureGates
@@ -165,7 +165,7 @@ def _node_copies(found: NodeRoom, claims: tuple[str, ...]) -> NodeCopies:
     return NodeCopies(
         nodes=found.nodes,
         each=_copies_answer(found.room),
-        reasons=reason_documents(found.reasons),
+        reasons=found.reasons,
         proof=found.proof,
         certified=found.certified,
         requests=tuple(request_table(table, claims) for table in found.tables),

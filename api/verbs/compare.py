@@ -15,7 +15,7 @@ import msgspec
 from ..documents import plan_stage, plan_verdict
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
-from ..models.results.common import Reason, outcome_of
+from ..models.results.common import outcome_of
 from ..models.results.comparison import (
     AnswerRelation,
     ComparisonDocument,
@@ -194,7 +194,7 @@ def _unit_side(engine: str, relation: AnswerRelation, answer: UnitOutcome) -> Un
             RequestDevices(claim=claim, request=request, devices=tuple("/".join(device) for device in devices))
             for (claim, request), devices in devices_by_request(answer).items()
         ),
-        reasons=tuple(Reason(id=one.id, claim=one.claim, message=one.message) for one in answer.reasons),
+        reasons=answer.reasons,
     )
 
 

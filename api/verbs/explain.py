@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..documents import NODES_NAMED, fallen_devices, reason_documents
+from ..documents import NODES_NAMED
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
@@ -146,7 +146,7 @@ def _explained_unit(found: UnitExplanation) -> ExplainedUnit:
         claims=tuple(f"{ref.namespace}/{ref.name}" for ref in unit.claims),
         node=found.node,
         outcome=outcome_of(found.outcome),
-        reasons=reason_documents(found.reasons),
+        reasons=found.reasons,
         failures=tuple(map(_explained_nodes, found.classes)),
         relaxations=tuple(map(_relaxation_answer, found.relaxations)),
         complete=found.complete,
@@ -157,7 +157,7 @@ def _explained_nodes(found: ExplainedNodeClass) -> ExplainedNodes:
     return ExplainedNodes(
         nodes=len(found.nodes),
         names=found.nodes[:NODES_NAMED],
-        reasons=reason_documents(found.reasons),
+        reasons=found.reasons,
         minimal=found.minimal,
         certified=found.certified,
         requests=tuple(map(_devices_for_request, found.requests)),
@@ -174,9 +174,9 @@ def _devices_for_request(found: RequestView) -> DevicesForRequest:
         devices=found.devices,
         matching=found.matching,
         free=found.free,
-        fallen=fallen_devices(found.fallen),
+        fallen=found.fallen,
     )
 
 
 def _relaxation_answer(found: UnitRelaxation) -> RelaxationAnswer:
-    return RelaxationAnswer(changes=reason_documents(found.changes), cost=found.cost, node=found.node)
+    return RelaxationAnswer(changes=found.changes, cost=found.cost, node=found.node)

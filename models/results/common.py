@@ -22,8 +22,8 @@ def outcome_of(text: str) -> Outcome:
     return outcome
 
 
-class Reason(Model, omit_defaults=False):
-    """Why something could not be allocated: a stable id, the claim (``namespace/name``) and a sentence."""
+class Reason(Model, kw_only=False, omit_defaults=False):
+    """Why something could not be allocated: a stable id, the claim (``namespace/name``; empty: all) and a sentence."""
 
     id: str
     claim: str
@@ -38,7 +38,7 @@ class ClaimAnswer(Model, omit_defaults=False):
     allocation: ClaimAllocation | None
 
 
-class FallenDevices(Model, omit_defaults=False):
+class RejectedDevices(Model, kw_only=False, omit_defaults=False):
     """So many devices fail this filter first; ``detail`` says more, e.g. which taint."""
 
     filter: str
@@ -54,7 +54,7 @@ class RequestTable(Model, omit_defaults=False):
     needed: int
     devices: int
     fitting: int
-    fallen: tuple[FallenDevices, ...]
+    fallen: tuple[RejectedDevices, ...]
 
 
 class RejectedNodes(Model, omit_defaults=False):
@@ -83,7 +83,7 @@ class StageAnswer(Model, omit_defaults=False):
     proven: bool
 
 
-class SoftEntryAnswer(Model, omit_defaults=False):
+class SoftEntry(Model, kw_only=False, omit_defaults=False):
     """A soft entry, judged by the chosen devices; ``claim`` is empty for one of a ConstraintGroup.
 
     ``id`` says what kind of entry it is. ``cost`` is 0 if it is kept; else its weight, or with ``per: Pair`` its
@@ -111,7 +111,7 @@ class UnitAnswer(Model, omit_defaults=False):
     claims: tuple[ClaimAnswer, ...]
     failures: tuple[RejectedNodes, ...] = ()
     objective: tuple[StageAnswer, ...] = ()
-    soft_entries: tuple[SoftEntryAnswer, ...] = ()
+    soft_entries: tuple[SoftEntry, ...] = ()
 
 
 class AllocationDocument(Model, kw_only=True, omit_defaults=False):

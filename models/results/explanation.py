@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from ..formats.model import Model
-from .common import API_VERSION, FallenDevices, Outcome, Reason
+from .common import API_VERSION, Outcome, Reason, RejectedDevices
 
 
 class DevicesForRequest(Model, kw_only=True, omit_defaults=False):
@@ -24,7 +24,7 @@ class DevicesForRequest(Model, kw_only=True, omit_defaults=False):
     devices: int
     matching: int
     free: int
-    fallen: tuple[FallenDevices, ...]
+    fallen: tuple[RejectedDevices, ...]
 
 
 class ExplainedNodes(Model, kw_only=True, omit_defaults=False):

@@ -10,12 +10,13 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Reason
 from ...models.validation.annotations import read_caller_constraints
 from ...models.workload.units import Unit, merge_units, requested_units
 from ...problem.in_use import AllocatedState
 from ...problem.problem import check_policy
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
-from ..engines.outcome import UNKNOWN, AllocationOutcome, InterruptedAllocation, Reason, Statistics, UnitOutcome
+from ..engines.outcome import UNKNOWN, AllocationOutcome, InterruptedAllocation, Statistics, UnitOutcome
 from ..engines.registry import (
     ENGINES,
     OPTIMIZERS,

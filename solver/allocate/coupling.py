@@ -16,11 +16,11 @@ from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import ConstraintGroup
 from ...models.kubernetes.meta import ObjectKey, key_of
+from ...models.results.common import Reason
 from ...models.workload.groups import group_members
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.problem import FatalError, ProblemNames, claim_text
 from ..engines.copies import connected_groups
-from ..engines.outcome import Reason
 
 
 @dataclass(frozen=True, slots=True)

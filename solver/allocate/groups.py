@@ -20,6 +20,7 @@ from ...models.cluster.pools import Located, PoolDevice, per_device
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.results.common import Reason, SoftEntry
 from ...problem.compiler import order_independent, without_devices
 from ...problem.conditions import TokenCondition
 from ...problem.in_use import AllocatedState
@@ -40,7 +41,7 @@ from ...problem.surroundings import NodeContextBuilder
 from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, DecisionStatus, OptimizingDecider, Session, Status
 from ..engines.engines import NodeEngine, decisive_error, first_relation_error, problem_names
-from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, Reason, SoftEntry, UnitOutcome
+from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, UnitOutcome
 from ..engines.reasons import device_reasons
 from ..engines.result import has_uncombinable_selector, soft_entries
 from ..engines.search import Pick

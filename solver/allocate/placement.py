@@ -18,6 +18,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import Reason
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.in_use import AllocatedState
 from ...problem.problem import claim_text
@@ -29,7 +30,6 @@ from ..engines.outcome import (
     UNKNOWN,
     NodeClassFailure,
     Objective,
-    Reason,
     UnitOutcome,
     bound_over_nodes,
     is_zero_objective,

@@ -15,6 +15,7 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Reason
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.in_use import AllocatedState
 from ...problem.node_classes import group_equal
@@ -24,7 +25,7 @@ from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import ALLOCATED, Reason, UnitOutcome
+from ..engines.outcome import ALLOCATED, UnitOutcome
 from ..engines.reasons import missing_reference_reasons
 from .node import CopyEngine, CopyProblem, CountedCopies, count_on_node, deadline_slice, failed_room
 from .records import (

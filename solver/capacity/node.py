@@ -20,6 +20,7 @@ from ...models.cluster.pools import Pool, merge_pool_views
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.results.common import Reason
 from ...models.topology.places import Axis
 from ...models.workload.units import Unit
 from ...problem.compiler import Question, order_independent
@@ -43,7 +44,7 @@ from ..engines.copies import (
 )
 from ..engines.engine import Decision, DecisionStatus, NodeResult, Session, Status
 from ..engines.engines import NodeEngine, problem_names
-from ..engines.outcome import NodeClassFailure, Reason
+from ..engines.outcome import NodeClassFailure
 from ..engines.reasons import class_reasons
 from ..engines.search import Pick
 from ..proofs import find_witness

@@ -14,6 +14,7 @@ from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
 from ...models.manifests.writer import is_allocated
+from ...models.results.common import Reason
 from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
 from ...peers.errors import PeerError
@@ -21,7 +22,7 @@ from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import PodRequest, ScheduleRequest, features_of_gates
 from ..allocate.placement import unplaced_outcome
 from ..engines.kube_scheduler import NAME, named_classes, with_seeded_share_ids
-from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, Reason, UnitOutcome
+from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, UnitOutcome
 from ..engines.reasons import misfit_reasons, missing_reference_reasons
 
 

@@ -25,6 +25,7 @@ from ...models.cluster.usage import Usage
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey, PoolId
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.requests import Requests
 from ...models.workload.running import remaining_after
@@ -38,7 +39,6 @@ from ...problem.problem import InUse
 from ...problem.shapes import NodeView, NodeViews
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..engines.engine import Engine, NodeResult, Status
-from ..engines.outcome import Reason
 from ..engines.reasons import missing_reference_reasons
 
 

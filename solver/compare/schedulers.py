@@ -19,11 +19,11 @@ from typing import Protocol
 
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.running import missing_resources
 from ...models.workload.unit_classes import Gang
 from ..engines.engine import Status
-from ..engines.outcome import Reason
 from ..plan.instance import is_past
 from ..plan.outcome import PlannedUnitOutcome
 from .figures import SchedulingContext, TargetWorkload

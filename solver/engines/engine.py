@@ -22,7 +22,8 @@ from .search import Pick
 
 if TYPE_CHECKING:
     from ...encoders.objectives.stage import AllocationStage
-    from .outcome import Objective, SoftEntry
+    from ...models.results.common import SoftEntry
+    from .outcome import Objective
 
 # Deterministic units of work of the solver for a second of the time limit; slow machines do about one.
 WORK_PER_SECOND = 1.0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Reason, RejectedDevices, SoftEntry
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
 from ...problem.problem import BoundedValue, Demand, InUse, Problem, groups_compatible
@@ -28,15 +29,6 @@ ERROR = "Error"
 UNKNOWN = "Unknown"
 # The gravest first: one of them makes the whole answer so.
 OUTCOMES_BY_SEVERITY = (ERROR, UNALLOCATABLE, UNKNOWN, ALLOCATED)
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why not: a stable id, the claim (``namespace/name``; empty: the unit as a whole) and a sentence."""
-
-    id: str
-    claim: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +122,6 @@ class AllocationOutcome:
 def worst_outcome(outcomes: Sequence[str]) -> str:
     """Pick the outcome that decides about the whole; nothing asked is all allocated."""
     return min(outcomes, key=OUTCOMES_BY_SEVERITY.index, default=ALLOCATED)
-
-
-@dataclass(frozen=True, slots=True)
-class RejectedDevices:
-    """So many devices fail this filter first; ``detail`` says more, e.g. which taint."""
-
-    filter: str
-    detail: str
-    devices: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,19 +337,3 @@ def _bounded_stage(stage: StageValue, number: int, rivals: Sequence[_OtherNode])
         met = [rival.meet(number, position, part.value) for rival in rivals if not rival.beaten]
         parts.append(BoundedValue(part.value, min([part.bound, *met])))
     return StageValue(stage.stage, tuple(parts))
-
-
-@dataclass(frozen=True, slots=True)
-class SoftEntry:
-    """A soft entry, and what the chosen devices make of it.
-
-    ``claim`` is ``namespace/name``, empty for an entry of a group; ``id`` says what kind of entry it is.
-    ``cost`` is 0 if it is ``kept``; else its weight, or its weight for each pair of devices that fails it (SOFT-2).
-    """
-
-    claim: str
-    name: str
-    id: str
-    weight: int
-    kept: bool
-    cost: int

@@ -26,12 +26,12 @@ from ...models.kubernetes.claims import (
 from ...models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...models.results.common import SoftEntry
 from ...problem.asks import ResolvedRequest
 from ...problem.capacity import compute_capacity_draw
 from ...problem.conditions import penalty, soft_relations
 from ...problem.problem import FatalError, Placeholder, Problem, claim_text
 from ...problem.shapes import NodeView
-from .outcome import SoftEntry
 from .search import Pick
 
 

@@ -25,12 +25,12 @@ from ...models.kubernetes.core import Node, PodSpec, Toleration
 from ...models.kubernetes.extensions import annotated_entries, with_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.results.common import Reason
 from ...models.validation.annotations import CallerConstraint
 from ...models.workload.units import Unit
 from ...problem.asks import ResolvedRequest
 from ...problem.in_use import AllocatedState
 from ...problem.problem import Justification, claim_text
-from ..engines.outcome import Reason
 from .wording import ReasonWording
 
 CHANGE_COSTS = {

@@ -15,6 +15,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import Reason
 from ...models.validation.annotations import read_caller_constraints
 from ...models.workload.units import Unit, requested_units
 from ...problem.in_use import AllocatedState
@@ -25,7 +26,7 @@ from ..allocate.coupling import CoupledUnits, find_coupled_units, in_request_ord
 from ..allocate.placement import Placer
 from ..engines.auto import AutoEngine
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import ALLOCATED, UNKNOWN, Reason, UnitOutcome
+from ..engines.outcome import ALLOCATED, UNKNOWN, UnitOutcome
 from ..engines.registry import effective_policy
 from .records import Explanation, InterruptedExplanation, UnitExplanation
 

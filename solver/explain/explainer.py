@@ -13,6 +13,7 @@ from ...models.cluster.pools import COMPLETE
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import Reason, RejectedDevices
 from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
 from ...problem.node_classes import group_equal_largest_first
@@ -20,7 +21,7 @@ from ...problem.obstacles import Obstacle
 from ...problem.problem import DeadlineExceededError, claim_text
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session
-from ..engines.outcome import ERROR, Reason, RejectedDevices, UnitOutcome
+from ..engines.outcome import ERROR, UnitOutcome
 from .changes import RelaxationLevel, WhatIf
 from .conflict import MinimalUnsatisfiableSubset, is_refuted_by_counting, minimal_unsatisfiable_subset
 from .records import ExplainedNodeClass, RequestView, UnitExplanation

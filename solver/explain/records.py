@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Reason, RejectedDevices
 from ...models.workload.units import Unit
-from ..engines.outcome import Reason, RejectedDevices, worst_outcome
+from ..engines.outcome import worst_outcome
 
 
 @dataclass(frozen=True, slots=True)

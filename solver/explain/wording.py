@@ -24,6 +24,7 @@ from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import TopologyRequest
+from ...models.results.common import Reason
 from ...models.topology.places import FIXED_ORIENTATION
 from ...problem.asks import ResolvedRequest
 from ...problem.compiler import Compiler, Question
@@ -38,7 +39,7 @@ from ...problem.shapes import NodeView, NodeViews
 from ...problem.topology import TopologyCondition
 from ..engines.engine import Session
 from ..engines.engines import cluster_axes, problem_names
-from ..engines.outcome import SELECTOR_FILTERS, Reason
+from ..engines.outcome import SELECTOR_FILTERS
 from ..proofs.counting import display_amount, plural
 
 

@@ -17,10 +17,10 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
-from ..engines.outcome import Reason
 from ..engines.search import Pick
 from .build.build import PlanInstance, PlanRequest
 from .build.buying import with_bought_nodes

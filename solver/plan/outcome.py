@@ -10,11 +10,11 @@ from ...models.formats.gc import gc_paused
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.unit_classes import OwnerKind
 from ...models.workload.units import ClaimRef, Unit
 from ..allocate.check import VerificationError
-from ..engines.outcome import Reason
 from ..verification.plans import plan_violations
 
 OPTIMAL = "Optimal"

@@ -14,13 +14,13 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import HOSTNAME_LABEL
 from ...models.kubernetes.extensions import VALUE_ANNOTATION
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import UnitShape
 from ...problem.problem import check_policy
 from ..allocate.allocate import gates_of
 from ..engines.engine import Session
-from ..engines.outcome import Reason
 from ..engines.reasons import missing_reference_reasons
 from ..engines.registry import effective_policy
 from .assign import assign_plan, build_plan_outcome

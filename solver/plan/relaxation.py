@@ -17,10 +17,11 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import DeviceSubRequest, ExactDeviceRequest
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import Reason
 from ...models.workload.requests import format_amount
 from ...problem.problem import claim_text
 from ..engines.engine import NodeResult, Status
-from ..engines.outcome import DemandTable, Reason
+from ..engines.outcome import DemandTable
 from ..engines.reasons import device_reasons
 from ..explain.changes import CHANGE_COSTS, WhatIf, pod_changes
 from ..proofs.counting import plural

@@ -1,6 +1,6 @@
 """An explanation as lines and rows, from documents made by hand."""
 
-from drasat.models.results.common import FallenDevices, Reason
+from drasat.models.results.common import Reason, RejectedDevices
 from drasat.models.results.explanation import (
     DevicesForRequest,
     ExplainedNodes,
@@ -101,10 +101,10 @@ def test_many_nodes_are_counted():
 
 def test_devices_are_counted_by_what_is_in_the_way():
     fallen = (
-        FallenDevices(filter="inUse", detail="ns/x", devices=3),
-        FallenDevices(filter="taint", detail="k:NoSchedule", devices=1),
-        FallenDevices(filter="inUse", detail="ns/y", devices=2),
-        FallenDevices(filter="deviceNode", detail="", devices=1),
+        RejectedDevices(filter="inUse", detail="ns/x", devices=3),
+        RejectedDevices(filter="taint", detail="k:NoSchedule", devices=1),
+        RejectedDevices(filter="inUse", detail="ns/y", devices=2),
+        RejectedDevices(filter="deviceNode", detail="", devices=1),
     )
     assert told(failures=(nodes(requests=(request(fallen=fallen),)),))[2] == (
         "    request r of claim ns/c needs 2: 8 of 8 devices match class gpu: "

@@ -11,10 +11,11 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.kubernetes.extensions import Predicate
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.results.common import SoftEntry
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError, check_allocations
 from drasat.solver.capacity.capacity import capacity
-from drasat.solver.engines.outcome import UNALLOCATABLE, SoftEntry
+from drasat.solver.engines.outcome import UNALLOCATABLE
 
 ENGINES = pytest.mark.parametrize("engine", ["auto", "cp-sat"])
 EVERY_ENGINE = pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtracking"])

@@ -13,8 +13,8 @@ from drasat.models.kubernetes.core import Node, Pod
 from drasat.models.kubernetes.extensions import NodeTemplate, NodeTemplateSpec
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.results.common import Reason
 from drasat.models.workload.units import ClaimRef, Unit
-from drasat.solver.engines.outcome import Reason
 from drasat.solver.plan.outcome import NodeOutcome, PlannedUnitOutcome, PlanOutcome, PlanStatistics, StageOutcome
 
 
