@@ -15,6 +15,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import cast
 
+from msgspec import structs
+
 from ...models.cluster.node_fit import SelectorError
 from ...models.cluster.pools import Located, PoolDevice, per_device
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
@@ -135,7 +137,7 @@ class GroupPlacer:
         soft = soft_entries(posed.problem, decision.picks, posed.draft.keys)
         own = len(soft) - sum(not relation.hard for relation in posed.tied)
         # An entry of a group is no claim's, even if it covers one only.
-        told_ = (*soft[:own], *(replace(entry, claim="") for entry in soft[own:]))
+        told_ = (*soft[:own], *(structs.replace(entry, claim="") for entry in soft[own:]))
         return _with_soft_entries(found, told_, decision)
 
     def _seated(

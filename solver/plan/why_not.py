@@ -14,6 +14,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TypeAlias
 
+from msgspec import structs
+
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import SelectorError
 from ...models.kubernetes.claims import AllocationResult
@@ -108,7 +110,7 @@ class _UnplacedUnits:
             own = self._queue[place].unit.claims
             pairs = zip(one.unit.claims, own, strict=True)
             names = {claim_text(first.key): claim_text(ref.key) for first, ref in pairs}
-            yield place, tuple(replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found)
+            yield place, tuple(structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found)
 
     def _gang(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
         """The gang as the plan leaves it, and its members that are left out: those that are placed run then."""

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 from support.objects import claim, device, device_class, devices, distinct, either, node, option, pool, want
 from support.soft import apart, ask, cel, devices_of, near, only, told, wishing
 
@@ -269,7 +270,7 @@ def test_what_is_said_of_them_is_checked_again(wishes, costs):
     assert [entry.cost for entry in unit.soft] == costs
     for number, entry in enumerate(unit.soft):
         for cost in (0, entry.cost + 1):
-            wrong = [*unit.soft[:number], replace(entry, cost=cost), *unit.soft[number + 1 :]]
+            wrong = [*unit.soft[:number], structs.replace(entry, cost=cost), *unit.soft[number + 1 :]]
             with pytest.raises(VerificationError, match=f"SOFT-1.* and cost {re.escape(str(costs))}"):
                 check_allocations(cluster, [replace(unit, soft=tuple(wrong))], found.gates, "strict")
 

@@ -18,6 +18,7 @@ from fractions import Fraction
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
+from ....models.results.common import Reason
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import Requests, add_requests, sum_requests
 from ....models.workload.running import missing_resources, remaining_allocatable, subtract_requests
@@ -32,7 +33,7 @@ from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
 from ...engines.auto import CpSatEngine
 from ...engines.engine import Session
 from ...engines.engines import NodeEngine
-from ...engines.outcome import ALLOCATED, Reason, UnitOutcome
+from ...engines.outcome import ALLOCATED, UnitOutcome
 from ...engines.result import has_uncombinable_selector
 from ..column_generation import Pricer, Prices, PricingLimits, PricingResult
 from ..instance import Column, CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
