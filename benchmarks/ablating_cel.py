@@ -20,7 +20,6 @@ from measuring import GATES
 from tables import show
 
 import cel as cel_benchmark
-import drasat.solver.plan as planning
 from drasat import scenarios
 from drasat.cel import cache, closures, device_sets, program, selector
 from drasat.cel.compiler import Compiled
@@ -41,9 +40,10 @@ from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
 from drasat.solver.allocate.validate import manifest_problems
 from drasat.solver.engines.outcome import AllocationOutcome
+from drasat.solver.plan import plan as planning
 
 TESTS = Path(__file__).parents[1] / "tests"
-DATA, LOWERING_TESTS = TESTS / "data", TESTS / "encoders" / "lowering"
+DATA = TESTS / "data"
 
 # --- expressions about one device
 
@@ -196,7 +196,7 @@ class _NoPlans:
 
 
 LOWERING = (
-    Part("joins", lowering_module, "Planner", _NoPlans),
+    Part("joins", lowering_module, "JoinPlanner", _NoPlans),
     Part("cost pass", lowering_module, "require_within_limit", lambda *_: None),
 )
 
@@ -246,9 +246,8 @@ def _lowered(cluster: Cluster, road: str) -> tuple[float, float, float, Allocati
 
 def _beyond_the_limit() -> Iterator[Row]:
     """An expression that costs too much on 64 equal devices, which one step of lowering stands for."""
-    sys.path.insert(0, str(LOWERING_TESTS))
-    from device_sets import device
-    from device_sets import program as over_devices
+    from support.random_expressions import device
+    from support.random_expressions import program as over_devices
 
     found = over_devices("devices.all(a, devices.all(b, devices.all(c, a.@i + b.@i + c.@i >= 0)))")
     outcome = found.measure({"devices": [device(i=0)] * 64})
@@ -267,9 +266,8 @@ def _beyond_the_limit() -> Iterator[Row]:
 
 
 def _random_rows(quick: bool) -> Iterator[Row]:
-    sys.path.insert(0, str(LOWERING_TESTS))
-    from device_sets import program as over_devices
-    from expressions_at_random import Expressions, devices
+    from support.random_expressions import Expressions, devices
+    from support.random_expressions import program as over_devices
 
     rng, asked = Random(0), []
     while len(asked) < (300 if quick else 2_000):

@@ -18,11 +18,11 @@ from ablating import Part, Row, chosen, in_turns, noted
 from openb_objects import manifests, openb
 from tables import show
 
-import drasat.solver.plan as planning
 from drasat.models.cluster.cluster import Cluster
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.queues import GANG_MEMBERS, WORKLOADS, fleet, gang_queue
 from drasat.solver.allocate.load import load
+from drasat.solver.plan import plan as planning
 from drasat.solver.plan import price_and_branch
 from drasat.solver.plan.build import build
 from drasat.solver.plan.column_generation import Prices, PricingLimits
@@ -31,7 +31,7 @@ from drasat.solver.plan.instance import IntegerPlan, ObjectiveStage, PlanSolutio
 from drasat.solver.plan.price_and_branch import EnumerationProof
 from drasat.solver.plan.pricing import lagrangian
 
-PROPERTIES = Path(__file__).parents[1] / "tests" / "properties"
+TESTS = Path(__file__).parents[1] / "tests"
 
 
 def _nothing(*_arguments: Any, **_options: Any) -> Iterator[Any]:
@@ -61,18 +61,18 @@ HEURISTICS = (
     Part("greedy filling at the start", price_and_branch._StageSolver, "_start", _start_at_duals),  # noqa: SLF001
     Part("fill at duals", price_and_branch._StageSolver, "_fill_at_duals", lambda *_: None),  # noqa: SLF001
     Part("both fillings", price_and_branch._StageSolver, "_start", lambda *_: None),  # noqa: SLF001
-    Part("gang filling", price_and_branch, "fill_for_gangs", _nothing),
-    Part("neighbourhood", price_and_branch, "Improvement", _NoDive),
-    Part("trimming", planning, "trimmed", lambda _instance, plan, _pricer: plan),
-    Part("counting", price_and_branch, "counted", lambda instance, *_: empty_plan(instance)),
-    Part("completion", price_and_branch, "complete", _uncompleted),
+    Part("gang filling", price_and_branch, "fill_whole_gangs", _nothing),
+    Part("neighbourhood", price_and_branch, "LargeNeighbourhoodSearch", _NoDive),
+    Part("trimming", planning, "remove_slack", lambda _instance, plan, _pricer: plan),
+    Part("counting", price_and_branch, "plan_from_columns", lambda instance, *_: empty_plan(instance)),
+    Part("completion", price_and_branch, "prove_by_enumeration", _uncompleted),
     Part("implied bound", price_and_branch, "implied_bound", lambda *_: None),
-    Part("dive", price_and_branch, "Dive", _NoDive),
+    Part("dive", price_and_branch, "DivingHeuristic", _NoDive),
     Part("integer master on few columns", price_and_branch._StageSolver, "_choose_from_all", lambda *_: None),  # noqa: SLF001
-    Part("lagrangian cutting", lagrangian, "lowest", _best_seen),
+    Part("lagrangian cutting", lagrangian, "minimise_bound", _best_seen),
 )
 _LINEAR_PART = build.linear_nodes
-PRICING = (Part("pricer of linear nodes", build, "linear_part", lambda _, units: _LINEAR_PART({}, units)),)
+PRICING = (Part("pricer of linear nodes", build, "linear_nodes", lambda _, units: _LINEAR_PART({}, units)),)
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Search:
     def run(self) -> Planned:
         """Plan once; with ``whole`` the plan is verified, too."""
         found: list[Planned] = []
-        original, priced = planning._solved, [0]  # noqa: SLF001
+        original, priced = planning._solve_instance, [0]  # noqa: SLF001
         price = build.DispatchingPricer.price
 
         def counting(*arguments: Any) -> Any:
@@ -133,7 +133,7 @@ class Search:
             return result
 
         price_counted = patch.object(build.DispatchingPricer, "price", counting)
-        with patch.object(planning, "_solved", solved), price_counted, suppress(_EnoughError):
+        with patch.object(planning, "_solve_instance", solved), price_counted, suppress(_EnoughError):
             planning.plan(self.cluster, objective=self.objective, gap=self.gap, time_limit=None, **self.options)
         return found[0]
 
@@ -208,7 +208,7 @@ def _trace(queue: str) -> list[Any]:
 
 def at_random(parts: Sequence[Part], number: int, large: bool = False) -> Iterator[Row]:
     """Random small instances of the tests, all of them verified: how many stages are proven, and how well."""
-    sys.path.insert(0, str(PROPERTIES))
+    sys.path[:0] = [str(TESTS), str(TESTS / "properties")]
     from test_plan_against_brute_force import FAMILIES, Question
 
     runs: list[dict[str, Planned]] = []
@@ -288,7 +288,7 @@ def _round(name: str, queue: str, most: int) -> Iterator[Row]:
             posed.append(found)
             raise _EnoughError
 
-        with patch.object(planning, "_solved", solved), suppress(_EnoughError):
+        with patch.object(planning, "_solve_instance", solved), suppress(_EnoughError):
             planning.plan(cluster, objective=["admitted=capacity:share"], time_limit=None)
         (own,) = posed
         instance, (goal,) = own.instance, own.goals

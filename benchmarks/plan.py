@@ -98,7 +98,7 @@ def percent(part: float | None) -> str:
 
 def perf_rows(nodes: int, limit: float, names: Sequence[str] = tuple(WORKLOADS)) -> Iterator[tuple[str, ...]]:
     """A row a workload: the plan, first fit, and the real allocator, which walks the nodes or is told the right one."""
-    yield "pods", "placed", "gap", "plan", "of this verifying", "at most", "first fit", "walking", "told"
+    yield "pods", "placed", "gap", "plan", "of this verifying", "at most", "first fit", "walking", "given the node"
     for name in names:
         workload = WORKLOADS[name]
         found = run(name, nodes)

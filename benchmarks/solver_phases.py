@@ -1,6 +1,6 @@
 """Where the time of a solver's answer goes: ``solver_phases.py [NAME ...]`` prints a table.
 
-Each phase is called by itself on one Problem, so that they add up to what ``auto`` does when the dive is not enough.
+Each phase is called by itself on one Problem, so that they add up to what ``auto`` does when the search is not enough.
 Times are CPU time, the least of a few runs.
 """
 
@@ -37,7 +37,7 @@ from drasat.solver.proofs import find_witness
 
 GATES = FeatureGates.all_on()
 REPEATS = 5
-PHASES = ("compile", "candidates", "proofs", "dive", "merge", "collapse", "encode", "solve", "expand")
+PHASES = ("compile", "candidates", "proofs", "search", "merge", "collapse", "encode", "solve", "expand")
 # Equal devices of one node: what collapsing them is worth shows as they grow.
 GROWING = (32, 64, 128)
 
@@ -49,7 +49,7 @@ class Phases:
     """CPU seconds of each phase of one run, and how large the model is."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    lots: int = 0
+    classes: int = 0
     variables: int = 0
 
     def take(self, phase: str, work: Callable[[], _Made]) -> _Made:
@@ -71,17 +71,17 @@ def measure(cluster: Cluster) -> Phases:
     problem = order_independent(phases.take("compile", lambda: compiler.problem(compiler.question(claims), view.shape)))
     candidates = phases.take("candidates", lambda: usable_devices(problem, in_use))
     phases.take("proofs", lambda: find_witness(problem, in_use, candidates))
-    phases.take("dive", lambda: _dive(lambda: bounded_search(problem, in_use, Counts(), None, SEARCH_VISITS)))
+    phases.take("search", lambda: _search(lambda: bounded_search(problem, in_use, Counts(), None, SEARCH_VISITS)))
     merged = phases.take("merge", lambda: merge_equal_requests(problem, in_use, candidates))
     collapsed = phases.take("collapse", lambda: build_symmetry_classes(merged, ENCODERS))
     model = phases.take("encode", lambda: build_model(collapsed, ENCODERS))
     found = phases.take("solve", lambda: run_by_configurations(model.rows, Limits(work=10.0)))
     phases.take("expand", lambda: decode_solution(model, found.values) if found.values else ())
-    phases.lots, phases.variables = len(collapsed.lots), model.rows.variables
+    phases.classes, phases.variables = len(collapsed.lots), model.rows.variables
     return phases
 
 
-def _dive(work: Callable[[], object]) -> None:
+def _search(work: Callable[[], object]) -> None:
     try:
         work()
     except BudgetError:
@@ -99,12 +99,12 @@ def rows(wanted: list[str]) -> Iterator[tuple[str, Cluster]]:
 
 def main(wanted: list[str]) -> int:
     """Print a row a question."""
-    print(f"| question | {' | '.join(PHASES)} | lots | variables |")
+    print(f"| question | {' | '.join(PHASES)} | classes | variables |")
     print(f"|---|{'---:|' * (len(PHASES) + 2)}")
     for name, cluster in rows(wanted):
         runs = [measure(cluster) for _ in range(REPEATS)]
         least = [display_duration(min(run.seconds[phase] for run in runs)) for phase in PHASES]
-        print(f"| {name} | {' | '.join(least)} | {runs[0].lots} | {runs[0].variables} |", flush=True)
+        print(f"| {name} | {' | '.join(least)} | {runs[0].classes} | {runs[0].variables} |", flush=True)
     return 0
 
 

@@ -142,3 +142,12 @@ def test_anchors_are_those_of_github():
 
 def test_files_to_save_are_found():
     assert all(yaml.safe_load_all(text) for page in TEXTS for text in files(page).values())
+
+
+MODULE = re.compile(r"`((?:api|cel|encoders|models|peers|problem|scenarios|solver|tests|benchmarks)/[\w/]+)(?:\.py)?`")
+
+
+@pytest.mark.parametrize("page", [page for page in TEXTS if MODULE.search(TEXTS[page])])
+def test_modules_named_exist(page):
+    named = {match[1] for match in MODULE.finditer(TEXTS[page])}
+    assert [name for name in named if not any((ROOT / (name + end)).exists() for end in ("", ".py"))] == []
