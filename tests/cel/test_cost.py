@@ -1,134 +1,156 @@
-"""What evaluations cost (CEL-9, CLM-6); most vectors are those of ``test_evaluation``."""
+"""The rules of the static cost estimate, one by one (cel.md 1.5)."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import pytest
 from support.data import cases
 
-from drasat.cel import cache
-from drasat.cel.devices import prepare_device
-from drasat.cel.errors import CelCostError, CelDeadlineError
-from drasat.cel.meter import COST_LIMIT, Meter, current_meter, tick
-from drasat.models.kubernetes.slices import Device, DeviceAttribute
-
-CORPUS = json.loads((Path(__file__).parents[1] / "data" / "cel-corpus.json").read_text())
-NESTED = "lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))"
-DEVICE = prepare_device(
-    Device(attributes={"x": DeviceAttribute(int_value=1), "l": DeviceAttribute(strings=("a", "b"))}), "d"
+from drasat.cel.declarations import UNBOUNDED, Estimate, Function, Operand, Overload, Range
+from drasat.cel.environment import dra_environment, generic_environment
+from drasat.cel.sizes import (
+    ONE_RANGE,
+    UNKNOWN_RANGE,
+    ZERO_RANGE,
+    add_ranges,
+    child_path,
+    device_sizes,
+    fixed_range,
+    multiply_ranges,
+    range_union,
+    range_union_if_known,
+    scale_range,
+    size_at,
 )
+from drasat.cel.syntax import Literal
+from drasat.cel.types import BOOL, DYN, INT, NULL, QUANTITY, STRING, TIMESTAMP, list_of
+
+VARIABLES = {"b": "bool", "i": "int", "s": "string", "l": "list(int)", "m": "map(string, int)", "x": "dyn"}
 
 
-def cost(expression, **variables):
-    declared = {name: type_ for name, (type_, _) in variables.items()}
-    return cache.compile(expression, declared).measure({name: value for name, (_, value) in variables.items()}).cost
+def cost(expression: str, limit: int = 10) -> tuple[int, int]:
+    """Least and most cost where every variable has at most ``limit`` parts."""
+    environment = generic_environment(VARIABLES, sizes=lambda path: Range(0, limit) if len(path) == 1 else None)
+    estimated = environment.estimate(environment.compile(expression))
+    return estimated.min, estimated.max
 
 
-@pytest.mark.parametrize(("expression", "units"), cases("cel/cost", "costs_on_devices"))
-def test_costs_on_devices(expression, units):
-    device = cache.compile(expression, {"device": "kubernetes.DRADevice"})
-    assert device.measure({"device": DEVICE}).cost == units
-
-
-@pytest.mark.parametrize(("story", "units"), [("contiguous", 145), ("grid", 485)])
-def test_costs_of_expressions_over_sets_of_devices(story, units):
-    case = next(case for case in CORPUS if case["seenIn"].endswith(f"KEP-5254 {story}"))
-    devices = [
-        prepare_device(
-            Device(
-                attributes={name: DeviceAttribute(int_value=value["int"]) for name, value in data["attributes"].items()}
-            ),
-            data["driver"],
-        )
-        for data in case["devices"]
-    ]
-    program = cache.compile(case["expression"], {"devices": "list(kubernetes.DRADevice)"})
-    assert program.measure({"devices": devices}).cost == units
+@pytest.mark.parametrize(("expression", "least", "most"), cases("cel/estimate", "cost_of_simple_parts"))
+def test_cost_of_simple_parts(expression: str, least: int, most: int) -> None:
+    assert cost(expression) == (least, most)
 
 
 @pytest.mark.parametrize(
-    ("expression", "units"),
-    [
-        ("[1, 2].map(x, x)", 27), ("[1, 2].map(x, 1)", 5), ("[1, 2].filter(x, x == 1)", 18),
-        ("[1, 2].exists_one(x, x == 1)", 8), ("[1, 2].all(x, x < 2)", 11), ("[1, 2, 3].all(x, x < 2)", 13),
-        ('{"a": 1}.transformMap(k, v, v)', 5), ('{"a": 1}.transformMapEntry(k, v, {v: k})', 35),
-        ("[3, 1].sortBy(x, -x)", 50), ("optional.of(1).optMap(v, v + 1)", 7), ("optional.of([2]).optMap(v, 1)", 3),
-        ("cel.bind(a, 1 + 1, 3)", 0), ("cel.bind(a, 1 + 1, a + a)", 4), ("1 in []", 0), ("1 in [1, 2]", 0),
-        ("[1] in [[1], [2]]", 2), ("1 in [1 + 1]", 12), ("int('1') + 1", 1), ("quantity('1') == quantity('2')", 3),
-    ],
-)  # fmt: skip
-def test_costs_of_macros_and_constants(expression, units):
-    assert cost(expression) == units
+    ("limit", "expression", "least", "most"), cases("cel/estimate", "cost_grows_with_the_size_of_operands")
+)
+def test_cost_grows_with_the_size_of_operands(limit: int, expression: str, least: int, most: int) -> None:
+    assert cost(expression, limit) == (least, most)
 
 
-def test_operands_of_unknown_type_are_compared_for_one_unit():
-    text = "a" * 100
-    assert cost("x < y", x=("string", text), y=("string", text)) == 12
-    assert cost("x < y", x=("dyn", text), y=("string", text)) == 12
-    assert cost("x < y", x=("dyn", text), y=("dyn", text)) == 3
+@pytest.mark.parametrize(("expression", "each", "rest"), cases("cel/estimate", "loops_cost_as_often_as_they_may_run"))
+def test_loops_cost_as_often_as_they_may_run(expression: str, each: int, rest: int) -> None:
+    for limit in (0, 1, 7, 1000):
+        assert cost(expression, limit)[1] == each * limit + rest
 
 
-class TestLimit:
-    def test_a_million_units_may_be_spent(self):
-        """CLM-6"""
-        outcome = cache.compile(NESTED).measure()
-        assert isinstance(outcome.error, CelCostError)
-        assert str(outcome.error) == "operation cancelled: actual cost limit exceeded"
-        assert COST_LIMIT < outcome.cost < COST_LIMIT + 10
+def test_loops_in_loops_multiply() -> None:
+    assert cost("l.all(v, l.all(w, v == w))", 10) == (2, 2 + 10 * (3 + 2 + 10 * 6))
 
-    @pytest.mark.parametrize(
-        "wrapped", ["true || {}", "{} || true", "[1].exists(x, {} || true)", "cel.bind(a, {}, a || true)"]
+
+def test_loops_over_literals_run_at_least_once_for_each_element() -> None:
+    assert cost("[1, 2, 3].map(v, v)") == (60, 60)
+    assert cost("[1, 2, 3].all(v, v > 0)") == (20, 26)
+
+
+def test_size_without_limit_makes_the_estimate_unlimited() -> None:
+    environment = generic_environment(VARIABLES)
+    assert environment.estimate(environment.compile("l.all(v, true)")).max == UNBOUNDED
+    assert environment.estimate(environment.compile("l.all(v, l.all(w, true))")).max == UNBOUNDED
+
+
+def test_functions_estimate_their_own_cost_and_result() -> None:
+    seen: list[Operand] = []
+
+    def estimate(operands: tuple[Operand, ...]) -> Estimate:
+        seen.extend(operands)
+        return Estimate(fixed_range(100), fixed_range(50))
+
+    overload = Overload("f_id", (STRING, list_of(STRING), INT), STRING, lambda *values: values[0], estimate=estimate)
+    sizes = {("s",): 5, ("l",): 6, ("l", "@items"): 7}
+    environment = generic_environment(
+        {"s": "string", "l": "list(string)"},
+        functions=[Function("f", (overload,))],
+        sizes=lambda path: Range(0, sizes[path]) if path in sizes else None,
     )
-    def test_nothing_absorbs_the_limit(self, wrapped):
-        """CEL-9"""
-        outcome = cache.compile(wrapped.replace("{}", NESTED)).measure(limit=1000)
-        assert outcome.value is True if wrapped.startswith("true") else isinstance(outcome.error, CelCostError)
-
-    def test_the_limit_itself_is_still_allowed(self):
-        program = cache.compile("1 + 1 + 1")
-        assert program.measure(limit=2).value == 3
-        assert isinstance(program.measure(limit=1).error, CelCostError)
-
-    @pytest.mark.parametrize("start", ['"aaaaaaaaaaaaaaaa"', "[1, 2]"], ids=["strings", "lists"])
-    def test_doubling_is_stopped_before_memory_runs_out(self, start):
-        doublings = "".join(f"cel.bind(a{n + 1}, a{n} + a{n}, " for n in range(40))
-        expression = f"cel.bind(a0, {start}, {doublings} size(a40)" + ")" * 41
-        assert isinstance(cache.compile(expression).measure().error, CelCostError)
+    checked = environment.compile("f(s, l, 3) + 'abcdefghij'")
+    assert environment.estimate(checked) == fixed_range(1 + 1 + 100 + 6)
+    assert [operand.size for operand in seen] == [Range(0, 5), Range(0, 6), ONE_RANGE]
+    assert [operand.element for operand in seen] == [None, Range(0, 7), None]
+    assert [type(operand.node) for operand in seen] == [type(None), type(None), Literal]
 
 
-class TestMeter:
-    def test_checkpoints_cost_nothing_between_them(self):
-        meter = Meter(10)
-        assert meter.checkpoint == 10
-        meter.cost = 11
-        with pytest.raises(CelCostError):
-            meter.check()
+def test_functions_that_may_be_several_overloads_cost_the_union() -> None:
+    def overload(name: str, *, cheap: bool) -> Overload:
+        type_ = STRING if cheap else INT
+        return Overload(name, (type_,), BOOL, bool, estimate=lambda _: Estimate(fixed_range(2 if cheap else 9)))
 
-    def test_a_deadline_makes_checkpoints_dense(self):
-        meter = Meter(deadline=float("inf"))
-        first = meter.checkpoint
-        meter.cost = first + 1
-        meter.check()
-        assert first < meter.checkpoint < COST_LIMIT
+    both_kinds = Function("f", (overload("f_string", cheap=True), overload("f_int", cheap=False)))
+    environment = generic_environment({"x": "dyn", "s": "string"}, functions=[both_kinds])
+    assert environment.estimate(environment.compile("f(x)")) == Range(3, 10)
+    assert environment.estimate(environment.compile("f(s)")) == fixed_range(3)
 
-    def test_ticks_count_towards_a_limit_of_their_own(self):
-        current_meter.meter = Meter()
-        try:
-            tick(1000)
-            with pytest.raises(CelCostError):
-                tick(10**9)
-        finally:
-            current_meter.meter = None
 
-    def test_ticks_see_the_deadline(self):
-        current_meter.meter = Meter(deadline=0.0)
-        try:
-            with pytest.raises(CelDeadlineError):
-                tick(1)
-        finally:
-            current_meter.meter = None
+@pytest.mark.parametrize(
+    ("expression", "most"),
+    [
+        ("device.attributes['a'].x == 'a'", 5),
+        ("cel.bind(d, device.attributes['a'], d.x == 'a')", 16),
+        ("device.attributes['a'].x.exists(v, v == 'a')", 5 + 6 * 64),
+        ("device.attributes.exists_one(v, v == 'a')", 132),
+        ("device.attributes['a'].exists_one(v, v == 'a')", 133),
+        ("device.attributes['a'].x.split('a').size() > 1", 19),
+        ("device.attributes['a'].x.includes('a')", 4 + 64),
+        ("device.attributes['a'].x.lowerAscii().matches('^.*a100.*$')", 32),
+    ],
+)
+def test_what_devices_may_hold_bounds_the_cost(expression: str, most: int) -> None:
+    """CLM-6: published estimates of device selectors."""
+    environment = dra_environment()
+    assert environment.estimate(environment.compile(expression)).max == most
 
-    def test_ticks_outside_an_evaluation_do_nothing(self):
-        tick(10**12)
+
+@pytest.mark.parametrize(("path", "size"), cases("cel/estimate", "declared_sizes_of_a_device"))
+def test_declared_sizes_of_a_device(path: str, size: int | None) -> None:
+    found = device_sizes(tuple(path.split(".")))
+    assert found == (None if size is None else Range(0, size))
+
+
+def test_ranges_add_and_multiply_up_to_64_bits() -> None:
+    assert add_ranges(Range(1, 2), Range(3, 5), ONE_RANGE) == Range(5, 8)
+    assert multiply_ranges(Range(1, 2), Range(3, 5)) == Range(3, 10)
+    assert add_ranges(UNKNOWN_RANGE, ONE_RANGE) == Range(1, UNBOUNDED)
+    assert multiply_ranges(UNKNOWN_RANGE, UNKNOWN_RANGE) == UNKNOWN_RANGE
+    assert multiply_ranges(UNKNOWN_RANGE, ZERO_RANGE) == ZERO_RANGE
+
+
+def test_ranges_scale_upwards_in_floating_point() -> None:
+    assert scale_range(Range(1, 11), 0.1) == Range(1, 2)
+    assert scale_range(Range(0, 20), 0.25) == Range(0, 5)
+    assert scale_range(UNKNOWN_RANGE, 0.1) == Range(0, 1844674407370955264)
+
+
+def test_ranges_unite() -> None:
+    assert range_union(Range(1, 2), Range(3, 5)) == Range(1, 5)
+    assert range_union_if_known(Range(1, 2), Range(3, 5)) == Range(1, 5)
+    assert range_union_if_known(None, Range(3, 5)) is None
+
+
+def test_size_follows_from_declaration_else_from_type() -> None:
+    declared = {("a",): Range(0, 3)}
+    assert size_at(("a",), INT, declared.get) == Range(0, 3)
+    assert size_at(("b",), INT, declared.get) == ONE_RANGE
+    assert size_at(None, NULL, declared.get) == ONE_RANGE
+    assert size_at(None, TIMESTAMP, declared.get) == ONE_RANGE
+    for type_ in (STRING, DYN, QUANTITY, list_of(INT)):
+        assert size_at(None, type_, declared.get) == UNKNOWN_RANGE
+    assert child_path(("a",), "b") == ("a", "b")
+    assert child_path(None, "b") is None

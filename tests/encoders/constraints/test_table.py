@@ -24,7 +24,7 @@ from drasat.encoders.model import no_signature
 from drasat.models.cluster.cluster import Cluster
 from drasat.solver.allocate.allocate import allocate
 
-DOCS = Path(__file__).parent.parent.parent / "docs" / "guides" / "engines.md"
+DOCS = Path(__file__).parents[3] / "docs" / "guides" / "engines.md"
 A = f"{DRIVER}/a"
 
 

@@ -7,7 +7,7 @@ import pytest
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "pcie-lists"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "pcie-lists"
 
 
 def roots(cluster):

@@ -1,6 +1,6 @@
 """Every road for expressions over devices, and every engine, decides as evaluating them on all choices does (CELC-9).
 
-``PYTHONPATH=tests python tests/properties/test_cel_roads.py FIRST COUNT`` tries so many cases and tells
+``PYTHONPATH=tests python tests/properties/test_cel_encodings.py FIRST COUNT`` tries so many cases and tells
 what came of them.
 """
 
