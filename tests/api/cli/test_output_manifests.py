@@ -42,7 +42,7 @@ def names(claims):
 
 
 def folders():
-    from ..conftest import EXAMPLES
+    from ...conftest import EXAMPLES
 
     return sorted(path.parent for path in EXAMPLES.glob("*/claims.yaml"))
 

@@ -10,7 +10,7 @@ from support.topology_mappings import DRIVER, claim, device, device_class, latti
 import drasat
 from drasat.reports.plots import MOST_PANELS, panels
 
-from .test_topology_command import run  # noqa: F401 - a fixture
+from ..cli.test_topology import run  # noqa: F401 - a fixture
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
