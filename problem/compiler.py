@@ -25,10 +25,16 @@ import msgspec
 from ..cel.devices import Path
 from ..models.cluster.pools import COMPLETE, INCOMPLETE
 from ..models.kubernetes.claims import DeviceClass, DeviceConstraint, DeviceSelector, ResourceClaim
-from ..models.kubernetes.extensions import DeviceTopology, Entry, Predicate, TopologyRequest, annotated_entries
+from ..models.kubernetes.extensions import (
+    CallerConstraint,
+    DeviceTopology,
+    Entry,
+    Predicate,
+    TopologyRequest,
+    annotated_entries,
+)
 from ..models.kubernetes.gates import FeatureGates
 from ..models.topology.places import Axis, TopologyError, shape_mismatch
-from ..models.validation.annotations import CallerConstraint
 from .asks import (
     ALL,
     ATTRIBUTES,

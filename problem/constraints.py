@@ -25,10 +25,9 @@ from ..models.kubernetes.claims import (
     mode_options,
     semantics_of,
 )
-from ..models.kubernetes.extensions import Entry, Predicate, annotated_entries
+from ..models.kubernetes.extensions import CallerConstraint, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.slices import DeviceAttribute, Scalar, member_values, published_value, scalar_value
-from ..models.validation.annotations import CallerConstraint
 from .asks import ResolvedRequest
 from .problem import Constraint, FatalError, FilterFailure, InUse, Message, Placeholder, Problem
 from .selectors import ExpressionError, ExpressionEvaluator

@@ -403,6 +403,10 @@ class Predicate:
         return "Entry"
 
 
+CallerConstraint: TypeAlias = Entry | Predicate
+"""An entry beside those of the API: of the annotation, or given by the caller in Python, for all claims."""
+
+
 def chosen_device(driver: str, device: Device) -> ChosenDevice:
     """Show a device to a predicate."""
     attributes = {

@@ -20,7 +20,7 @@ Opaque parameters, and the lists of config entries in classes, claims and alloca
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
 
@@ -46,6 +46,7 @@ from ..kubernetes.extensions import (
     GANG_ANNOTATION,
     GANG_DOMAIN_ANNOTATION,
     REPLICAS_ANNOTATION,
+    CallerConstraint,
     Entry,
     Predicate,
     TopologyRequest,
@@ -67,8 +68,6 @@ from .findings import (
     compact_json,
     quote,
 )
-
-CallerConstraint: TypeAlias = Entry | Predicate
 
 
 def read_caller_constraints(constraints: Iterable[Mapping[str, Any] | Predicate]) -> tuple[CallerConstraint, ...]:

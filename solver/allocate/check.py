@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
+from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.validation.annotations import CallerConstraint
 from ..engines.outcome import ALLOCATED, UnitOutcome
 from ..verification.verify import Placement, Violation, verify
 

@@ -44,7 +44,7 @@ from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, DecisionStatus, OptimizingDecider, Session, Status
 from ..engines.engines import NodeEngine, decisive_error, first_relation_error, problem_names
 from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, UnitOutcome
-from ..engines.reasons import device_reasons
+from ..engines.reasons import deletion_filter, device_reasons
 from ..engines.result import has_uncombinable_selector, soft_entries
 from ..engines.search import Pick
 from .coupling import (
@@ -430,11 +430,8 @@ class GroupFailureExplainer:
             return []
         if len(kept) > MAX_GROUP_DEMANDS:
             return None
-        for one in tuple(kept):
-            rest = [other for other in kept if other is not one]
-            if rest and self._is_no(self._posed, rest):
-                kept = rest
-        return kept
+        posed = self._posed
+        return deletion_filter([[one] for one in kept], lambda rest: bool(rest) and self._is_no(posed, rest))
 
     def _is_no(self, posed: GroupProblem, kept: Collection[Relation]) -> bool:
         """Tell whether the units still do not fit with only these demands of groups."""

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import SEMANTICS_FIELDS, DeviceConstraint, ResourceClaim
-from ...models.kubernetes.extensions import ConstraintGroup, annotated_entries
+from ...models.kubernetes.extensions import CallerConstraint, ConstraintGroup, annotated_entries
 from ...models.kubernetes.meta import ObjectKey, key_of
-from ...models.validation.annotations import CallerConstraint
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
 from ...problem.problem import claim_text

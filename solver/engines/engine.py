@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
+from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
-from ...models.validation.annotations import CallerConstraint
 from ...problem.in_use import AllocatedState
 from ...problem.problem import InUse, Justification, Problem
 from .outcome import DemandTable

@@ -6,8 +6,9 @@ Units that no node is asked about (SCHED-1, SCHED-3).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import TypeVar
 
 from ...models.cluster.node_fit import Misfit
 from ...models.kubernetes.claims import ResourceClaim
@@ -82,3 +83,48 @@ def device_class_names(claim: ResourceClaim | None) -> Iterator[str]:
     for request in (claim.spec.devices.requests if claim else None) or ():
         specs = (request.exactly,) if request.exactly else request.first_available or ()
         yield from (spec.device_class_name for spec in specs)
+
+
+Item = TypeVar("Item")
+
+
+def deletion_filter(blocks: Iterable[Sequence[Item]], is_enough: Callable[[list[Item]], bool]) -> list[Item]:
+    """Leave items out as long as the rest is enough, so that a minimal set is left (Chinneck and Dravnieks, 1991).
+
+    Parameters
+    ----------
+    blocks
+        All items, in the order in which they are tried. A block is tried as a whole first, and then by halves: few of
+        many items are ever needed.
+    is_enough
+        Tells whether so many items are enough. More items must be enough whenever fewer are.
+
+    Returns
+    -------
+    list
+        The items that are left, in their order. All items together are taken to be enough.
+
+    """
+    listed = [list(block) for block in blocks]
+    items = list(chain.from_iterable(listed))
+    kept = list(range(len(items)))
+
+    def leave_out(block: range, *, needed: bool = False) -> bool:
+        """Leave out as much of a block as possible, and tell whether that was all; ``needed``: some of it must stay."""
+        nonlocal kept
+        if not needed:
+            rest = [number for number in kept if number not in block]
+            if is_enough([items[number] for number in rest]):
+                kept = rest
+                return True
+        if len(block) > 1:
+            half = len(block) // 2
+            # If the first half can go, the second cannot as well.
+            leave_out(block[half:], needed=leave_out(block[:half]))
+        return False
+
+    start = 0
+    for block in listed:
+        leave_out(range(start, start + len(block)))
+        start += len(block)
+    return [items[number] for number in kept]

@@ -22,11 +22,10 @@ from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import Misfit, pod_fits
 from ...models.kubernetes.claims import DeviceClaim, DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
 from ...models.kubernetes.core import Node, PodSpec, Toleration
-from ...models.kubernetes.extensions import annotated_entries, with_entries
+from ...models.kubernetes.extensions import CallerConstraint, annotated_entries, with_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Reason
-from ...models.validation.annotations import CallerConstraint
 from ...models.workload.units import Unit
 from ...problem.asks import ResolvedRequest
 from ...problem.in_use import AllocatedState

@@ -10,8 +10,9 @@ A Problem in which only some reasons hold: what the proofs by counting are asked
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from ...encoders.model import AllocationModel
 from ...problem.filters import usable_devices
@@ -26,6 +27,7 @@ from ..engines.cp_sat import (
     solve_with_lazy_constraints,
 )
 from ..engines.engine import Counts
+from ..engines.reasons import deletion_filter
 from ..proofs import find_witness
 from .wording import REQUEST_REASONS, GuardedProblem, obstacle_of
 
@@ -68,70 +70,36 @@ def minimal_unsatisfiable_subset(
 
     None if everything is possible together, or that is not known.
     """
-    return _DeletionFilter(model, limits, proof, without).run()
+    # Of one kind the later reasons go first, so that the first of them are what is left.
+    reasons = sorted((one for one in reversed(model.guards) if one != without), key=_deletion_rank)
+    undecided = False
 
-
-class _DeletionFilter:
-    def __init__(
-        self, model: AllocationModel, limits: Limits, proof: InfeasibilityCheck, without: Justification | None
-    ) -> None:
-        self._model = model
-        self._limits = limits
-        self._proof = proof
-        self._kept = dict.fromkeys(reason for reason in _in_deletion_order(model) if reason != without)
-        self._decided = True
-
-    def run(self) -> MinimalUnsatisfiableSubset | None:
-        if self._check(self._kept) is not SolverStatus.INFEASIBLE:
-            return None
-        for block in _blocks_by_rank(tuple(self._kept)):
-            self._delete(block)
-        certified = self._proof(self._kept) or self._check(self._kept, CONFIRMING) is SolverStatus.INFEASIBLE
-        # Requests open the sentence, then come the reasons that were tried last.
-        places = {reason: -place for place, reason in enumerate(self._kept)}
-        reasons = sorted(self._kept, key=lambda one: (_DELETION_RANK[one.id] > 0, -_DELETION_RANK[one.id], places[one]))
-        return MinimalUnsatisfiableSubset(tuple(reasons), self._decided, certified)
-
-    def _delete(self, block: Sequence[Justification], *, needed: bool = False) -> bool:
-        """Do without as much of a block as possible, and say whether that was all; ``needed``: some of it is."""
-        if not needed and self._goes(block):
-            return True
-        if len(block) == 1:
-            return False
-        half = len(block) // 2
-        first = self._delete(block[:half])
-        # If the first half can go, the second cannot as well.
-        self._delete(block[half:], needed=first)
-        return False
-
-    def _goes(self, block: Sequence[Justification]) -> bool:
-        gone = frozenset(block)
-        rest = [reason for reason in self._kept if reason not in gone]
-        status = self._check(rest)
-        self._decided &= status is not SolverStatus.UNKNOWN
-        if status is SolverStatus.INFEASIBLE:
-            self._kept = dict.fromkeys(rest)
-        return status is SolverStatus.INFEASIBLE
-
-    def _check(self, reasons: Collection[Justification], configuration: SolverConfiguration = USUAL) -> SolverStatus:
-        kept = frozenset(reasons)
-        for reason, guard in self._model.guards.items():
-            self._model.rows.fix(guard, int(reason in kept))
-        rows = self._model.rows
+    def status_of(kept: Collection[Justification], configuration: SolverConfiguration = USUAL) -> SolverStatus:
+        for reason, guard in model.guards.items():
+            model.rows.fix(guard, int(reason in kept))
         return solve_with_lazy_constraints(
-            self._model, lambda limits: run_solver(rows, limits, configuration), self._limits, Counts()
+            model, lambda limits: run_solver(model.rows, limits, configuration), limits, Counts()
         ).status
 
+    def is_impossible(rest: list[Justification]) -> bool:
+        nonlocal undecided
+        status = status_of(frozenset(rest))
+        undecided |= status is SolverStatus.UNKNOWN
+        return status is SolverStatus.INFEASIBLE
 
-def _in_deletion_order(model: AllocationModel) -> list[Justification]:
-    """Sort by kind; of one kind the later first, so that the first of them are what is left."""
-    numbered = enumerate(model.guards)
-    return [reason for _, reason in sorted(numbered, key=lambda item: (_DELETION_RANK[item[1].id], -item[0]))]
+    if status_of(frozenset(reasons)) is not SolverStatus.INFEASIBLE:
+        return None
+    blocks = [list(block) for _, block in groupby(reasons, key=_deletion_rank)]
+    kept = deletion_filter(blocks, is_impossible)
+    certified = proof(kept) or status_of(frozenset(kept), CONFIRMING) is SolverStatus.INFEASIBLE
+    # Requests open the sentence, then come the reasons that were tried last.
+    kept.reverse()
+    kept.sort(key=lambda one: (_deletion_rank(one) > 0, -_deletion_rank(one)))
+    return MinimalUnsatisfiableSubset(tuple(kept), not undecided, certified)
 
 
-def _blocks_by_rank(reasons: Sequence[Justification]) -> list[tuple[Justification, ...]]:
-    ranks = sorted({_DELETION_RANK[reason.id] for reason in reasons})
-    return [tuple(reason for reason in reasons if _DELETION_RANK[reason.id] == rank) for rank in ranks]
+def _deletion_rank(reason: Justification) -> int:
+    return _DELETION_RANK[reason.id]
 
 
 # More than anything draws.

@@ -28,6 +28,7 @@ from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
 from ...problem.obstacles import Obstacle
 from ...problem.problem import RESULT_LIMIT, Justification, claim_text
+from ..engines.reasons import deletion_filter
 from ..proofs.counting import display_amount
 from .changes import (
     CHANGE_COSTS,
@@ -187,11 +188,10 @@ class UnitRelaxationSearch:
                     self._tell(place.node, ("free", *needed), freeing_change(needed))
 
     def _needed(self, node: Node, claims: list[ObjectKey]) -> list[ObjectKey]:
-        for claim in tuple(claims):
-            fewer = [one for one in claims if one != claim]
-            if fewer and self._trials.fits(_apply_changes(self._scene, [freeing_change(fewer)]), node):
-                claims = fewer
-        return claims
+        def is_enough(fewer: list[ObjectKey]) -> bool:
+            return bool(fewer) and self._trials.fits(_apply_changes(self._scene, [freeing_change(fewer)]), node)
+
+        return deletion_filter([[claim] for claim in claims], is_enough)
 
     def _tell(self, node: Node, subject: Hashable, *changes: Change) -> None:
         self._settled.add(subject)

@@ -22,7 +22,7 @@ from ...models.workload.requests import format_amount
 from ...problem.problem import claim_text
 from ..engines.engine import NodeResult, Status
 from ..engines.outcome import DemandTable
-from ..engines.reasons import device_reasons
+from ..engines.reasons import deletion_filter, device_reasons
 from ..explain.changes import CHANGE_COSTS, WhatIf, pod_changes
 from ..proofs.counting import plural
 from .node_survey import (
@@ -108,11 +108,8 @@ class UnplacedRelaxationSearch:
 
     def _needed(self, claims: list[ObjectKey], kind: ScreenedNodes) -> list[ObjectKey]:
         """Keep those that need not go, the largest first."""
-        for claim in reversed(tuple(claims)):
-            fewer = [one for one in claims if one != claim]
-            if self._fits(self._wish, self._state.without(fewer), kind):
-                claims = fewer
-        return claims
+        largest_first = [[claim] for claim in reversed(claims)]
+        return deletion_filter(largest_first, lambda rest: self._fits(self._wish, self._state.without(rest), kind))
 
     def _without(self, claims: Sequence[ObjectKey], holders: Mapping[ObjectKey, int], kind: ScreenedNodes) -> str:
         more = plural(sum(holders[claim] for claim in claims), "device")

@@ -10,9 +10,8 @@ from itertools import combinations
 
 from ...models.kubernetes.claims import AllocationResult, DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.extensions import Entry, Predicate, annotated_entries, chosen_device
+from ...models.kubernetes.extensions import CallerConstraint, Entry, Predicate, annotated_entries, chosen_device
 from ...models.kubernetes.meta import DeviceId
-from ...models.validation.annotations import CallerConstraint
 from .constraints import ConstraintRules, covers
 from .devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext
 from .published import Finding, PoolView, PublishedDevice

@@ -10,9 +10,9 @@ from ...models.cluster.device_taints import apply_taint_rules
 from ...models.cluster.node_fit import SelectorError, node_matches, pod_fits
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
+from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
-from ...models.validation.annotations import CallerConstraint
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
 from .claims import ClaimRules
