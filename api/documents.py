@@ -96,7 +96,7 @@ def validation_document(problems: Sequence[InputProblem]) -> ValidationDocument:
 
 def _unit_answer(found: UnitOutcome) -> UnitAnswer:
     unit, got = found.unit, {ref.key: allocation for ref, allocation in found.allocations}
-    names = [f"{ref.namespace}/{ref.name}" for ref in unit.asked]
+    names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims]
     return UnitAnswer(
         pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
         node=found.node,

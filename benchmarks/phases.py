@@ -91,7 +91,7 @@ def _allocation(cluster: Cluster) -> dict[str, float]:
 @gc_young_only()
 def _compile_every_node(cluster: Cluster) -> None:
     """The problem of one unit on each node, as a search that visits them all would need it."""
-    claims = [ref.claim for ref in requested_units(cluster)[0].asked if ref.claim is not None]
+    claims = [ref.claim for ref in requested_units(cluster)[0].requested_claims if ref.claim is not None]
     compiler = Compiler(cluster.classes, GATES, CelExpressionEvaluator(), "strict")
     views = NodeViews(cluster.pools(GATES), GATES)
     question = compiler.question(claims)

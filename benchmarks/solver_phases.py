@@ -64,7 +64,7 @@ def measure(cluster: Cluster) -> Phases:
     """Go through all phases for the cluster's first unit on its first node, whether or not an earlier one decides."""
     phases = Phases()
     (node, *_), (unit, *_) = cluster.nodes.values(), requested_units(cluster)
-    claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+    claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
     compiler = Compiler(cluster.classes, GATES, CelExpressionEvaluator(), "strict")
     view = NodeViews(cluster.pools(GATES), GATES).of(node, compiler.question(claims).visible)
     in_use = AllocatedState(cluster.usage(GATES)).in_use(view)

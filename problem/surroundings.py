@@ -25,7 +25,7 @@ class NodeContextBuilder:
     """Makes landscapes of one cluster; equal ones are one object."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._largest = cluster.kept("largest capacities", lambda: _largest_capacities(cluster))
+        self._largest = cluster.memo("largest capacities", lambda: _largest_capacities(cluster))
         self._names: dict[str, int] = defaultdict(int)
         for driver, _ in self._largest:
             self._names[driver] += 1

@@ -85,7 +85,7 @@ class Cluster:
     read: tuple[Manifest, ...] = ()
     _indexes: _SliceIndexes = field(default_factory=_SliceIndexes)
     _usages: dict[bool, Usage] = field(default_factory=dict)
-    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    _memo: dict[Hashable, Any] = field(default_factory=dict, init=False)
 
     @classmethod
     @gc_young_only()
@@ -187,13 +187,13 @@ class Cluster:
                 self._usages[sharing] = Usage.of(self.claims.values(), gates)
         return self._usages[sharing]
 
-    def index(self, key: Hashable, make: Callable[[], T]) -> T:
+    def slice_memo(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` derives from slices and taint rules, once for all clusters that have the same ones."""
         return _memoized(self._indexes.others, key, make)
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
+    def memo(self, key: Hashable, make: Callable[[], T]) -> T:
         """What ``make`` derives from this very cluster, made at the first call with this key."""
-        return _memoized(self._kept, key, make)
+        return _memoized(self._memo, key, make)
 
     @cached_property
     def device_count(self) -> int:
@@ -238,7 +238,7 @@ class Cluster:
         return {field_.name: getattr(self, field_.name) for field_ in fields(self) if not field_.name.startswith("_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _indexes=_SliceIndexes(), _usages={}, _kept={})
+        self.__dict__.update(state, _indexes=_SliceIndexes(), _usages={}, _memo={})
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count} {what}" for what, count in self.summary().items() if count)

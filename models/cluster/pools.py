@@ -41,11 +41,6 @@ class PoolDevice:
         """The driver's name."""
         return self.id[0]
 
-    @property
-    def pool_name(self) -> str:
-        """The pool's name, unique with the driver's only."""
-        return self.id[1]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
@@ -66,7 +61,7 @@ class Pool:
     # Some node-relevant device has binding conditions, so the pool comes last (POOL-11).
     binds: bool = False
     _generation: PoolGeneration | None = field(default=None, repr=False)
-    _kept: tuple[int, ...] = field(default=(), repr=False)
+    _positions: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def id(self) -> PoolId:
@@ -81,7 +76,7 @@ class Pool:
         """
         if self._generation is None or not self.counter_sets:
             return ()
-        others = self._generation.others(self._kept)
+        others = self._generation.others(self._positions)
         return tuple(device for slice_ in others for device in _pool_devices(slice_))
 
 
@@ -103,8 +98,8 @@ def merge_pool_views(views: Sequence[Pool]) -> Pool | None:
     for device in chain.from_iterable(view.devices for view in complete):
         if device.reachable or device.id not in devices:
             devices[device.id] = device
-    kept = tuple(sorted({position for view in complete for position in view._kept}))  # noqa: SLF001 - Pool's own
-    return replace(first, devices=tuple(devices.values()), _kept=kept)
+    kept = tuple(sorted({position for view in complete for position in view._positions}))  # noqa: SLF001 - Pool's own
+    return replace(first, devices=tuple(devices.values()), _positions=kept)
 
 
 def _pool_devices(slice_: ResourceSlice, reachable: Sequence[bool] | None = None) -> list[PoolDevice]:

@@ -25,7 +25,7 @@ class TopologyInstance:
     devices: tuple[PoolDevice, ...]
 
     @property
-    def where(self) -> str:
+    def label(self) -> str:
         """The instance in a message."""
         return f"{self.scope.lower()} {self.name}".strip()
 

@@ -97,10 +97,6 @@ class Usage:
         """All holds on the device, in the order they were added."""
         return self._by_device.get(device)
 
-    def holder(self, device: DeviceId) -> ObjectKey | None:
-        """The claim that holds the device (of a shared device: the first one)."""
-        return next((hold.claim for hold in self.holds(device)), None)
-
     def held_by(self, claim: ObjectKey) -> tuple[DeviceId, ...]:
         """The devices a claim holds, in the order of its allocation."""
         return self._by_claim.get(claim)
@@ -108,10 +104,6 @@ class Usage:
     def in_use(self, device: DeviceId) -> bool:
         """Dedicated, or shared in any way: the device counts for counters (IN-4)."""
         return bool(self._by_device.get(device))
-
-    def is_dedicated(self, device: DeviceId) -> bool:
-        """The device is in the dedicated set (IN-2, DEV-1)."""
-        return any(hold.share_id is None for hold in self._by_device.get(device))
 
     def consumed_on(self, device: DeviceId) -> Mapping[str, int]:
         """Capacity already consumed on the device, in billionths; empty if none (IN-2)."""

@@ -46,11 +46,11 @@ class InputProblem:
     name: str = ""
 
     def __str__(self) -> str:
-        told = f"{self.kind} {self.name}".strip()
-        if len(told) > _LONGEST_NAME:
-            told = f"{told[: _LONGEST_NAME - 3]}..."
+        object_name = f"{self.kind} {self.name}".strip()
+        if len(object_name) > _LONGEST_NAME:
+            object_name = f"{object_name[: _LONGEST_NAME - 3]}..."
         warning = "warning" if self.severity == "warning" else ""
-        return one_line(": ".join(filter(None, [str(self.source), told, warning, self.field, self.message])))
+        return one_line(": ".join(filter(None, [str(self.source), object_name, warning, self.field, self.message])))
 
 
 class InputError(Exception):

@@ -35,22 +35,22 @@ class _FullCollections:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._unwanted = 0
+        self._suspensions = 0
         self._threshold = gc.get_threshold()
 
     def off(self) -> None:
         """Off until as many times on again."""
         with self._lock:
-            if not self._unwanted:
+            if not self._suspensions:
                 self._threshold = gc.get_threshold()
                 gc.set_threshold(*self._threshold[:2], _NEVER)
-            self._unwanted += 1
+            self._suspensions += 1
 
     def on(self) -> None:
         """The opposite of ``off``."""
         with self._lock:
-            self._unwanted -= 1
-            if not self._unwanted:
+            self._suspensions -= 1
+            if not self._suspensions:
                 gc.set_threshold(*self._threshold)
 
 

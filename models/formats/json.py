@@ -150,16 +150,16 @@ def _search_repeated(value: Any, path: str) -> Iterator[tuple[str, str]]:
             yield from _search_repeated(inner, f"{path}[{index}]")
 
 
-def _syntax_error(data: bytes, told: str) -> Unreadable:
+def _syntax_error(data: bytes, message: str) -> Unreadable:
     """Word a syntax error; the parser that says most is asked first, the splitter's words are the last resort."""
     try:
         orjson.loads(data)
     except orjson.JSONDecodeError as error:
         if not error.msg.startswith("unexpected content"):
             return unreadable_document(_display_syntax_error(data, 0, data, error))
-    found = re.search(r"\(byte (\d+)\)", told)
+    found = re.search(r"\(byte (\d+)\)", message)
     offset = int(found[1]) if found else len(data)
-    return unreadable_document(f"invalid JSON at {position(data, offset)}: {told.partition(' (byte')[0]}")
+    return unreadable_document(f"invalid JSON at {position(data, offset)}: {message.partition(' (byte')[0]}")
 
 
 def _display_syntax_error(whole: bytes, offset: int, part: bytes, error: orjson.JSONDecodeError) -> str:

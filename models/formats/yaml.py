@@ -104,7 +104,7 @@ class _YamlBuilder:
                     value = self._node(self._next_event())
                     yield Unreadable(tuple(self._duplicates)) if self._duplicates else value
         except yaml.MarkedYAMLError as error:
-            raise self._refused(f"invalid YAML: {self._told(error)}", error.problem_mark) from None
+            raise self._refused(f"invalid YAML: {self._display_error(error)}", error.problem_mark) from None
         except yaml.reader.ReaderError as error:
             raise self._bad_character(error) from None
         except RecursionError:
@@ -119,7 +119,7 @@ class _YamlBuilder:
             return _DocumentRefused(reason, len(self._text))
         return _DocumentRefused(f"{reason} at line {self._line(mark)} column {mark.column + 1}", mark.index)
 
-    def _told(self, error: yaml.MarkedYAMLError) -> str:
+    def _display_error(self, error: yaml.MarkedYAMLError) -> str:
         """Word a syntax error, with the line of the construct that it breaks."""
         broken = f"{error.context} of line {self._line(error.context_mark)}" if error.context_mark else error.context
         return ", ".join(filter(None, [broken, error.problem]))

@@ -288,7 +288,7 @@ class SemanticsMode(NamedTuple):
 
     attribute: str
     options: str
-    knows: tuple[str, ...]
+    supported_options: tuple[str, ...]
 
 
 _COERCE, _LIST_MODE, _MIN_SIZE = "coerce_scalar_to_list", "list_mode", "min_size"

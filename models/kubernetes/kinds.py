@@ -13,7 +13,6 @@ from .workloads import Deployment, Job, PodGroup, PriorityClass, ReplicaSet, Sta
 RESOURCE_GROUP = "resource.k8s.io"
 SCHEDULING_GROUP = "scheduling.k8s.io"
 OWN_GROUP = "drasat.dev"
-OWN_API = f"{OWN_GROUP}/v1alpha1"
 ApiObject = (
     ResourceSlice
     | DeviceClass

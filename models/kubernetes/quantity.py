@@ -108,9 +108,6 @@ class Quantity:
         return _decimal(self.nano, self.format == DECIMAL_EXPONENT)
 
 
-ZERO = Quantity(0, DECIMAL_SI, 0, True)
-
-
 def _written(number: float) -> str:
     """Write a bare number as text; refuse the sizes that Python would not print."""
     if isinstance(number, bool) or not isinstance(number, (int, float)):

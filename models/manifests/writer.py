@@ -54,12 +54,6 @@ def _manifest_mapping(manifest: Manifest) -> Model:
     return manifest.object
 
 
-def to_json(mappings: Sequence[Mapping[str, Any]]) -> str:
-    """Write one object, or several as a ``kind: List``; keys stay in their order."""
-    whole = mappings[0] if len(mappings) == 1 else {"apiVersion": "v1", "kind": "List", "items": mappings}
-    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-
-
 def to_yaml(mappings: Iterable[Any]) -> str:
     """Write a document for each mapping, of plain data as JSON has it; keys stay in their order.
 

@@ -270,8 +270,8 @@ def place_devices(
     try:
         made = _PLACERS[topology.spec.shape](topology, members, axes)
     except TopologyError as error:
-        told = ": ".join(filter(None, [f"DeviceTopology {topology.metadata.name}", where, str(error)]))
-        raise TopologyError(told, error.device) from None
+        message = ": ".join(filter(None, [f"DeviceTopology {topology.metadata.name}", where, str(error)]))
+        raise TopologyError(message, error.device) from None
     unplaced = tuple(member.id for member in members if member.id not in made)
     return replace(made, unplaced=unplaced)
 
@@ -329,14 +329,14 @@ def _check_within_sizes(names: Sequence[str], sizes: Sequence[int], found: dict[
                 )
 
 
-def _check_distinct_places(found: dict[Key, Place], told: Callable[[Place], str]) -> None:
+def _check_distinct_places(found: dict[Key, Place], display: Callable[[Place], str]) -> None:
     """TOPO-3: no two devices in one place."""
     taken: dict[Place, Key] = {}
     for device, place in found.items():
         first = taken.setdefault(place, device)
         if first != device:
             raise TopologyError(
-                f"devices {display_device(first)} and {display_device(device)} both have {told(place)}", device
+                f"devices {display_device(first)} and {display_device(device)} both have {display(place)}", device
             )
 
 
@@ -383,42 +383,42 @@ FIXED_ORIENTATION = "Fixed"
 ORIENTATIONS = ("Any", FIXED_ORIENTATION)
 
 
-def shape_mismatch(ask: TopologyRequest, spec: DeviceTopologySpec) -> str:
+def shape_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     """Say in one line why a valid topology has no such shape; empty: it has."""
-    if ask.shape not in REQUESTED_SHAPES:
-        return f"unknown shape {ask.shape!r}, known are: {', '.join(REQUESTED_SHAPES)}"
-    return _SHAPE_MISMATCHES[ask.shape](ask, spec)
+    if request.shape not in REQUESTED_SHAPES:
+        return f"unknown shape {request.shape!r}, known are: {', '.join(REQUESTED_SHAPES)}"
+    return _SHAPE_MISMATCHES[request.shape](request, spec)
 
 
-def _segment_mismatch(_ask: TopologyRequest, spec: DeviceTopologySpec) -> str:
+def _segment_mismatch(_request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     return "" if spec.shape in STRAIGHT else f"there are segments on a Ring or Line, not in a topology {spec.shape}"
 
 
-def _box_mismatch(ask: TopologyRequest, spec: DeviceTopologySpec) -> str:
+def _box_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     if spec.shape not in LATTICES:
         return f"there are no boxes in a topology {spec.shape}"
-    size, axes = ask.size or (), len(spec.coordinates or ())
+    size, axes = request.size or (), len(spec.coordinates or ())
     if len(size) != axes or min(size) < 1:
         return f"a box needs a size of {axes} positive numbers, one an axis"
-    if ask.orientation not in ("", *ORIENTATIONS):
-        return f"unknown orientation {ask.orientation!r}, known are: {', '.join(ORIENTATIONS)}"
+    if request.orientation not in ("", *ORIENTATIONS):
+        return f"unknown orientation {request.orientation!r}, known are: {', '.join(ORIENTATIONS)}"
     return ""
 
 
-def _compact_mismatch(ask: TopologyRequest, _spec: DeviceTopologySpec) -> str:
-    return "maxDistance must not be negative" if (ask.max_distance or 0) < 0 else ""
+def _compact_mismatch(request: TopologyRequest, _spec: DeviceTopologySpec) -> str:
+    return "maxDistance must not be negative" if (request.max_distance or 0) < 0 else ""
 
 
-def _subtree_mismatch(ask: TopologyRequest, spec: DeviceTopologySpec) -> str:
+def _subtree_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     if spec.shape != "Tree":
         return f"there are subtrees in a Tree, not in a topology {spec.shape}"
     levels = spec.coordinates or ()
-    if find_level(levels, ask.level) is None:
-        return f"no one level {ask.level!r}, there are: {', '.join(levels) or 'none'}"
+    if find_level(levels, request.level) is None:
+        return f"no one level {request.level!r}, there are: {', '.join(levels) or 'none'}"
     return ""
 
 
-def _no_mismatch(_ask: TopologyRequest, _spec: DeviceTopologySpec) -> str:
+def _no_mismatch(_request: TopologyRequest, _spec: DeviceTopologySpec) -> str:
     return ""
 
 

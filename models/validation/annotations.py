@@ -165,44 +165,44 @@ def _check_weight(found: Findings, path: Path, entry: Entry) -> None:
         found.forbidden((*path, "per"), "is for `matchAttribute` with a `weight` only", STRUCTURE)
 
 
-def _check_topology(found: Findings, path: Path, ask: TopologyRequest) -> None:
-    check_subdomain(found, (*path, "name"), ask.name)
-    if not ask.shape:
+def _check_topology(found: Findings, path: Path, request: TopologyRequest) -> None:
+    check_subdomain(found, (*path, "name"), request.name)
+    if not request.shape:
         found.required((*path, "shape"), category=STRUCTURE)
-    elif ask.shape not in REQUESTED_SHAPES:
-        found.unsupported((*path, "shape"), ask.shape, REQUESTED_SHAPES, STRUCTURE)
+    elif request.shape not in REQUESTED_SHAPES:
+        found.unsupported((*path, "shape"), request.shape, REQUESTED_SHAPES, STRUCTURE)
     else:
-        known = _SHAPE_FIELDS.get(ask.shape, ())
-        for field, value in _topology_fields(ask).items():
+        known = _SHAPE_FIELDS.get(request.shape, ())
+        for field, value in _topology_fields(request).items():
             if value and field not in known:
-                found.forbidden((*path, field), f"is not for shape {quote(ask.shape)}", STRUCTURE)
-        _check_topology_fields(found, path, ask)
+                found.forbidden((*path, field), f"is not for shape {quote(request.shape)}", STRUCTURE)
+        _check_topology_fields(found, path, request)
 
 
 # What may be asked of each shape beside its name.
 _SHAPE_FIELDS = {"Box": ("size", "orientation"), "Compact": ("maxDistance",), "Subtree": ("level",)}
 
 
-def _topology_fields(ask: TopologyRequest) -> dict[str, bool]:
+def _topology_fields(request: TopologyRequest) -> dict[str, bool]:
     return {
-        "size": ask.size is not None,
-        "orientation": bool(ask.orientation),
-        "maxDistance": ask.max_distance is not None,
-        "level": bool(ask.level),
+        "size": request.size is not None,
+        "orientation": bool(request.orientation),
+        "maxDistance": request.max_distance is not None,
+        "level": bool(request.level),
     }
 
 
-def _check_topology_fields(found: Findings, path: Path, ask: TopologyRequest) -> None:
-    if ask.shape == "Box" and not ask.size:
+def _check_topology_fields(found: Findings, path: Path, request: TopologyRequest) -> None:
+    if request.shape == "Box" and not request.size:
         found.required((*path, "size"), category=STRUCTURE)
-    for axis, length in enumerate(ask.size or ()):
+    for axis, length in enumerate(request.size or ()):
         if length < 1:
             found.invalid((*path, "size", axis), length, "must be greater than zero", STRUCTURE)
-    if ask.orientation and ask.orientation not in ORIENTATIONS:
-        found.unsupported((*path, "orientation"), ask.orientation, ORIENTATIONS, STRUCTURE)
-    if ask.max_distance is not None and ask.max_distance < 0:
-        found.invalid((*path, "maxDistance"), ask.max_distance, "must not be negative", STRUCTURE)
-    if ask.shape == "Subtree" and not ask.level:
+    if request.orientation and request.orientation not in ORIENTATIONS:
+        found.unsupported((*path, "orientation"), request.orientation, ORIENTATIONS, STRUCTURE)
+    if request.max_distance is not None and request.max_distance < 0:
+        found.invalid((*path, "maxDistance"), request.max_distance, "must not be negative", STRUCTURE)
+    if request.shape == "Subtree" and not request.level:
         found.required((*path, "level"), category=STRUCTURE)
 
 
@@ -326,11 +326,11 @@ def _check_options_by_mode(found: Findings, path: Path, semantics: ConstraintSem
 
 def _check_mode_options(found: Findings, path: Path, options: SemanticsOptions, mode: SemanticsMode) -> None:
     for field in msgspec.structs.fields(SemanticsOptions):
-        if field.name not in mode.knows and getattr(options, field.name) is not None:
+        if field.name not in mode.supported_options and getattr(options, field.name) is not None:
             found.forbidden((*path, field.encode_name), "the mode has no such option", STRUCTURE)
-    if "list_mode" in mode.knows and options.list_mode not in (None, *LIST_MODES):
+    if "list_mode" in mode.supported_options and options.list_mode not in (None, *LIST_MODES):
         found.unsupported((*path, "listMode"), options.list_mode, LIST_MODES, STRUCTURE)
-    if "min_size" in mode.knows and options.min_size is not None and options.min_size < 1:
+    if "min_size" in mode.supported_options and options.min_size is not None and options.min_size < 1:
         found.invalid((*path, "minSize"), options.min_size, "must be greater than zero", STRUCTURE)
 
 

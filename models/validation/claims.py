@@ -190,15 +190,15 @@ def _check_alternatives(found: Findings, path: Path, alternatives: tuple[DeviceS
         _check_device_request(found, (*path, index), alternative)
 
 
-def _check_device_request(found: Findings, path: Path, wish: ExactDeviceRequest | DeviceSubRequest) -> None:
-    check_subdomain(found, (*path, "deviceClassName"), wish.device_class_name)
-    check_selectors(found, (*path, "selectors"), wish.selectors)
-    _check_mode(found, path, wish.allocation_mode, wish.count or 0)
-    check_tolerations(found, (*path, "tolerations"), wish.tolerations)
-    if wish.capacity is not None:
-        _check_capacity(found, (*path, "capacity", "requests"), wish.capacity)
-    if wish.derived_attributes:
-        _check_derived(found, (*path, "derivedAttributes"), wish.derived_attributes)
+def _check_device_request(found: Findings, path: Path, request: ExactDeviceRequest | DeviceSubRequest) -> None:
+    check_subdomain(found, (*path, "deviceClassName"), request.device_class_name)
+    check_selectors(found, (*path, "selectors"), request.selectors)
+    _check_mode(found, path, request.allocation_mode, request.count or 0)
+    check_tolerations(found, (*path, "tolerations"), request.tolerations)
+    if request.capacity is not None:
+        _check_capacity(found, (*path, "capacity", "requests"), request.capacity)
+    if request.derived_attributes:
+        _check_derived(found, (*path, "derivedAttributes"), request.derived_attributes)
 
 
 def _check_mode(found: Findings, path: Path, mode: str, count: int) -> None:

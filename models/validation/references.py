@@ -125,11 +125,11 @@ def _template_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[Cro
 def _spec_problems(manifest: Manifest, path: Path, claim: DeviceClaim, known: _KnownObjects) -> Iterator[CrossProblem]:
     for index, request in enumerate(claim.requests or ()):
         where = (*path, "requests", index)
-        wishes: list[tuple[Path, Any]] = [((*where, "exactly"), request.exactly)] if request.exactly else []
-        wishes += [((*where, "firstAvailable", i), wish) for i, wish in enumerate(request.first_available or ())]
-        for place, wish in wishes:
-            if wish.device_class_name and not known.has("DeviceClass", "", wish.device_class_name):
-                message = f"device class {quote(wish.device_class_name)} is not in the input"
+        requests: list[tuple[Path, Any]] = [((*where, "exactly"), request.exactly)] if request.exactly else []
+        requests += [((*where, "firstAvailable", i), one) for i, one in enumerate(request.first_available or ())]
+        for place, one in requests:
+            if one.device_class_name and not known.has("DeviceClass", "", one.device_class_name):
+                message = f"device class {quote(one.device_class_name)} is not in the input"
                 yield _cross_warning(manifest, (*place, "deviceClassName"), message)
         if request.exactly and request.exactly.admin_access:
             yield from _admin_problems(manifest, (*where, "exactly", "adminAccess"), known)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class QueuedUnit(NamedTuple):
     """A replica of a set, and what it is."""
 
-    set: UnitSet
+    unit_set: UnitSet
     number: int
     unit: Unit
 
@@ -55,8 +55,8 @@ class UnitExpander:
         name = planned.unit_name(number)
         if planned.pod is None:
             ref = self._claims.existing((planned.namespace, planned.name))
-            return Unit(None, (_rename_claim_ref(ref, name) if planned.copied else ref,), planned.namespace, name)
-        pod = _rename_pod(planned.pod, name) if planned.copied else planned.pod
+            return Unit(None, (_rename_claim_ref(ref, name) if planned.is_copied else ref,), planned.namespace, name)
+        pod = _rename_pod(planned.pod, name) if planned.is_copied else planned.pod
         return Unit(pod, (*self._claims.claims_of(pod), *self._extended(pod)), planned.namespace, name)
 
     def _extended(self, pod: Pod) -> tuple[ClaimRef, ...]:

@@ -95,24 +95,24 @@ class GangCollector:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._domains: dict[GangKey, str] = {}
-        self._placed: dict[GangKey, list[str]] = {}
+        self._running_nodes: dict[GangKey, list[str]] = {}
 
-    def join(self, namespace: str, said: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
+    def join(self, namespace: str, annotations: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
         """The gang of a unit, None if it is in none; the annotation counts before groups of scheduling.k8s.io.
 
         Raises ``GangError`` if members name different domains.
         """
-        key = _gang_key(namespace, said, spec)
-        if key is not None and said.domain is not None:
-            known = self._domains.setdefault(key, said.domain)
-            if known != said.domain:
-                first, second = sorted((known, said.domain))
+        key = _gang_key(namespace, annotations, spec)
+        if key is not None and annotations.domain is not None:
+            known = self._domains.setdefault(key, annotations.domain)
+            if known != annotations.domain:
+                first, second = sorted((known, annotations.domain))
                 raise GangError(f"{key[0]} {namespace}/{key[2]}: its members name two domains, {first} and {second}")
         return key
 
-    def place(self, key: GangKey, node: str) -> None:
+    def record_running_member(self, key: GangKey, node: str) -> None:
         """A member runs on this node."""
-        self._placed.setdefault(key, []).append(node)
+        self._running_nodes.setdefault(key, []).append(node)
 
     def gang(self, key: GangKey) -> Gang | None:
         """The gang, when all members are known; None for a group that asks for nothing."""
@@ -121,12 +121,12 @@ class GangCollector:
         domain = self._domains.get(key, domain)
         if minimum == 0 and domain is None and not problem:
             return None
-        return Gang(kind, namespace, name, minimum, domain, tuple(sorted(self._placed.get(key, ()))), problem)
+        return Gang(kind, namespace, name, minimum, domain, tuple(sorted(self._running_nodes.get(key, ()))), problem)
 
 
-def _gang_key(namespace: str, said: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
-    if said.gang is not None:
-        return "Gang", namespace, said.gang
+def _gang_key(namespace: str, annotations: PlanAnnotations, spec: PodSpec | None) -> GangKey | None:
+    if annotations.gang is not None:
+        return "Gang", namespace, annotations.gang
     if spec is None or not spec.grouped:
         return None
     group = spec.scheduling_group

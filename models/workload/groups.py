@@ -20,26 +20,26 @@ class GroupError(ValueError):
 
 
 def group_members(
-    group: ConstraintGroup, cluster: Cluster, asked: Sequence[Unit] | None = None
+    group: ConstraintGroup, cluster: Cluster, requested: Sequence[Unit] | None = None
 ) -> tuple[ObjectKey, ...]:
     """List the claims of a group, those made for pods from templates among them, allocated ones too.
 
     Claims that are named come first, then those selected by their labels, then those of pods. Pods that have finished
-    or are being deleted have none. ``asked`` are the units to look at; None: those of the cluster. Raises
+    or are being deleted have none. ``requested`` are the units to look at; None: those of the cluster. Raises
     ``GroupError`` for a claim, pod or entry of a pod that is named but not there, and for a constraint about a request
     that none of the claims has.
     """
-    return _GroupMemberFinder(group, cluster, all_units(cluster) if asked is None else asked).members()
+    return _GroupMemberFinder(group, cluster, all_units(cluster) if requested is None else requested).members()
 
 
 class _GroupMemberFinder:
     """Looks for the claims of one group."""
 
-    def __init__(self, group: ConstraintGroup, cluster: Cluster, asked: Sequence[Unit]) -> None:
+    def __init__(self, group: ConstraintGroup, cluster: Cluster, requested: Sequence[Unit]) -> None:
         self._spec = group.spec
         self._key = key_of(group.metadata)
         self._cluster = cluster
-        self._units = [unit for unit in asked if unit.pod and unit.namespace == self._key[0]]
+        self._units = [unit for unit in requested if unit.pod and unit.namespace == self._key[0]]
         made = {ref.key: ref.claim for unit in self._units for ref in unit.claims if ref.claim}
         own = {key: claim for key, claim in cluster.claims.items() if key[0] == self._key[0]}
         self._claims: dict[ObjectKey, ResourceClaim] = {**own, **made}

@@ -106,14 +106,14 @@ class _QueueReader:
         self._gangs = GangCollector(cluster)
         self._shapes = UnitShapes(cluster, backed_resources(cluster, gates))
         self._claims = ClaimShapeResolver(cluster, self._shapes.claims, self._copies())
-        self._stems = set(cluster.stateful_sets)
+        self._prefixes = set(cluster.stateful_sets)
         self._members: dict[tuple[OwnerKind, str, str], GangKey] = {}
 
     def sets(self) -> list[UnitSet]:
         """All sets, in the order read."""
         running = running_pods(self._cluster)
         for key, pod in running.items():
-            self._place(key, pod)
+            self._record_running_member(key, pod)
         found = [one for kind, key in self._order() if (one := self._set(kind, key, running)) is not None]
         return self._with_gangs(found)
 
@@ -151,16 +151,20 @@ class _QueueReader:
         return self._maker_set(kind, key)
 
     def _pod_set(self, key: ObjectKey, pod: Pod) -> UnitSet:
-        said = self._said("Pod", key, pod.metadata.annotations)
-        shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _unit_weight(said))
-        one = UnitSet("Pod", *key, _replica_numbers(said), shape, shape.signature, None, pod)
-        return one if said is NO_PLAN_ANNOTATIONS and not pod.spec.grouped else self._marked(one, said)
+        annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
+        shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _unit_weight(annotations))
+        one = UnitSet("Pod", *key, _replica_numbers(annotations), shape, shape.signature, None, pod)
+        return (
+            one
+            if annotations is NO_PLAN_ANNOTATIONS and not pod.spec.grouped
+            else self._with_annotations(one, annotations)
+        )
 
     def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> UnitSet:
-        said = self._said("ResourceClaim", key, claim.metadata.annotations)
-        shape = self._shapes.of_claim(self._claims.of_loose(claim), _unit_weight(said))
-        one = UnitSet("ResourceClaim", *key, _replica_numbers(said), shape, shape.signature, None, None, claim)
-        return one if said is NO_PLAN_ANNOTATIONS else self._marked(one, said)
+        annotations = self._annotations_of("ResourceClaim", key, claim.metadata.annotations)
+        shape = self._shapes.of_claim(self._claims.of_loose(claim), _unit_weight(annotations))
+        one = UnitSet("ResourceClaim", *key, _replica_numbers(annotations), shape, shape.signature, None, None, claim)
+        return one if annotations is NO_PLAN_ANNOTATIONS else self._with_annotations(one, annotations)
 
     def _maker_set(self, kind: ControllerKind, key: ObjectKey) -> UnitSet | None:
         numbers = self._replicas.get((kind, key))
@@ -168,19 +172,19 @@ class _QueueReader:
             return None
         made = self._makers[kind][key]
         template = made.spec.template
-        stem = key[1] if kind == "StatefulSet" else self._stem(kind, key, numbers)
-        pod = _pod_from_template(key[0], stem, made.metadata, template)
-        said = self._said(kind, key, pod.metadata.annotations)
-        shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _unit_weight(said))
-        one = UnitSet(kind, *key, numbers, shape, shape.signature, None, pod, stem=stem, copied=True)
-        return self._marked(one, said)
+        prefix = key[1] if kind == "StatefulSet" else self._name_prefix(kind, key, numbers)
+        pod = _pod_from_template(key[0], prefix, made.metadata, template)
+        annotations = self._annotations_of(kind, key, pod.metadata.annotations)
+        shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _unit_weight(annotations))
+        one = UnitSet(kind, *key, numbers, shape, shape.signature, None, pod, name_prefix=prefix, is_copied=True)
+        return self._with_annotations(one, annotations)
 
-    def _marked(self, one: UnitSet, said: PlanAnnotations) -> UnitSet:
+    def _with_annotations(self, one: UnitSet, annotations: PlanAnnotations) -> UnitSet:
         """The set with what its annotations say, and noted if it is in a gang."""
-        gang = self._gangs.join(one.namespace, said, one.pod.spec if one.pod else None)
+        gang = self._gangs.join(one.namespace, annotations, one.pod.spec if one.pod else None)
         if gang is not None:
             self._members[one.kind, one.namespace, one.name] = gang
-        return one if said.replicas is None else one._replace(stem=one.name, copied=True)
+        return one if annotations.replicas is None else one._replace(name_prefix=one.name, is_copied=True)
 
     def _with_gangs(self, sets: list[UnitSet]) -> list[UnitSet]:
         """The sets with their gangs, which are known when all members are; units are alike in one gang only."""
@@ -201,46 +205,44 @@ class _QueueReader:
             found.append(one._replace(gang=gang, signature=signatures[both]))
         return found
 
-    def _stem(self, kind: str, key: ObjectKey, numbers: Sequence[int]) -> str:
+    def _name_prefix(self, kind: str, key: ObjectKey, numbers: Sequence[int]) -> str:
         """What the names of made pods begin with: the owner's name, with its kind behind if other pods have them."""
         there = any((key[0], f"{key[1]}-{number}") in self._cluster.pods for number in numbers)
-        stem = f"{key[1]}-{kind.lower()}" if there or key in self._stems else key[1]
-        self._stems.add((key[0], stem))
-        return stem
+        prefix = f"{key[1]}-{kind.lower()}" if there or key in self._prefixes else key[1]
+        self._prefixes.add((key[0], prefix))
+        return prefix
 
-    def _place(self, key: ObjectKey, pod: Pod) -> None:
+    def _record_running_member(self, key: ObjectKey, pod: Pod) -> None:
         """Tell the gang of a running pod where it is."""
         if pod.metadata.annotations or pod.spec.grouped:
-            gang = self._gangs.join(key[0], self._said("Pod", key, pod.metadata.annotations), pod.spec)
+            gang = self._gangs.join(key[0], self._annotations_of("Pod", key, pod.metadata.annotations), pod.spec)
             if gang is not None and pod.spec.node_name:
-                self._gangs.place(gang, pod.spec.node_name)
+                self._gangs.record_running_member(gang, pod.spec.node_name)
 
-    def _said(self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None) -> PlanAnnotations:
+    def _annotations_of(self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None) -> PlanAnnotations:
         if not annotations:
             return NO_PLAN_ANNOTATIONS
         texts = tuple(map(annotations.get, self._keys))
-        said = self._read.get(texts)
-        if said is not None:
-            return said
-        try:
-            said = self._read[texts] = read_annotations(annotations, self._value)
-            return said
-        except AnnotationError as error:
-            raise AnnotationError(f"{kind} {key[0]}/{key[1]}: {error}") from None
+        if texts not in self._read:
+            try:
+                self._read[texts] = read_annotations(annotations, self._value)
+            except AnnotationError as error:
+                raise AnnotationError(f"{kind} {key[0]}/{key[1]}: {error}") from None
+        return self._read[texts]
 
 
-def _replica_numbers(said: PlanAnnotations) -> Sequence[int]:
-    return _SINGLE_REPLICA if said.replicas is None else range(said.replicas)
+def _replica_numbers(annotations: PlanAnnotations) -> Sequence[int]:
+    return _SINGLE_REPLICA if annotations.replicas is None else range(annotations.replicas)
 
 
-def _unit_weight(said: PlanAnnotations) -> Decimal:
-    return DEFAULT_VALUE if said.value is None else said.value
+def _unit_weight(annotations: PlanAnnotations) -> Decimal:
+    return DEFAULT_VALUE if annotations.value is None else annotations.value
 
 
-def _pod_from_template(namespace: str, stem: str, owner: ObjectMeta, template: PodTemplateSpec) -> Pod:
+def _pod_from_template(namespace: str, prefix: str, owner: ObjectMeta, template: PodTemplateSpec) -> Pod:
     """The pod that is made; its template's annotations count before those of its owner."""
     annotations = {**(owner.annotations or {}), **(template.metadata.annotations or {})}
     metadata = ObjectMeta(
-        name=stem, namespace=namespace, labels=template.metadata.labels, annotations=annotations or None
+        name=prefix, namespace=namespace, labels=template.metadata.labels, annotations=annotations or None
     )
     return Pod(metadata=metadata, spec=template.spec)

@@ -36,18 +36,18 @@ _POD_LEVEL_RESOURCES = (CPU, "memory")
 _HUGE_PAGES = "hugepages-"
 
 
-def effective_requests(spec: PodSpec, apart: Collection[str] = ()) -> Requests:
+def effective_requests(spec: PodSpec, excluded: Collection[str] = ()) -> Requests:
     """What the pod takes of each resource, its overhead and 1 of ``pods`` included.
 
     It is the sum over containers and sidecars or, if more, what an init container takes with the sidecars before it.
-    Requests of the pod as a whole stand in place of both. Resources in ``apart`` are left out (those that device
+    Requests of the pod as a whole stand in place of both. Resources in ``excluded`` are left out (those that device
     classes back), as is what is zero.
     """
     total = _containers_requests(spec)
     if spec.resources is not None:
         total |= _pod_level_requests(spec.resources, total)
     add_requests(total, integer_amounts(spec.overhead))
-    kept = {name: amount for name, amount in sorted(total.items()) if amount and name not in apart}
+    kept = {name: amount for name, amount in sorted(total.items()) if amount and name not in excluded}
     return {**kept, PODS: 1}
 
 

@@ -23,7 +23,7 @@ def running_pods(cluster: Cluster) -> Mapping[ObjectKey, Pod]:
 
     Those being deleted still hold what they have. A pod on a node some claim of which has no allocation is planned.
     """
-    return cluster.kept("running pods", lambda: dict(_find_running_pods(cluster)))
+    return cluster.memo("running pods", lambda: dict(_find_running_pods(cluster)))
 
 
 def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -> dict[str, Requests | None]:
@@ -33,27 +33,27 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
     nothing is known of the node, it takes anything. Without a number of pods it takes any number of them. Resources
     that device classes back are not counted for pods that got devices in their place.
     """
-    rooms = {name: _allocatable(node) for name, node in cluster.nodes.items()}
+    free_by_node = {name: _allocatable(node) for name, node in cluster.nodes.items()}
     backing = backed_resources(cluster, gates)
     known: dict[bytes, Requests] = {}
     for pod in running_pods(cluster).values():
-        apart = backing if pod.status and pod.status.extended_resource_claim_status else {}
-        subtract_requests(rooms.get(pod.spec.node_name or ""), _cached_requests(pod.spec, apart, known))
-    return rooms
+        excluded = backing if pod.status and pod.status.extended_resource_claim_status else {}
+        subtract_requests(free_by_node.get(pod.spec.node_name or ""), _cached_requests(pod.spec, excluded, known))
+    return free_by_node
 
 
-def subtract_requests(room: Requests | None, requests: Mapping[str, int]) -> None:
+def subtract_requests(free: Requests | None, requests: Mapping[str, int]) -> None:
     """Take requests out of what a node has left; one of which nothing is known takes anything."""
-    if room is None:
+    if free is None:
         return
     for resource, amount in requests.items():
-        if resource in room or resource != PODS:
-            room[resource] = room.get(resource, 0) - amount
+        if resource in free or resource != PODS:
+            free[resource] = free.get(resource, 0) - amount
 
 
-def remaining_after(room: Requests | None, requests: Mapping[str, int], times: int = 1) -> Requests | None:
+def remaining_after(free: Requests | None, requests: Mapping[str, int], times: int = 1) -> Requests | None:
     """What a node has left of what it has any of, once a pod that fits is there so many times."""
-    return None if room is None else {name: amount - times * requests.get(name, 0) for name, amount in room.items()}
+    return None if free is None else {name: amount - times * requests.get(name, 0) for name, amount in free.items()}
 
 
 def backed_resources(cluster: Cluster, gates: FeatureGates | None = None) -> dict[str, str]:
@@ -63,11 +63,11 @@ def backed_resources(cluster: Cluster, gates: FeatureGates | None = None) -> dic
     return backing_classes(cluster.classes)
 
 
-def missing_resources(requests: Mapping[str, int], room: Mapping[str, int] | None) -> dict[str, int]:
+def missing_resources(requests: Mapping[str, int], free: Mapping[str, int] | None) -> dict[str, int]:
     """How much of which resources is missing for the requests on a node that has so much left; nothing: they fit."""
-    if room is None:
+    if free is None:
         return {}
-    lefts = ((name, amount, room.get(name, amount if name == PODS else 0)) for name, amount in requests.items())
+    lefts = ((name, amount, free.get(name, amount if name == PODS else 0)) for name, amount in requests.items())
     return {name: amount - left for name, amount, left in lefts if amount > left}
 
 
@@ -111,10 +111,10 @@ def _allocatable(node: Node) -> Requests | None:
     return integer_amounts(amounts) if amounts else None
 
 
-def _cached_requests(spec: PodSpec, apart: Mapping[str, str], known: dict[bytes, Requests]) -> Requests:
+def _cached_requests(spec: PodSpec, excluded: Mapping[str, str], known: dict[bytes, Requests]) -> Requests:
     """Requests, once for all pods with the same containers."""
-    key = msgspec.msgpack.encode((bool(apart), spec.containers, spec.init_containers, spec.overhead, spec.resources))
+    key = msgspec.msgpack.encode((bool(excluded), spec.containers, spec.init_containers, spec.overhead, spec.resources))
     found = known.get(key)
     if found is None:
-        found = known[key] = effective_requests(spec, apart)
+        found = known[key] = effective_requests(spec, excluded)
     return found

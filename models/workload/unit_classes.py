@@ -80,8 +80,8 @@ class Gang:
     """Units that are placed together or not at all.
 
     ``minimum`` is how many of them are enough, those on nodes already included; None: all of them, 0: any number.
-    ``domain`` is a node label: the nodes of all members have one value of it. ``placed`` names the nodes of members
-    that run already. ``problem`` says why no member can be placed: the object that members name is not there.
+    ``domain`` is a node label: the nodes of all members have one value of it. ``running_nodes`` are the nodes of
+    members that run already. ``problem`` says why no member can be placed: the object that members name is not there.
     """
 
     kind: GangKind
@@ -89,7 +89,7 @@ class Gang:
     name: str
     minimum: int | None = None
     domain: str | None = None
-    placed: tuple[str, ...] = ()
+    running_nodes: tuple[str, ...] = ()
     problem: str = ""
 
     @property
@@ -99,7 +99,7 @@ class Gang:
 
     def too_small(self, waiting: int) -> str:
         """Say that so many members that wait, and those that run, are not enough; nothing if they are."""
-        there = waiting + len(self.placed)
+        there = waiting + len(self.running_nodes)
         if self.minimum is None or self.minimum <= there:
             return ""
         return f"{self.label} needs {self.minimum} members, and has {there}"
@@ -108,10 +108,10 @@ class Gang:
 class UnitSet(NamedTuple):
     """Equal units of one owner, in order; a tuple, for a queue has many.
 
-    ``kind``, ``namespace`` and ``name`` are the owner's: a pod or loose claim owns itself. ``numbers`` says which of
-    its replicas are planned, ``copied`` that their names are ``stem`` and the number. ``pod`` is the pod or its
-    template, None for a loose claim, which is ``claim``. Equal ``signature``: the units are interchangeable for a plan,
-    so that any of them may have any other's place.
+    ``kind``, ``namespace`` and ``name`` are the owner's: a pod or loose claim owns itself. ``numbers`` are those of its
+    replicas that are planned. With ``is_copied`` a replica's name is ``name_prefix`` and its number. ``pod`` is the pod
+    or its template, None for a loose claim, which is ``claim``. Units with equal ``signature`` are interchangeable in a
+    plan: any of them may have any other's place.
     """
 
     kind: OwnerKind
@@ -123,8 +123,8 @@ class UnitSet(NamedTuple):
     gang: Gang | None = None
     pod: Pod | None = None
     claim: ResourceClaim | None = None
-    stem: str = ""
-    copied: bool = False
+    name_prefix: str = ""
+    is_copied: bool = False
 
     @property
     def replicas(self) -> int:
@@ -133,7 +133,7 @@ class UnitSet(NamedTuple):
 
     def unit_name(self, number: int) -> str:
         """The name of a replica's pod or claim."""
-        return f"{self.stem}-{number}" if self.copied else self.name
+        return f"{self.name_prefix}-{number}" if self.is_copied else self.name
 
 
 # Fast, and the same bytes for the same object; equal objects may differ in the order of their mappings.
@@ -166,7 +166,7 @@ class ClaimShapes:
             found = self._by_text[text] = self._new(content, ClaimShape(plain, constraints, key))
         return found
 
-    def other(self, shape: ClaimShape) -> int:
+    def number_of_shape(self, shape: ClaimShape) -> int:
         """The number of a claim that is allocated, or that cannot be had."""
         return self._new((shape.key, shape.allocated, shape.problem), shape)
 
@@ -191,7 +191,7 @@ class UnitShapes:
     def of_pod(self, pod: Pod, claims: tuple[int, ...], value: Decimal) -> UnitShape:
         """The shape of a pod with these claims, among them that for its extended resources if it was made already."""
         spec, status = pod.spec, pod.status
-        served = status is not None and status.extended_resource_claim_status is not None
+        has_extended_claim = status is not None and status.extended_resource_claim_status is not None
         parts = (
             spec.node_name,
             spec.node_selector,
@@ -204,26 +204,26 @@ class UnitShapes:
             spec.priority_class_name,
             spec.priority,
         )
-        key = _encode(parts), claims, value, served
-        return self._known.get(key) or self._remember(key, self._pod_shape(spec, claims, value, served))
+        key = _encode(parts), claims, value, has_extended_claim
+        return self._known.get(key) or self._remember(key, self._pod_shape(spec, claims, value, has_extended_claim))
 
     def of_claim(self, claim: int, value: Decimal) -> UnitShape:
         """The shape of a loose claim: it takes nothing else, and nothing is more important."""
         key = claim, value
-        return self._known.get(key) or self._remember(key, self._made({}, 0, value, (claim,), PodSpec()))
+        return self._known.get(key) or self._remember(key, self._shape_of({}, 0, value, (claim,), PodSpec()))
 
     def _remember(self, key: Hashable, shape: UnitShape) -> UnitShape:
         self._known[key] = shape
         return shape
 
-    def _pod_shape(self, spec: PodSpec, claims: tuple[int, ...], value: Decimal, served: bool) -> UnitShape:
-        extended = None if served else extended_claim_spec(spec, self._backing)
+    def _pod_shape(self, spec: PodSpec, claims: tuple[int, ...], value: Decimal, has_extended_claim: bool) -> UnitShape:
+        extended = None if has_extended_claim else extended_claim_spec(spec, self._backing)
         if extended is not None:
             claims = (*claims, self.claims.number(extended))
         requests = effective_requests(spec, self._backing)
-        return self._made(requests, priority_of(spec, self._classes, self._default), value, claims, spec)
+        return self._shape_of(requests, priority_of(spec, self._classes, self._default), value, claims, spec)
 
-    def _made(
+    def _shape_of(
         self, requests: dict[str, int], priority: int, value: Decimal, claims: tuple[int, ...], spec: PodSpec
     ) -> UnitShape:
         shapes = tuple(self.claims.shapes[number] for number in claims)
@@ -257,9 +257,9 @@ TemplateCopies = tuple[str, PodTemplateSpec, int]
 
 
 class ClaimShapeResolver:
-    """Looks up claims; ``made`` are namespaces and templates of pods that are to be made, and how many."""
+    """Looks up claims; ``templates`` are namespaces and templates of pods that are to be made, and how many."""
 
-    def __init__(self, cluster: Cluster, shapes: ClaimShapes, made: Iterable[TemplateCopies]) -> None:
+    def __init__(self, cluster: Cluster, shapes: ClaimShapes, templates: Iterable[TemplateCopies]) -> None:
         self._cluster = cluster
         self._shapes = shapes
         self._refs: dict[ObjectKey, tuple[ClaimRef, ...]] = {}
@@ -267,7 +267,7 @@ class ClaimShapeResolver:
         self._users: dict[ObjectKey, int] = {}
         self._templates: dict[ObjectKey, int] = {}
         self._read_pods()
-        for namespace, template, count in made:
+        for namespace, template, count in templates:
             self._use(_named_claims(namespace, template.spec), count)
 
     def is_loose(self, key: ObjectKey) -> bool:
@@ -293,13 +293,13 @@ class ClaimShapeResolver:
     def _read_pods(self) -> None:
         """Find the claims that pods have by name; those of pods that claims were made for take longer."""
         cluster = self._cluster
-        some = any(
+        any_generated = any(
             claim.metadata.annotations and POD_CLAIM_ANNOTATION in claim.metadata.annotations
             for claim in cluster.claims.values()
         )
         resolver = cache(lambda: PodClaims(cluster))
         for key, pod in cluster.pods.items():
-            if _may_have_generated_claims(pod, some):
+            if _may_have_generated_claims(pod, any_generated):
                 refs = self._refs[key] = (*resolver().claims_of(pod), *extended_claim_refs(resolver(), key, pod))
                 keys = [ref.key for ref in refs]
             else:
@@ -328,7 +328,7 @@ class ClaimShapeResolver:
             elif entry.resource_claim_template_name:
                 yield self._template((namespace, entry.resource_claim_template_name))
             else:
-                yield self._shapes.other(_problem_shape(f"entry {entry.name} names no claim and no template"))
+                yield self._shapes.number_of_shape(_problem_shape(f"entry {entry.name} names no claim and no template"))
 
     def _template(self, key: ObjectKey) -> int:
         known = self._templates.get(key)
@@ -336,7 +336,7 @@ class ClaimShapeResolver:
             return known
         template = self._cluster.templates.get(key)
         if template is None:
-            number = self._shapes.other(_problem_shape(f"ResourceClaimTemplate {key[0]}/{key[1]} not found"))
+            number = self._shapes.number_of_shape(_problem_shape(f"ResourceClaimTemplate {key[0]}/{key[1]} not found"))
         else:
             number = self._shapes.number(template.spec.spec, template_constraints(template))
         self._templates[key] = number
@@ -345,19 +345,19 @@ class ClaimShapeResolver:
     def _existing(self, key: ObjectKey) -> int:
         claim = self._cluster.claims.get(key)
         if claim is None:
-            return self._shapes.other(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} not found"))
+            return self._shapes.number_of_shape(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} not found"))
         if is_deleting(claim.metadata):
-            return self._shapes.other(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} is being deleted"))
+            return self._shapes.number_of_shape(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} is being deleted"))
         return self._present(key, claim)
 
     def _of_ref(self, ref: ClaimRef) -> int:
         if ref.problem or ref.claim is None:
-            return self._shapes.other(_problem_shape(ref.problem))
+            return self._shapes.number_of_shape(_problem_shape(ref.problem))
         return self._present(ref.key, ref.claim)
 
     def _present(self, key: ObjectKey, claim: ResourceClaim) -> int:
         if is_allocated(claim):
-            return self._shapes.other(ClaimShape(claim.spec, claim_constraints(claim), key, allocated=True))
+            return self._shapes.number_of_shape(ClaimShape(claim.spec, claim_constraints(claim), key, allocated=True))
         return self._shapes.number(claim.spec, claim_constraints(claim), key if self._users.get(key, 0) > 1 else None)
 
 
@@ -374,10 +374,10 @@ def _named_claims(namespace: str, spec: PodSpec) -> list[ObjectKey]:
     return keys if len(keys) < 2 else list(dict.fromkeys(keys))
 
 
-def _may_have_generated_claims(pod: Pod, some: bool) -> bool:
+def _may_have_generated_claims(pod: Pod, any_generated: bool) -> bool:
     """Claims were made for the pod, as its status says, or may have been, if some claims of the input were made."""
     status = pod.status
-    if some and pod.spec.resource_claims:
+    if any_generated and pod.spec.resource_claims:
         return True
     return status is not None and bool(status.resource_claim_statuses or status.extended_resource_claim_status)
 

@@ -163,8 +163,8 @@ _FINISHED = ("Succeeded", "Failed")
 class Unit:
     """Claims that go to one node together: those of a pod in its order, or one loose claim.
 
-    ``claims`` holds the allocated ones too; ``asked`` those that still need devices. A claim may be in several
-    units (pods that share it): the first one allocates it, the others must follow its node selector.
+    ``claims`` holds the allocated ones too; ``requested_claims`` those that still need devices. A claim may be in
+    several units (pods that share it): the first one allocates it, the others must follow its node selector.
     """
 
     pod: Pod | None
@@ -173,15 +173,17 @@ class Unit:
     name: str
 
     @property
-    def asked(self) -> tuple[ClaimRef, ...]:
+    def requested_claims(self) -> tuple[ClaimRef, ...]:
         """The claims without an allocation."""
         return tuple(ref for ref in self.claims if ref.claim is not None and not ref.allocated)
 
-    def held(self, made: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})) -> Iterator[AllocationResult]:
-        """What the claims hold already, which ties the unit to nodes (SCHED-2); ``made`` counts before their status."""
+    def existing_allocations(
+        self, new_allocations: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})
+    ) -> Iterator[AllocationResult]:
+        """What the claims hold already, which ties the unit to nodes (SCHED-2); new ones count before their status."""
         for ref in self.claims:
             status = ref.claim.status if ref.claim else None
-            found = made.get(ref.key) or (status.allocation if status else None)
+            found = new_allocations.get(ref.key) or (status.allocation if status else None)
             if found is not None:
                 yield found
 
@@ -224,7 +226,7 @@ def requested_units(
 
 def all_units(cluster: Cluster) -> tuple[Unit, ...]:
     """Pods that are to run, with all their claims, and loose claims without an allocation, in the order read."""
-    return cluster.kept("units", lambda: tuple(_find_units(cluster)))
+    return cluster.memo("units", lambda: tuple(_find_units(cluster)))
 
 
 def orphaned_claims(cluster: Cluster, namespace: str | None = None) -> tuple[ObjectKey, ...]:
@@ -256,7 +258,7 @@ def _claim_key(text: str, namespace: str | None) -> ObjectKey:
 def _is_requested(unit: Unit, namespace: str | None, requirements: Sequence[Requirement]) -> bool:
     if namespace is not None and unit.namespace != namespace:
         return False
-    return bool(unit.asked or unit.problems) and matches_labels(requirements, unit.labels)
+    return bool(unit.requested_claims or unit.problems) and matches_labels(requirements, unit.labels)
 
 
 def _check_requested_claims(wanted: Iterable[ObjectKey], asked: Iterable[Unit], cluster: Cluster) -> None:

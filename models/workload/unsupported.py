@@ -151,11 +151,11 @@ def _resources_with_two_providers(cluster: Cluster) -> Iterator[str]:
         for resource, amount in integer_amounts(node.status.allocatable if node.status else None).items()
         if amount and resource in backing
     )
-    told = "resources that a DeviceClass backs are had from that only"
-    yield from _summary_line(names, "Nodes", "status.allocatable", told)
+    consequence = "resources that a DeviceClass backs are had from that only"
+    yield from _summary_line(names, "Nodes", "status.allocatable", consequence)
 
 
-def _summary_line(names: Iterable[str], kind: str, field: str, told: str) -> Iterator[str]:
+def _summary_line(names: Iterable[str], kind: str, field: str, consequence: str) -> Iterator[str]:
     listed = list(names)
     if listed:
-        yield f"{field} of {len(listed)} {kind} is not honoured: {told} (such as {listed[0]})"
+        yield f"{field} of {len(listed)} {kind} is not honoured: {consequence} (such as {listed[0]})"

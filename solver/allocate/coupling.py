@@ -118,13 +118,15 @@ def _has_demands(group: ConstraintGroup) -> bool:
 
 def _group_units_sharing_claims(asked: Sequence[Unit]) -> list[SameNodeUnits]:
     """Put units that share a claim which has no devices yet on one seat."""
-    sharing = connected_groups({number: [ref.key for ref in unit.asked] for number, unit in enumerate(asked)})
+    sharing = connected_groups(
+        {number: [ref.key for ref in unit.requested_claims] for number, unit in enumerate(asked)}
+    )
     return [_same_node_units([asked[number] for number in numbers]) for numbers in sharing]
 
 
 def _same_node_units(units: Sequence[Unit]) -> SameNodeUnits:
-    refs = {ref.key: ref for unit in reversed(units) for ref in reversed(unit.asked)}
-    ordered = dict.fromkeys(ref.key for unit in units for ref in unit.asked)
+    refs = {ref.key: ref for unit in reversed(units) for ref in reversed(unit.requested_claims)}
+    ordered = dict.fromkeys(ref.key for unit in units for ref in unit.requested_claims)
     return SameNodeUnits(tuple(units), tuple(refs[key] for key in ordered))
 
 

@@ -316,7 +316,7 @@ def stand_in_pool(published: Mapping[DeviceId, PoolDevice], ids: Iterable[Device
 
 def published_devices(cluster: Cluster) -> Mapping[DeviceId, PoolDevice]:
     """List all devices of a cluster, those of the newest generation where there are several."""
-    return cluster.kept("devices by id", lambda: _newest_devices(cluster.slices))
+    return cluster.memo("devices by id", lambda: _newest_devices(cluster.slices))
 
 
 def _newest_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, PoolDevice]:

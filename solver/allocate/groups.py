@@ -159,7 +159,7 @@ def _unit_outcomes(seat: SameNodeUnits, node: Node, allocations: AllocationsByCl
     """Give each unit of a seat what nobody before it got already."""
     left = dict(allocations)
     for unit in seat.units:
-        pairs = tuple((ref, left.pop(ref.key)) for ref in unit.asked if ref.key in left)
+        pairs = tuple((ref, left.pop(ref.key)) for ref in unit.requested_claims if ref.key in left)
         yield UnitOutcome(unit, ALLOCATED, node.metadata.name, allocations=pairs)
 
 
@@ -265,7 +265,7 @@ class GroupSolver:
 
         A request that only devices of nodes serve ties its claim to one.
         """
-        units = [{ref.key for ref in unit.asked} for unit in seat.units]
+        units = [{ref.key for ref in unit.requested_claims} for unit in seat.units]
         shared = {place for place, ref in enumerate(seat.asked) if sum(ref.key in own for own in units) > 1}
         far = [self._served_from_afar(seat, node) for node in self.session.cluster.nodes.values()] if shared else []
         requests = [(place, name) for place, claim in enumerate(seat.claims) for name in _request_names(claim)]

@@ -97,7 +97,7 @@ class Placer:
         reasons = missing_reference_reasons(unit, self._session.cluster.classes)
         if reasons:
             return unplaced_outcome(unit, UNALLOCATABLE, reasons)
-        asked = [ref for ref in unit.asked if ref.key not in self._made]
+        asked = [ref for ref in unit.requested_claims if ref.key not in self._made]
         try:
             candidates = self._candidates_for(unit, asked)
         except SelectorError as error:
@@ -149,7 +149,7 @@ class Placer:
 
     def _common_nodes(self, seat: SameNodeUnits) -> AdmissibleNodes:
         """Find the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
-        suitable = [self._candidates_for(unit, unit.asked).suitable for unit in seat.units]
+        suitable = [self._candidates_for(unit, unit.requested_claims).suitable for unit in seat.units]
         common = set.intersection(*map(set, suitable))
         reasons = dict.fromkeys(reason for one in suitable for reason in one.reasons)
         keys = [(unit.namespace, unit.name) for unit in seat.units]
@@ -219,7 +219,7 @@ class Placer:
 
         Raises ``SelectorError``.
         """
-        earlier = [*unit.held(self._made)]
+        earlier = [*unit.existing_allocations(self._made)]
         spec = unit.pod.spec if unit.pod else None
         place = pod_suitability_key(spec, earlier)
         key = place, _encode([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims_of_refs(asked)])

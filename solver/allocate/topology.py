@@ -95,7 +95,7 @@ def _instance_surveys(
     usage = cluster.usage(gates)
     belongs = membership_of(topology, cluster.classes)
     for instance in topology_instances(topology, cluster, gates, belongs, node):
-        places = place_devices(topology, instance.devices, instance.where)
+        places = place_devices(topology, instance.devices, instance.label)
         used = frozenset(device for device in places.devices if usage.in_use(device))
         yield _instance_survey(instance, places, used, chosen.intersection(places.devices) - used)
 

@@ -33,14 +33,14 @@ def check_planner_support(planner: str, cluster: Cluster, asked: Sequence[Unit])
 
     What places units one after the other knows nothing of groups.
     """
-    own = {ref.key for unit in asked for ref in unit.asked}
+    own = {ref.key for unit in asked for ref in unit.requested_claims}
     for group in cluster.constraint_groups.values():
         if _has_hard_demands(group) and own.intersection(group_members(group, cluster, asked)):
             raise ValueError(f"planner {planner} cannot honour ConstraintGroup {claim_text(key_of(group.metadata))}")
 
 
 def _unsupported_demands(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]:
-    claims = {ref.key: ref.claim for unit in asked for ref in unit.asked if ref.claim is not None}
+    claims = {ref.key: ref.claim for unit in asked for ref in unit.requested_claims if ref.claim is not None}
     for key, claim in claims.items():
         yield from (f"{what} of claim {claim_text(key)}" for what in _unsupported_fields(claim))
     for group in groups_of_claims(cluster, claims):
@@ -90,7 +90,7 @@ def ignored_soft_entries(
 
 def _soft_entry_owners(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]:
     """Name the claims and groups that have soft entries."""
-    claims = {ref.key: ref.claim for unit in asked for ref in unit.asked if ref.claim is not None}
+    claims = {ref.key: ref.claim for unit in asked for ref in unit.requested_claims if ref.claim is not None}
     for key, claim in claims.items():
         if any(entry.weight is not None for entry in annotated_entries(claim.metadata)):
             yield f"claim {claim_text(key)}"

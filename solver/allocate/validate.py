@@ -134,7 +134,7 @@ def topology_problems(manifests: Sequence[Manifest], gates: FeatureGates) -> Ite
 def _topology_contradiction(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates) -> str:
     try:
         for instance in topology_instances(topology, cluster, gates, membership_of(topology, cluster.classes)):
-            place_devices(topology, instance.devices, instance.where)
+            place_devices(topology, instance.devices, instance.label)
     except TopologyError as error:
         return str(error).removeprefix(f"DeviceTopology {topology.metadata.name}: ")
     except SelectorError:

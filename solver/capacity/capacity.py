@@ -131,7 +131,7 @@ def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[Uni
     for number, (place, picks) in enumerate(copies):
         unit = engine.asked.copy(number)
         allocations = engine.build(place.scene, unit, picks)
-        pairs = tuple(zip(unit.asked, allocations, strict=True))
+        pairs = tuple(zip(unit.requested_claims, allocations, strict=True))
         outcomes.append(UnitOutcome(unit, ALLOCATED, place.node.metadata.name, allocations=pairs))
     return outcomes
 

@@ -158,27 +158,31 @@ class CopyEngine(NodeEngine):
     def commit(self, scene: CopyProblem, ledger: AllocatedState, picks: Picks) -> None:
         """Enter what a copy, one that is in no ledger yet, takes into a ledger."""
         unit = self.asked.copy(next(self._numbers))
-        ledger.commit(zip((ref.key for ref in unit.asked), self.build(scene, unit, picks), strict=True))
+        ledger.commit(zip((ref.key for ref in unit.requested_claims), self.build(scene, unit, picks), strict=True))
 
     def build(self, scene: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
-        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         return self.builder.build(claims, self.compiler.asks(scene.question), picks, scene.view)
 
     def tell(self, scene: CopyProblem, found: Justification, copies: int) -> str:
         """Write down a justification about so many copies there."""
-        claims = [ref.claim for number in range(copies) for ref in self.asked.copy(number).asked if ref.claim]
+        claims = [
+            ref.claim for number in range(copies) for ref in self.asked.copy(number).requested_claims if ref.claim
+        ]
         names = problem_names(claims, scene.view)
         return names.fill(found.message, claim=found.claim, device=found.device, pool=found.pool)
 
     def one_more(self, node: Node, ledger: AllocatedState, deadline: float | None) -> NodeResult:
         """Try one more copy, for the reasons why it does not fit."""
-        claims = [ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None]
+        claims = [ref.claim for ref in self.asked.copy(0).requested_claims if ref.claim is not None]
         return self.attempt(node, claims, ledger, deadline)
 
     def _question(self, deadline: float | None) -> Question:
         self.expressions.deadline = self.compiler.deadline = deadline
-        return self.compiler.question([ref.claim for ref in self.asked.copy(0).asked if ref.claim is not None])
+        return self.compiler.question(
+            [ref.claim for ref in self.asked.copy(0).requested_claims if ref.claim is not None]
+        )
 
     def _seen(self, question: Question, view: NodeView) -> CopyProblem:
         return CopyProblem(question, view, without_soft(order_independent(self.compiler.problem(question, view.shape))))

@@ -135,7 +135,7 @@ class CopySource:
     @property
     def claims(self) -> tuple[str, ...]:
         """What the claims of a copy are called in answers: as those of the original are, or would be."""
-        return tuple(f"{self.namespace}/{self._call(ref)}" for ref in self.copy(0).asked)
+        return tuple(f"{self.namespace}/{self._call(ref)}" for ref in self.copy(0).requested_claims)
 
 
 def find_copy_source(
@@ -158,7 +158,7 @@ def ignored_group_notices(cluster: Cluster, asked: CopySource) -> tuple[str, ...
     """Name the groups that are about what is copied, or would be about a copy. Raises ``GroupError``."""
     if not cluster.constraint_groups:
         return ()
-    refs = asked.copy(0).asked
+    refs = asked.copy(0).requested_claims
     scene = cluster.with_claims(ref.claim for ref in refs if ref.claim is not None)
     groups = groups_of_claims(scene, {*_source_claims(cluster, asked), *(ref.key for ref in refs)})
     names = ", ".join("/".join(key_of(group.metadata)) for group in groups)

@@ -206,14 +206,14 @@ def _apply_outcomes(floor: NodeStates, units: Sequence[QueuedUnit], outcomes: Se
     for unit, one in zip(units, outcomes, strict=True):
         if one.node is not None:
             made = [(ref.key, allocation) for ref, allocation in one.allocations]
-            floor.take(floor.position(one.node), unit.set.shape.requests, made)
+            floor.take(floor.position(one.node), unit.unit_set.shape.requests, made)
 
 
 def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutcome]) -> int:
     nodes: dict[Gang, list[str | None]] = defaultdict(list)
     for unit, one in zip(units, outcomes, strict=True):
-        if unit.set.gang is not None:
-            nodes[unit.set.gang].append(one.node)
+        if unit.unit_set.gang is not None:
+            nodes[unit.unit_set.gang].append(one.node)
     placed = ((gang, [node for node in all_ if node is not None], len(all_)) for gang, all_ in nodes.items())
     return sum(bool(there) and is_whole(gang, there, members) for gang, there, members in placed)
 
@@ -284,14 +284,14 @@ class SchedulingContext:
         counts: Counter[bytes] = Counter()
         firsts: dict[bytes, QueuedUnit] = {}
         for unit in units:
-            signature = unit.set.shape.signature
+            signature = unit.unit_set.shape.signature
             counts[signature] += 1
             firsts.setdefault(signature, unit)
         return [(self.cases.of(first, {}), counts[signature]) for signature, first in firsts.items()]
 
     def _sites(self, given: SchedulingInput, nodes: Sequence[Node]) -> Iterable[SchedulableNode]:
         rooms = remaining_allocatable(given.cluster, given.gates)
-        asked = sorted({name for unit in given.units for name in unit.set.shape.requests})
+        asked = sorted({name for unit in given.units for name in unit.unit_set.shape.requests})
         places = self.cases.places
         for position, node in enumerate(nodes):
             takes = tuple(position in place.members for place in places)

@@ -83,7 +83,9 @@ class UnitList:
 
     def _written(self, gates: FeatureGates) -> ScheduleRequest:
         cluster = self._cluster
-        claims = {ref.key: ref.claim for asked in self._asked for ref in asked.unit.asked if ref.claim is not None}
+        claims = {
+            ref.key: ref.claim for asked in self._asked for ref in asked.unit.requested_claims if ref.claim is not None
+        }
         return ScheduleRequest(
             nodes=self._nodes,
             pods=[_pod_request(asked) for asked in self._asked],
@@ -122,7 +124,7 @@ def _pod_key(unit: Unit) -> tuple[str, str]:
 
 def _allocated(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
     made = verdict.allocations or ()
-    refs = {ref.key[1]: ref for ref in asked.unit.asked}
+    refs = {ref.key[1]: ref for ref in asked.unit.requested_claims}
     if len(made) != len(verdict.claims) or not refs.keys() >= set(verdict.claims):
         raise PeerError(f"peer {NAME} answered nonsense: claims of {verdict.name} that were not asked for")
     named: list[ClaimRef] = [refs[name] for name in verdict.claims]

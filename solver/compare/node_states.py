@@ -242,7 +242,7 @@ class UnitRequirementsTable:
 
     def of(self, planned: QueuedUnit, made: AllocationByClaim) -> UnitRequirements:
         """Find the case while these allocations of the queue's claims are there."""
-        shape = planned.set.shape
+        shape = planned.unit_set.shape
         shared = tuple(claim.key for claim in shape.claims if claim.key in made)
         key = shape.signature, tuple((key, _encode(made[key].node_selector)) for key in shared if key is not None)
         found = self._known.get(key)
@@ -258,11 +258,11 @@ class UnitRequirementsTable:
             [Reason("nodeSelector", "", place.problem)] if place.problem else ()
         )
         return UnitRequirements(
-            planned.set.shape.requests, claims, self._compiler.question(claims), place, tuple(refused)
+            planned.unit_set.shape.requests, claims, self._compiler.question(claims), place, tuple(refused)
         )
 
     def _place(self, unit: Unit, made: AllocationByClaim) -> SuitableNodeSet:
-        earlier = list(unit.held(made))
+        earlier = list(unit.existing_allocations(made))
         spec = unit.pod.spec if unit.pod else None
         key = pod_suitability_key(spec, earlier)
         if key not in self._places:
@@ -276,7 +276,7 @@ class UnitRequirementsTable:
 
 def unallocated_claims(unit: Unit, made: AllocationByClaim) -> list[ClaimRef]:
     """The claims of a unit that have no allocation yet."""
-    return [ref for ref in unit.asked if ref.key not in made]
+    return [ref for ref in unit.requested_claims if ref.key not in made]
 
 
 class TimeOverError(Exception):
@@ -337,13 +337,13 @@ def is_whole(gang: Gang, nodes: Sequence[str], members: int) -> bool:
     """Whether enough of the gang's members in the queue, so many in all, are on nodes."""
     if gang.minimum is None:
         return len(nodes) == members
-    return len(nodes) + len(gang.placed) >= gang.minimum
+    return len(nodes) + len(gang.running_nodes) >= gang.minimum
 
 
 def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -> bool:
     """Whether all members are on nodes with one value of the gang's label, those that run included."""
     if gang.domain is None:
         return True
-    there = [nodes.get(name) for name in (*names, *gang.placed)]
+    there = [nodes.get(name) for name in (*names, *gang.running_nodes)]
     values = {(node.metadata.labels or {}).get(gang.domain) if node else None for node in there}
     return None not in values and len(values) <= 1

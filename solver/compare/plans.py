@@ -129,7 +129,7 @@ def compare_plans(
     names = asker.all() if planners is None else planners
     for name in names:
         asker.check(name)
-    gangs = {unit.set.gang for unit in units if unit.set.gang is not None}
+    gangs = {unit.unit_set.gang for unit in units if unit.unit_set.gang is not None}
     # ``plan`` comes first, for it knows what is wrong with the question.
     runs = {name: asker.runs(name) for name in sorted(names, key=lambda name: name != PLAN)}
     ordered = tuple(run for name in names for run in runs[name])

@@ -83,7 +83,7 @@ class SequentialScheduler:
                 self._arrive(unit)
             if not self.in_time:
                 self._refuse(unit, _TIME_OVER)
-            gang = unit.set.gang
+            gang = unit.unit_set.gang
             if gang is not None:
                 waiting[gang] -= 1
                 if not waiting[gang]:
@@ -113,7 +113,7 @@ class SequentialScheduler:
 
     def _arrive(self, unit: QueuedUnit) -> None:
         case = self._setting.cases.of(unit, self._made)
-        gang = unit.set.gang
+        gang = unit.unit_set.gang
         if gang is not None and gang.problem:
             self._refuse(unit, Reason("gang", "", gang.problem))
         elif case.refused:
@@ -153,7 +153,7 @@ class SequentialScheduler:
         pairs = [(ref.key, allocation) for ref, allocation in zip(asked, made, strict=True)]
         self._made.update(pairs)
         self._users.update(ref.key for ref in unit.unit.claims)
-        self._floor.take(position, unit.set.shape.requests, pairs)
+        self._floor.take(position, unit.unit_set.shape.requests, pairs)
         self._placed[id(unit.unit)] = PositionedUnit(unit, position)
 
     def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
@@ -172,7 +172,7 @@ class SequentialScheduler:
         gone = [ref.key for ref in unit.claims if not self._users[ref.key] and ref.key in self._made]
         for key in gone:
             del self._made[key]
-        self._floor.give_back(placed.position, placed.unit.set.shape.requests, gone)
+        self._floor.give_back(placed.position, placed.unit.unit_set.shape.requests, gone)
         del self._placed[id(unit)]
         self._refuse(placed.unit, _GANG_NOT_WHOLE)
 
@@ -180,8 +180,8 @@ class SequentialScheduler:
 def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
     found: dict[Gang, list[QueuedUnit]] = defaultdict(list)
     for unit in units:
-        if unit.set.gang is not None:
-            found[unit.set.gang].append(unit)
+        if unit.unit_set.gang is not None:
+            found[unit.unit_set.gang].append(unit)
     return found
 
 
@@ -313,7 +313,7 @@ def _shuffled(units: Iterable[QueuedUnit], seed: int) -> list[QueuedUnit]:
 
 
 def _by_priority(units: Iterable[QueuedUnit], _seed: int) -> list[QueuedUnit]:
-    return sorted(units, key=lambda unit: -unit.set.shape.priority)
+    return sorted(units, key=lambda unit: -unit.unit_set.shape.priority)
 
 
 ORDERS: dict[str, Callable[[Iterable[QueuedUnit], int], list[QueuedUnit]]] = {

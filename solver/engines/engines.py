@@ -299,7 +299,7 @@ Axes = tuple[Axis, ...]
 
 def cluster_axes(cluster: Cluster, gates: FeatureGates) -> Mapping[str, Axes]:
     """Find the axes of topologies of scope Cluster that give no size, by name; kept with the cluster."""
-    return cluster.kept(("topology.axes", gates), lambda: _find_cluster_axes(cluster, gates))
+    return cluster.memo(("topology.axes", gates), lambda: _find_cluster_axes(cluster, gates))
 
 
 def _find_cluster_axes(cluster: Cluster, gates: FeatureGates) -> dict[str, Axes]:

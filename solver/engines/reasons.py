@@ -72,7 +72,7 @@ def missing_reference_reasons(unit: Unit, classes: Container[str]) -> list[Reaso
 
 
 def _missing_classes(unit: Unit, classes: Container[str]) -> Iterator[Reason]:
-    for ref in unit.asked:
+    for ref in unit.requested_claims:
         for name in device_class_names(ref.claim):
             if name and name not in classes:
                 yield Reason("deviceClass", claim_text(ref.key), f"device class {name} does not exist")

@@ -206,7 +206,7 @@ class WhatIf:
     @property
     def claims(self) -> tuple[ResourceClaim, ...]:
         """The claims to allocate, numbered as in a Problem."""
-        return tuple(ref.claim for ref in self.unit.asked if ref.claim is not None)
+        return tuple(ref.claim for ref in self.unit.requested_claims if ref.claim is not None)
 
     def ledger(self) -> AllocatedState:
         """What is in use."""
@@ -232,7 +232,7 @@ class WhatIf:
         return self._with_claim(number, lambda claim: _without_request(claim, name))
 
     def _with_claim(self, number: int, change: Callable[[ResourceClaim], ResourceClaim]) -> WhatIf:
-        chosen = self.unit.asked[number]
+        chosen = self.unit.requested_claims[number]
         refs = tuple(
             dataclasses.replace(ref, claim=change(ref.claim)) if ref is chosen and ref.claim else ref
             for ref in self.unit.claims

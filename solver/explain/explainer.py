@@ -92,7 +92,7 @@ class Explainer:
 
     def _groups(self, unit: Unit, ledger: AllocatedState) -> list[list[Node]]:
         """Group the nodes on which the unit fails for the same reasons, the largest groups first."""
-        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         return group_equal_largest_first(
             self._nodes.values(), lambda node: _node_misfit(unit, node) or self._bench.key(node, claims, ledger)
         )
@@ -108,7 +108,7 @@ class Explainer:
             return _ExplainedClass(
                 ExplainedNodeClass(names, (Reason(misfit.id, "", misfit.message),)), RelaxationNode(nodes[0], None)
             )
-        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         try:
             case = self._bench.case(nodes[0], claims, ledger)
         except NotCompilableError as error:

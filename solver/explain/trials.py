@@ -46,7 +46,7 @@ class WhatIfTrials:
             raise TrialLimitError
         if attempt.ending is not Status.ALLOCATED:
             return False
-        pairs = tuple(zip(scene.unit.asked, attempt.allocations, strict=True))
+        pairs = tuple(zip(scene.unit.requested_claims, attempt.allocations, strict=True))
         answer = UnitOutcome(scene.unit, ALLOCATED, node.metadata.name, allocations=pairs)
         check_allocations(scene.cluster, [answer], scene.gates, self._session.policy, scene.given)
         return True

@@ -214,7 +214,7 @@ def _unit_allocations(placed: AllocatedSlot) -> Mapping[int, tuple[Node, Allocat
     made = {ref.key: (ref, allocation) for ref, allocation in placed.allocations}
     found: dict[int, tuple[Node, Allocations]] = {}
     for place, planned in zip(placed.seat.entry.places, placed.seat.entry.party, strict=True):
-        own = [made.pop(ref.key) for ref in planned.unit.asked if ref.key in made]
+        own = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
         found[place] = placed.node, tuple(own)
     return found
 

@@ -231,12 +231,12 @@ class UnitDemand:
     @cached_property
     def claims(self) -> list[ResourceClaim]:
         """The claims that need devices."""
-        return [ref.claim for ref in self.unit.asked if ref.claim is not None]
+        return [ref.claim for ref in self.unit.requested_claims if ref.claim is not None]
 
     @property
     def names(self) -> list[str]:
         """Their names."""
-        return [claim_text(ref.key) for ref in self.unit.asked]
+        return [claim_text(ref.key) for ref in self.unit.requested_claims]
 
     @property
     def spec(self) -> PodSpec | None:
@@ -246,7 +246,7 @@ class UnitDemand:
     @cached_property
     def earlier(self) -> list[AllocationResult]:
         """What its claims hold already, which ties it to nodes (SCHED-2)."""
-        return list(self.unit.held())
+        return list(self.unit.existing_allocations())
 
     @cached_property
     def place(self) -> Hashable:
@@ -261,7 +261,7 @@ class UnitDemand:
 
     def after(self, made: Mapping[ObjectKey, AllocationResult]) -> UnitDemand:
         """The same once more was allocated, which matters to claims that others share."""
-        if not any(ref.key in made for ref in self.unit.asked):
+        if not any(ref.key in made for ref in self.unit.requested_claims):
             return self
         refs = tuple(_with_allocation(ref, made.get(ref.key)) for ref in self.unit.claims)
         return dataclasses.replace(self, unit=dataclasses.replace(self.unit, claims=refs))

@@ -67,7 +67,7 @@ class PlannedUnitOutcome:
         allocations: tuple[tuple[ClaimRef, AllocationResult], ...],
     ) -> PlannedUnitOutcome:
         """Write down what became of a unit of the queue."""
-        own = planned.set
+        own = planned.unit_set
         gang = own.gang.name if own.gang else ""
         return cls(own.kind, own.namespace, own.name, planned.number, planned.unit, gang, node, reasons, allocations)
 

@@ -153,7 +153,13 @@ def plan(
 
 def _single_host_gangs(queue: Sequence[QueuedUnit]) -> int:
     """How many gangs must have a node to themselves or share one: no label tells new nodes apart but the host name."""
-    return len({one.set.gang for one in queue if one.set.gang is not None and one.set.gang.domain == HOSTNAME_LABEL})
+    return len(
+        {
+            one.unit_set.gang
+            for one in queue
+            if one.unit_set.gang is not None and one.unit_set.gang.domain == HOSTNAME_LABEL
+        }
+    )
 
 
 def _check_options(gap: float, buy: bool, only_new: bool, budget: Decimal | None) -> None:
@@ -183,16 +189,16 @@ def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, t
     # Units of one shape are refused alike, each with the names of its own claims.
     sound: set[UnitShape] = set()
     for place, one in enumerate(queue):
-        reasons = [] if one.set.shape in sound else list(missing_reference_reasons(one.unit, cluster.classes))
+        reasons = [] if one.unit_set.shape in sound else list(missing_reference_reasons(one.unit, cluster.classes))
         if not reasons:
-            sound.add(one.set.shape)
-        if one.set.gang is not None and one.set.gang.problem:
-            reasons.append(Reason("gang", "", one.set.gang.problem))
+            sound.add(one.unit_set.shape)
+        if one.unit_set.gang is not None and one.unit_set.gang.problem:
+            reasons.append(Reason("gang", "", one.unit_set.gang.problem))
         if reasons:
             found[place] = tuple(reasons)
-    torn = {queue[place].set.gang for place in found}
+    torn = {queue[place].unit_set.gang for place in found}
     for place, one in enumerate(queue):
-        gang = one.set.gang
+        gang = one.unit_set.gang
         if gang is not None and gang.minimum is None and gang in torn and place not in found:
             said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
             found[place] = (Reason("gang", "", said),)

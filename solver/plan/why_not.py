@@ -59,7 +59,7 @@ def unplaced_reasons(
     classes: dict[bytes, list[int]] = defaultdict(list)
     for place, one in enumerate(queue):
         if place not in where and place not in known:
-            classes[one.set.signature].append(place)
+            classes[one.unit_set.signature].append(place)
     listed = sorted(classes.values(), key=lambda places: (-len(places), places[0]))
     found: dict[int, tuple[Reason, ...]] = {}
     if listed:
@@ -91,11 +91,11 @@ class _UnplacedUnits:
         self._ledger.commit(self._made.items())
         self._rooms = remaining_allocatable(cluster, gates)
         for place, (node, _) in where.items():
-            subtract_requests(self._rooms.get(node.metadata.name), queue[place].set.shape.requests)
+            subtract_requests(self._rooms.get(node.metadata.name), queue[place].unit_set.shape.requests)
         self._members: dict[Gang, list[Unit]] = defaultdict(list)
         self._nodes: dict[Gang, list[str]] = defaultdict(list)
         for place, one in enumerate(queue):
-            gang = one.set.gang
+            gang = one.unit_set.gang
             if gang is not None and place in where:
                 self._nodes[gang].append(where[place][0].metadata.name)
             elif gang is not None:
@@ -114,10 +114,12 @@ class _UnplacedUnits:
 
     def _gang(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
         """The gang as the plan leaves it, and its members that are left out: those that are placed run then."""
-        gang = one.set.gang
+        gang = one.unit_set.gang
         if gang is None:
             return None, ()
-        return replace(gang, placed=tuple(sorted((*gang.placed, *self._nodes[gang])))), self._members[gang]
+        return replace(gang, running_nodes=tuple(sorted((*gang.running_nodes, *self._nodes[gang])))), self._members[
+            gang
+        ]
 
 
 GANG = "gang"
@@ -224,7 +226,7 @@ class UnplacedExplainer:
         self, gang: Gang, wish: UnitDemand, wishes: Sequence[UnitDemand], after: RemainingResources
     ) -> Iterator[Reason]:
         """Say how many members find a place, and what the first that finds none is missing beside them."""
-        needed = len(wishes) if gang.minimum is None else gang.minimum - len(gang.placed)
+        needed = len(wishes) if gang.minimum is None else gang.minimum - len(gang.running_nodes)
         open_ = gang_candidate_nodes(self._surveyor, gang)
         if too_small := gang.too_small(len(wishes)):
             yield Reason(GANG, "", too_small)
@@ -342,7 +344,7 @@ def _gang_domains(surveyor: NodeScreening, gang: Gang) -> Iterator[tuple[str, Se
         return
     values: dict[str, list[int]] = defaultdict(list)
     running: set[str | None] = set()
-    there = frozenset(gang.placed)
+    there = frozenset(gang.running_nodes)
     for position, node in enumerate(surveyor.nodes):
         value = (node.metadata.labels or {}).get(gang.domain)
         if node.metadata.name in there:
@@ -399,7 +401,7 @@ class _FirstFitPlacement:
         attempt = self._surveyor.attempt(wish, self.state, position)
         if attempt.ending is not Status.ALLOCATED:
             return False
-        made = dict(zip((ref.key for ref in wish.unit.asked), attempt.allocations, strict=True))
+        made = dict(zip((ref.key for ref in wish.unit.requested_claims), attempt.allocations, strict=True))
         self.made.update(made)
         self.state.ledger.commit(made.items())
         self._rooms[name] = remaining_after(self._rooms[name], wish.requests)

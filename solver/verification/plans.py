@@ -164,7 +164,7 @@ class Queue:
     def __init__(self, cluster: Cluster, gates: FeatureGates, namespace: str | None, selector: str) -> None:
         sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
         self._asked: Mapping[_UnitKey, QueuedUnit] = {
-            (one.set.kind, one.set.namespace, one.set.name, one.number): one
+            (one.unit_set.kind, one.unit_set.namespace, one.unit_set.name, one.number): one
             for one in expand_units(cluster, sets, gates)
         }
         self.known: list[tuple[PlacedUnit, UnitSet]] = []
@@ -181,7 +181,7 @@ class Queue:
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is in the plan twice")
             else:
                 seen.add(key)
-                self.known.append((unit, asked.set))
+                self.known.append((unit, asked.unit_set))
                 yield from _differences(unit, asked.unit)
         missing = [one.unit for key, one in self._asked.items() if key not in seen]
         if missing:
@@ -262,8 +262,8 @@ def _incomplete_gang(gang: Gang, placed: int, asked: int) -> Iterator[Finding]:
         yield Finding("PLAN-GANG", f"{gang.label} has members placed, but {gang.problem}")
     elif gang.minimum is None and placed < asked:
         yield Finding("PLAN-GANG", f"{gang.label}: {placed} of {asked} members are placed")
-    elif gang.minimum is not None and placed + len(gang.placed) < gang.minimum:
-        there = f"{placed} are placed and {len(gang.placed)} run already"
+    elif gang.minimum is not None and placed + len(gang.running_nodes) < gang.minimum:
+        there = f"{placed} are placed and {len(gang.running_nodes)} run already"
         yield Finding("PLAN-GANG", f"{gang.label} is of at least {gang.minimum} members, {there}")
 
 
@@ -275,7 +275,7 @@ def _split_domains(cluster: Cluster, gang: Gang, placed: Sequence[str]) -> Itera
     if gang.domain is None:
         return
     domains: set[str] = set()
-    for name in dict.fromkeys((*placed, *(name for name in gang.placed if name in cluster.nodes))):
+    for name in dict.fromkeys((*placed, *(name for name in gang.running_nodes if name in cluster.nodes))):
         value = (cluster.node(name).metadata.labels or {}).get(gang.domain)
         if value is None:
             yield Finding("PLAN-DOMAIN", f"{gang.label}: node {name} has no label {gang.domain}")

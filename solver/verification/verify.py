@@ -114,9 +114,9 @@ class _Replay:
     def __init__(
         self, cluster: Cluster, gates: FeatureGates, cel_errors: str, given: Sequence[CallerConstraint]
     ) -> None:
-        self._inventory = cluster.index((_INVENTORY_KEY, gates), lambda: _build_inventory(cluster, gates))
+        self._inventory = cluster.slice_memo((_INVENTORY_KEY, gates), lambda: _build_inventory(cluster, gates))
         self._ledger = HeldDevices(
-            gates, cluster.kept((_HELD_KEY, gates.consumable_capacity), lambda: _held_devices(cluster, gates))
+            gates, cluster.memo((_HELD_KEY, gates.consumable_capacity), lambda: _held_devices(cluster, gates))
         )
         self._claims = cluster.claims
         self._made: dict[ObjectKey, AllocationResult] = {}

@@ -43,7 +43,7 @@ def questions(family, seed, gates):
     cluster = load(member(family, seed))
     ledger, rng = AllocatedState(cluster.usage(gates)), Random(f"agreement/{family}/{seed}")
     for unit in requested_units(cluster):
-        claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+        claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         many = multiplied(claims, rng)
         for node in [*cluster.nodes.values()][:2]:
             try:

@@ -93,7 +93,7 @@ def compare(cluster, stages, engine="auto"):
     for unit in outcome.units:
         if unit.unit.problems or any(ref.allocated for ref in unit.unit.claims):
             continue
-        claims = [ref.claim for ref in unit.unit.asked]
+        claims = [ref.claim for ref in unit.unit.requested_claims]
         try:
             best = cheapest(cluster, unit.unit, claims, stages)
         except (FatalError, TooLargeError):

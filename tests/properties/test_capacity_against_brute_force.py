@@ -23,7 +23,7 @@ LIMIT = 6
 
 def tried(cluster, asked, node, copies):
     """Whether so many copies fit on a node; None if that takes too long, or is an error of the search."""
-    claims = [ref.claim for number in range(copies) for ref in asked.copy(number).asked]
+    claims = [ref.claim for number in range(copies) for ref in asked.copy(number).requested_claims]
     try:
         return BruteForce(cluster, ALL, limit=600).first(cluster.node(node), claims) is not None
     except (TooLargeError, FatalError):

@@ -34,7 +34,7 @@ def questions(family, seed):
     ledger, search = AllocatedState(cluster.usage(ALL)), BacktrackingEngine(session)
     others = {name: engine(session) for name, engine in OTHERS.items()}
     for unit in requested_units(cluster):
-        asked = [ref for ref in unit.asked if ref.claim is not None]
+        asked = [ref for ref in unit.requested_claims if ref.claim is not None]
         claims = [ref.claim for ref in asked]
         for node in cluster.nodes.values():
             first = search.attempt(node, claims, ledger, monotonic() + 1)
@@ -78,7 +78,7 @@ def test_some_questions_reach_the_solver():
         cluster = load(member("counters", seed))
         engine = AutoEngine(Session(cluster, ALL, "strict", 0))
         for unit in requested_units(cluster):
-            claims = [ref.claim for ref in unit.asked if ref.claim is not None]
+            claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
             for node in cluster.nodes.values():
                 engine.attempt(node, claims, AllocatedState(cluster.usage(ALL)), None)
         literals += engine.counts.literals

@@ -28,7 +28,7 @@ WITHOUT_ALL = [family for family in FAMILIES if family not in ("all", "mixed")]
 def first_answer(cluster, gates):
     """The first unit that can be placed: its node, claims and allocations."""
     for unit in requested_units(cluster):
-        claims = [ref.claim for ref in unit.asked]
+        claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes.values():
             made = attempt(cluster, gates, node, claims)
             if made.ending is Status.ALLOCATED:

@@ -54,7 +54,7 @@ def test_members_are_valid_and_their_queue_is_read_as_it_is_planned(family):
     for seed in range(40):
         documents = plan_manifests(family, seed)
         read = cluster(documents)
-        units = [(one.set.kind, one.set.name, one.number) for one in expand_units(read, read_queue(read))]
+        units = [(one.unit_set.kind, one.unit_set.name, one.number) for one in expand_units(read, read_queue(read))]
         force = Force(documents, ["priority"])
         assert sorted(unit.id for unit in force.units) == sorted(units)
         sizes.add(len(units))

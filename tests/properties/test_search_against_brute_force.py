@@ -21,7 +21,7 @@ POLICY = "strict"
 
 def asked_of(cluster):
     """The claims of each unit that are without an allocation and can be allocated."""
-    return [[ref.claim for ref in unit.asked] for unit in requested_units(cluster) if not unit.problems]
+    return [[ref.claim for ref in unit.requested_claims] for unit in requested_units(cluster) if not unit.problems]
 
 
 def picked(claims, allocations):

@@ -15,12 +15,14 @@ SEEDS = range(80)
 
 def _place(engine, cluster, unit, ledger):
     """The allocations of a unit on the first node that has them; None without any."""
-    claims = [ref.claim for ref in unit.asked]
+    claims = [ref.claim for ref in unit.requested_claims]
     for node in cluster.nodes.values():
         if unit.pod is None or not pod_fits(unit.pod.spec, node):
             attempt = engine.attempt(node, claims, ledger, None)
             if attempt.ending is Status.ALLOCATED:
-                ledger.commit((ref.key, got) for ref, got in zip(unit.asked, attempt.allocations, strict=True))
+                ledger.commit(
+                    (ref.key, got) for ref, got in zip(unit.requested_claims, attempt.allocations, strict=True)
+                )
                 return attempt.allocations
     return None
 

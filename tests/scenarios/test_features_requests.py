@@ -47,7 +47,7 @@ def prepared(kind, asked, fullness):
 
 def attempt(unit, engine, cluster):
     node = next(iter(cluster.nodes.values()))
-    return engine.attempt(node, [ref.claim for ref in unit.asked], AllocatedState(cluster.usage(ALL)), None)
+    return engine.attempt(node, [ref.claim for ref in unit.requested_claims], AllocatedState(cluster.usage(ALL)), None)
 
 
 @pytest.mark.parametrize("kind", CLAIM_KINDS)

@@ -56,16 +56,23 @@ class Plan:
         self.cluster = cluster
         self.gates = gates
         queue = list(expand_units(cluster, read_queue(cluster, gates=gates), gates))
-        self.sets = {one.unit.name: one.set for one in queue}
+        self.sets = {one.unit.name: one.unit_set for one in queue}
         self.units = [self._outcome(one, *places.get(one.unit.name.replace("-", "_"), (None,))) for one in queue]
 
     def _outcome(self, one, where, *devices):
         """Claims get a device each, or several as a tuple."""
         given = [device if isinstance(device, tuple) else (device,) for device in devices]
-        made = [(ref, allocation(where, *own)) for ref, own in zip(one.unit.asked, given, strict=False)]
-        gang = one.set.gang.name if one.set.gang else ""
+        made = [(ref, allocation(where, *own)) for ref, own in zip(one.unit.requested_claims, given, strict=False)]
+        gang = one.unit_set.gang.name if one.unit_set.gang else ""
         return PlannedUnitOutcome(
-            one.set.kind, one.set.namespace, one.set.name, one.number, one.unit, gang, where, allocations=tuple(made)
+            one.unit_set.kind,
+            one.unit_set.namespace,
+            one.unit_set.name,
+            one.number,
+            one.unit,
+            gang,
+            where,
+            allocations=tuple(made),
         )
 
     def __getitem__(self, name):
@@ -118,7 +125,7 @@ def first_fit(rng, cluster):
     free = {name: [f"gpu-{number}" for number in range(_devices(cluster, name))] for name in cluster.nodes}
     places = {}
     for one in Plan(cluster).units:
-        count = sum(ref.claim.spec.devices.requests[0].exactly.count for ref in one.unit.asked)
+        count = sum(ref.claim.spec.devices.requests[0].exactly.count for ref in one.unit.requested_claims)
         for name in cluster.nodes:
             found = places | {one.unit.name: (name, tuple(free[name][:count]))}
             if rng.random() < 0.8 and len(free[name]) >= count and not Plan(cluster, **found).violations():

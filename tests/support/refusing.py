@@ -82,7 +82,7 @@ class Left:
             return False
         pairs = [pair for one in self.plan.units for pair in one.allocations]
         made = {ref.key: replace(ref.claim, status=ResourceClaimStatus(allocation=found)) for ref, found in pairs}
-        asked = {ref.key: ref.claim for ref in unit.asked if ref.key not in made}
+        asked = {ref.key: ref.claim for ref in unit.requested_claims if ref.key not in made}
         claims = {**self.cluster.claims, **made, **asked}
         for name in without:
             del claims["default", name]

@@ -77,12 +77,12 @@ class Walk:
 
     def run(self, order):
         queue = arrival_order(self._given.units, order, self._given.seed)
-        waiting = Counter(unit.set.gang for unit in queue)
+        waiting = Counter(unit.unit_set.gang for unit in queue)
         for unit in queue:
             self._arrive(unit)
-            waiting[unit.set.gang] -= 1
-            if unit.set.gang is not None and not waiting[unit.set.gang]:
-                self._end(unit.set.gang, [one for one in queue if one.set.gang == unit.set.gang])
+            waiting[unit.unit_set.gang] -= 1
+            if unit.unit_set.gang is not None and not waiting[unit.unit_set.gang]:
+                self._end(unit.unit_set.gang, [one for one in queue if one.unit_set.gang == unit.unit_set.gang])
         return [self._told(unit) for unit in self._given.units]
 
     def _told(self, unit):
@@ -94,7 +94,7 @@ class Walk:
         return self._nodes[position].metadata.name, [one for _, one in ordered]
 
     def _arrive(self, unit):
-        gang = unit.set.gang
+        gang = unit.unit_set.gang
         if missing_reference_reasons(unit.unit, self._given.cluster.classes) or (gang and gang.problem):
             return
         best = None
@@ -114,7 +114,7 @@ class Walk:
 
     def _attempt(self, unit, position):
         if not self._suits(unit, self._nodes[position]) or missing_resources(
-            unit.set.shape.requests, self._room(position)
+            unit.unit_set.shape.requests, self._room(position)
         ):
             return None
         claims = [ref.claim for ref in self._asked(unit)]
@@ -124,7 +124,7 @@ class Walk:
         return {ref.key: one for _, made in self._placed.values() for ref, one in made}
 
     def _asked(self, unit):
-        return [ref for ref in unit.unit.asked if ref.key not in self._held()]
+        return [ref for ref in unit.unit.requested_claims if ref.key not in self._held()]
 
     def _suits(self, unit, node):
         held = self._held()
@@ -135,7 +135,7 @@ class Walk:
 
     def _floor(self, *more):
         floor = SchedulingContext(self._given, None).floor
-        requests = {id(unit.unit): unit.set.shape.requests for unit in self._given.units}
+        requests = {id(unit.unit): unit.unit_set.shape.requests for unit in self._given.units}
         for key, (position, made) in [*self._placed.items(), *more]:
             floor.take(position, requests[key], [(ref.key, one) for ref, one in made])
         return floor
@@ -150,8 +150,8 @@ class Walk:
 
     def _end(self, gang, members):
         there = [id(one.unit) for one in members if id(one.unit) in self._placed]
-        names = [self._nodes[self._placed[key][0]].metadata.name for key in there] + list(gang.placed)
-        enough = len(members) + len(gang.placed) if gang.minimum is None else gang.minimum
+        names = [self._nodes[self._placed[key][0]].metadata.name for key in there] + list(gang.running_nodes)
+        enough = len(members) + len(gang.running_nodes) if gang.minimum is None else gang.minimum
         labels = {(self._given.cluster.node(name).metadata.labels or {}).get(gang.domain) for name in names}
         if len(names) < enough or (gang.domain and (None in labels or len(labels) > 1)):
             gone = [pair for key in there for pair in self._placed.pop(key)[1]]

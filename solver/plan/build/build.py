@@ -140,8 +140,8 @@ class _PlanInstanceBuilder:
             nodes,
             prices,
             ask.budget,
-            [planned.set.shape for planned in ask.queue],
-            [ask.queue[place].set.shape for place in ask.ahead.where],
+            [planned.unit_set.shape for planned in ask.queue],
+            [ask.queue[place].unit_set.shape for place in ask.ahead.where],
             len(ask.ahead.nodes - self._busy),
             mixed,
         )
@@ -376,7 +376,7 @@ class EarlierPlacements:
     ) -> Mapping[str, Requests] | None:
         """What the answers take of the room of nodes; None if some unit is not placed, or there is not so much."""
         found: dict[str, Requests] = {}
-        shapes = {id(queue[place].unit): queue[place].set.shape for place in places}
+        shapes = {id(queue[place].unit): queue[place].unit_set.shape for place in places}
         for answer in answers:
             if answer.outcome != ALLOCATED or answer.node is None:
                 return None
@@ -398,7 +398,7 @@ class EarlierPlacements:
                 return set()
             there.setdefault(answer.node, []).append(shapes[id(answer.unit)])
         for node, units in there.items():
-            if self.lacks(sum_requests(planned.set.shape.requests for planned in units), node):
+            if self.lacks(sum_requests(planned.unit_set.shape.requests for planned in units), node):
                 return {(unit_key(units[-1]), node)}
         return set()
 

@@ -90,7 +90,7 @@ _json_strings = re.compile(rb'"([^"]*)"').findall
 
 def new_names(cluster: Cluster, stem: str, number: int) -> list[str]:
     """So many names, ``STEM-1`` first; the same whenever they are asked for."""
-    said = cluster.kept("names of nodes", lambda: frozenset(_mentioned_names(cluster)))
+    said = cluster.memo("names of nodes", lambda: frozenset(_mentioned_names(cluster)))
     return list(islice((name for place in count(1) if (name := f"{stem}-{place}") not in said), number))
 
 

@@ -59,7 +59,7 @@ def _claim_sharing_sets(units: Sequence[SharingUnit]) -> list[list[SharingUnit]]
     """Sets of units that share claims, directly or through others, in their order."""
     users: dict[ObjectKey, list[SharingUnit]] = defaultdict(list)
     for place, planned in units:
-        for claim in planned.set.shape.claims:
+        for claim in planned.unit_set.shape.claims:
             if claim.key is not None and not claim.allocated:
                 users[claim.key].append((place, planned))
     found: dict[int, list[SharingUnit]] = {}
@@ -89,7 +89,7 @@ def _by_shape(units: Iterable[SharingUnit]) -> list[list[SharingUnit]]:
     """Units of one shape together, in their order."""
     shapes: dict[bytes, list[SharingUnit]] = defaultdict(list)
     for place, planned in units:
-        shapes[planned.set.shape.signature].append((place, planned))
+        shapes[planned.unit_set.shape.signature].append((place, planned))
     return list(shapes.values())
 
 
@@ -127,7 +127,7 @@ class GangMembership:
 
     def enrol(self, choice: MemberAlternatives) -> None:
         """Take a unit, or units that share a claim, with all ways to choose some of them."""
-        gangs = [planned.set.gang for planned in choice[0][1].party]
+        gangs = [planned.unit_set.gang for planned in choice[0][1].party]
         own = tuple(dict.fromkeys(gang for gang in gangs if gang is not None))
         if not own:
             self.free.append(choice)
@@ -149,7 +149,10 @@ class GangMembership:
     def _joined(self) -> dict[Gang, Gang]:
         """For each gang that is tied to others what stands for all of them."""
         members = Counter(
-            planned.set.gang for _, choice in self._choices for planned in choice[0][1].party if planned.set.gang
+            planned.unit_set.gang
+            for _, choice in self._choices
+            for planned in choice[0][1].party
+            if planned.unit_set.gang
         )
         tied = [own for own, _ in self._choices if len(own) > 1]
         found: dict[Gang, Gang] = {}
@@ -170,14 +173,14 @@ _WHOLE_GANG = Gang("Gang", "", "")
 def _merged_gang(gangs: Sequence[Gang], members: Mapping[Gang, int]) -> Gang:
     """One gang in place of several: all members of all of them, on nodes that suit each."""
     domains = sorted({gang.domain for gang in gangs if gang.domain is not None})
-    placed = tuple(sorted({name for gang in gangs for name in gang.placed}))
+    placed = tuple(sorted({name for gang in gangs for name in gang.running_nodes}))
     problem = next((said for gang in reversed(gangs) if (said := gang.too_small(members[gang]))), "")
     if len(domains) > 1:
         problem = (
             f"members share claims with a gang of another domain: {' and '.join(domains)} together are not planned"
         )
     domain = domains[0] if domains else None
-    return replace(gangs[0], minimum=None, domain=domain, placed=placed, problem=problem)
+    return replace(gangs[0], minimum=None, domain=domain, running_nodes=placed, problem=problem)
 
 
 Member = tuple[UnitClass, ColocatedUnits]
@@ -225,7 +228,7 @@ class GangBuilder:
             members = tuple(choice[0] for choice in choices)
             domains = self._domains(gang)
             units = sum(kind.size for kind, _ in members)
-            running = len(gang.placed)
+            running = len(gang.running_nodes)
             problem = gang.problem or gang.too_small(units)
             if problem:
                 self.hopeless.update((place, problem) for _, entry in members for place in entry.places)
@@ -241,7 +244,7 @@ class GangBuilder:
         """The values of the label that all members may share; None where none is asked for."""
         if gang.domain is None:
             return None
-        running = [(self.by_name[name].metadata.labels or {}) for name in gang.placed if name in self.by_name]
+        running = [(self.by_name[name].metadata.labels or {}) for name in gang.running_nodes if name in self.by_name]
         values = {(node.metadata.labels or {}).get(gang.domain) for node in self.nodes}
         for labels in running:
             values &= {labels.get(gang.domain)}

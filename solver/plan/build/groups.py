@@ -74,7 +74,7 @@ def _placement_attempts(
             (unit_key(planned), name)
             for name in ground
             for planned in units
-            if found.lacks(planned.set.shape.requests, name)
+            if found.lacks(planned.unit_set.shape.requests, name)
         }
         for _ in range(_MOST_ATTEMPTS):
             known = len(barred)
@@ -91,34 +91,34 @@ def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[
     )
     gangs: dict[Gang, list[int]] = {}
     for place in units.values():
-        gang = queue[place].set.gang
+        gang = queue[place].unit_set.gang
         if gang is not None:
             gangs.setdefault(gang, []).append(place)
     own: dict[int, list[Hashable]] = {}
     for number, one in enumerate(sets):
         places = [units[id(unit)] for unit in one.units]
-        own[number] = [number, *(gang for place in places if (gang := queue[place].set.gang) is not None)]
+        own[number] = [number, *(gang for place in places if (gang := queue[place].unit_set.gang) is not None)]
     for numbers in connected_groups(own):
         parts = [sets[number] for number in numbers]
         met = dict.fromkeys(gang for number in numbers for gang in own[number] if isinstance(gang, Gang))
         there = [units[id(unit)] for part in parts for unit in part.units]
         more = [place for gang in met for place in gangs[gang] if place not in there]
         seats = [seat for part in parts for seat in part.seats]
-        seats += [SameNodeUnits((queue[place].unit,), queue[place].unit.asked) for place in more]
+        seats += [SameNodeUnits((queue[place].unit,), queue[place].unit.requested_claims) for place in more]
         ties = {tie.label: tie for part in parts for tie in part.ties}
         yield _CoupledSet((*there, *more), CoupledUnits(tuple(seats), tuple(ties.values())), tuple(met))
 
 
 def _copied_units(queue: Sequence[QueuedUnit]) -> Iterator[Unit]:
     """The units of the queue that are no objects of the cluster yet."""
-    return (planned.unit for planned in queue if planned.set.copied)
+    return (planned.unit for planned in queue if planned.unit_set.is_copied)
 
 
 def _candidate_nodes(
     one: _CoupledSet, queue: Sequence[QueuedUnit], nodes: Mapping[str, Node], rooms: MutableRoomByNode
 ) -> Iterator[Mapping[str, Node]]:
     """Yield the nodes to try: those of one domain, and with room for the whole set before those with less."""
-    requests = [queue[place].set.shape.requests for place in one.places]
+    requests = [queue[place].unit_set.shape.requests for place in one.places]
     whole = sum_requests(requests)
     for ground in _domain_nodes(one, nodes):
         roomy = {name: node for name, node in ground.items() if not missing_resources(whole, rooms.get(name))}
@@ -137,7 +137,7 @@ def _domain_nodes(one: _CoupledSet, nodes: Mapping[str, Node]) -> Iterator[Mappi
     grounds: list[Mapping[str, Node]] = [nodes]
     for gang in one.gangs:
         if gang.domain is not None:
-            grounds = [part for ground in grounds for part in _nodes_by_value(ground, gang.domain, gang.placed)]
+            grounds = [part for ground in grounds for part in _nodes_by_value(ground, gang.domain, gang.running_nodes)]
     yield from grounds
 
 

@@ -30,7 +30,7 @@ class ColocatedUnits:
         """The claims that need devices, each once."""
         refs: dict[object, ClaimRef] = {}
         for planned in self.party:
-            for ref in planned.unit.asked:
+            for ref in planned.unit.requested_claims:
                 refs.setdefault(ref.key, ref)
         return tuple(refs.values())
 
@@ -56,7 +56,7 @@ class UnitClass:
     @cached_property
     def earlier(self) -> list[AllocationResult]:
         """What its claims hold already, which ties it to nodes (SCHED-2)."""
-        return [made for planned in self.entries[0].party for made in planned.unit.held()]
+        return [made for planned in self.entries[0].party for made in planned.unit.existing_allocations()]
 
     @cached_property
     def requests(self) -> Requests:
@@ -75,11 +75,11 @@ def group_unit_classes(entries: Iterable[ColocatedUnits], first: int = 0) -> lis
     for entry in entries:
         found[colocated_signature(entry)].append(entry)
     return [
-        UnitClass(index, own, tuple(planned.set.shape for planned in own[0].party))
+        UnitClass(index, own, tuple(planned.unit_set.shape for planned in own[0].party))
         for index, own in enumerate(found.values(), first)
     ]
 
 
 def colocated_signature(entry: ColocatedUnits) -> tuple[bytes, ...]:
     """Equal for equal parties."""
-    return tuple(planned.set.shape.signature for planned in entry.party)
+    return tuple(planned.unit_set.shape.signature for planned in entry.party)

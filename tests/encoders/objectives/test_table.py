@@ -20,7 +20,7 @@ def questions(family, seed):
     """The first unit's question on each node of a member."""
     cluster = Cluster.build(read_manifests([member(family, seed)])[0])
     for unit in requested_units(cluster):
-        claims = [ref.claim for ref in unit.asked]
+        claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes:
             try:
                 one = asked(cluster, ALL, node, claims)

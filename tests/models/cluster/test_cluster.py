@@ -55,14 +55,14 @@ def test_what_others_derive_is_made_once():
     cluster = of(slice_on("n1"), claim("a"))
     made = []
     for _ in range(2):
-        assert cluster.kept("key", lambda: made.append("own")) is None
-        assert cluster.index("key", lambda: made.append("index")) is None
+        assert cluster.memo("key", lambda: made.append("own")) is None
+        assert cluster.slice_memo("key", lambda: made.append("index")) is None
     assert made == ["own", "index"]
     for other in (cluster.with_claims([claim("b")]), cluster.without(claims=[("default", "a")])):
-        assert other.index("key", lambda: "new") is None
-        assert other.kept("key", lambda: "new") == "new"
+        assert other.slice_memo("key", lambda: "new") is None
+        assert other.memo("key", lambda: "new") == "new"
     for other in (cluster.with_nodes([], [slice_on("n2")]), pickle.loads(pickle.dumps(cluster))):
-        assert other.index("key", lambda: "new") == "new"
+        assert other.slice_memo("key", lambda: "new") == "new"
 
 
 def test_devices_are_counted():
@@ -132,8 +132,8 @@ def test_taint_rules_reach_the_pools():
 def test_usage_is_built_once_for_the_gates_that_matter():
     cluster = of(claim("a", result("d", share_id="s")))
     assert cluster.usage(ALL) is cluster.usage(ALL.with_({"DRAAdminAccess": False}))
-    assert not cluster.usage(ALL).is_dedicated(D)
-    assert cluster.usage(ALL.with_({"DRAConsumableCapacity": False})).is_dedicated(D)
+    assert D not in cluster.usage(ALL).dedicated
+    assert D in cluster.usage(ALL.with_({"DRAConsumableCapacity": False})).dedicated
 
 
 def test_with_nodes_shares_the_index():
@@ -162,11 +162,11 @@ def test_a_real_node_replaces_the_nameless_one():
 def test_with_claims_derives_the_usage(asked_before):
     cluster = of(claim("a", result("d")), claim("b"))
     if asked_before:
-        assert cluster.usage(ALL).holder(D) == ("default", "a")
+        assert cluster.usage(ALL).holds(D)[0].claim == ("default", "a")
     changed = cluster.with_claims([claim("a"), claim("b", result("d")), claim("c", result("e"))])
-    assert changed.usage(ALL).holder(D) == ("default", "b")
+    assert changed.usage(ALL).holds(D)[0].claim == ("default", "b")
     assert changed.usage(ALL).dedicated == {D, ("gpu.example.com", "p", "e")}
-    assert cluster.usage(ALL).holder(D) == ("default", "a")
+    assert cluster.usage(ALL).holds(D)[0].claim == ("default", "a")
 
 
 def test_without_nodes_claims_and_pods():

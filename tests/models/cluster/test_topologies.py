@@ -28,7 +28,7 @@ CLUSTER = Cluster.of(
 def told(scope, node=None, cluster=CLUSTER):
     one = topology("Line", 1, scope=scope)
     found = topology_instances(one, cluster, ALL, driver_membership(one), node)
-    return {instance.where: [device.id[2] for device in instance.devices] for instance in found}
+    return {instance.label: [device.id[2] for device in instance.devices] for instance in found}
 
 
 def test_a_node_has_what_it_reaches():

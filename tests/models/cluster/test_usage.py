@@ -24,7 +24,7 @@ def test_nothing_is_in_use_without_allocations():
     usage = Usage.of([claim("a")], ALL)
     assert (usage.dedicated, usage.shares, usage.consumed) == (frozenset(), frozenset(), {})
     assert not usage.in_use(id_of("d"))
-    assert usage.holder(id_of("d")) is None
+    assert usage.holds(id_of("d")) == ()
 
 
 def test_three_parts_of_the_state():
@@ -67,8 +67,8 @@ def test_what_counts_for_counters(allocated, in_use):
 
 def test_a_shared_device_is_not_dedicated():
     usage = Usage.of([claim("a", share("d", "s")), claim("b", result("e"))], ALL)
-    assert not usage.is_dedicated(id_of("d"))
-    assert usage.is_dedicated(id_of("e"))
+    assert id_of("d") not in usage.dedicated
+    assert id_of("e") in usage.dedicated
 
 
 def test_device_ids_are_triples():
@@ -81,7 +81,6 @@ def test_device_ids_are_triples():
 def test_who_holds_what():
     usage = Usage.of([claim("a", share("d", "s1"), result("e")), claim("b", share("d", "s2"))], ALL)
     assert usage.holds(id_of("d")) == (Hold(("default", "a"), "s1"), Hold(("default", "b"), "s2"))
-    assert usage.holder(id_of("d")) == ("default", "a")
     assert usage.held_by(("default", "a")) == (id_of("d"), id_of("e"))
     assert usage.held_by(("other", "a")) == ()
 
@@ -113,7 +112,7 @@ def test_unpinning_gives_back_shares_and_devices():
     assert freed.consumed_on(id_of("d")) == {"memory": 2 * NANO}
     assert not freed.in_use(id_of("e"))
     assert freed.held_by(("default", "a")) == ()
-    assert usage.is_dedicated(id_of("e"))
+    assert id_of("e") in usage.dedicated
 
 
 def test_unpinning_nothing_is_the_same_usage():
@@ -130,7 +129,7 @@ def test_with_claims_follows_their_status():
 def test_claims_of_two_namespaces_are_two():
     usage = Usage.of([claim("a", result("d"), namespace=name) for name in ("x", "y")], ALL)
     assert [hold.claim for hold in usage.holds(id_of("d"))] == [("x", "a"), ("y", "a")]
-    assert usage.without([("x", "a")]).is_dedicated(id_of("d"))
+    assert id_of("d") in usage.without([("x", "a")]).dedicated
 
 
 def test_a_long_chain_of_derivations():

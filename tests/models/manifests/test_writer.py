@@ -1,7 +1,5 @@
 """Manifests out: nothing of the input is lost, and every reader reads the same."""
 
-import json
-
 import pytest
 import yaml
 from hypothesis import given
@@ -19,7 +17,7 @@ from drasat.models.kubernetes.claims import (
 from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.manifests.reader import Manifest, read_manifests
-from drasat.models.manifests.writer import claim_manifest, model_mapping, object_mapping, to_json, to_yaml
+from drasat.models.manifests.writer import claim_manifest, model_mapping, object_mapping, to_yaml
 
 ALLOCATION = AllocationResult(
     devices=DeviceAllocationResult(
@@ -116,17 +114,6 @@ def test_objects_are_written_as_v1():
     assert object_mapping("ResourceClaim", made) == claim()
 
 
-def test_json_of_one_and_of_several():
-    assert json.loads(to_json([{"b": 1, "a": 2}])) == {"b": 1, "a": 2}
-    assert to_json([{"b": 1, "a": 2}]).index('"b"') < to_json([{"b": 1, "a": 2}]).index('"a"')
-    assert json.loads(to_json([{"a": 1}, {"b": 2}])) == {
-        "apiVersion": "v1",
-        "kind": "List",
-        "items": [{"a": 1}, {"b": 2}],
-    }
-    assert json.loads(to_json([]))["items"] == []
-
-
 def test_yaml_documents_are_separated_and_keys_stay_in_order():
     assert to_yaml([{"b": [1, {}], "a": []}, {"c": None}]) == "b:\n- 1\n- {}\na: []\n---\nc: null\n"
 
@@ -160,8 +147,6 @@ DATA = st.recursive(
 @given(st.lists(st.dictionaries(TEXTS, DATA, max_size=3), max_size=3))
 def test_what_is_written_is_read_again(mappings):
     assert list(yaml_documents(to_yaml(mappings).encode())) == mappings
-    if len(mappings) == 1:
-        assert json.loads(to_json(mappings)) == mappings[0]
 
 
 def test_deep_documents_can_be_written():

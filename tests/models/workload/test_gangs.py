@@ -77,7 +77,7 @@ def test_members_agree_on_one_domain_wherever_it_is_said():
 
 def test_running_members_are_placed():
     there = [pod(f"r{number}", GANG="g", spec={"nodeName": name}) for number, name in enumerate(["n2", "n1", "n2"])]
-    assert gang_of(*there, pod("p", GANG="g"), node("n1"), node("n2")).placed == ("n1", "n2", "n2")
+    assert gang_of(*there, pod("p", GANG="g"), node("n1"), node("n2")).running_nodes == ("n1", "n2", "n2")
 
 
 def test_a_running_member_may_name_the_domain():

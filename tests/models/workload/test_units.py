@@ -46,7 +46,7 @@ def test_allocated_claims_stay_with_the_pod_but_are_not_asked():
     """SCHED-2."""
     (unit,) = asked(pod("p", by_name("a"), by_name("b")), claim("a", result("d")), claim("b"))
     assert [ref.name for ref in unit.claims] == ["a", "b"]
-    assert [ref.name for ref in unit.asked] == ["b"]
+    assert [ref.name for ref in unit.requested_claims] == ["b"]
     assert [ref.allocated for ref in unit.claims] == [True, False]
 
 

@@ -29,7 +29,7 @@ def test_copies_of_a_claim_are_loose_claims_with_its_spec_and_labels():
     copy = found.copy(4)
     assert (found.kind, found.namespace, found.name, found.claims) == (CLAIM, "ns", "c", ("ns/c",))
     assert copy.pod is None
-    (ref,) = copy.asked
+    (ref,) = copy.requested_claims
     assert ref.claim.spec == asked.spec
     assert ref.claim.metadata.labels == {"team": "x"}
     assert ref.claim.status is None
@@ -37,7 +37,7 @@ def test_copies_of_a_claim_are_loose_claims_with_its_spec_and_labels():
 
 def test_an_allocated_claim_is_copied_without_its_allocation():
     found = find_copy_source(cluster(held("c")), claim="ns/c")
-    (ref,) = found.copy(0).asked
+    (ref,) = found.copy(0).requested_claims
     assert ref.claim.status is None
     assert ref.key != ("ns", "c")
 
@@ -64,7 +64,7 @@ def test_names_that_are_taken_are_passed_over():
 
 def test_copies_of_a_template_have_its_labels():
     found = find_copy_source(cluster(template(want(), labels={"a": "b"})))
-    (ref,) = found.copy(0).asked
+    (ref,) = found.copy(0).requested_claims
     assert (found.kind, found.claims) == (TEMPLATE, ("ns/t",))
     assert ref.claim.metadata.labels == {"a": "b"}
 
@@ -73,7 +73,7 @@ def test_a_pods_copies_have_new_claims_for_templates_and_share_the_named_ones():
     found = find_copy_source(cluster(template(want()), held("named"), pod("@t", "named", "@t")))
     assert found.kind == POD
     assert names(found, 2) == [["p-copy-0-e0", "named", "p-copy-0-e2"], ["p-copy-1-e0", "named", "p-copy-1-e2"]]
-    assert [ref.name for ref in found.copy(0).asked] == ["p-copy-0-e0", "p-copy-0-e2"]
+    assert [ref.name for ref in found.copy(0).requested_claims] == ["p-copy-0-e0", "p-copy-0-e2"]
     assert found.claims == ("ns/p-e0", "ns/p-e2")
 
 

@@ -20,7 +20,10 @@ def before(what):
     """The figures while nothing of the queue is placed."""
     return counted(
         what,
-        [PlannedUnitOutcome(one.set.kind, one.set.namespace, one.set.name, one.number, one.unit) for one in what.units],
+        [
+            PlannedUnitOutcome(one.unit_set.kind, one.unit_set.namespace, one.unit_set.name, one.number, one.unit)
+            for one in what.units
+        ],
     )
 
 

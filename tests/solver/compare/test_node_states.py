@@ -50,12 +50,15 @@ class Scene:
     def put(self, number, position):
         """Place a unit; returns the keys of its claims."""
         unit = self.what.units[number]
-        made = [(ref.key, one) for ref, one in zip(unit.unit.asked, self.trial_there(number, position), strict=True)]
-        self.floor.take(position, unit.set.shape.requests, made)
+        made = [
+            (ref.key, one)
+            for ref, one in zip(unit.unit.requested_claims, self.trial_there(number, position), strict=True)
+        ]
+        self.floor.take(position, unit.unit_set.shape.requests, made)
         return [key for key, _ in made]
 
     def trial_there(self, number, position):
-        claims = [ref.claim for ref in self.what.units[number].unit.asked]
+        claims = [ref.claim for ref in self.what.units[number].unit.requested_claims]
         node = self.floor.node(position)
         return self.setting.trials.engine.attempt(node, claims, self.floor.ledger, None).allocations
 
@@ -104,7 +107,7 @@ def test_a_node_moves_when_it_takes_something_and_back_when_that_goes():
     keys = scene.put(0, 1)
     assert scene.groups == [[0, 2], [1]]
     assert scene.state(1).room["cpu"] == 7000
-    scene.floor.give_back(1, scene.what.units[0].set.shape.requests, keys)
+    scene.floor.give_back(1, scene.what.units[0].unit_set.shape.requests, keys)
     assert scene.groups == [[0, 1, 2]]
     assert scene.state(1) is before
 

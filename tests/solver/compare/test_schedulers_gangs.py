@@ -100,7 +100,7 @@ def test_a_job_is_a_gang_by_its_annotation():
     [(None, 0, 2, 2, True), (None, 1, 1, 2, False), (3, 1, 2, 4, True), (3, 0, 2, 4, False), (0, 0, 1, 4, True)],
 )
 def test_when_a_gang_is_whole(minimum, running, nodes, members, whole):
-    gang = Gang("PodGroup", "ns", "g", minimum, placed=("n0",) * running)
+    gang = Gang("PodGroup", "ns", "g", minimum, running_nodes=("n0",) * running)
     assert is_whole(gang, ["n1"] * nodes, members) is whole
 
 
@@ -111,7 +111,7 @@ def test_nodes_without_the_label_are_in_no_domain():
         names: in_one_domain(gang, names, nodes) for names in (("n1", "n2"), ("n1", "n3"), ("n1", "n4"), ("n9",), ())
     }
     assert list(told.values()) == [True, False, False, False, True]
-    assert not in_one_domain(Gang("Gang", "ns", "g", domain="zone", placed=("n3",)), ["n1"], nodes)
+    assert not in_one_domain(Gang("Gang", "ns", "g", domain="zone", running_nodes=("n3",)), ["n1"], nodes)
     assert in_one_domain(Gang("Gang", "ns", "g"), ["n1", "n3"], nodes)
 
 

@@ -32,7 +32,7 @@ def cases(cluster):
     session = Session(cluster, ALL, "strict", 0)
     engine, bench = BacktrackingEngine(session), ExplanationCompiler(session)
     for unit in requested_units(cluster):
-        claims = [ref.claim for ref in unit.asked]
+        claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes.values():
             ledger = AllocatedState(cluster.usage(ALL))
             if engine.attempt(node, claims, ledger, None).ending is Status.NONE:

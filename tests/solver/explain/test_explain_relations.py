@@ -42,7 +42,9 @@ def agrees(seed):
     cluster = cluster_of(related)
     asked = next(one for one in requested_units(cluster) if one.pod)
     bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
-    case = bench.case(cluster.node("n1"), [ref.claim for ref in asked.asked], AllocatedState(cluster.usage(ALL)))
+    case = bench.case(
+        cluster.node("n1"), [ref.claim for ref in asked.requested_claims], AllocatedState(cluster.usage(ALL))
+    )
     conflict = minimal_unsatisfiable_subset(case.model, Limits(), lambda _reasons: False)
     assert related.possible(case, case.model.guards) == (conflict is None), seed
     if conflict is None:

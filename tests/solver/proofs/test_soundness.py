@@ -56,7 +56,11 @@ def questions(family, seed):
     gates = FeatureGates.all_on()
     views, ledger = NodeViews(cluster.pools(gates), gates), AllocatedState(cluster.usage(gates))
     compiler = Compiler(cluster.classes, gates, CelExpressionEvaluator(), "kube")
-    asked = [[ref.claim for ref in unit.asked] for unit in requested_units(cluster) if unit.asked and not unit.problems]
+    asked = [
+        [ref.claim for ref in unit.requested_claims]
+        for unit in requested_units(cluster)
+        if unit.requested_claims and not unit.problems
+    ]
     for claims in (*asked, [claim for own in asked for claim in own], *[own * 3 for own in asked[:1]]):
         for node in cluster.nodes.values():
             question = compiler.question(claims)

@@ -18,7 +18,7 @@ FEW = Gang("PodGroup", "ns", "few", minimum=1)
 
 def choice(name, *gangs, ways=1):
     """Units of these gangs (None: of none) that share a claim, and fewer of them as further ways to choose."""
-    party = [SimpleNamespace(set=SimpleNamespace(gang=gang)) for gang in gangs]
+    party = [SimpleNamespace(unit_set=SimpleNamespace(gang=gang)) for gang in gangs]
     return [
         (f"{name}{way}", ColocatedUnits(tuple(range(len(party) - way)), tuple(party[: len(party) - way])))
         for way in range(ways)
@@ -109,14 +109,14 @@ def test_gangs_of_two_domains_have_a_problem():
 
 
 def test_members_of_all_gangs_that_run_count():
-    one, two = replace(ONE, placed=("n2", "n3")), replace(TWO, placed=("n1", "n2"))
+    one, two = replace(ONE, running_nodes=("n2", "n3")), replace(TWO, running_nodes=("n1", "n2"))
     (united,) = enrolled(choice("a", one, two)).gangs()
-    assert united.placed == ("n1", "n2", "n3")
+    assert united.running_nodes == ("n1", "n2", "n3")
 
 
 @pytest.mark.parametrize(("minimum", "running", "fails"), [(2, (), False), (3, (), True), (3, ("n1",), False)])
 def test_a_gang_with_too_few_members_stays_hopeless_beside_others(minimum, running, fails):
-    few = replace(FEW, minimum=minimum, placed=running)
+    few = replace(FEW, minimum=minimum, running_nodes=running)
     (united,) = enrolled(choice("a", ONE, few), choice("b", few)).gangs()
     assert united.problem == ("PodGroup ns/few needs 3 members, and has 2" if fails else "")
 

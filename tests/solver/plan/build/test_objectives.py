@@ -89,7 +89,7 @@ def test_one_annotation_may_be_named():
 
 def weight(kind, *given):
     weigh, _ = parse_weight(kind)
-    return [weigh(one.set.shape) for one in asking(*given).queue]
+    return [weigh(one.unit_set.shape) for one in asking(*given).queue]
 
 
 def test_a_unit_counts_one():
@@ -125,7 +125,7 @@ def test_annotations_are_numbers_and_one_without():
 
 def test_a_claim_that_units_share_counts_once_for_all_of_them():
     ask = asking(claim("s", of(2)), sharing("a", "s"), sharing("b", "s"), user("c"))
-    shapes = [one.set.shape for one in ask.queue]
+    shapes = [one.unit_set.shape for one in ask.queue]
     assert requested_devices(shapes) == 3
     assert requested_devices(shapes[:1]) == 2
 

@@ -169,7 +169,9 @@ def test_bundles_of_made_clusters_are_valid_allocations(family):
     for seed in range(4):
         rng = Random(f"{family}/{seed}")
         cluster = load(member(family, seed))
-        asked = [[ref.claim for ref in unit.asked if ref.claim is not None] for unit in requested_units(cluster)]
+        asked = [
+            [ref.claim for ref in unit.requested_claims if ref.claim is not None] for unit in requested_units(cluster)
+        ]
         asked = [claims for claims in asked[:3] if claims]
         try:
             bench = Bench(cluster, asked, [rng.choice((1, 2, 3)) for _ in asked], on=next(iter(cluster.nodes)))
