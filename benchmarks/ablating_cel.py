@@ -202,7 +202,7 @@ LOWERING = (
 
 
 def lowering_questions(quick: bool) -> Iterator[tuple[str, list[Any], str]]:
-    """Name questions, with their objects and the road that expressions take."""
+    """Name questions, with their objects and the encoding that expressions take."""
     for name, question in RELATED_QUESTIONS.items():
         yield name, question.objects(), "auto"
     for side in (8, 16) if quick else (8, 16, 24):
@@ -220,11 +220,11 @@ def lowering(quick: bool, only: str) -> None:
 
 
 def _lowering_rows(quick: bool, only: str) -> Iterator[Row]:
-    for name, items, road in lowering_questions(quick):
+    for name, items, encoding in lowering_questions(quick):
         if only not in name:
             continue
         cluster = load(items)
-        found = in_turns(LOWERING, 3 if quick else 5, lambda own=cluster, way=road: _lowered(own, way))
+        found = in_turns(LOWERING, 3 if quick else 5, lambda own=cluster, way=encoding: _lowered(own, way))
         base = median(one[0] for one in found[""])
         for without, runs in found.items():
             whole, encode, solve = (median(one[place] for one in runs) for place in range(3))
@@ -236,11 +236,11 @@ def _lowering_rows(quick: bool, only: str) -> Iterator[Row]:
             yield name, without, answer.outcome, *sizes, *times
 
 
-def _lowered(cluster: Cluster, road: str) -> tuple[float, float, float, AllocationOutcome]:
+def _lowered(cluster: Cluster, encoding: str) -> tuple[float, float, float, AllocationOutcome]:
     started = process_time()
-    answer = allocate(cluster, engine="cp-sat", feature_gates=GATES, time_limit=30.0, cel_road=road)
+    answer = allocate(cluster, engine="cp-sat", feature_gates=GATES, time_limit=30.0, cel_encoding=encoding)
     whole = process_time() - started
-    phases = solver_phases.measure(cluster).seconds if road == "auto" else {"encode": 0.0, "solve": 0.0}
+    phases = solver_phases.measure(cluster).seconds if encoding == "auto" else {"encode": 0.0, "solve": 0.0}
     return whole, phases["encode"], phases["solve"], answer
 
 

@@ -72,7 +72,7 @@ def loaded(path: Path, clock: Clock) -> Cluster:
 
 
 def measure(path: Path) -> dict[str, float]:
-    """Seconds of each phase, in the order of the road: read, validate, index, problem, search, verify."""
+    """Seconds of each phase, in the order of the work: read, validate, index, problem, search, verify."""
     clock = Clock()
     cluster = loaded(path, clock)
     with clock.phase("problem"):

@@ -77,7 +77,7 @@ def measure(cluster: Cluster) -> Phases:
     model = phases.take("encode", lambda: build_model(collapsed, ENCODERS))
     found = phases.take("solve", lambda: run_by_configurations(model.rows, Limits(work=10.0)))
     phases.take("expand", lambda: decode_solution(model, found.values) if found.values else ())
-    phases.classes, phases.variables = len(collapsed.lots), model.rows.variables
+    phases.classes, phases.variables = len(collapsed.classes), model.rows.variables
     return phases
 
 

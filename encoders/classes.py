@@ -39,23 +39,23 @@ class MergedAlternative:
 class MergedRequest:
     """Equal requests: of one claim, or of several claims that are equal as a whole.
 
-    ``claims`` are the claims' numbers, ``branches`` the numbers of the ways to serve it, in order of preference.
+    ``claims`` are the claims' numbers, ``alternatives`` the numbers of the ways to serve it, in order of preference.
     """
 
     index: int
     name: str
     claims: tuple[int, ...]
     listed: bool
-    branches: tuple[int, ...]
+    alternatives: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MergedConstraint:
-    """Equal entries of equal claims; ``record`` is the first of them, ``branches`` are those it covers."""
+    """Equal entries of equal claims; ``record`` is the first of them, ``alternatives`` are those it covers."""
 
     record: Constraint
     claims: tuple[int, ...]
-    branches: tuple[int, ...]
+    alternatives: tuple[int, ...]
 
     @property
     def position(self) -> int:
@@ -65,14 +65,15 @@ class MergedConstraint:
 
 @dataclass(frozen=True, slots=True)
 class MergedRelation:
-    """A relation with the branches that it covers; claims that it spans are merged with others only where it is dealt.
+    """A relation with the alternatives that it covers.
 
-    ``copies`` is the number of claims that each get a set of devices of their own for it; ``record`` is the first's.
+    Claims that it spans are merged with others only where each claim gets a set of its own. ``copies`` is
+    the number of claims that each get a set of devices of their own for it; ``record`` is the first's.
     """
 
     index: int
     record: Relation
-    branches: tuple[int, ...]
+    alternatives: tuple[int, ...]
 
     @property
     def claims(self) -> tuple[int, ...]:
@@ -93,11 +94,11 @@ class SymmetryClass:
 
     index: int
     devices: tuple[int, ...]
-    branches: tuple[int, ...]
+    alternatives: tuple[int, ...]
     """Branches that could take them."""
 
     @property
-    def first(self) -> int:
+    def representative(self) -> int:
         """The device that stands for all."""
         return self.devices[0]
 
@@ -124,21 +125,21 @@ class MergedProblem:
     problem: Problem
     in_use: InUse
     requests: tuple[MergedRequest, ...]
-    branches: tuple[MergedAlternative, ...]
+    alternatives: tuple[MergedAlternative, ...]
     constraints: tuple[MergedConstraint, ...]
     relations: tuple[MergedRelation, ...] = ()
     units: tuple[UnitCopies, ...] = ()
 
-    def claim_of(self, branch: MergedAlternative) -> int:
-        """Find the first claim that a branch belongs to."""
-        return self.problem.demands[branch.demands[0]].claim
+    def claim_of(self, alternative: MergedAlternative) -> int:
+        """Find the first claim that an alternative belongs to."""
+        return self.problem.demands[alternative.demands[0]].claim
 
 
 @dataclass(frozen=True, slots=True)
 class SymmetryReducedProblem:
-    """A Problem with its devices in lots."""
+    """A Problem with its devices in symmetry classes."""
 
     merged: MergedProblem
-    lots: tuple[SymmetryClass, ...]
-    lots_of: tuple[tuple[int, ...], ...]
-    """For each branch the lots that it could take from."""
+    classes: tuple[SymmetryClass, ...]
+    classes_of: tuple[tuple[int, ...], ...]
+    """For each alternative the symmetry classes that it could take from."""

@@ -1,4 +1,4 @@
-"""The model of one question: how many devices of each lot each branch takes, and which branches are chosen.
+"""The model of one question: what each alternative takes of each symmetry class, and which alternatives are chosen.
 
 What an encoder is: a joint rule with a stable id, what it sees of a device, and the rows it posts.
 
@@ -43,9 +43,9 @@ class EncodingError(Exception):
 class LazyConstraint:
     """A relation whose complete sets are judged one by one, wherever ``guard`` is true; None: always.
 
-    ``order`` has literals for how many devices of each item it takes, an item being lots that it cannot tell apart.
-    ``antimonotone``: what fails for a set fails for every larger one (CELC-10). ``failing`` makes all vectors of counts
-    that fail, where they are few enough to be judged beforehand.
+    ``order`` has literals for how many devices of each item it takes, an item being symmetry classes that it cannot
+    tell apart. ``antimonotone``: what fails for a set fails for every larger one (CELC-10). ``failing`` makes all
+    vectors of counts that fail, where they are few enough to be judged beforehand.
     """
 
     relation: MergedRelation
@@ -62,60 +62,59 @@ PlacementLiteral = tuple[int, tuple[int, ...]]
 class AllocationModel:
     """Variables, and the rows that encoders post.
 
-    ``takes[branch, lot]`` is the variable for the number of devices of the lot that the branch takes; ``choices`` has
-    for each branch of a list request the variable for the number of copies served by it, and None for others.
-    ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail (CELC-9), ``roads`` say
-    how each expression over devices was taken. ``troubled``: some sets of devices may be left out for an error alone
-    (CELC-4).
-    ``units`` are the copies of units that may be left out, ``configured`` those whose entries are said by a list of
-    all that a copy could take. ``bundles`` are devices that go to one claim of several
-    equal ones, if their literal is true, by branch.
-    With ``guarded`` every justified row holds only while its literal in ``guards`` is true, for explanations.
+    ``takes[alternative, class_]`` is the variable for the number of devices of the symmetry class that the alternative
+    takes; ``choices`` has for each alternative of a list request the variable for the number of copies served by it,
+    and None for others. ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail
+    (CELC-9), ``roads`` say how each expression over devices was taken. ``troubled``: some sets of devices may be left
+    out for an error alone (CELC-4). ``units`` are the copies of units that may be left out, ``configured`` those whose
+    entries are said by a list of all that a copy could take. ``bundles`` are devices that go to one claim of several
+    equal ones, if their literal is true, by alternative. With ``guarded`` every justified row holds only while its
+    literal in ``guards`` is true, for explanations.
     """
 
-    def __init__(self, collapsed: SymmetryReducedProblem, *, guarded: bool = False) -> None:
-        self.collapsed = collapsed
+    def __init__(self, reduced: SymmetryReducedProblem, *, guarded: bool = False) -> None:
+        self.reduced = reduced
         self.rows = CpSatRows()
         self.guards: dict[Justification, int] = {}
         self._guarded = guarded
         self._used: dict[int, int] = {}
         self._kept: dict[int, int] = {}
-        self.lazies: list[LazyConstraint] = []
-        self.roads: list[str] = []
-        self.troubled = False
-        self.bundles: dict[int, list[PlacementLiteral]] = {}
+        self.lazy_constraints: list[LazyConstraint] = []
+        self.cel_encodings: list[str] = []
+        self.excludes_errors = False
+        self.dealt_placements: dict[int, list[PlacementLiteral]] = {}
         self.units = OptionalUnits(self.rows, self.merged.units)
-        self.configured: list[ConfiguredUnit] = []
-        self.choices = [self._choice(branch) for branch in self.merged.branches]
+        self.configured_units: list[ConfiguredUnit] = []
+        self.choices = [self._choice(alternative) for alternative in self.merged.alternatives]
         self.takes = dict(self._takes())
 
     @property
     def merged(self) -> MergedProblem:
-        """Requests and branches."""
-        return self.collapsed.merged
+        """Requests and alternatives."""
+        return self.reduced.merged
 
-    def _choice(self, branch: MergedAlternative) -> int | None:
-        listed = self.merged.requests[branch.request].listed
-        return self.rows.integer(0, branch.copies) if listed else None
+    def _choice(self, alternative: MergedAlternative) -> int | None:
+        listed = self.merged.requests[alternative.request].listed
+        return self.rows.integer(0, alternative.copies) if listed else None
 
     def _takes(self) -> Iterator[tuple[tuple[int, int], int]]:
         shared = self.merged.problem.shared
         # A shareable device goes to each copy at most once, as a request takes a device once (DEV-13).
-        sizes = [0 if lot.first in shared else lot.size for lot in self.collapsed.lots]
-        for branch in self.merged.branches:
+        sizes = [0 if class_.representative in shared else class_.size for class_ in self.reduced.classes]
+        for alternative in self.merged.alternatives:
             # With guards a request may be let go, and then takes as many as it likes.
-            needed = self.merged.problem.size if self._guarded else branch.copies * branch.count
-            for lot in self.collapsed.lots_of[branch.index]:
-                most = min(sizes[lot], needed) if sizes[lot] else branch.copies
-                yield (branch.index, lot), self.rows.integer(0, most)
+            needed = self.merged.problem.size if self._guarded else alternative.copies * alternative.count
+            for class_ in self.reduced.classes_of[alternative.index]:
+                most = min(sizes[class_], needed) if sizes[class_] else alternative.copies
+                yield (alternative.index, class_), self.rows.integer(0, most)
 
-    def used(self, lot: SymmetryClass) -> int:
-        """Return the literal that says that anything of a lot is taken."""
-        literal = self._used.get(lot.index)
+    def used(self, class_: SymmetryClass) -> int:
+        """Return the literal that says that anything of a symmetry class is taken."""
+        literal = self._used.get(class_.index)
         if literal is None:
-            literal = self._used[lot.index] = self.rows.boolean()
-            for branch in lot.branches:
-                variable = self.takes[branch, lot.index]
+            literal = self._used[class_.index] = self.rows.boolean()
+            for alternative in class_.alternatives:
+                variable = self.takes[alternative, class_.index]
                 self.rows.at_most([(variable, 1), (literal, -self.rows.range_of(variable)[1])], 0)
         return literal
 
@@ -133,18 +132,18 @@ class AllocationModel:
             literal = self.guards[justification] = self.rows.boolean()
         return literal
 
-    def kept(self, relation: MergedRelation) -> int:
+    def soft_literal(self, relation: MergedRelation) -> int:
         """Return the literal that says that a soft relation holds; it may be false although it does."""
         literal = self._kept.get(relation.index)
         if literal is None:
             literal = self._kept[relation.index] = self.rows.boolean()
         return literal
 
-    def enforcement(self, relation: MergedRelation) -> int | None:
+    def enforcement_literal(self, relation: MergedRelation) -> int | None:
         """Return the literal under which the rows of a relation hold, None if they hold always."""
-        return self.guard(justify_relation(relation)) if relation.record.hard else self.kept(relation)
+        return self.guard(justify_relation(relation)) if relation.record.hard else self.soft_literal(relation)
 
-    def judge(
+    def add_lazy_constraint(
         self,
         relation: MergedRelation,
         counts: Sequence[Sequence[Term]],
@@ -154,47 +153,51 @@ class AllocationModel:
     ) -> None:
         """Leave a relation to the one who looks at solutions, and notes errors of those that are judged at all."""
         order = OrderLiterals(self.rows, counts)
-        self.lazies.append(LazyConstraint(relation, order, self.enforcement(relation), antimonotone, failing))
-        self.troubled |= antimonotone
+        self.lazy_constraints.append(
+            LazyConstraint(relation, order, self.enforcement_literal(relation), antimonotone, failing)
+        )
+        self.excludes_errors |= antimonotone
 
-    def taken(self, branch: int, coefficient: int = 1, lots: Iterable[int] | None = None) -> list[Term]:
-        """Terms for what a branch takes, of some lots or of all."""
-        chosen = self.collapsed.lots_of[branch] if lots is None else lots
-        return [(self.takes[branch, lot], coefficient) for lot in chosen]
+    def taken(self, alternative: int, coefficient: int = 1, classes: Iterable[int] | None = None) -> list[Term]:
+        """Terms for what an alternative takes, of some symmetry classes or of all."""
+        chosen = self.reduced.classes_of[alternative] if classes is None else classes
+        return [(self.takes[alternative, class_], coefficient) for class_ in chosen]
 
-    def certain(self, branch: int) -> int:
-        """Return how many devices a branch takes whatever is chosen; 0 if that depends."""
-        if self._guarded or self.choices[branch] is not None or self.optional(branch):
+    def certain_count(self, alternative: int) -> int:
+        """Return how many devices an alternative takes whatever is chosen; 0 if that depends."""
+        if self._guarded or self.choices[alternative] is not None or self.optional(alternative):
             return 0
-        return self.merged.branches[branch].copies * self.merged.branches[branch].count
+        return self.merged.alternatives[alternative].copies * self.merged.alternatives[alternative].count
 
-    def optional(self, branch: int) -> bool:
-        """Tell whether the claims that a branch belongs to may be left out."""
-        return self.merged.claim_of(self.merged.branches[branch]) in self.units
+    def optional(self, alternative: int) -> bool:
+        """Tell whether the claims that an alternative belongs to may be left out."""
+        return self.merged.claim_of(self.merged.alternatives[alternative]) in self.units
 
-    def claims_served(self, branch: MergedAlternative) -> CountExpression:
-        """Return how many of the claims that a branch belongs to are served."""
-        return self.units.served(self.merged.requests[branch.request].claims)
+    def claims_served(self, alternative: MergedAlternative) -> CountExpression:
+        """Return how many of the claims that an alternative belongs to are served."""
+        return self.units.served(self.merged.requests[alternative.request].claims)
 
-    def due(self, branch: MergedAlternative) -> CountExpression:
-        """Return how many copies of the branch's request are served, by this alternative or another one."""
-        return self.claims_served(branch).scaled(branch.per_claim)
+    def served_request_copies(self, alternative: MergedAlternative) -> CountExpression:
+        """Return how many copies of the alternative's request are served, by this alternative or another one."""
+        return self.claims_served(alternative).scaled(alternative.per_claim)
 
-    def served(self, branch: MergedAlternative) -> CountExpression:
-        """Return how many copies the branch serves."""
-        choice = self.choices[branch.index]
-        return self.due(branch) if choice is None else CountExpression(0, ((choice, 1),))
+    def served_copies(self, alternative: MergedAlternative) -> CountExpression:
+        """Return how many copies the alternative serves."""
+        choice = self.choices[alternative.index]
+        return self.served_request_copies(alternative) if choice is None else CountExpression(0, ((choice, 1),))
 
-    def times_chosen(self, branch: MergedAlternative, terms: Sequence[Term], factor: int, guard: int | None) -> None:
-        """Post ``sum(terms) == factor * copies that the branch serves``."""
-        served = self.served(branch)
+    def post_served_multiple(
+        self, alternative: MergedAlternative, terms: Sequence[Term], factor: int, guard: int | None
+    ) -> None:
+        """Post ``sum(terms) == factor * copies that the alternative serves``."""
+        served = self.served_copies(alternative)
         # What an alternative serves is chosen, and only the choice can be let go.
-        held = guard if self.choices[branch.index] is None else None
+        held = guard if self.choices[alternative.index] is None else None
         self.rows.equal([*terms, *served.times(-factor)], factor * served.constant, held)
 
 
 def build_model(
-    collapsed: SymmetryReducedProblem,
+    reduced: SymmetryReducedProblem,
     encoders: Sequence[Encoder],
     *,
     guarded: bool = False,
@@ -204,7 +207,7 @@ def build_model(
 
     ``deadline`` is a reading of ``time.monotonic``.
     """
-    model = AllocationModel(collapsed, guarded=guarded)
+    model = AllocationModel(reduced, guarded=guarded)
     for encoder in encoders:
         check_deadline(deadline)
         encoder.post(model)
@@ -212,7 +215,7 @@ def build_model(
 
 
 Signature = Callable[[int], Hashable]
-"""What a rule sees of a device: devices of one lot must look equal to every rule."""
+"""What a rule sees of a device: devices of one symmetry class must look equal to every rule."""
 
 
 class SignatureSource(Protocol):
@@ -234,7 +237,7 @@ class Encoder:
 
     ``post`` adds the rows. ``sign`` returns what the rule sees of a device, None if it tells none apart in this
     problem; a device that must be spoken of alone signs with its own number. ``sees`` says the same in words, for
-    readers: what the rule adds to the signature of a lot; nothing for a rule that only counts.
+    readers: what the rule adds to the signature of a symmetry class; nothing for a rule that only counts.
     """
 
     id: str
@@ -245,16 +248,16 @@ class Encoder:
 
 
 TakeKey: TypeAlias = tuple[int, int]
-"""A branch and a lot: what takes, and from where."""
+"""A alternative and a symmetry class: what takes, and from where."""
 Configuration: TypeAlias = tuple[tuple[TakeKey, int], ...]
-"""All that one copy of a unit takes: how many devices for each branch from each lot."""
+"""All that one copy of a unit takes: how many devices for each alternative from each symmetry class."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredUnit:
     """A unit with variables for how many copies take each configuration; ``copies`` is how many there could be."""
 
-    branches: tuple[int, ...]
+    alternatives: tuple[int, ...]
     copies: int
     choices: tuple[tuple[int, Configuration], ...]
 
@@ -265,17 +268,17 @@ def post_configurations(
     """Let every served copy of a unit take one of its configurations, and nothing else; return who counts each."""
     rows, copies = model.rows, len(model.merged.units[number].claims)
     claims = {claim for own in model.merged.units[number].claims for claim in own}
-    branches = tuple(one.index for one in model.merged.branches if model.merged.claim_of(one) in claims)
+    alternatives = tuple(one.index for one in model.merged.alternatives if model.merged.claim_of(one) in claims)
     choices = tuple((rows.integer(0, copies), configuration) for configuration in configurations)
     rows.equal([*((variable, 1) for variable, _ in choices), (model.units.placed[number], -1)], 0)
     takers: Mapping[TakeKey, list[Term]] = defaultdict(list)
     for variable, configuration in choices:
         for place, count in configuration:
             takers[place].append((variable, -count))
-    for branch in branches:
-        for lot in model.collapsed.lots_of[branch]:
-            rows.equal([(model.takes[branch, lot], 1), *takers[branch, lot]], 0)
-    model.configured.append(ConfiguredUnit(branches, copies, choices))
+    for alternative in alternatives:
+        for class_ in model.reduced.classes_of[alternative]:
+            rows.equal([(model.takes[alternative, class_], 1), *takers[alternative, class_]], 0)
+    model.configured_units.append(ConfiguredUnit(alternatives, copies, choices))
     return tuple(variable for variable, _ in choices)
 
 
@@ -317,7 +320,7 @@ class OptionalUnits:
     def __contains__(self, claim: int) -> bool:
         return claim in self._copy_of
 
-    def together(self, one: int, other: int) -> bool:
+    def same_unit(self, one: int, other: int) -> bool:
         """Tell whether two claims are of one unit; those that must be served are."""
         return self._copy_of.get(one) == self._copy_of.get(other)
 
@@ -349,7 +352,7 @@ class OptionalUnits:
                 self._rows.at_most([(after, 1), (before, -1)], 0)
         return literals
 
-    def left_out(self, values: Sequence[int]) -> frozenset[int]:
+    def unplaced_claims(self, values: Sequence[int]) -> frozenset[int]:
         """List the claims that are not served."""
         return frozenset(
             claim
@@ -362,21 +365,21 @@ def _flattened(copies: Iterable[Iterable[int]]) -> Iterable[int]:
     return (claim for claims in copies for claim in claims)
 
 
-def justify_request(merged: MergedProblem, branch: MergedAlternative) -> Justification:
+def justify_request(merged: MergedProblem, alternative: MergedAlternative) -> Justification:
     """Justify that a request must be served at all."""
-    request = merged.requests[branch.request]
-    first = merged.problem.demands[branch.demands[0]]
+    request = merged.requests[alternative.request]
+    first = merged.problem.demands[alternative.demands[0]]
     if request.listed:
         kind, needs = "firstAvailable", " needs one of its alternatives"
-    elif branch.all_devices:
-        kind, needs = "all", f" needs all {_device_count_text(branch.count)} that it selects"
+    elif alternative.all_devices:
+        kind, needs = "all", f" needs all {_device_count_text(alternative.count)} that it selects"
     else:
-        kind, needs = "exactCount", f" needs {_device_count_text(branch.count)}"
-    each = " each" if branch.copies > 1 else ""
+        kind, needs = "exactCount", f" needs {_device_count_text(alternative.count)}"
+    each = " each" if alternative.copies > 1 else ""
     message = (
         f"request {request.name} of claim ",
         Placeholder.CLAIM,
-        f"{_equal_copies_text(branch.copies)}{needs}{each}",
+        f"{_equal_copies_text(alternative.copies)}{needs}{each}",
     )
     return Justification(kind, message, first.claim, subject=request.index)
 
@@ -430,17 +433,17 @@ def justify_limit(claim: int, most: int) -> Justification:
     return Justification("resultLimit", ("claim ", Placeholder.CLAIM, f" gets at most {most} devices"), claim)
 
 
-def justify_obstacle(merged: MergedProblem, branch: MergedAlternative, obstacle: Obstacle) -> Justification:
+def justify_obstacle(merged: MergedProblem, alternative: MergedAlternative, obstacle: Obstacle) -> Justification:
     """Justify what keeps devices away from a request whatever else is chosen."""
     if not obstacle.own:
         return Justification(obstacle.filter, (obstacle.text,), subject=obstacle)
-    first = merged.problem.demands[branch.demands[0]]
+    first = merged.problem.demands[alternative.demands[0]]
     message = (
         f"{obstacle.text} of request {first.label} of claim ",
         Placeholder.CLAIM,
-        _equal_copies_text(branch.copies),
+        _equal_copies_text(alternative.copies),
     )
-    return Justification(obstacle.filter, message, first.claim, subject=(branch.index, obstacle))
+    return Justification(obstacle.filter, message, first.claim, subject=(alternative.index, obstacle))
 
 
 def _device_count_text(count: int) -> str:

@@ -24,7 +24,7 @@ class CpSatRows:
     """A model as it grows. ``packs``: things of different sizes compete for room in it, as in a knapsack."""
 
     def __init__(self) -> None:
-        self.packs = False
+        self.has_packing_rows = False
         self._model = cp_model.CpModel()
         self._proto = self._model.proto
         self._least: list[int] = []

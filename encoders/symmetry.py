@@ -4,7 +4,7 @@ Requests of one claim merge if they ask the same and the same entries cover them
 the claim's devices as a whole. Claims are different: an entry holds in each of them alone, so that counts of the whole
 may have no split. They merge only where a split always exists (``_splits``); ``encoders.expansion`` makes it.
 
-Devices in lots: those that no rule can tell apart.
+Devices in symmetry classes: those that no rule can tell apart.
 
 Units that look at devices in use: which claims come with a request that has admin access.
 
@@ -41,24 +41,24 @@ def merge_equal_requests(
     in_use: InUse,
     candidates: Candidates,
     *,
-    together: bool = True,
-    marks: Sequence[Hashable] | None = None,
+    merging: bool = True,
+    labels: Sequence[Hashable] | None = None,
     units: Sequence[UnitCopies] = (),
-    same: Mapping[int, Hashable] | None = None,
+    equal_claims: Mapping[int, Hashable] | None = None,
 ) -> MergedProblem:
-    """Merge what is equal; without ``together`` every request stays alone.
+    """Merge what is equal; without ``merging`` every request stays alone.
 
-    ``candidates`` are the usable devices of each demand; demands with different ``marks`` are never equal. Claims of
-    ``units`` may be left out, a unit at a time. Claims that have a key in ``same`` are one with those of an equal key
-    and no others: they are equal, and who asks for it can tell them apart.
+    ``candidates`` are the usable devices of each demand; demands with different ``labels`` are never equal. Claims of
+    ``units`` may be left out, a unit at a time. Claims that have a key in ``equal_claims`` are one with those of an
+    equal key and no others: they are equal, and who asks for it can tell them apart.
     """
     problem = replace(problem, constraints=tuple(map(sets_as_scalars, problem.constraints)))
-    keys = _MergeKeys(problem, candidates, marks)
-    alone = not together or bool(pools_with_negative_draws(problem))
+    keys = _MergeKeys(problem, candidates, labels)
+    alone = not merging or bool(pools_with_negative_draws(problem))
     every = range(len(problem.claims))
     apart = frozenset(every) if alone else claims_with_admin_access(problem, units)
     # Where claims may be left out, preference is no question of order.
-    groups = list(_group_equal_claims(problem, keys, apart, same or {}, preferring=not units))
+    groups = list(_group_equal_claims(problem, keys, apart, equal_claims or {}, preferring=not units))
     builder = _MergeBuilder(problem, candidates)
     for claims in groups:
         constraints = keys.entries.get(claims[0], ())
@@ -69,7 +69,7 @@ def merge_equal_requests(
     entries, relations = tuple(builder.constraints), tuple(builder.relations())
     merged_units = tuple(units)
     return MergedProblem(
-        problem, in_use, tuple(builder.requests), tuple(builder.branches), entries, relations, merged_units
+        problem, in_use, tuple(builder.requests), tuple(builder.alternatives), entries, relations, merged_units
     )
 
 
@@ -102,7 +102,7 @@ class _MergeKeys:
             if demand.index in relation.demands:
                 condition, alone = relation.condition, len(relation.claims) == 1
                 known = (relation.position,) if alone else (-1, number)
-                yield known, demand.index if condition.ordered else condition.role(demand.index)
+                yield known, demand.index if condition.ordered else condition.demand_key(demand.index)
 
     def _values(self, demand: Demand, number: int, candidates: Iterable[int]) -> Hashable:
         constraint = self._problem.constraints[number]
@@ -211,24 +211,24 @@ class _MergeBuilder:
 
     def __post_init__(self) -> None:
         self.requests: list[MergedRequest] = []
-        self.branches: list[MergedAlternative] = []
+        self.alternatives: list[MergedAlternative] = []
         self.constraints: list[MergedConstraint] = []
 
     def add(self, claims: Sequence[int], positions: Sequence[int]) -> None:
         """Add the requests at these positions of these claims as one."""
         asked = [self.problem.claims[claim].requests[position] for claim in claims for position in positions]
         first, number = asked[0], len(self.requests)
-        branches = []
+        alternatives = []
         for rank in range(len(first.demands)):
-            branches.append(len(self.branches))
+            alternatives.append(len(self.alternatives))
             self._branch(number, tuple(request.demands[rank] for request in asked), len(positions))
-        self.requests.append(MergedRequest(number, first.name, tuple(claims), first.listed, tuple(branches)))
+        self.requests.append(MergedRequest(number, first.name, tuple(claims), first.listed, tuple(alternatives)))
 
     def _branch(self, request: int, demands: tuple[int, ...], per_claim: int) -> None:
         demand = self.problem.demands[demands[0]]
-        self.branches.append(
+        self.alternatives.append(
             MergedAlternative(
-                len(self.branches),
+                len(self.alternatives),
                 request,
                 demands,
                 per_claim,
@@ -243,7 +243,9 @@ class _MergeBuilder:
         """Add the entries of these claims, by the numbers of the first claim's; not those that cover no request."""
         for number in numbers:
             record = self.problem.constraints[number]
-            covered = tuple(branch.index for branch in self.branches if branch.demands[0] in record.tokens)
+            covered = tuple(
+                alternative.index for alternative in self.alternatives if alternative.demands[0] in record.tokens
+            )
             if covered:
                 self.constraints.append(MergedConstraint(record, tuple(claims), covered))
 
@@ -251,37 +253,37 @@ class _MergeBuilder:
         """Yield the relations that cover anything, numbered; of equal claims those of the first."""
         number = 0
         for record in self.problem.relations:
-            covered = [branch for branch in self.branches if branch.demands[0] in record.demands]
+            covered = [alternative for alternative in self.alternatives if alternative.demands[0] in record.demands]
             if covered:
                 copies = covered[0].claims if len(record.claims) == 1 else 1
-                yield MergedRelation(number, record, tuple(branch.index for branch in covered), copies)
+                yield MergedRelation(number, record, tuple(alternative.index for alternative in covered), copies)
                 number += 1
 
 
 def build_symmetry_classes(
-    merged: MergedProblem, seeing: Sequence[SignatureSource], *, together: bool = True
+    merged: MergedProblem, sources: Sequence[SignatureSource], *, grouping: bool = True
 ) -> SymmetryReducedProblem:
-    """Put devices into lots by what all rules and objectives see of them; without ``together`` each device is alone.
+    """Group devices by what all rules and objectives see of them; without ``grouping`` each device is alone.
 
-    Devices that nothing could take are left out. Lots are in the order of their first devices.
+    Devices that nothing could take are left out. Symmetry classes are in the order of their first devices.
     """
     takers: dict[int, list[int]] = defaultdict(list)
-    for branch in merged.branches:
-        for device in branch.candidates:
-            takers[device].append(branch.index)
-    signs = [sign for one in seeing if (sign := one.sign(merged)) is not None]
+    for alternative in merged.alternatives:
+        for device in alternative.candidates:
+            takers[device].append(alternative.index)
+    signs = [sign for one in sources if (sign := one.sign(merged)) is not None]
     groups: dict[Hashable, list[int]] = defaultdict(list)
     for device in sorted(takers):
-        key: Hashable = (tuple(takers[device]), *(sign(device) for sign in signs)) if together else device
+        key: Hashable = (tuple(takers[device]), *(sign(device) for sign in signs)) if grouping else device
         groups[key].append(device)
-    lots = tuple(
+    classes = tuple(
         SymmetryClass(index, tuple(devices), tuple(takers[devices[0]])) for index, devices in enumerate(groups.values())
     )
-    lots_of: list[list[int]] = [[] for _ in merged.branches]
-    for lot in lots:
-        for branch_index in lot.branches:
-            lots_of[branch_index].append(lot.index)
-    return SymmetryReducedProblem(merged, lots, tuple(map(tuple, lots_of)))
+    lots_of: list[list[int]] = [[] for _ in merged.alternatives]
+    for class_ in classes:
+        for alternative_index in class_.alternatives:
+            lots_of[alternative_index].append(class_.index)
+    return SymmetryReducedProblem(merged, classes, tuple(map(tuple, lots_of)))
 
 
 def claims_with_admin_access(problem: Problem, units: Sequence[UnitCopies]) -> frozenset[int]:

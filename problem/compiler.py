@@ -105,14 +105,14 @@ class Compiler:
         gates: FeatureGates,
         expressions: ExpressionEvaluator,
         policy: str,
-        cel_road: str = "auto",
+        cel_encoding: str = "auto",
         topologies: Mapping[str, DeviceTopology] | None = None,
-        given: Sequence[CallerConstraint] = (),
+        caller_constraints: Sequence[CallerConstraint] = (),
         axes: Mapping[str, tuple[Axis, ...]] | None = None,
     ) -> None:
         self.gates = gates
-        self.cel_road = cel_road
-        self.given = given
+        self.cel_encoding = cel_encoding
+        self.caller_constraints = caller_constraints
         self.expressions = expressions
         knows_node_operations = gates.variant == "experimental"
         self.demands = DemandCompiler(FilterContext(gates, expressions, knows_node_operations), policy)
@@ -132,13 +132,15 @@ class Compiler:
 
     def visible(self, claims: Sequence[ResourceClaim], entries: Sequence[Entry] = ()) -> VisibleAttributes:
         """Tell what these claims look at, and entries beside their own."""
-        return visible_attributes(claims, (*entries, *self.given), self.classes, self.expressions, self.topologies)
+        return visible_attributes(
+            claims, (*entries, *self.caller_constraints), self.classes, self.expressions, self.topologies
+        )
 
-    def ground(self, shape: NodeType, topologies: TopologyPlaces | None = None) -> EntryContext:
+    def entry_context(self, shape: NodeType, topologies: TopologyPlaces | None = None) -> EntryContext:
         """Return what entries are compiled against on this shape, with places of its own if they are given."""
         values = AttributeValueTable(shape.profiles, self.gates.list_attributes, self.expressions)
         aborting = self.demands.policy == KUBE
-        return EntryContext(shape, values, self.expressions, self.cel_road, aborting, topologies or self.topologies)
+        return EntryContext(shape, values, self.expressions, self.cel_encoding, aborting, topologies or self.topologies)
 
     def problem(self, question: Question, shape: NodeType) -> Problem:
         """Compile a question for nodes of this shape. Raises ``FatalError`` (section 6), each time anew."""
@@ -153,11 +155,11 @@ class Compiler:
             raise found
         return found
 
-    def asks(self, question: Question) -> Sequence[ResolvedRequest]:
+    def resolved_requests(self, question: Question) -> Sequence[ResolvedRequest]:
         """List the asks of a question that was compiled, numbered like the demands of its problems."""
         return self._asks[question.index]
 
-    def ask(
+    def resolved_request(
         self, question: Question, number: int, claim: int, request: str, alternative: Alternative
     ) -> ResolvedRequest:
         """Resolve the ask of this number; one object for all shapes. Raises ``FatalError`` (PRE-3 to PRE-6)."""
@@ -207,13 +209,15 @@ class _QuestionCompiler:
             requests.append(Request(entry.name, entry.exactly is None, demands))
             accounted += self._needed(number, entry.name, demands, accounted)
         self._entries.append(
-            entries_of_claim(number, self._question.claims[number], self._compiler.given, self._compiler.gates)
+            entries_of_claim(
+                number, self._question.claims[number], self._compiler.caller_constraints, self._compiler.gates
+            )
         )
         return Claim(tuple(requests))
 
     def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
         index = len(self._demands)
-        ask = self._compiler.ask(self._question, index, claim, request, alternative)
+        ask = self._compiler.resolved_request(self._question, index, claim, request, alternative)
         self._demands.append(self._compiler.demands.demand(ask, index, self._shape))
         self._asks.append(ask)
         check_deadline(self._compiler.deadline)
@@ -229,7 +233,7 @@ class _QuestionCompiler:
         return needed
 
     def _posed(self) -> tuple[tuple[Constraint, ...], tuple[Relation, ...]]:
-        ground = self._compiler.ground(self._shape)
+        ground = self._compiler.entry_context(self._shape)
         constraints: list[Constraint] = []
         relations: list[Relation] = []
         for number, entries in enumerate(self._entries):
@@ -252,7 +256,7 @@ class DemandCompiler:
         mode = ask.spec.allocation_mode
         if mode not in (EXACT_COUNT, ALL):
             raise FatalError("request", _request_message(ask, f"unsupported count mode {mode}"), claim=ask.claim)
-        sheet = self._bench.sheet(ask, shape)
+        sheet = self._bench.result(ask, shape)
         demand = Demand(
             index,
             ask.claim,
@@ -263,7 +267,7 @@ class DemandCompiler:
             mode == ALL,
             ask.admin,
             candidates=sheet.passing,
-            traps=sheet.traps,
+            error_devices=sheet.error_devices,
             failures=sheet.failures,
             amounts=sheet.amounts,
         )
@@ -287,7 +291,7 @@ class DemandCompiler:
             listed += [device for device in devices if self._is_listed(demand, device)]
             first = devices.stop
         barred = frozenset(device for device in listed if demand.failures[device])
-        return replace(demand, count=len(listed), candidates=tuple(listed), traps={}, barred=barred)
+        return replace(demand, count=len(listed), candidates=tuple(listed), error_devices={}, untakeable=barred)
 
     def _is_listed(self, demand: Demand, device: int) -> bool:
         failed = demand.failures[device]
@@ -323,10 +327,10 @@ def with_constraints(demand: Demand, constraints: Sequence[Constraint], policy: 
     if policy == KUBE and any(failure.error for extra in lacking.values() for failure in extra):
         return linked
     if not demand.all_devices:
-        usable = (device for device in demand.candidates if device not in lacking or device in demand.traps)
+        usable = (device for device in demand.candidates if device not in lacking or device in demand.error_devices)
         return replace(linked, candidates=tuple(usable))
     failing = {device for device, extra in lacking.items() if any(failure.error for failure in extra)}
-    return replace(linked, barred=demand.barred | failing)
+    return replace(linked, untakeable=demand.untakeable | failing)
 
 
 def _missing_value_failures(
@@ -404,7 +408,7 @@ def _selector_text(selector: DeviceSelector) -> str:
 
 def order_independent(problem: Problem) -> Problem:
     """Leave out the traps, and make a constraint that All breaks an ordinary failure."""
-    if any(demand.traps for demand in problem.demands):
+    if any(demand.error_devices for demand in problem.demands):
         problem = replace(problem, demands=tuple(map(_without_traps, problem.demands)))
     return replace(problem, fatal_constraints=False)
 
@@ -417,13 +421,13 @@ def without_devices(problem: Problem, devices: Collection[int]) -> Problem:
 def _demand_without_devices(demand: Demand, devices: Collection[int]) -> Demand:
     gone = frozenset(device for device in demand.candidates if device in devices)
     if demand.all_devices:
-        return replace(demand, barred=demand.barred | gone)
+        return replace(demand, untakeable=demand.untakeable | gone)
     return replace(demand, candidates=tuple(device for device in demand.candidates if device not in gone))
 
 
 def _without_traps(demand: Demand) -> Demand:
-    kept = tuple(device for device in demand.candidates if device not in demand.traps)
-    return replace(demand, candidates=kept, traps={})
+    kept = tuple(device for device in demand.candidates if device not in demand.error_devices)
+    return replace(demand, candidates=kept, error_devices={})
 
 
 NumberedRequests = Sequence[tuple[int, ResolvedRequest]]
@@ -440,7 +444,7 @@ class EntryContext:
     shape: NodeType
     values: AttributeValueTable
     expressions: ExpressionEvaluator
-    cel_road: str
+    cel_encoding: str
     errors_abort: bool
     topologies: TopologyPlaces
 
@@ -494,7 +498,7 @@ def _compile_cel(posed: ApplicableEntry, claim: int, asks: NumberedRequests, gro
     profiles = ground.shape.profiles
     prepared = (ground.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
     ordered = expression.ordered or expression.ordered_among(prepared)
-    condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_road, subject)
+    condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_encoding, subject)
     return _make_relation(posed, claim, asks, condition, ground)
 
 

@@ -38,16 +38,16 @@ class TokenCondition:
         """Order matters where a list among scalars may only come first (CON-9)."""
         return has_first_only_values(self.constraint)
 
-    def sight(self, device: int) -> Hashable:
+    def visible_key(self, device: int) -> Hashable:
         """Return its value for each demand, and where it is an error."""
         values = tuple(tokens.get(device) for tokens in self.constraint.tokens.values())
         return values, tuple(demand for demand, failures in self.constraint.errors.items() if device in failures)
 
-    def role(self, demand: int) -> Hashable:
+    def demand_key(self, demand: int) -> Hashable:
         """Return all values as this demand has them: derived attributes are its own (CON-12)."""
         return tuple(self.constraint.tokens[demand].items()), frozenset(self.constraint.errors.get(demand, ()))
 
-    def judge(self, members: Sequence[Member]) -> bool | RelationError:
+    def evaluate(self, members: Sequence[Member]) -> bool | RelationError:
         """Compare the values of all members; a derived attribute that cannot be computed is trouble (CON-12)."""
         trouble = next(self._troubles(members), None)
         if trouble is not None:
@@ -124,33 +124,33 @@ class CelCondition:
     """An expression, and what each device of the Problem looks like to it.
 
     ``ordered``: the order of devices can matter, as to some expressions always, and to others where devices do not
-    agree in the types of what is read (CELC-7). ``road`` is how a model is to take it: ``auto``, ``lower``,
-    ``tabulate`` or ``lazy`` (CELC-9). ``subject`` begins the text of an error.
+    agree in the types of what is read (CELC-7). ``encoding`` is how a model is to take it: ``auto``, ``lower``,
+    ``table`` or ``lazy`` (CELC-9). ``subject`` begins the text of an error.
     """
 
     expression: DeviceSetExpression
     profiles: tuple[Profile, ...]
     expressions: ExpressionEvaluator
     ordered: bool
-    road: str
+    encoding: str
     subject: Message
 
     def prepared(self, device: int) -> PreparedDevice:
         """Return the device as expressions see it."""
         return self.expressions.prepared(self.profiles[device])
 
-    def sight(self, device: int) -> Hashable:
+    def visible_key(self, device: int) -> Hashable:
         """Return what the expression reads of a device, all of it if it compares devices."""
-        return self.expressions.sight(self.expression, self.profiles[device])
+        return self.expressions.device_set_key(self.expression, self.profiles[device])
 
-    def role(self, demand: int) -> Hashable:
+    def demand_key(self, demand: int) -> Hashable:
         """Return nothing: an expression does not know which request a device is for."""
         return None
 
-    def judge(self, members: Sequence[Member]) -> bool | RelationError:
+    def evaluate(self, members: Sequence[Member]) -> bool | RelationError:
         """Evaluate the expression on the devices, in result order."""
         profiles = [self.profiles[device] for _, device in members]
-        found = self.expressions.judge(self.expression, profiles, ordered=self.ordered)
+        found = self.expressions.evaluate_device_set(self.expression, profiles, ordered=self.ordered)
         if isinstance(found, ExpressionError):
             return RelationError((*self.subject, f": CEL runtime error: {found.text}"))
         return found
@@ -169,15 +169,15 @@ class PredicateCondition:
     ordered: bool = False
     _known: dict[tuple[int, ...], bool] = field(default_factory=dict)
 
-    def sight(self, device: int) -> Hashable:
+    def visible_key(self, device: int) -> Hashable:
         """Return all that is published of the device."""
         return self.profiles[device].index
 
-    def role(self, demand: int) -> Hashable:
+    def demand_key(self, demand: int) -> Hashable:
         """Return nothing: a predicate does not know which request a device is for."""
         return None
 
-    def judge(self, members: Sequence[Member]) -> bool:
+    def evaluate(self, members: Sequence[Member]) -> bool:
         """Ask the predicate, once for devices that look alike; what it raises is its author's affair."""
         profiles = [self.profiles[device] for _, device in members]
         key = tuple(sorted(profile.index for profile in profiles))
@@ -212,7 +212,7 @@ def penalty(relation: Relation, members: Sequence[Member]) -> int:
     if not relation.per_pair:
         return 0 if relation.verdict(members) is True else weight
     covered = sorted(member for member in members if member[0] in relation.demands)
-    return weight * sum(relation.condition.judge(pair) is not True for pair in combinations(covered, 2))
+    return weight * sum(relation.condition.evaluate(pair) is not True for pair in combinations(covered, 2))
 
 
 def has_no_penalty(problem: Problem, members: Sequence[Member]) -> bool:

@@ -144,7 +144,7 @@ def compile_constraint(
         posed.position,
         reading.min_size,
         reading.overlap,
-        listed=reading.explicit and reading.sets and not reading.coerce,
+        lists_only=reading.explicit and reading.sets and not reading.coerce,
         label=posed.label,
     )
 

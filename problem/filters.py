@@ -254,7 +254,7 @@ class FilterResult:
 
     failures: tuple[FilterFailures, ...]
     passing: tuple[int, ...]
-    traps: dict[int, FilterFailure]
+    error_devices: dict[int, FilterFailure]
     amounts: dict[int, Amounts]
 
 
@@ -277,19 +277,19 @@ class CandidateFilter:
         self._candidates: dict[Hashable, Candidate] = {}
         self._sheets: dict[Hashable, FilterResult] = {}
         self._columns: dict[Hashable, FailuresByKind] = {}
-        self._found: dict[int, dict[Candidate, FilterFailure | None]] = defaultdict(dict)
+        self._failure_of: dict[int, dict[Candidate, FilterFailure | None]] = defaultdict(dict)
         self._offers: dict[int, bytes] = {}
         self._drawn: dict[Hashable, CapacityDraw | CapacityError | None] = {}
         self._taken: dict[Hashable, dict[int, Amounts]] = {}
 
-    def sheet(self, ask: ResolvedRequest, shape: NodeType) -> FilterResult:
+    def result(self, ask: ResolvedRequest, shape: NodeType) -> FilterResult:
         """Judge all devices of the shape for the ask."""
         parts = [self._part(filter_.id, filter_.reads(ask)) for filter_ in FILTERS]
         # Errors of capacities name the request, and are kept for it alone.
         key = *parts, shape.index
         sheet = self._sheets.get(key) or self._sheets.get((ask.own_name, *key))
         if sheet is None:
-            sheet = self._judged(ask, shape, parts)
+            sheet = self._filter_all(ask, shape, parts)
             named = any(map(_names_request, chain.from_iterable(sheet.failures)))
             self._sheets[(ask.own_name, *key) if named else key] = sheet
         return sheet
@@ -314,7 +314,7 @@ class CandidateFilter:
     def _part(self, filter_: str, read: object) -> int:
         return self._parts.setdefault((filter_, _encode(read)), len(self._parts))
 
-    def _judged(self, ask: ResolvedRequest, shape: NodeType, parts: Sequence[int]) -> FilterResult:
+    def _filter_all(self, ask: ResolvedRequest, shape: NodeType, parts: Sequence[int]) -> FilterResult:
         kinds = self._kinds_of(shape)
         failing: dict[int, FilterFailures] = {}
         for filter_, part in zip(FILTERS, parts, strict=True):
@@ -332,7 +332,7 @@ class CandidateFilter:
         key = part, shape.index
         column = self._columns.get(key)
         if column is None:
-            known = self._found[part]
+            known = self._failure_of[part]
             asked = [candidate for candidate in candidates if candidate not in known]
             failed = filter_(FilterQuery(ask, self._context, asked, lambda profile: self._draw(profile, ask, part)))
             fresh = {candidate: failed.get(place) for place, candidate in enumerate(asked)}
@@ -390,7 +390,7 @@ def usable_devices(problem: Problem, in_use: InUse) -> tuple[tuple[int, ...], ..
     for demand in problem.demands:
         # Demands that are alike share these objects.
         values = (id(problem.constraints[number].tokens[demand.index]) for number in demand.constraints)
-        alike = id(demand.candidates), demand.all_devices, id(demand.amounts), demand.admin, demand.barred, *values
+        alike = id(demand.candidates), demand.all_devices, id(demand.amounts), demand.admin, demand.untakeable, *values
         if alike not in known:
             known[alike] = _usable_for_demand(demand, tests)
         found.append(known[alike])
@@ -401,7 +401,9 @@ def _usable_for_demand(demand: Demand, tests: tuple[DeviceTest, ...]) -> tuple[i
     found = tuple(
         device
         for device in demand.candidates
-        if device not in demand.traps and device not in demand.barred and all(test(demand, device) for test in tests)
+        if device not in demand.error_devices
+        and device not in demand.untakeable
+        and all(test(demand, device) for test in tests)
     )
     return () if demand.all_devices and len(found) < demand.count else found
 

@@ -142,8 +142,8 @@ def _demand_with_all_candidates(demand: Demand, ask: ResolvedRequest, shape: Nod
         count=demand.count if listed or not demand.all_devices else 1,
         all_devices=bool(listed),
         candidates=demand.candidates if listed else tuple(range(len(shape.profiles))),
-        traps={},
-        barred=frozenset(),
+        error_devices={},
+        untakeable=frozenset(),
         amounts=dict(_capacity_amounts(ask, shape, gates)),
     )
 

@@ -62,9 +62,9 @@ class Demand:
     admin: bool
     candidates: tuple[int, ...] = ()
     """Devices to visit, in order; under ``all_devices`` those that must all be taken."""
-    traps: dict[int, FilterFailure] = field(default_factory=dict)
+    error_devices: dict[int, FilterFailure] = field(default_factory=dict)
     """Candidates whose visit is a fatal error (CEL-6, CEL-7)."""
-    barred: frozenset[int] = frozenset()
+    untakeable: frozenset[int] = frozenset()
     """Under ``all_devices``: listed devices that can never be taken (SRCH-6)."""
     amounts: dict[int, Amounts] = field(default_factory=dict)
     """What a candidate's capacities would be drawn on (CAP-3)."""
@@ -103,7 +103,7 @@ class Constraint:
     min_size: int = 1
     overlap: bool = False
     """Distinct sets may overlap if no member is in all of them: never to be pruned with (SEM-6)."""
-    listed: bool = False
+    lists_only: bool = False
     """Only lists are values (SEM-2)."""
     label: str = ""
     """How messages name it."""
@@ -113,7 +113,7 @@ class Constraint:
         """Say what a device without a token lacks."""
         if self.min_size > 1:
             return f"fewer than {self.min_size} values of {self.attribute}"
-        return f"no list {self.attribute}" if self.listed else f"no {self.attribute}"
+        return f"no list {self.attribute}" if self.lists_only else f"no {self.attribute}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,15 +259,15 @@ class RelationCondition(Protocol):
         """Whether the order of the devices can matter (CELC-7)."""
         raise NotImplementedError
 
-    def sight(self, device: int) -> Hashable:
+    def visible_key(self, device: int) -> Hashable:
         """Return what it sees of a device: devices with equal sights are interchangeable for it."""
         raise NotImplementedError
 
-    def role(self, demand: int) -> Hashable:
+    def demand_key(self, demand: int) -> Hashable:
         """Return what tells demands apart that take the same device."""
         raise NotImplementedError
 
-    def judge(self, members: Sequence[Member]) -> bool | RelationError:
+    def evaluate(self, members: Sequence[Member]) -> bool | RelationError:
         """Judge a complete set, in result order: by demand, then by device (CELC-2)."""
         raise NotImplementedError
 
@@ -295,7 +295,7 @@ class Relation:
     per_pair: bool = False
     fatal: bool = False
     """Trouble aborts the allocation when a search meets it: policy ``kube`` (CELC-4)."""
-    tolerant: bool = False
+    errors_count_as_true: bool = False
     """Trouble counts as true: to find out whether errors alone stand in the way (CELC-4)."""
 
     @property
@@ -308,8 +308,8 @@ class Relation:
         covered = sorted(member for member in members if member[0] in self.demands)
         if not covered:
             return True
-        found = self.condition.judge(covered)
-        return True if self.tolerant and isinstance(found, RelationError) else found
+        found = self.condition.evaluate(covered)
+        return True if self.errors_count_as_true and isinstance(found, RelationError) else found
 
     def renumbered(self, claims: int, demands: Mapping[int, int]) -> Relation:
         """Return the relation after its claims moved by so many, and its demands got new numbers."""
@@ -325,7 +325,7 @@ def with_errors_as_true(problem: Problem) -> Problem:
     """Let errors count as true; the problem itself if no relation must hold."""
     if not any(relation.hard for relation in problem.relations):
         return problem
-    relations = tuple(replace(one, tolerant=True) if one.hard else one for one in problem.relations)
+    relations = tuple(replace(one, errors_count_as_true=True) if one.hard else one for one in problem.relations)
     return replace(problem, relations=relations)
 
 

@@ -69,7 +69,7 @@ class ExpressionEvaluator(Protocol):
         """Compile an expression over ``devices`` (CELC-1)."""
         raise NotImplementedError
 
-    def sight(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
+    def device_set_key(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
         """Return what an expression over ``devices`` can see of one."""
         raise NotImplementedError
 
@@ -77,7 +77,7 @@ class ExpressionEvaluator(Protocol):
         """Return a device of this profile as expressions see it."""
         raise NotImplementedError
 
-    def judge(
+    def evaluate_device_set(
         self, expression: DeviceSetExpression, profiles: Sequence[Profile], *, ordered: bool
     ) -> bool | ExpressionError:
         """Evaluate an expression on devices of these profiles (CELC-2), whose order matters or does not."""
@@ -206,13 +206,13 @@ class CelExpressionEvaluator:
         found: DeviceSetExpression | ExpressionError = _compile_once(self._device_sets, text, DeviceSetExpression)
         return found
 
-    def sight(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
+    def device_set_key(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
         """Return the values that the expression reads of a device, with all names that tell devices apart."""
         device = self.prepared(profile)
         positions = {position for path in expression.reads for position in device.shape.positions(path)}
         return device.shape, device.error, tuple(device.values[position] for position in sorted(positions))
 
-    def judge(
+    def evaluate_device_set(
         self, expression: DeviceSetExpression, profiles: Sequence[Profile], *, ordered: bool
     ) -> bool | ExpressionError:
         """Evaluate an expression on devices of these profiles, once for each set of them if order does not matter."""

@@ -41,7 +41,7 @@ class TopologyCondition:
     ordered: bool = False
 
     @cached_property
-    def homes(self) -> Mapping[int, int]:
+    def instance_of(self) -> Mapping[int, int]:
         """By device the number of its instance; those without coordinates have none (TOPO-3)."""
         return {device: number for number, places in enumerate(self.places) for device in places.devices}
 
@@ -52,20 +52,20 @@ class TopologyCondition:
         return self.ask.shape in ("Segment", "Box") or (self.ask.shape == "Connected" and shapes <= STRAIGHT)
 
     @property
-    def spreads(self) -> bool:
+    def minimizes_distance(self) -> bool:
         """Whether devices only ought to be near each other, which the objective ``compact`` minds."""
         return self.ask.shape == "Compact" and self.ask.max_distance is None
 
-    def sight(self, device: int) -> Hashable:
+    def visible_key(self, device: int) -> Hashable:
         """Return the device itself; in a Tree the tree node that must be the same for all."""
-        home = self.homes.get(device)
+        home = self.instance_of.get(device)
         if home is None:
             return None
-        return self.node_of(device) if self.places[home].shape == "Tree" and not self.spreads else device
+        return self.node_of(device) if self.places[home].shape == "Tree" and not self.minimizes_distance else device
 
     def node_of(self, device: int) -> Hashable:
         """Return the tree node under which all must be; the instance alone for what is no Tree."""
-        home = self.homes[device]
+        home = self.instance_of[device]
         places = self.places[home]
         shared = self._shared_levels(places)
         return device if shared is None else (home, places.paths.get(device, ())[:shared])
@@ -80,14 +80,14 @@ class TopologyCondition:
         climbed = lowest + 1 if self.ask.max_distance is None else self.ask.max_distance
         return max(0, lowest + 1 - climbed) if climbed else None
 
-    def role(self, demand: int) -> Hashable:
+    def demand_key(self, demand: int) -> Hashable:
         """Return nothing: it does not matter which request a device is for."""
         return None
 
-    def judge(self, members: Sequence[Member]) -> bool:
+    def evaluate(self, members: Sequence[Member]) -> bool:
         """Tell whether the devices make the shape."""
         devices = frozenset(device for _, device in members)
-        homes = {self.homes.get(device) for device in devices}
+        homes = {self.instance_of.get(device) for device in devices}
         home = homes.pop()
         if homes or home is None:
             return False
@@ -99,14 +99,14 @@ class TopologyCondition:
 
     def distances(self, device: int) -> Mapping[int, int]:
         """Steps from a device to all others of its instance; more than to any other where nothing leads there."""
-        places = self.places[self.homes[device]]
+        places = self.places[self.instance_of[device]]
         return {**dict.fromkeys(places.devices, len(places.devices) + len(places.levels)), **places.distances(device)}
 
     def near(self, device: int) -> DeviceNumbers:
         """Find the devices within the greatest distance of one, itself included."""
         found = self._near.get(device)
         if found is None:
-            distances = self.places[self.homes[device]].distances(device)
+            distances = self.places[self.instance_of[device]].distances(device)
             most = self.ask.max_distance or 0
             found = frozenset(other for other, steps in distances.items() if steps <= most)
             self._near[device] = found

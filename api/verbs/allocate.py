@@ -109,7 +109,7 @@ def allocate(
             time_limit=time_limit,
             seed=seed,
             objective=objective,
-            cel_road=cel_road,
+            cel_encoding=cel_road,
             constraints=constraints,
             progress=progress,
             watch=watch,

@@ -44,61 +44,61 @@ def _post_counter_rows(model: AllocationModel) -> None:
             blocked[counters.pool_of_row[row]].append(row)
     rows: dict[int, list[Term]] = defaultdict(list)
     ordered: list[SymmetryClass] = []
-    for lot in model.collapsed.lots:
-        amounts = counters.consumption.get(lot.first, ())
-        if not amounts or not draws_counters(model.merged.problem, in_use, lot.first):
+    for class_ in model.reduced.classes:
+        amounts = counters.consumption.get(class_.representative, ())
+        if not amounts or not draws_counters(model.merged.problem, in_use, class_.representative):
             continue
         pool = counters.pool_of_row[amounts[0][0]]
         if pool in giving:
-            ordered.append(lot)
+            ordered.append(class_)
         elif pool in blocked:
-            _forbid_overdrawn(model, lot, blocked[pool][0])
+            _forbid_overdrawn(model, class_, blocked[pool][0])
         else:
             for row, amount in amounts:
-                rows[row] += _counter_draw_terms(model, lot, amount)
-    model.rows.packs = model.rows.packs or bool(rows)
+                rows[row] += _counter_draw_terms(model, class_, amount)
+    model.rows.has_packing_rows = model.rows.has_packing_rows or bool(rows)
     for row, terms in rows.items():
         model.rows.at_most(terms, in_use.available[row], model.guard(justify_counter(model.merged.problem, row)))
     post_ordered_counters(model, ordered)
 
 
-def _forbid_overdrawn(model: AllocationModel, lot: SymmetryClass, row: int) -> None:
+def _forbid_overdrawn(model: AllocationModel, class_: SymmetryClass, row: int) -> None:
     """A counter that is overdrawn already blocks all devices of its pool that draw any (CTR-2)."""
-    terms = [(model.takes[branch, lot.index], 1) for branch in lot.branches]
+    terms = [(model.takes[alternative, class_.index], 1) for alternative in class_.alternatives]
     model.rows.at_most(terms, 0, model.guard(justify_counter(model.merged.problem, row)))
 
 
-def _counter_draw_terms(model: AllocationModel, lot: SymmetryClass, amount: int) -> list[Term]:
-    """Terms of what a lot draws: each time for a dedicated device, once for a shareable one."""
-    takes = [(model.takes[branch, lot.index], amount) for branch in lot.branches]
-    if lot.first not in model.merged.problem.shared:
+def _counter_draw_terms(model: AllocationModel, class_: SymmetryClass, amount: int) -> list[Term]:
+    """Terms of what a symmetry class draws: each time for a dedicated device, once for a shareable one."""
+    takes = [(model.takes[alternative, class_.index], amount) for alternative in class_.alternatives]
+    if class_.representative not in model.merged.problem.shared:
         return takes
-    return [(model.used(lot), amount)]
+    return [(model.used(class_), amount)]
 
 
 CounterDraw = tuple[int, int, int]
-"""Branch, lot (of one device each), and the literal that says that this very pick draws the counters."""
+"""Branch, symmetry class (of one device each), and the literal that says that this very pick draws the counters."""
 
 
-def post_ordered_counters(model: AllocationModel, lots: Iterable[SymmetryClass]) -> None:
+def post_ordered_counters(model: AllocationModel, classes: Iterable[SymmetryClass]) -> None:
     """Post for each device of these pools that, when it is taken, every counter of its pool is not overdrawn."""
     problem = model.merged.problem
     by_pool: dict[int, list[SymmetryClass]] = defaultdict(list)
-    for lot in lots:
-        by_pool[problem.counters.pool_of_row[problem.counters.consumption[lot.first][0][0]]].append(lot)
+    for class_ in classes:
+        by_pool[problem.counters.pool_of_row[problem.counters.consumption[class_.representative][0][0]]].append(class_)
     for pool, members in by_pool.items():
-        draws = sorted(draw for lot in members for draw in _first_share_draws(model, lot))
+        draws = sorted(draw for class_ in members for draw in _first_share_draws(model, class_))
         for row, owner in enumerate(problem.counters.pool_of_row):
             if owner == pool:
                 _post_ordered_counter_row(model, row, draws)
 
 
-def _first_share_draws(model: AllocationModel, lot: SymmetryClass) -> Iterator[CounterDraw]:
+def _first_share_draws(model: AllocationModel, class_: SymmetryClass) -> Iterator[CounterDraw]:
     """Only the first share of a device draws (CTR-3)."""
-    rows, shared = model.rows, lot.first in model.merged.problem.shared
+    rows, shared = model.rows, class_.representative in model.merged.problem.shared
     before: list[Term] = []
-    for branch in lot.branches:
-        taken = model.takes[branch, lot.index]
+    for alternative in class_.alternatives:
+        taken = model.takes[alternative, class_.index]
         drawing = taken
         if shared and before:
             drawing = rows.boolean()
@@ -107,15 +107,15 @@ def _first_share_draws(model: AllocationModel, lot: SymmetryClass) -> Iterator[C
             rows.at_most([(drawing, len(before)), *before], len(before))
             rows.at_most([(taken, 1), (drawing, -1), *((one, -1) for one, _ in before)], 0)
         before.append((taken, 1))
-        yield branch, lot.index, drawing
+        yield alternative, class_.index, drawing
 
 
 def _post_ordered_counter_row(model: AllocationModel, row: int, draws: Sequence[CounterDraw]) -> None:
     problem, available = model.merged.problem, model.merged.in_use.available[row]
     guard = model.guard(justify_counter(problem, row))
     terms: list[Term] = []
-    for _, lot, literal in draws:
-        device = model.collapsed.lots[lot].first
+    for _, class_, literal in draws:
+        device = model.reduced.classes[class_].representative
         amount = dict(problem.counters.consumption[device]).get(row, 0)
         most = sum(max(coefficient, 0) for _, coefficient in [*terms, (literal, amount)])
         slack = max(0, most - available)
@@ -135,7 +135,7 @@ COUNTERS = Encoder(
 
 
 def _sign_capacity(merged: MergedProblem) -> Signature | None:
-    """Sign a dedicated device with the branches that it could never serve: nothing else is seen of it."""
+    """Sign a dedicated device with the alternatives that it could never serve: nothing else is seen of it."""
     problem = merged.problem
     if not problem.capacities.rows:
         return None
@@ -145,7 +145,7 @@ def _sign_capacity(merged: MergedProblem) -> Signature | None:
 
 def _too_small_by_demand(merged: MergedProblem, left: Sequence[int]) -> list[tuple[int, frozenset[int]]]:
     """List the demands that some devices are too small for, with these devices."""
-    demands = [merged.problem.demands[branch.demands[0]] for branch in merged.branches]
+    demands = [merged.problem.demands[alternative.demands[0]] for alternative in merged.alternatives]
     # Demands that are alike share one map of amounts.
     maps = {id(demand.amounts): demand.amounts for demand in demands}
     small = {key: _too_small(amounts, left) for key, amounts in maps.items()}
@@ -166,22 +166,22 @@ def _post_capacity_rows(model: AllocationModel) -> None:
     problem, left = model.merged.problem, _remaining_capacity(model.merged)
     # Of dedicated devices only those need a row that are too small for somebody.
     binding = problem.shared.union(*(devices for _, devices in _too_small_by_demand(model.merged, left)))
-    for lot in model.collapsed.lots:
-        if lot.first in problem.capacities.rows and lot.first in binding:
-            _post_capacity_of_class(model, lot, left)
+    for class_ in model.reduced.classes:
+        if class_.representative in problem.capacities.rows and class_.representative in binding:
+            _post_capacity_of_class(model, class_, left)
 
 
-def _post_capacity_of_class(model: AllocationModel, lot: SymmetryClass, left: Sequence[int]) -> None:
+def _post_capacity_of_class(model: AllocationModel, class_: SymmetryClass, left: Sequence[int]) -> None:
     """The amount that a request takes is fixed by the device, so that every row is linear (CAP-3)."""
     problem = model.merged.problem
     rows: dict[int, list[Term]] = defaultdict(list)
-    for branch in lot.branches:
-        demand = problem.demands[model.merged.branches[branch].demands[0]]
-        for row, amount in demand.amounts.get(lot.first, ()):
-            rows[row].append((model.takes[branch, lot.index], amount))
+    for alternative in class_.alternatives:
+        demand = problem.demands[model.merged.alternatives[alternative].demands[0]]
+        for row, amount in demand.amounts.get(class_.representative, ()):
+            rows[row].append((model.takes[alternative, class_.index], amount))
     for row, terms in rows.items():
         guard = model.guard(justify_capacity(problem, row))
-        if lot.first in problem.shared and left[row] >= 0:
+        if class_.representative in problem.shared and left[row] >= 0:
             model.rows.at_most(terms, left[row], guard)
         else:
             # Nothing accumulates on a dedicated device (CAP-7), and nothing fits one that is overfull.
@@ -209,11 +209,11 @@ def _sign_compatibility_groups(merged: MergedProblem) -> Signature | None:
 def _post_compatibility_groups(model: AllocationModel) -> None:
     problem, in_use = model.merged.problem, model.merged.in_use
     values: dict[int, dict[TakeKey, int]] = defaultdict(dict)
-    for lot in model.collapsed.lots:
-        if draws_counters(problem, in_use, lot.first):
-            for place, groups in problem.groups.membership.get(lot.first, ()):
-                for branch in lot.branches:
-                    values[place][branch, lot.index] = _common_group_bits(groups, in_use.groups[place])
+    for class_ in model.reduced.classes:
+        if draws_counters(problem, in_use, class_.representative):
+            for place, groups in problem.groups.membership.get(class_.representative, ()):
+                for alternative in class_.alternatives:
+                    values[place][alternative, class_.index] = _common_group_bits(groups, in_use.groups[place])
     for place, found in values.items():
         post_common_value(model, found, model.guard(justify_groups(problem, place)))
 

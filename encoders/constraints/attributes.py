@@ -41,9 +41,9 @@ def _post_match_of_one_claim(model: AllocationModel, comparison: AttributeCompar
     found, guard = values_by_key(model, comparison), comparison.guard(model)
     if comparison.record.sets:
         members = {key: value or 0 for key, value in found.items()}
-        post_common_value(model, members, guard, whole=True, least=comparison.record.min_size)
+        post_common_value(model, members, guard, covers_all=True, least=comparison.record.min_size)
         return
-    post_common_value(model, {key: _scalar_as_set(value) for key, value in found.items()}, guard, whole=True)
+    post_common_value(model, {key: _scalar_as_set(value) for key, value in found.items()}, guard, covers_all=True)
     odd = [(model.takes[key], 1) for key, value in found.items() if value == INCOMPARABLE]
     if odd:
         # A value that equals nothing, not even itself, stands alone (CON-9).
@@ -66,26 +66,26 @@ def _post_match_of_equal_claims(model: AllocationModel, comparison: AttributeCom
         if value is not None:
             by_value[value].append(key)
     claims = {value: rows.integer(0, copies) for value in sorted(by_value)}
-    served = model.claims_served(model.merged.branches[comparison.branches[0]])
+    served = model.claims_served(model.merged.alternatives[comparison.alternatives[0]])
     terms = [*((variable, 1) for variable in claims.values()), *served.times(-1)]
     # Where requests may be let go (with guards), so may claims; otherwise all that are served count.
     rows.between(terms, served.constant if guard is None else None, served.constant)
     for value, variable in claims.items():
-        for number in comparison.branches:
-            _post_claims_by_value(model, model.merged.branches[number], by_value[value], variable, guard)
+        for number in comparison.alternatives:
+            _post_claims_by_value(model, model.merged.alternatives[number], by_value[value], variable, guard)
 
 
 def _post_claims_by_value(
-    model: AllocationModel, branch: MergedAlternative, keys: list[TakeKey], claims: int, guard: int | None
+    model: AllocationModel, alternative: MergedAlternative, keys: list[TakeKey], claims: int, guard: int | None
 ) -> None:
-    own = [key for key in keys if key[0] == branch.index]
+    own = [key for key in keys if key[0] == alternative.index]
     terms = [(model.takes[key], 1) for key in own]
-    terms.append((claims, -branch.count * branch.per_claim))
+    terms.append((claims, -alternative.count * alternative.per_claim))
     model.rows.between(terms, 0 if guard is None else None, 0, guard)
     for key in own:
-        if model.collapsed.lots[key[1]].first in model.merged.problem.shared:
+        if model.reduced.classes[key[1]].representative in model.merged.problem.shared:
             # Each request of these claims may take a shareable device once (DEV-13).
-            model.rows.at_most([(model.takes[key], 1), (claims, -branch.per_claim)], 0, guard)
+            model.rows.at_most([(model.takes[key], 1), (claims, -alternative.per_claim)], 0, guard)
 
 
 DISTINCT = "distinctAttribute"
@@ -134,7 +134,7 @@ def _claims_covered(model: AllocationModel, comparison: AttributeComparison) -> 
     """Count the claims in each of which the entry holds alone."""
     if comparison.claims == 1:
         return CountExpression(1)
-    return model.claims_served(model.merged.branches[comparison.branches[0]])
+    return model.claims_served(model.merged.alternatives[comparison.alternatives[0]])
 
 
 def _post_no_common_value(
@@ -149,7 +149,7 @@ def _post_no_common_value(
     for key, value in kept.items():
         for member in _members_of_value(value, sets=True):
             holders[member].add(key)
-    taking = any_taken(model, comparison.branches)
+    taking = any_taken(model, comparison.alternatives)
     for having in dict.fromkeys(map(frozenset, holders.values())):
         lacking = [(model.takes[key], 1) for key in kept if key not in having]
         model.rows.between([*lacking, (taking, -1)], 0, None, guard)
@@ -166,7 +166,7 @@ def _members_of_value(value: int | None, sets: bool) -> list[int]:
 
 def _post_first_only_values(model: AllocationModel, values: _ValueByKey, guard: int | None) -> None:
     """A list among scalars is accepted as the first device only (CON-9)."""
-    # Branches are in the order in which the search reaches them, lots of one device in visiting order.
+    # Branches are in the order in which the search reaches them, symmetry classes of one device in visiting order.
     ordered = sorted(values)
     for position, key in enumerate(ordered):
         before = ordered[:position]
@@ -177,13 +177,14 @@ def _post_first_only_values(model: AllocationModel, values: _ValueByKey, guard: 
 
 @dataclass(frozen=True, slots=True)
 class AttributeComparison:
-    """An entry, the branches whose devices it compares, and the literal under which its rows hold; None: always.
+    """An entry, the alternatives whose devices it compares, and the literal under which its rows hold; None: always.
 
-    ``claims`` are equal claims, in each of which it holds alone. A relation holds over all of its branches together.
+    ``claims`` are equal claims, in each of which it holds alone. A relation holds over all of its alternatives
+    together.
     """
 
     record: Constraint
-    branches: tuple[int, ...]
+    alternatives: tuple[int, ...]
     claims: int
     guard: Callable[[AllocationModel], int | None]
     per_pair: bool = False
@@ -201,7 +202,7 @@ def _comparison_of_constraint(constraint: MergedConstraint) -> AttributeComparis
     def guard(model: AllocationModel) -> int | None:
         return model.guard(justify_constraint(constraint))
 
-    return AttributeComparison(constraint.record, constraint.branches, len(constraint.claims), guard)
+    return AttributeComparison(constraint.record, constraint.alternatives, len(constraint.claims), guard)
 
 
 def comparison_of_relation(relation: MergedRelation) -> AttributeComparison | None:
@@ -210,37 +211,39 @@ def comparison_of_relation(relation: MergedRelation) -> AttributeComparison | No
     if not isinstance(condition, TokenCondition):
         return None
     guard = partial(_relation_guard, relation, condition.constraint)
-    return AttributeComparison(condition.constraint, relation.branches, 1, guard, relation.record.per_pair)
+    return AttributeComparison(condition.constraint, relation.alternatives, 1, guard, relation.record.per_pair)
 
 
 def _relation_guard(relation: MergedRelation, record: Constraint, model: AllocationModel) -> int | None:
     """Where errors count as true, the rows hold unless a device is taken whose value is one (CON-12)."""
-    guard = model.enforcement(relation)
+    guard = model.enforcement_literal(relation)
     if not any(record.errors.values()):
         return guard
-    if not relation.record.tolerant:
-        model.troubled |= relation.record.hard
+    if not relation.record.errors_count_as_true:
+        model.excludes_errors |= relation.record.hard
         return guard
-    troubles = [(model.takes[key], 1) for key in _take_keys(model, relation.branches) if _is_error(model, record, key)]
+    troubles = [
+        (model.takes[key], 1) for key in _take_keys(model, relation.alternatives) if _is_error(model, record, key)
+    ]
     judged = model.rows.boolean()
     model.rows.between([*troubles, (judged, 1)], 1, None, guard)
     return judged
 
 
 def _is_error(model: AllocationModel, record: Constraint, key: TakeKey) -> bool:
-    branch, lot = key
-    demand = model.merged.branches[branch].demands[0]
-    return model.collapsed.lots[lot].first in record.errors.get(demand, {})
+    alternative, class_ = key
+    demand = model.merged.alternatives[alternative].demands[0]
+    return model.reduced.classes[class_].representative in record.errors.get(demand, {})
 
 
 def attribute_signature(kind: str, merged: MergedProblem) -> Signature | None:
-    """Sign devices with their values for the entries of this kind, as each branch that they cover sees them."""
+    """Sign devices with their values for the entries of this kind, as each alternative that they cover sees them."""
     if not (found := attribute_comparisons(merged, kind)):
         return None
     # Demands that are alike share one table.
     seen: dict[int, Callable[[int], Hashable]] = {}
     for one in found:
-        for demand in (merged.branches[branch].demands[0] for branch in one.branches):
+        for demand in (merged.alternatives[alternative].demands[0] for alternative in one.alternatives):
             tokens, errors = one.record.tokens[demand], one.record.errors.get(demand, {})
             seen[id(tokens)] = tokens.get
             if errors:
@@ -252,16 +255,16 @@ def _visible_values(seen: Iterable[Callable[[int], Hashable]], device: int) -> H
     return tuple([value(device) for value in seen])
 
 
-def _take_keys(model: AllocationModel, branches: tuple[int, ...]) -> Iterator[TakeKey]:
-    return ((branch, lot) for branch in branches for lot in model.collapsed.lots_of[branch])
+def _take_keys(model: AllocationModel, alternatives: tuple[int, ...]) -> Iterator[TakeKey]:
+    return ((alternative, class_) for alternative in alternatives for class_ in model.reduced.classes_of[alternative])
 
 
 def values_by_key(model: AllocationModel, comparison: AttributeComparison) -> dict[TakeKey, int | None]:
-    """Find the value of each lot that the entry covers; None where it lacks the attribute."""
-    record, branches, lots = comparison.record, model.merged.branches, model.collapsed.lots
+    """Find the value of each symmetry class that the entry covers; None where it lacks the attribute."""
+    record, alternatives, classes = comparison.record, model.merged.alternatives, model.reduced.classes
     return {
-        (branch, lot): record.tokens[branches[branch].demands[0]].get(lots[lot].first)
-        for branch, lot in _take_keys(model, comparison.branches)
+        (alternative, class_): record.tokens[alternatives[alternative].demands[0]].get(classes[class_].representative)
+        for alternative, class_ in _take_keys(model, comparison.alternatives)
     }
 
 
@@ -298,14 +301,14 @@ def pair_costs(model: AllocationModel, relation: MergedRelation) -> list[Term]:
     comparison = comparison_of_relation(relation)
     if comparison is None:
         raise TypeError(f"no pairs are compared by {relation.record.id}")
-    record, branches = comparison.record, [model.merged.branches[number] for number in comparison.branches]
+    record, alternatives = comparison.record, [model.merged.alternatives[number] for number in comparison.alternatives]
     takers: dict[int, list[Term]] = defaultdict(list)
     for key, value in values_by_key(model, comparison).items():
         if value is not None:
             takers[value].append((model.takes[key], 1))
-    most = sum(branch.copies * branch.count for branch in branches)
+    most = sum(alternative.copies * alternative.count for alternative in alternatives)
     classes = {value: _ValueClass(terms, _unary_literals(model, terms, most)) for value, terms in takers.items()}
-    costs = [*_all_pair_terms(model, comparison.branches, most)]
+    costs = [*_all_pair_terms(model, comparison.alternatives, most)]
     for value, one in classes.items():
         if values_satisfy(record, (value, value)):
             costs += _pairs_by_step(one.steps, -1)
@@ -315,12 +318,12 @@ def pair_costs(model: AllocationModel, relation: MergedRelation) -> list[Term]:
     return costs
 
 
-def _all_pair_terms(model: AllocationModel, branches: Sequence[int], most: int) -> Iterator[Term]:
+def _all_pair_terms(model: AllocationModel, alternatives: Sequence[int], most: int) -> Iterator[Term]:
     """Count all pairs: a number, unless it depends on alternatives."""
-    if all(map(model.certain, branches)):
+    if all(map(model.certain_count, alternatives)):
         yield model.rows.integer(1, 1), most * (most - 1) // 2
     else:
-        taken = [term for branch in branches for term in model.taken(branch)]
+        taken = [term for alternative in alternatives for term in model.taken(alternative)]
         yield from _pairs_by_step(_unary_literals(model, taken, most), 1)
 
 

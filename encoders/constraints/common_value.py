@@ -15,16 +15,21 @@ from ..model import AllocationModel
 from ..rows import CpSatRows
 
 TakeKey: TypeAlias = tuple[int, int]
-"""A branch and a lot: what takes, and from where."""
+"""A alternative and a symmetry class: what takes, and from where."""
 
 
 def post_common_value(
-    model: AllocationModel, values: Mapping[TakeKey, int], guard: int | None, *, whole: bool = False, least: int = 1
+    model: AllocationModel,
+    values: Mapping[TakeKey, int],
+    guard: int | None,
+    *,
+    covers_all: bool = False,
+    least: int = 1,
 ) -> None:
     """Demand common members of the sets of all that is taken, ``least`` of them.
 
-    ``values`` are bit sets, 0 for "cannot be taken". ``whole``: all that these branches could take is among the keys,
-    so that what they need must come from here.
+    ``values`` are bit sets, 0 for "cannot be taken". ``covers_all``: all that these alternatives could take is among
+    the keys, so that what they need must come from here.
     """
     worthless = [(model.takes[key], 1) for key, members in values.items() if not members]
     if worthless:
@@ -32,7 +37,10 @@ def post_common_value(
     kept = {key: members for key, members in values.items() if members}
     if len(set(kept.values())) <= 1:
         return
-    needs = {branch: model.certain(branch) if whole else 0 for branch in sorted({branch for branch, _ in kept})}
+    needs = {
+        alternative: model.certain_count(alternative) if covers_all else 0
+        for alternative in sorted({alternative for alternative, _ in kept})
+    }
     witnesses = _witnesses(model, kept, needs)
     if least > 1:
         # As many as are asked for, if anything is taken (SEM-0, SEM-4).
@@ -43,29 +51,29 @@ def post_common_value(
     else:
         model.rows.at_most([(one.literal, 1) for one in witnesses], 1)
         link = _link_scalars if all(members & (members - 1) == 0 for members in kept.values()) else _link_sets
-    own: dict[int, list[TakeKey]] = {branch: [] for branch in needs}
+    own: dict[int, list[TakeKey]] = {alternative: [] for alternative in needs}
     for key in kept:
         own[key[0]].append(key)
-    for branch, need in needs.items():
-        link(model, _AlternativeKeys(branch, need, own[branch]), witnesses, guard)
+    for alternative, need in needs.items():
+        link(model, _AlternativeKeys(alternative, need, own[alternative]), witnesses, guard)
 
 
-def any_taken(model: AllocationModel, branches: Sequence[int]) -> int:
-    """Return a literal that is true if one of these branches takes a device."""
+def any_taken(model: AllocationModel, alternatives: Sequence[int]) -> int:
+    """Return a literal that is true if one of these alternatives takes a device."""
     literal = model.rows.boolean()
-    if any(map(model.certain, branches)):
+    if any(map(model.certain_count, alternatives)):
         model.rows.fix(literal, 1)
         return literal
-    for branch in branches:
-        model.rows.at_most([*model.taken(branch), (literal, -_most_taken(model, branch))], 0)
+    for alternative in alternatives:
+        model.rows.at_most([*model.taken(alternative), (literal, -_most_taken(model, alternative))], 0)
     return literal
 
 
 @dataclass(frozen=True, slots=True)
 class _AlternativeKeys:
-    """What concerns one branch: how many devices it must take, if that is certain, and from where it can."""
+    """What concerns one alternative: how many devices it must take, if that is certain, and from where it can."""
 
-    branch: int
+    alternative: int
     need: int
     keys: Sequence[TakeKey]
 
@@ -88,20 +96,20 @@ def _witnesses(model: AllocationModel, values: Mapping[TakeKey, int], needs: Map
         for member in _members_of_set(members):
             holders[member].add(key)
     equal = Counter(map(frozenset, holders.values()))
-    needed = [(branch, need) for branch, need in needs.items() if need]
+    needed = [(alternative, need) for alternative, need in needs.items() if need]
     most = {key: model.rows.range_of(model.takes[key])[1] for key in values} if needed else {}
     serving = ((keys, values) for keys, values in equal.items() if _suffices(keys, most, needed))
     return [Witness(model.rows.boolean(), keys, values) for keys, values in serving]
 
 
 def _suffices(keys: Iterable[TakeKey], most: Mapping[TakeKey, int], needed: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether these could serve every branch that has to be served."""
+    """Tell whether these could serve every alternative that has to be served."""
     if not needed:
         return True
     supply: Counter[int] = Counter()
     for key in keys:
         supply[key[0]] += most[key]
-    return all(supply[branch] >= need for branch, need in needed)
+    return all(supply[alternative] >= need for alternative, need in needed)
 
 
 def _members_of_set(members: int) -> Iterable[int]:
@@ -113,7 +121,7 @@ def _members_of_set(members: int) -> Iterable[int]:
 
 def _link_scalars(model: AllocationModel, own: _AlternativeKeys, witnesses: Witnesses, guard: int | None) -> None:
     """Take of each value only what its witness allows: the form that propagates best."""
-    most = _most_taken(model, own.branch)
+    most = _most_taken(model, own.alternative)
     served: set[TakeKey] = set()
     for witness in witnesses:
         mine = [key for key in own.keys if key in witness.having]
@@ -139,7 +147,7 @@ def _link_sets(model: AllocationModel, own: _AlternativeKeys, witnesses: Witness
         for key, literals in having.items():
             _take_with_any(model.rows, model.takes[key], literals, guard)
         return
-    most = _most_taken(model, own.branch)
+    most = _most_taken(model, own.alternative)
     chosen = [(witness.literal, -most) for witness in witnesses]
     model.rows.at_most([*((model.takes[key], 1) for key in own.keys), *chosen], 0, guard)
     _forbid_lacking(model, own, witnesses, guard)
@@ -156,16 +164,16 @@ def _take_with_any(rows: CpSatRows, taken: int, literals: Sequence[int], guard: 
 
 def _forbid_lacking(model: AllocationModel, own: _AlternativeKeys, witnesses: Witnesses, guard: int | None) -> None:
     """Take nothing that lacks a value whose witness is true."""
-    most = _most_taken(model, own.branch)
+    most = _most_taken(model, own.alternative)
     for witness in witnesses:
         lacking = [(model.takes[key], 1) for key in own.keys if key not in witness.having]
         if lacking:
             model.rows.at_most([*lacking, (witness.literal, most)], most, guard)
 
 
-def _most_taken(model: AllocationModel, branch: int) -> int:
+def _most_taken(model: AllocationModel, alternative: int) -> int:
     if model.guarded:
         # Requests that are let go may take more than they need.
-        return sum(model.rows.range_of(variable)[1] for variable, _ in model.taken(branch))
-    one = model.merged.branches[branch]
+        return sum(model.rows.range_of(variable)[1] for variable, _ in model.taken(alternative))
+    one = model.merged.alternatives[alternative]
     return one.copies * one.count

@@ -15,18 +15,18 @@ from ..rows import Term
 
 
 def eligibility_encoder(obstacles: Obstacles) -> Encoder:
-    """Make the encoder of these obstacles; devices stay together that have the same ones for every branch."""
+    """Make the encoder of these obstacles; devices stay together that have the same ones for every alternative."""
 
     def sign(merged: MergedProblem) -> Signature:
-        firsts = [obstacles.of[branch.demands[0]] for branch in merged.branches]
+        firsts = [obstacles.of[alternative.demands[0]] for alternative in merged.alternatives]
         return lambda device: tuple(of_demand[device] for of_demand in firsts)
 
     def post(model: AllocationModel) -> None:
         rows: dict[Justification, list[Term]] = defaultdict(list)
-        for (index, lot), variable in model.takes.items():
-            branch = model.merged.branches[index]
-            for obstacle in obstacles.of[branch.demands[0]][model.collapsed.lots[lot].first]:
-                rows[justify_obstacle(model.merged, branch, obstacle)].append((variable, 1))
+        for (index, class_), variable in model.takes.items():
+            alternative = model.merged.alternatives[index]
+            for obstacle in obstacles.of[alternative.demands[0]][model.reduced.classes[class_].representative]:
+                rows[justify_obstacle(model.merged, alternative, obstacle)].append((variable, 1))
         for justification, terms in rows.items():
             model.rows.at_most(terms, 0, model.guard(justification))
 

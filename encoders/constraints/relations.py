@@ -1,14 +1,14 @@
 """``cel``: an expression over all devices of an entry holds (KEP-5254, CELC-2 to CELC-10).
 
-Three roads with one meaning. *Lower*: the expression becomes a formula over counts, and that becomes rows. *Tabulate*:
-the vectors of counts are few, so that all are evaluated beforehand. *Lazy*: solutions are judged, and what fails is
-forbidden. Without a wish the first of them that can be taken is.
+Three encodings with one meaning. *lower*: the expression becomes a formula over counts, and that becomes rows. *table*:
+the vectors of counts are few, so that all are evaluated beforehand. *lazy*: solutions are judged, and what fails is
+forbidden. *auto* takes the first of them that is possible.
 
 ``predicate``: a Python function over the devices of an entry accepts them; no rows can say what it does.
 
-What a relation counts: devices that it cannot tell apart, over all the branches that it covers.
+What a relation counts: devices that it cannot tell apart, over all the alternatives that it covers.
 
-What relations see of devices: part of what makes a lot.
+What relations see of devices: part of what makes a symmetry class.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _post_cel_devices(model: AllocationModel) -> None:
             if items.most_total < sum(items.most):
                 # What formulas and tables say is said within these bounds only.
                 model.rows.at_most([term for terms in items.counts for term in terms], items.most_total)
-            model.roads.append(_CEL_ENCODINGS[cel_condition_of(relation).road](model, relation, items))
+            model.cel_encodings.append(_CEL_ENCODINGS[cel_condition_of(relation).encoding](model, relation, items))
 
 
 def cel_condition_of(relation: MergedRelation) -> CelCondition:
@@ -76,10 +76,10 @@ def _total_count(items: RelatedItems) -> GatedSum:
 
 def _encode_by_lowering(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
     formulas, true, error = lower_relation(relation, items)
-    if relation.record.tolerant:
+    if relation.record.errors_count_as_true:
         true = formulas.disj((true, error))
-    model.troubled |= error != FALSE
-    FormulaPosting(model.rows, formulas, items.counts).require(true, model.enforcement(relation))
+    model.excludes_errors |= error != FALSE
+    FormulaPosting(model.rows, formulas, items.counts).require(true, model.enforcement_literal(relation))
     return "lower"
 
 
@@ -95,8 +95,8 @@ def _encode_as_table(model: AllocationModel, relation: MergedRelation, items: Re
     forbidden: list[tuple[int, ...]] = []
     for vector, holds in _evaluated_vectors(model, relation, items):
         (allowed if holds else forbidden).append(vector)
-    post_table(model.rows, items.counts, allowed, model.enforcement(relation), forbidden)
-    return "tabulate"
+    post_table(model.rows, items.counts, allowed, model.enforcement_literal(relation), forbidden)
+    return "table"
 
 
 def _evaluated_vectors(
@@ -105,7 +105,7 @@ def _evaluated_vectors(
     """Evaluate the expression for all vectors of counts."""
     for vector in vectors(items.most, items.least_total, items.most_total):
         found = relation.record.verdict(items.members(vector))
-        model.troubled |= isinstance(found, RelationError)
+        model.excludes_errors |= isinstance(found, RelationError)
         yield vector, found is True
 
 
@@ -119,7 +119,7 @@ def _table_or_raise(model: AllocationModel, relation: MergedRelation, items: Rel
 def _encode_lazily(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:
     few = count_vectors(items.most, items.least_total, items.most_total) <= MOST_TABLE_VECTORS
     failing = partial(_failing_vectors, model, relation, items) if few else None
-    model.judge(relation, items.counts, failing=failing)
+    model.add_lazy_constraint(relation, items.counts, failing=failing)
     return "lazy"
 
 
@@ -134,7 +134,9 @@ def _post_predicate(model: AllocationModel) -> None:
     for relation in model.merged.relations:
         condition = relation.record.condition
         if isinstance(condition, PredicateCondition):
-            model.judge(relation, related_items(model, relation).counts, antimonotone=condition.predicate.antimonotone)
+            model.add_lazy_constraint(
+                relation, related_items(model, relation).counts, antimonotone=condition.predicate.antimonotone
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,29 +163,29 @@ class RelatedItems:
 _CEL_ENCODINGS: dict[str, Callable[[AllocationModel, MergedRelation, RelatedItems], str]] = {
     "auto": _encode_automatically,
     "lower": _lower_or_raise,
-    "tabulate": _table_or_raise,
+    "table": _table_or_raise,
     "lazy": _encode_lazily,
 }
 
 
 def related_items(model: AllocationModel, relation: MergedRelation) -> RelatedItems:
-    """Put the lots that a relation can take from into items."""
+    """Put the symmetry classes that a relation can take from into items."""
     condition = relation.record.condition
     counts: dict[Hashable, list[Term]] = defaultdict(list)
     members: dict[Hashable, tuple[int, int]] = {}
-    for branch in relation.branches:
-        demand = model.merged.branches[branch].demands[0]
-        for lot in model.collapsed.lots_of[branch]:
-            device = model.collapsed.lots[lot].first
-            item: Hashable = (branch, lot) if condition.ordered else condition.sight(device)
+    for alternative in relation.alternatives:
+        demand = model.merged.alternatives[alternative].demands[0]
+        for class_ in model.reduced.classes_of[alternative]:
+            device = model.reduced.classes[class_].representative
+            item: Hashable = (alternative, class_) if condition.ordered else condition.visible_key(device)
             members.setdefault(item, (demand, device))
-            counts[item].append((model.takes[branch, lot], 1))
+            counts[item].append((model.takes[alternative, class_], 1))
     most = tuple(sum(model.rows.range_of(variable)[1] for variable, _ in terms) for terms in counts.values())
-    least_total = sum(map(model.certain, relation.branches))
-    branches = (model.merged.branches[branch] for branch in relation.branches)
+    least_total = sum(map(model.certain_count, relation.alternatives))
+    alternatives = (model.merged.alternatives[alternative] for alternative in relation.alternatives)
     # With guards no request is sure to be served, nor to take no more than it needs; but a claim has its limit.
     limit = RESULT_LIMIT * len(relation.record.claims)
-    most_total = min(sum(most), limit) if model.guarded else sum(one.copies * one.count for one in branches)
+    most_total = min(sum(most), limit) if model.guarded else sum(one.copies * one.count for one in alternatives)
     demands, devices = zip(*members.values(), strict=True) if members else ((), ())
     return RelatedItems(devices, demands, tuple(map(tuple, counts.values())), most, least_total, most_total)
 
@@ -198,7 +200,7 @@ def relation_signature(id_: str, merged: MergedProblem) -> Signature | None:
 
 
 def _relation_sights(relations: list[MergedRelation], device: int) -> Hashable:
-    return tuple(one.record.condition.sight(device) for one in relations)
+    return tuple(one.record.condition.visible_key(device) for one in relations)
 
 
 CEL_DEVICES = Encoder(

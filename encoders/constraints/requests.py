@@ -24,29 +24,31 @@ from ..model import AllocationModel, Encoder, Signature, justify_limit, justify_
 
 
 def _post_exact_count(model: AllocationModel) -> None:
-    for branch in model.merged.branches:
-        if not branch.all_devices:
-            guard = model.guard(justify_request(model.merged, branch))
-            model.times_chosen(branch, model.taken(branch.index), branch.count, guard)
+    for alternative in model.merged.alternatives:
+        if not alternative.all_devices:
+            guard = model.guard(justify_request(model.merged, alternative))
+            model.post_served_multiple(alternative, model.taken(alternative.index), alternative.count, guard)
 
 
 EXACT_COUNT = Encoder("exactCount", "a request gets as many devices as it counts", _post_exact_count)
 
 
 def _post_all_devices(model: AllocationModel) -> None:
-    for branch in model.merged.branches:
-        if branch.all_devices:
-            _post_take_all(model, branch)
+    for alternative in model.merged.alternatives:
+        if alternative.all_devices:
+            _post_take_all(model, alternative)
 
 
-def _post_take_all(model: AllocationModel, branch: MergedAlternative) -> None:
-    guard = model.guard(justify_request(model.merged, branch))
-    if not branch.count or len(branch.candidates) < branch.count:
+def _post_take_all(model: AllocationModel, alternative: MergedAlternative) -> None:
+    guard = model.guard(justify_request(model.merged, alternative))
+    if not alternative.count or len(alternative.candidates) < alternative.count:
         # Nothing to take, or not everything can be taken.
-        model.times_chosen(branch, [], 1, guard)
+        model.post_served_multiple(alternative, [], 1, guard)
         return
-    for lot in model.collapsed.lots_of[branch.index]:
-        model.times_chosen(branch, [(model.takes[branch.index, lot], 1)], model.collapsed.lots[lot].size, guard)
+    for class_ in model.reduced.classes_of[alternative.index]:
+        model.post_served_multiple(
+            alternative, [(model.takes[alternative.index, class_], 1)], model.reduced.classes[class_].size, guard
+        )
 
 
 ALL_DEVICES = Encoder("all", "a request for all devices gets every one that matches", _post_all_devices)
@@ -55,10 +57,10 @@ ALL_DEVICES = Encoder("all", "a request for all devices gets every one that matc
 def _post_first_available(model: AllocationModel) -> None:
     for request in model.merged.requests:
         if request.listed:
-            first = model.merged.branches[request.branches[0]]
+            first = model.merged.alternatives[request.alternatives[0]]
             guard = model.guard(justify_request(model.merged, first))
-            choices = [(choice, 1) for one in request.branches if (choice := model.choices[one]) is not None]
-            due = model.due(first)
+            choices = [(choice, 1) for one in request.alternatives if (choice := model.choices[one]) is not None]
+            due = model.served_request_copies(first)
             model.rows.equal([*choices, *due.times(-1)], due.constant, guard)
             if guard is not None:
                 # A request that is let go is still served in one way at most.
@@ -74,26 +76,26 @@ def _sign_sharing(merged: MergedProblem) -> Signature | None:
 
 
 def _post_sharing(model: AllocationModel) -> None:
-    for lot in model.collapsed.lots:
-        if lot.first in model.merged.problem.shared:
-            _post_shareable(model, lot)
+    for class_ in model.reduced.classes:
+        if class_.representative in model.merged.problem.shared:
+            _post_shareable(model, class_)
         else:
-            _post_dedicated(model, lot)
+            _post_dedicated(model, class_)
 
 
-def _post_dedicated(model: AllocationModel, lot: SymmetryClass) -> None:
-    takers = [index for index in lot.branches if not model.merged.branches[index].admin]
+def _post_dedicated(model: AllocationModel, class_: SymmetryClass) -> None:
+    takers = [index for index in class_.alternatives if not model.merged.alternatives[index].admin]
     if takers:
-        model.rows.at_most([(model.takes[index, lot.index], 1) for index in takers], lot.size)
+        model.rows.at_most([(model.takes[index, class_.index], 1) for index in takers], class_.size)
 
 
-def _post_shareable(model: AllocationModel, lot: SymmetryClass) -> None:
+def _post_shareable(model: AllocationModel, class_: SymmetryClass) -> None:
     """A request takes a device once, so that only copies that are served, and by this alternative, take it (DEV-13)."""
-    for index in lot.branches:
-        branch = model.merged.branches[index]
-        served = model.served(branch)
-        if served.terms and branch.copies > 1:
-            model.rows.at_most([(model.takes[index, lot.index], 1), *served.times(-1)], served.constant)
+    for index in class_.alternatives:
+        alternative = model.merged.alternatives[index]
+        served = model.served_copies(alternative)
+        if served.terms and alternative.copies > 1:
+            model.rows.at_most([(model.takes[index, class_.index], 1), *served.times(-1)], served.constant)
 
 
 SHARING = Encoder(
@@ -106,28 +108,28 @@ SHARING = Encoder(
 
 
 def _sign_admin_access(merged: MergedProblem) -> Signature | None:
-    observed = {device for branch in merged.branches if branch.admin for device in branch.candidates}
+    observed = {device for alternative in merged.alternatives if alternative.admin for device in alternative.candidates}
     return (lambda device: device if device in observed else None) if observed else None
 
 
 def _post_admin_access(model: AllocationModel) -> None:
-    branches, shared = model.merged.branches, model.merged.problem.shared
-    for lot in model.collapsed.lots:
-        if lot.first not in shared and any(branches[index].admin for index in lot.branches):
-            _post_admin_exclusion(model, lot)
+    alternatives, shared = model.merged.alternatives, model.merged.problem.shared
+    for class_ in model.reduced.classes:
+        if class_.representative not in shared and any(alternatives[index].admin for index in class_.alternatives):
+            _post_admin_exclusion(model, class_)
 
 
-def _post_admin_exclusion(model: AllocationModel, lot: SymmetryClass) -> None:
-    """Keep apart what the search would: branches are in the order in which it reaches them.
+def _post_admin_exclusion(model: AllocationModel, class_: SymmetryClass) -> None:
+    """Keep apart what the search would: alternatives are in the order in which it reaches them.
 
     What has admin access is in nobody's way once it is allocated (IN-3), so not in that of other units.
     """
-    branches = model.merged.branches
-    together = model.units.together
-    for earlier, later in combinations((branches[index] for index in lot.branches), 2):
+    alternatives = model.merged.alternatives
+    together = model.units.same_unit
+    for earlier, later in combinations((alternatives[index] for index in class_.alternatives), 2):
         claims = model.merged.claim_of(earlier), model.merged.claim_of(later)
         if claims[0] == claims[1] or (earlier.admin and not later.admin and together(*claims)):
-            model.rows.at_most([(model.takes[one.index, lot.index], 1) for one in (earlier, later)], 1)
+            model.rows.at_most([(model.takes[one.index, class_.index], 1) for one in (earlier, later)], 1)
 
 
 ADMIN_ACCESS = Encoder(
@@ -141,23 +143,23 @@ ADMIN_ACCESS = Encoder(
 
 def _post_result_limit(model: AllocationModel) -> None:
     by_claim: dict[int, list[int]] = defaultdict(list)
-    for branch in model.merged.branches:
-        if branch.claims == 1:
-            by_claim[model.merged.claim_of(branch)].append(branch.index)
-    for claim, branches in by_claim.items():
-        if _most_devices(model, branches) <= RESULT_LIMIT:
+    for alternative in model.merged.alternatives:
+        if alternative.claims == 1:
+            by_claim[model.merged.claim_of(alternative)].append(alternative.index)
+    for claim, alternatives in by_claim.items():
+        if _most_devices(model, alternatives) <= RESULT_LIMIT:
             continue
-        terms = [term for branch in branches for term in model.taken(branch)]
+        terms = [term for alternative in alternatives for term in model.taken(alternative)]
         model.rows.at_most(terms, RESULT_LIMIT, model.guard(justify_limit(claim, RESULT_LIMIT)))
 
 
-def _most_devices(model: AllocationModel, branches: Iterable[int]) -> float:
-    """Return how many devices these branches of one claim take at most, by what they ask for alone."""
+def _most_devices(model: AllocationModel, alternatives: Iterable[int]) -> float:
+    """Return how many devices these alternatives of one claim take at most, by what they ask for alone."""
     found: dict[int, int] = defaultdict(int)
-    for branch in map(model.merged.branches.__getitem__, branches):
-        if branch.all_devices or model.guarded:
+    for alternative in map(model.merged.alternatives.__getitem__, alternatives):
+        if alternative.all_devices or model.guarded:
             return inf
-        found[branch.request] = max(found[branch.request], branch.copies * branch.count)
+        found[alternative.request] = max(found[alternative.request], alternative.copies * alternative.count)
     return sum(found.values())
 
 

@@ -46,7 +46,7 @@ def _sign_topology(merged: MergedProblem) -> Signature | None:
 
 
 def _topology_sights(conditions: Iterable[TopologyCondition], device: int) -> Hashable:
-    return tuple(condition.sight(device) for condition in conditions)
+    return tuple(condition.visible_key(device) for condition in conditions)
 
 
 def _topology_relations(merged: MergedProblem) -> Iterator[tuple[MergedRelation, TopologyCondition]]:
@@ -88,7 +88,7 @@ def post_compact(covered: CoveredDevices) -> None:
 
     Devices near which there are not enough others for the shape are left out.
     """
-    if covered.condition.spreads:
+    if covered.condition.minimizes_distance:
         post_common_node(covered)
         return
     kept = _with_enough_near(covered)
@@ -173,7 +173,7 @@ def _step_literals(covered: CoveredDevices, neighbours: NeighbourMap) -> dict[in
 
 @dataclass
 class CoveredDevices:
-    """A relation in a model; every device that has a place is a lot of its own, known by its number in the Problem."""
+    """A relation in a model; every device that has a place is alone in its symmetry class, known by its number."""
 
     model: AllocationModel
     relation: MergedRelation
@@ -182,22 +182,22 @@ class CoveredDevices:
     @cached_property
     def guard(self) -> int | None:
         """The literal under which the shape is demanded."""
-        return self.model.enforcement(self.relation)
+        return self.model.enforcement_literal(self.relation)
 
     @cached_property
     def _takes(self) -> dict[int, list[Term]]:
-        """By first device of each lot what is taken of it."""
-        lots = self.model.collapsed.lots
+        """By first device of each symmetry class what is taken of it."""
+        classes = self.model.reduced.classes
         found: dict[int, list[Term]] = defaultdict(list)
-        for branch in self.relation.branches:
-            for lot in self.model.collapsed.lots_of[branch]:
-                found[lots[lot].first].append((self.model.takes[branch, lot], 1))
+        for alternative in self.relation.alternatives:
+            for class_ in self.model.reduced.classes_of[alternative]:
+                found[classes[class_].representative].append((self.model.takes[alternative, class_], 1))
         return found
 
     @cached_property
     def taken(self) -> dict[int, list[Term]]:
         """By device with a place, ascending, terms that are 1 if it is part of the shape and 0 if it is not."""
-        homes = self.condition.homes
+        homes = self.condition.instance_of
         return {device: self._once(device) for device in sorted(self._takes) if device in homes}
 
     def _once(self, device: int) -> list[Term]:
@@ -214,11 +214,13 @@ class CoveredDevices:
 
     def _repeats(self, device: int) -> bool:
         merged = self.model.merged
-        return device in merged.problem.shared or any(merged.branches[one].admin for one in self.relation.branches)
+        return device in merged.problem.shared or any(
+            merged.alternatives[one].admin for one in self.relation.alternatives
+        )
 
     def instances(self) -> Iterator[tuple[Places[int], list[int]]]:
         """Yield the devices of each instance of the topology that can be taken."""
-        homes = self.condition.homes
+        homes = self.condition.instance_of
         for number, places in enumerate(self.condition.places):
             yield places, [device for device in self.taken if homes[device] == number]
 
@@ -238,14 +240,14 @@ class CoveredDevices:
         """
         if self.open_ended:
             return frozenset(range(min(len(self.taken), RESULT_LIMIT) + 1))
-        branches = self.model.merged.branches
+        alternatives = self.model.merged.alternatives
         found = {0}
-        for request in sorted({branches[number].request for number in self.relation.branches}):
-            own = self.model.merged.requests[request].branches
-            counts = {branches[number].count if number in self.relation.branches else 0 for number in own}
-            for _ in range(branches[own[0]].copies // self.relation.copies):
+        for request in sorted({alternatives[number].request for number in self.relation.alternatives}):
+            own = self.model.merged.requests[request].alternatives
+            counts = {alternatives[number].count if number in self.relation.alternatives else 0 for number in own}
+            for _ in range(alternatives[own[0]].copies // self.relation.copies):
                 found = {size + count for size in found for count in counts}
-        if any(map(self.model.optional, self.relation.branches)):
+        if any(map(self.model.optional, self.relation.alternatives)):
             found.add(0)
         if any(self._repeats(device) for device in self._takes):
             return frozenset(range(min(1, *found), max(found) + 1))
@@ -337,8 +339,8 @@ def post_placements(covered: CoveredDevices, placements: Iterable[Placement]) ->
     if guard is not None and covered.certain is None:
         _fill_placement(covered, chosen, guard)
     if copies > 1:
-        # All that is covered is one branch of equal claims, so that it does not matter which of them gets which.
-        covered.model.bundles[covered.relation.branches[0]] = chosen
+        # All that is covered is one alternative of equal claims, so that it does not matter which of them gets which.
+        covered.model.dealt_placements[covered.relation.alternatives[0]] = chosen
 
 
 def _link_device(covered: CoveredDevices, terms: list[Term], over: list[int]) -> None:
@@ -382,7 +384,7 @@ def distance_terms(model: AllocationModel, relations: Iterable[MergedRelation] |
     """Yield terms whose sum is that of the distances, once they are as low as they can be; None: of all relations."""
     for relation in model.merged.relations if relations is None else relations:
         condition = relation.record.condition
-        if isinstance(condition, TopologyCondition) and condition.spreads:
+        if isinstance(condition, TopologyCondition) and condition.minimizes_distance:
             yield from _pair_distance_terms(CoveredDevices(model, relation, condition))
 
 
@@ -454,14 +456,14 @@ def post_common_node(covered: CoveredDevices) -> None:
     model, condition = covered.model, covered.condition
     numbers: dict[Hashable, int] = {}
     values: dict[tuple[int, int], int] = {}
-    for branch in covered.relation.branches:
-        for lot in model.collapsed.lots_of[branch]:
-            device = model.collapsed.lots[lot].first
-            if device in condition.homes:
-                values[branch, lot] = 1 << numbers.setdefault(condition.node_of(device), len(numbers))
+    for alternative in covered.relation.alternatives:
+        for class_ in model.reduced.classes_of[alternative]:
+            device = model.reduced.classes[class_].representative
+            if device in condition.instance_of:
+                values[alternative, class_] = 1 << numbers.setdefault(condition.node_of(device), len(numbers))
             else:
-                values[branch, lot] = 0
-    post_common_value(model, values, covered.guard, whole=True)
+                values[alternative, class_] = 0
+    post_common_value(model, values, covered.guard, covers_all=True)
 
 
 _SHAPE_POSTERS: dict[str, Callable[[CoveredDevices], None]] = {

@@ -55,10 +55,10 @@ class JoinLookup:
 
 @dataclass(frozen=True, slots=True)
 class PlanCombination:
-    """Groups that are in all of the plans (``met``), or in any."""
+    """Groups that are in all of the plans (``intersect``), or in any."""
 
     plans: tuple[JoinPlan, ...]
-    met: bool
+    intersect: bool
 
 
 JoinPlan: TypeAlias = JoinLookup | PlanCombination
@@ -80,10 +80,10 @@ class JoinPlanner:
         """``&&`` and ``||``."""
         plans = [self.plan(operand, verdict) for operand in node.operands]
         found = tuple(plan for plan in plans if plan is not None)
-        met = (node.operator == "||") is verdict
-        if not found or (not met and len(found) < len(plans)):
+        intersect = (node.operator == "||") is verdict
+        if not found or (not intersect and len(found) < len(plans)):
             return None
-        return PlanCombination(found, met)
+        return PlanCombination(found, intersect)
 
     def unary(self, node: Unary, verdict: bool) -> JoinPlan | None:
         """``!``, as runs of it are folded."""
@@ -186,7 +186,7 @@ class JoinExecution:
     def _chosen(self, plan: JoinPlan, outer: Evaluate, inner: Callable[[Node], Sequence[Symbol]]) -> GroupNumbers:
         if type(plan) is PlanCombination:
             parts = [self._chosen(part, outer, inner) for part in plan.plans]
-            if plan.met:
+            if plan.intersect:
                 return reduce(frozenset.intersection, sorted(parts, key=len))
             return frozenset().union(*parts)
         assert type(plan) is JoinLookup

@@ -13,7 +13,7 @@ Literals that say that a number of devices is at least so many, one for each bou
 
 No-goods over counts: clauses of order literals that exclude one vector of counts, or all from one on (CELC-10).
 
-All vectors of counts, counted and made one by one, and the rows of those that are allowed (the road *tabulate*).
+All vectors of counts, counted and made one by one, and the rows of those that are allowed (the encoding ``table``).
 """
 
 from __future__ import annotations

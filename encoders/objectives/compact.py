@@ -55,11 +55,15 @@ def _locality_keys(merged: MergedProblem, device: int) -> Iterator[Hashable]:
 
 def _compact_parts(model: AllocationModel) -> list[list[Term]]:
     literals: dict[Hashable, int] = {}
-    for lot in model.collapsed.lots:
-        for place in _locality_keys(model.merged, lot.first):
+    for class_ in model.reduced.classes:
+        for place in _locality_keys(model.merged, class_.representative):
             if place not in literals:
                 literals[place] = model.rows.boolean()
-            post_implied(model, [(model.takes[branch, lot.index], 1) for branch in lot.branches], literals[place])
+            post_implied(
+                model,
+                [(model.takes[alternative, class_.index], 1) for alternative in class_.alternatives],
+                literals[place],
+            )
     return [[*((literal, 1) for literal in literals.values()), *distance_terms(model)], largest_box_losses(model)]
 
 
@@ -75,11 +79,11 @@ MOST_CELLS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """An instance of which something can be taken: its free devices, and by device the lots that can be taken."""
+    """An instance with devices to take: those that are free, and by device the symmetry class that can be taken."""
 
     places: Places[int]
     free: tuple[int, ...]
-    lots: dict[int, SymmetryClass]
+    classes: dict[int, SymmetryClass]
 
     @property
     def too_large(self) -> bool:
@@ -91,10 +95,10 @@ def lattices(model: AllocationModel) -> Iterator[Lattice]:
     """Yield the instances of Rings, Lines, Grids and Tori that entries name, each once, if something can be taken."""
     in_use = model.merged.in_use
     # The encoder of shapes tells all devices with a place in a lattice apart.
-    lots = {lot.first: lot for lot in model.collapsed.lots if held_terms(model, lot)}
+    classes = {class_.representative: class_ for class_ in model.reduced.classes if held_terms(model, class_)}
     for places in _lattice_places(model):
         free = tuple(one for one in places.devices if one not in in_use.dedicated and not in_use.shares.get(one))
-        taken = {device: lots[device] for device in free if device in lots}
+        taken = {device: classes[device] for device in free if device in classes}
         if taken:
             yield Lattice(places, free, taken)
 
@@ -119,15 +123,15 @@ def unexamined_losses(model: AllocationModel) -> int:
 def _box_loss(model: AllocationModel, lattice: Lattice) -> Iterator[Term]:
     before = largest_free_size(lattice.places, lattice.free)
     takers: dict[Cell, list[int]] = {
-        lattice.places.cells[device]: _taken_literals(model, lattice.lots.get(device)) for device in lattice.free
+        lattice.places.cells[device]: _taken_literals(model, lattice.classes.get(device)) for device in lattice.free
     }
     for literal, size in post_free_box(model.rows, lattice.places, takers, before):
         yield literal, before - size
 
 
-def _taken_literals(model: AllocationModel, lot: SymmetryClass | None) -> list[int]:
+def _taken_literals(model: AllocationModel, class_: SymmetryClass | None) -> list[int]:
     """Literals of which one is true if a device is taken: with one share of it too."""
-    terms = [] if lot is None else held_terms(model, lot)
+    terms = [] if class_ is None else held_terms(model, class_)
     if all(model.rows.range_of(variable) == (0, 1) for variable, _ in terms):
         return [variable for variable, _ in terms]
     literal = model.rows.boolean()

@@ -63,10 +63,10 @@ class _LossTerms:
 
     def terms(self) -> list[Term]:
         """List them, with what each loss costs."""
-        in_lots = {device for lot in self._model.collapsed.lots for device in lot.devices}
-        for lot in self._model.collapsed.lots:
-            if lot.first in self._options.sizes:
-                self._lose(lot.first, self._loss(lot))
+        in_lots = {device for class_ in self._model.reduced.classes for device in class_.devices}
+        for class_ in self._model.reduced.classes:
+            if class_.representative in self._options.sizes:
+                self._lose(class_.representative, self._loss(class_))
         others: dict[Hashable, list[int]] = defaultdict(list)
         for device in self._options.sizes:
             if device not in in_lots and (amounts := self._draws(device)):
@@ -83,23 +83,23 @@ class _LossTerms:
         anew = draws_counters(problem, self._model.merged.in_use, device)
         return problem.counters.consumption.get(device, ()) if anew else ()
 
-    def _loss(self, lot: SymmetryClass) -> list[Term]:
-        """Count what is lost of a lot: all of it if the counters no longer suffice, else what is taken."""
+    def _loss(self, class_: SymmetryClass) -> list[Term]:
+        """Count what is lost of a symmetry class: all of it if the counters no longer suffice, else what is taken."""
         rows = self._model.rows
-        taken = held_terms(self._model, lot)
-        if lot.first in self._model.merged.problem.shared:
+        taken = held_terms(self._model, class_)
+        if class_.representative in self._model.merged.problem.shared:
             literal = rows.boolean()
             post_implied(self._model, taken, literal)
             taken = [(literal, 1)]
-        amounts = self._draws(lot.first)
+        amounts = self._draws(class_.representative)
         blocked = self._shortages.blocked(amounts)
         if blocked is None:
             return taken
         if self._shortages.blocks_itself(amounts):
-            return [(blocked, lot.size)]
-        lost = rows.integer(0, lot.size)
+            return [(blocked, class_.size)]
+        lost = rows.integer(0, class_.size)
         rows.at_most([*taken, (lost, -1)], 0)
-        rows.at_most([(blocked, lot.size), (lost, -1)], 0)
+        rows.at_most([(blocked, class_.size), (lost, -1)], 0)
         return [(lost, 1)]
 
     def _lose(self, device: int, loss: list[Term]) -> None:
@@ -289,12 +289,12 @@ def _drawn_terms(model: AllocationModel) -> dict[int, list[Term]]:
     """List terms for what is drawn of each row and stays so: not by admin access (IN-3)."""
     problem, in_use = model.merged.problem, model.merged.in_use
     terms: dict[int, list[Term]] = defaultdict(list)
-    for lot in model.collapsed.lots:
-        if not draws_counters(problem, in_use, lot.first):
+    for class_ in model.reduced.classes:
+        if not draws_counters(problem, in_use, class_.representative):
             continue
-        amounts = problem.counters.consumption.get(lot.first, ())
-        holders = held_terms(model, lot)
-        if amounts and lot.first in problem.shared:
+        amounts = problem.counters.consumption.get(class_.representative, ())
+        holders = held_terms(model, class_)
+        if amounts and class_.representative in problem.shared:
             literal = model.rows.boolean()
             post_implied(model, holders, literal)
             holders = [(literal, 1)]

@@ -63,15 +63,15 @@ def _opened_parts(model: AllocationModel) -> list[list[Term]]:
     is_untouched = _untouched_cards(model.merged)
     terms: list[Term] = []
     opening: dict[Card, list[Term]] = defaultdict(list)
-    for lot in model.collapsed.lots:
-        parts = cards_of_device(problem, lot.first)
+    for class_ in model.reduced.classes:
+        parts = cards_of_device(problem, class_.representative)
         if parts:
-            for card in filter(is_untouched, parts if draws_counters(problem, in_use, lot.first) else ()):
-                opening[card] += held_terms(model, lot)
-        elif lot.first not in problem.shared:
-            terms += held_terms(model, lot)
-        elif not in_use.shares.get(lot.first):
-            terms.append((_any_taken_literal(model, held_terms(model, lot)), 1))
+            for card in filter(is_untouched, parts if draws_counters(problem, in_use, class_.representative) else ()):
+                opening[card] += held_terms(model, class_)
+        elif class_.representative not in problem.shared:
+            terms += held_terms(model, class_)
+        elif not in_use.shares.get(class_.representative):
+            terms.append((_any_taken_literal(model, held_terms(model, class_)), 1))
     return [[*terms, *((_any_taken_literal(model, opening[card]), 1) for card in sorted(opening))]]
 
 
@@ -94,7 +94,7 @@ def _list_requests(model: AllocationModel) -> Iterator[MergedRequest]:
 
 def _rank_parts(model: AllocationModel, request: MergedRequest) -> Iterator[list[Term]]:
     """Rank a single list; of several equal ones as few as possible without the first alternative, then the second."""
-    choices = [choice for number in request.branches if (choice := model.choices[number]) is not None]
+    choices = [choice for number in request.alternatives if (choice := model.choices[number]) is not None]
     if _request_copies(model, request) == 1:
         yield [(choice, rank) for rank, choice in enumerate(choices) if rank]
         return
@@ -103,7 +103,7 @@ def _rank_parts(model: AllocationModel, request: MergedRequest) -> Iterator[list
 
 
 def _request_copies(model: AllocationModel, request: MergedRequest) -> int:
-    return model.merged.branches[request.branches[0]].copies
+    return model.merged.alternatives[request.alternatives[0]].copies
 
 
 def _ranks_by_request(model: AllocationModel, parts: Sequence[BoundedValue]) -> list[BoundedValue]:
@@ -115,7 +115,7 @@ def _ranks_by_request(model: AllocationModel, parts: Sequence[BoundedValue]) -> 
         if copies == 1:
             ranks.append(next(left))
             continue
-        worse = [next(left) for _ in request.branches[1:]]
+        worse = [next(left) for _ in request.alternatives[1:]]
         proven = all(part.proven for part in worse)
         # The first copies get the first alternative, so that the last ones are in every count of those left over.
         own = [sum(part.value > copies - 1 - copy for part in worse) for copy in range(copies)]
@@ -158,7 +158,7 @@ def _soft_cost_terms(model: AllocationModel, relation: MergedRelation) -> Iterat
         yield from ((variable, weight * pairs) for variable, pairs in pair_costs(model, relation))
         return
     violated = model.rows.boolean()
-    model.rows.clause([model.kept(relation), violated])
+    model.rows.clause([model.soft_literal(relation), violated])
     yield violated, weight
 
 

@@ -47,10 +47,14 @@ class AllocationStage:
     comparable: Callable[[AllocationModel, Sequence[BoundedValue]], Sequence[BoundedValue]] = _unchanged_values
 
 
-def held_terms(model: AllocationModel, lot: SymmetryClass, coefficient: int = 1) -> list[Term]:
-    """Terms for what is taken of a lot so that it is in use afterwards."""
-    branches = model.merged.branches
-    return [(model.takes[index, lot.index], coefficient) for index in lot.branches if not branches[index].admin]
+def held_terms(model: AllocationModel, class_: SymmetryClass, coefficient: int = 1) -> list[Term]:
+    """Terms for what is taken of a symmetry class so that it is in use afterwards."""
+    alternatives = model.merged.alternatives
+    return [
+        (model.takes[index, class_.index], coefficient)
+        for index in class_.alternatives
+        if not alternatives[index].admin
+    ]
 
 
 def post_implied(model: AllocationModel, terms: Sequence[Term], literal: int) -> None:

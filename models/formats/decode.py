@@ -1,4 +1,4 @@
-"""Mappings to typed objects: the fast road, and the slow one that finds everything that is wrong.
+"""Mappings to typed objects: the fast way, and the slow one that finds everything that is wrong.
 
 Fields that nobody knows: an error in our own language, where a misspelt one would change the meaning.
 

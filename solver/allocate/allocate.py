@@ -53,7 +53,7 @@ def allocate(
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
     objective: str | Sequence[str] = (),
-    cel_road: str = "auto",
+    cel_encoding: str = "auto",
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     progress: Progress | None = None,
     watch: ObjectiveWatch | None = None,
@@ -85,8 +85,8 @@ def allocate(
         Decides the share ids, and what the solver leaves to chance.
     objective
         Names of ``encoders.stages.table.STAGES``, the most important first, or one string of them with commas.
-    cel_road
-        How models take expressions over devices: ``auto`` or one of ``lower``, ``tabulate`` and ``lazy`` (CELC-9).
+    cel_encoding
+        How models take expressions over devices: ``auto`` or one of ``lower``, ``table`` and ``lazy`` (CELC-9).
     constraints
         Entries for every claim asked about, beside its own: mappings as in the annotation ``drasat.dev/constraints``,
         and predicates.
@@ -119,7 +119,7 @@ def allocate(
     )
     check_engine_support(name, cluster, asked, given)
     work = work_for_time_limit(time_limit)
-    session = Session(cluster, gates, policy, seed, stages, watch, work, check_cel_encoding(cel_road), given)
+    session = Session(cluster, gates, policy, seed, stages, watch, work, check_cel_encoding(cel_encoding), given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = AllocatedState(cluster.usage(gates))

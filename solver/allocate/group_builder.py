@@ -117,8 +117,8 @@ class GroupProblemBuilder:
                 own,
                 claim=claim,
                 candidates=tuple(sorted(number[device] for device in own.candidates)),
-                traps={number[device]: failure for device, failure in own.traps.items()},
-                barred=frozenset(number[device] for device in own.barred),
+                error_devices={number[device]: failure for device, failure in own.error_devices.items()},
+                untakeable=frozenset(number[device] for device in own.untakeable),
                 amounts={number[device]: self._amounts(view, device, own, number) for device in own.amounts},
                 # Whoever wants to know why devices fall looks at each node alone.
                 failures=(),

@@ -62,12 +62,12 @@ def build_group_problem(
     draft.add(coupled.seats, nodes, held)
     known, shape = compiler.topologies, ground.whole.shape
     places = TopologyPlaces(known.topologies, compiler.classes, ground.sites, known.axes)
-    entries = compiler.ground(shape, places)
+    entries = compiler.entry_context(shape, places)
     constraints: list[Constraint] = []
     relations: list[Relation] = []
     for number, claim in enumerate(draft.resources):
         if not draft.is_held(number):
-            own = entries_of_claim(number, claim, compiler.given, compiler.gates)
+            own = entries_of_claim(number, claim, compiler.caller_constraints, compiler.gates)
             made = compile_entries(own, number, draft.asks_of(number), entries)
             constraints += made[0]
             relations += made[1]

@@ -163,7 +163,7 @@ class CopyEngine(NodeEngine):
     def build(self, scene: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
         claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
-        return self.builder.build(claims, self.compiler.asks(scene.question), picks, scene.view)
+        return self.builder.build(claims, self.compiler.resolved_requests(scene.question), picks, scene.view)
 
     def tell(self, scene: CopyProblem, found: Justification, copies: int) -> str:
         """Write down a justification about so many copies there."""

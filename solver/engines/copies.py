@@ -117,7 +117,7 @@ def _narrowed_constraint(constraint: Constraint, demands: Mapping[int, int]) -> 
 def _restricted_demand(demand: Demand, allowed: Callable[[Demand, int], bool]) -> Demand:
     others = frozenset(device for device in demand.candidates if not allowed(demand, device))
     if demand.all_devices:
-        return replace(demand, barred=demand.barred | others)
+        return replace(demand, untakeable=demand.untakeable | others)
     return replace(demand, candidates=tuple(device for device in demand.candidates if device not in others))
 
 

@@ -256,7 +256,7 @@ def quick_work(rows: CpSatRows) -> float:
 
     Where things are packed, what propagation does not decide soon only the linear relaxation does.
     """
-    return max(0.002, _QUICK_WORK * rows.variables * (0.4 if rows.packs else 1.0))
+    return max(0.002, _QUICK_WORK * rows.variables * (0.4 if rows.has_packing_rows else 1.0))
 
 
 def _combined_result(quick: SolveResult, thorough: SolveResult) -> SolveResult:
@@ -328,7 +328,7 @@ def solve_with_lazy_constraints(
 
     Raises ``SolveInterrupted`` with a solution that holds or none, and ``DeadlineExceededError``.
     """
-    if not model.lazies:
+    if not model.lazy_constraints:
         return solve(limits)
     work, conflicts = 0.0, 0
     for number in range(MAX_ROUNDS):
@@ -344,7 +344,7 @@ def solve_with_lazy_constraints(
             _forbid_counts(lazy, found.values)
         counts.no_goods += len(failing)
         if number == ROUNDS_BEFORE_FORBIDDING_ALL:
-            counts.no_goods += sum(map(_forbid_all_failing, model.lazies))
+            counts.no_goods += sum(map(_forbid_all_failing, model.lazy_constraints))
         if hints:
             model.rows.hint(dict(enumerate(found.values[: model.rows.variables])))
     return SolveResult(SolverStatus.UNKNOWN, work=work, conflicts=conflicts)
@@ -366,9 +366,9 @@ def _violated_constraints(model: AllocationModel, values: Sequence[int]) -> list
     if not values:
         return []
     taken = decode_solution(model, values)
-    in_force = (lazy for lazy in model.lazies if lazy.guard is None or values[lazy.guard])
+    in_force = (lazy for lazy in model.lazy_constraints if lazy.guard is None or values[lazy.guard])
     found = [(lazy, lazy.relation.record.verdict(taken)) for lazy in in_force]
-    model.troubled |= any(isinstance(verdict, RelationError) for _, verdict in found)
+    model.excludes_errors |= any(isinstance(verdict, RelationError) for _, verdict in found)
     return [lazy for lazy, verdict in found if verdict is not True]
 
 

@@ -44,8 +44,9 @@ class Session:
 
     ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``. Without ``stages`` any answer will
     do, else the best one by them is looked for; ``watch`` is told how far that is. ``work`` is the most that the solver
-    may do for one question, in deterministic units, so that where it stops does not depend on the clock. ``cel_road``
-    is how models take expressions over devices (CELC-9), ``given`` are entries beside those of the claims.
+    may do for one question, in deterministic units, so that where it stops does not depend on the clock.
+    ``cel_encoding`` is how models take expressions over devices (CELC-9), ``given`` are entries beside those of the
+    claims.
     """
 
     cluster: Cluster
@@ -55,7 +56,7 @@ class Session:
     stages: tuple[AllocationStage, ...] = ()
     watch: ObjectiveWatch | None = None
     work: float | None = None
-    cel_road: str = "auto"
+    cel_encoding: str = "auto"
     given: tuple[CallerConstraint, ...] = ()
 
 
@@ -99,7 +100,7 @@ class NodeResult:
     soft: tuple[SoftEntry, ...] = ()
 
 
-_ENCODING_COUNTS = {"lower": "cel_lowered", "tabulate": "cel_tabulated", "lazy": "cel_lazy"}
+_ENCODING_COUNTS = {"lower": "cel_lowered", "table": "cel_tabulated", "lazy": "cel_lazy"}
 
 
 @dataclass(slots=True)
@@ -107,7 +108,7 @@ class Counts:
     """What an engine did so far; engines leave at 0 what they cannot tell. ``work`` is in the solver's own units.
 
     ``classes`` are the lots of the largest model, before the first model the different devices there are. The last of
-    the counts are expressions over devices, by the road on which models took them (CELC-9).
+    the counts are expressions over devices, by how models encoded them (CELC-9).
     """
 
     steps: int = 0
@@ -122,10 +123,10 @@ class Counts:
     cel_tabulated: int = 0
     cel_lazy: int = 0
 
-    def took(self, roads: Iterable[str]) -> None:
-        """Count the expressions of a model by their roads."""
-        for road in roads:
-            name = _ENCODING_COUNTS[road]
+    def took(self, encodings: Iterable[str]) -> None:
+        """Count the expressions of a model by their encodings."""
+        for encoding in encodings:
+            name = _ENCODING_COUNTS[encoding]
             setattr(self, name, getattr(self, name) + 1)
 
 

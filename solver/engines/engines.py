@@ -89,7 +89,7 @@ class NodeEngine:
             session.gates,
             self.expressions,
             session.policy,
-            session.cel_road,
+            session.cel_encoding,
             cluster.topologies,
             session.given,
             cluster_axes(cluster, session.gates),
@@ -163,7 +163,7 @@ class NodeEngine:
             return self._built(asked, problem, other)
 
     def _built(self, asked: NodeQuery, problem: Problem, decision: Decision) -> NodeResult:
-        asks = self.compiler.asks(asked.question)
+        asks = self.compiler.resolved_requests(asked.question)
         made = self.builder.build(asked.claims, asks, decision.picks, asked.view)
         return NodeResult(
             Status.ALLOCATED,
@@ -212,7 +212,7 @@ class OptimizingEngine(NodeEngine):
             landscape = self._landscape(asked)
             # One question may be asked again with fewer devices.
             devices = tuple(demand.candidates for demand in problem.demands)
-            errors_count = any(relation.tolerant for relation in problem.relations)
+            errors_count = any(relation.errors_count_as_true for relation in problem.relations)
             key = asked.question.index, node_class_key(asked.view, asked.in_use), landscape, devices, errors_count
             decision = self._best.get(key)
             if decision is None:

@@ -72,14 +72,14 @@ def optimize(
     try:
         model = build_model(build_symmetry_classes(merged, [*ENCODERS, *stages]), ENCODERS, deadline=limits.deadline)
         parts = [stage.parts(model) for stage in stages]
-        counts.classes = max(counts.classes, len(model.collapsed.lots))
+        counts.classes = max(counts.classes, len(model.reduced.classes))
         counts.literals += model.rows.variables
-        counts.took(model.roads)
+        counts.took(model.cel_encodings)
         flat = [part for own in parts for part in own]
         early = None if thorough or start else _quick_solution(model, flat, limits)
         found = _first_solution(model, limits, counts, start, watch, early)
         if found.status is SolverStatus.INFEASIBLE:
-            return Decision(DecisionStatus.NO, certified=True, troubled=model.troubled)
+            return Decision(DecisionStatus.NO, certified=True, troubled=model.excludes_errors)
         if found.status is SolverStatus.UNKNOWN:
             return Decision(DecisionStatus.UNKNOWN, message="not decided within the limit")
         staging = LexicographicOptimization(model, found, limits, counts, thorough, improved=found is early)
@@ -121,8 +121,8 @@ def collapse_problem(
     problem: Problem, in_use: InUse, candidates: Sequence[tuple[int, ...]], *, together: bool = True
 ) -> SymmetryReducedProblem:
     """Merge what is equal; without ``combine_parts`` every request and every device stays alone."""
-    merged = merge_equal_requests(problem, in_use, candidates, together=together)
-    return build_symmetry_classes(merged, ENCODERS, together=together)
+    merged = merge_equal_requests(problem, in_use, candidates, merging=together)
+    return build_symmetry_classes(merged, ENCODERS, grouping=together)
 
 
 def _quick_solution(model: AllocationModel, parts: Sequence[ObjectivePart], limits: Limits) -> SolveResult | None:
@@ -131,7 +131,11 @@ def _quick_solution(model: AllocationModel, parts: Sequence[ObjectivePart], limi
     Where things are packed it is not, and where solutions are judged each of them would be improved first.
     """
     wish = combine_parts(parts, model.rows)
-    return run_improving(model.rows, limits, wish) if wish and not model.lazies and not model.rows.packs else None
+    return (
+        run_improving(model.rows, limits, wish)
+        if wish and not model.lazy_constraints and not model.rows.has_packing_rows
+        else None
+    )
 
 
 def _first_solution(
@@ -173,11 +177,13 @@ def _count_work(found: SolveResult, counts: Counts) -> SolveResult:
 def _start_values(model: AllocationModel, picks: Sequence[Pick]) -> dict[int, int]:
     """Write picks as values of the variables that make an answer."""
     merged, taken = model.merged, {pick.demand for pick in picks}
-    branch_of = {demand: branch.index for branch in merged.branches for demand in branch.demands}
-    lot_of = {device: lot.index for lot in model.collapsed.lots for device in lot.devices}
-    counts = Counter((branch_of[pick.demand], lot_of[pick.device]) for pick in picks)
+    alternative_of = {
+        demand: alternative.index for alternative in merged.alternatives for demand in alternative.demands
+    }
+    class_of = {device: class_.index for class_ in model.reduced.classes for device in class_.devices}
+    counts = Counter((alternative_of[pick.demand], class_of[pick.device]) for pick in picks)
     values = {variable: counts[key] for key, variable in model.takes.items()}
-    for branch, choice in zip(merged.branches, model.choices, strict=True):
+    for alternative, choice in zip(merged.alternatives, model.choices, strict=True):
         if choice is not None:
-            values[choice] = sum(demand in taken for demand in branch.demands)
+            values[choice] = sum(demand in taken for demand in alternative.demands)
     return values

@@ -70,7 +70,7 @@ class Statistics:
     ``steps`` are those of the search, ``conflicts`` those of the solver. ``devices`` are all of the cluster,
     ``classes`` the lots of the largest model that the solver was asked with (devices that nothing tells apart count as
     one there), without any model the number of different devices; ``literals`` are the variables of all models.
-    ``cel_lowered``, ``cel_tabulated`` and ``cel_lazy`` are the expressions over devices in them, by road (CELC-9).
+    ``cel_lowered``, ``cel_tabulated`` and ``cel_lazy`` are the expressions over devices in them, by encoding (CELC-9).
     """
 
     steps: int = 0

@@ -63,13 +63,14 @@ def check_optimizer(name: str) -> str:
 
 
 # How a model takes an expression over devices (CELC-9).
-CEL_ENCODINGS = ("auto", "lower", "tabulate", "lazy")
+CEL_ENCODINGS = ("auto", "lower", "table", "lazy")
 
 
 def check_cel_encoding(name: str) -> str:
-    """Return the name. Raises ``ValueError``, one line, for an unknown road."""
+    """Return the name, ``table`` for the old ``tabulate``. Raises ``ValueError``, one line, for an unknown one."""
+    name = "table" if name == "tabulate" else name
     if name not in CEL_ENCODINGS:
-        raise ValueError(f"unknown road {name!r} for CEL constraints, known are: {', '.join(CEL_ENCODINGS)}")
+        raise ValueError(f"unknown encoding {name!r} of CEL constraints, known are: {', '.join(CEL_ENCODINGS)}")
     return name
 
 

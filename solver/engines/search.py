@@ -184,8 +184,8 @@ class DemandSearch:
     def take(self, device: int) -> bool:
         """Take the device if every rule allows it (DEV-6 to DEV-12); it is known to be free."""
         demand = self.demand
-        if device in demand.traps:
-            raise trap_error(demand.traps[device], demand.claim, device)
+        if device in demand.error_devices:
+            raise trap_error(demand.error_devices[device], demand.claim, device)
         for position, tracker in enumerate(self.trackers):
             if not tracker.add(device):
                 if tracker.fatal_under_all and demand.all_devices and self.state.fatal_constraints:
@@ -276,7 +276,7 @@ class ForcedChoice:
     def begin(self, search: Search) -> BranchStatus | None:
         """Take the device, or fail the (sub)request."""
         plan, device = self.plan, self.device
-        if plan.held[device] & plan.mask or device in plan.demand.barred or not plan.take(device):
+        if plan.held[device] & plan.mask or device in plan.demand.untakeable or not plan.take(device):
             return FAILED
         search.frames.append(self)
         search.k = self.k + 1

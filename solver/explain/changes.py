@@ -139,10 +139,10 @@ class ChangeTarget:
         return Change(id_, self.claim, whole, CHANGE_COSTS[id_] * times * len(self.demands), apply_all(edits), index)
 
 
-def change_targets(words: ReasonWording, branch: MergedAlternative) -> list[ChangeTarget]:
+def change_targets(words: ReasonWording, alternative: MergedAlternative) -> list[ChangeTarget]:
     """Change one of equal requests, the last, or all of them."""
-    last = ChangeTarget(words, branch.demands[-1:])
-    return [last, ChangeTarget(words, branch.demands)] if branch.copies > 1 else [last]
+    last = ChangeTarget(words, alternative.demands[-1:])
+    return [last, ChangeTarget(words, alternative.demands)] if alternative.copies > 1 else [last]
 
 
 PodEdit = Callable[[PodSpec], PodSpec]

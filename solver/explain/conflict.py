@@ -124,7 +124,9 @@ def restrict_to_reasons(case: GuardedProblem, reasons: Collection[Justification]
     subjects = {(reason.id, reason.subject) for reason in reasons}
     entries = {(reason.claim, reason.subject) for reason in reasons if reason.id.endswith("Attribute")}
     asked = {number for id_, number in subjects if id_ in REQUEST_REASONS}
-    kept = {demand for branch in merged.branches if branch.request in asked for demand in branch.demands}
+    kept = {
+        demand for alternative in merged.alternatives if alternative.request in asked for demand in alternative.demands
+    }
     holding = {
         number
         for number, record in enumerate(whole.constraints)
@@ -168,8 +170,8 @@ def restrict_to_reasons(case: GuardedProblem, reasons: Collection[Justification]
 def _restricted_demand(
     case: GuardedProblem, demand: Demand, reasons: Collection[Justification], holding: Collection[int]
 ) -> Demand:
-    branch = next(one.index for one in case.model.merged.branches if demand.index in one.demands)
-    in_the_way = {found[1] for reason in reasons if (found := obstacle_of(reason)) and found[0] in (None, branch)}
+    alternative = next(one.index for one in case.model.merged.alternatives if demand.index in one.demands)
+    in_the_way = {found[1] for reason in reasons if (found := obstacle_of(reason)) and found[0] in (None, alternative)}
     of_device = case.obstacles.of[demand.index]
     candidates = tuple(device for device in demand.candidates if not in_the_way.intersection(of_device[device]))
     constraints = tuple(number for number in demand.constraints if number in holding)

@@ -157,7 +157,7 @@ def _is_one_of_many(case: GuardedProblem, offer: RelaxationLevel) -> bool:
     """Tell whether an offer drops one of several equal requests, which one guard stands for."""
     if offer.rungs[-1].id != "request" or offer.reason is None:
         return False
-    return any(one.copies > 1 for one in case.model.merged.branches if one.request == offer.reason.subject)
+    return any(one.copies > 1 for one in case.model.merged.alternatives if one.request == offer.reason.subject)
 
 
 def _with_current_allocations(unit: Unit, allocated: Mapping[ObjectKey, ResourceClaim]) -> Unit:
@@ -200,13 +200,13 @@ _FIRST_FILTER = "inUse"
 
 def request_views(words: ReasonWording) -> tuple[RequestView, ...]:
     """List the requests among the reasons; of equal ones the first."""
-    return tuple(_request_view(words, branch) for branch in words.requested)
+    return tuple(_request_view(words, alternative) for alternative in words.requested)
 
 
-def _request_view(words: ReasonWording, branch: MergedAlternative) -> RequestView:
-    case, number = words.case, branch.demands[0]
+def _request_view(words: ReasonWording, alternative: MergedAlternative) -> RequestView:
+    case, number = words.case, alternative.demands[0]
     demand = case.problem.demands[number]
-    matching = words.meant(branch)
+    matching = words.meant(alternative)
     of_device = case.obstacles.of[number]
     firsts = Counter(_first_obstacle(of_device[device]) for device in matching)
     free = firsts.pop(None, 0)

@@ -220,17 +220,18 @@ def _no_levels(_words: ReasonWording, _reason: Justification) -> Iterator[Relaxa
 
 def _request_levels(words: ReasonWording, reason: Justification) -> Iterator[RelaxationLevel]:
     merged = words.case.model.merged
-    own = [branch for branch in merged.branches if branch.request == reason.subject]
+    own = [alternative for alternative in merged.alternatives if alternative.request == reason.subject]
     # A shape or an expression may hold for so many devices and for no fewer.
-    related = {number for relation in merged.relations for number in relation.branches}
-    for branch in own:
-        if not words.case.problem.demands[branch.demands[0]].all_devices:
-            for target in change_targets(words, branch):
+    related = {number for relation in merged.relations for number in relation.alternatives}
+    for alternative in own:
+        if not words.case.problem.demands[alternative.demands[0]].all_devices:
+            for target in change_targets(words, alternative):
                 rungs = tuple(
-                    _fewer_devices(target, branch.count, less) for less in _helpful_reductions(words, branch.count)
+                    _fewer_devices(target, alternative.count, less)
+                    for less in _helpful_reductions(words, alternative.count)
                 )
                 if rungs:
-                    yield RelaxationLevel(("count", target.demands), rungs, graded=branch.index not in related)
+                    yield RelaxationLevel(("count", target.demands), rungs, graded=alternative.index not in related)
     if sum(len(claim.requests) for claim in words.case.problem.claims) > 1:
         target = change_targets(words, own[0])[0]
         name = target.asks[0].request
@@ -268,8 +269,8 @@ def _drop_entry(words: ReasonWording, entry: MergedEntry, claims: Sequence[int])
 
 
 def _request_selector_levels(words: ReasonWording, reason: Justification) -> Iterator[RelaxationLevel]:
-    for branch, obstacle in _alternatives_of_obstacle(words, reason):
-        target = ChangeTarget(words, branch.demands)
+    for alternative, obstacle in _alternatives_of_obstacle(words, reason):
+        target = ChangeTarget(words, alternative.demands)
         drop = partial(_without_selector, index=obstacle.index)
         text = f"drop selector {obstacle.index} of"
         yield single_change_level(target.change(reason.id, text, drop, index=obstacle.index))
@@ -286,10 +287,12 @@ def _without_index(items: Sequence[DeviceSelector], index: int) -> tuple[DeviceS
 def _alternatives_of_obstacle(
     words: ReasonWording, reason: Justification
 ) -> Iterator[tuple[MergedAlternative, Obstacle]]:
-    """Find the branches among the reasons that a reason about an obstacle is about."""
+    """Find the alternatives among the reasons that a reason about an obstacle is about."""
     found = obstacle_of(reason)
     if found is not None:
-        yield from ((branch, found[1]) for branch in words.branches if found[0] in (None, branch.index))
+        yield from (
+            (alternative, found[1]) for alternative in words.alternatives if found[0] in (None, alternative.index)
+        )
 
 
 def _class_selector_levels(words: ReasonWording, reason: Justification) -> Iterator[RelaxationLevel]:
@@ -307,14 +310,14 @@ def _without_class_selector(scene: WhatIf, name: str, index: int) -> WhatIf:
 
 
 def _toleration_levels(words: ReasonWording, reason: Justification) -> Iterator[RelaxationLevel]:
-    for branch, obstacle in _alternatives_of_obstacle(words, reason):
-        if words.stopped(branch.index, obstacle):
+    for alternative, obstacle in _alternatives_of_obstacle(words, reason):
+        if words.stopped(alternative.index, obstacle):
             key, _, effect = obstacle.name.rpartition(":")
             name, equals, value = key.partition("=")
             toleration = DeviceToleration(
                 key=name, operator="Equal" if equals else "Exists", value=value, effect=effect
             )
-            target = ChangeTarget(words, branch.demands)
+            target = ChangeTarget(words, alternative.demands)
             edit = partial(_with_toleration, toleration=toleration)
             yield single_change_level(target.change("toleration", f"tolerate {obstacle.name} in", edit))
 
@@ -346,27 +349,31 @@ def _with_gate_on(scene: WhatIf, gate: str) -> WhatIf:
 def _capacity_levels(words: ReasonWording, reason: Justification) -> Iterator[RelaxationLevel]:
     """Ask for less, or free what is consumed; ``reason`` is about a request's own demand or about what is left."""
     found = obstacle_of(reason)
-    branches = words.branches if found is None else [branch for branch, _ in _alternatives_of_obstacle(words, reason)]
-    for branch in branches:
-        for name, asked in words.case.asks[branch.demands[0]].capacity.items():
+    alternatives = (
+        words.alternatives
+        if found is None
+        else [alternative for alternative, _ in _alternatives_of_obstacle(words, reason)]
+    )
+    for alternative in alternatives:
+        for name, asked in words.case.asks[alternative.demands[0]].capacity.items():
             if found is not None or name == reason.subject:
-                for target in change_targets(words, branch):
-                    yield from _less_capacity_levels(target, branch, name, asked)
+                for target in change_targets(words, alternative):
+                    yield from _less_capacity_levels(target, alternative, name, asked)
     if found is None:
         yield from levels_freeing_capacity(words, reason)
 
 
 def _less_capacity_levels(
-    target: ChangeTarget, branch: MergedAlternative, name: str, asked: Quantity
+    target: ChangeTarget, alternative: MergedAlternative, name: str, asked: Quantity
 ) -> Iterator[RelaxationLevel]:
     case = target.words.case
     capacities, consumed = case.problem.capacities, case.in_use.consumed
     left = {
         share
-        for device in target.words.meant(branch)
+        for device in target.words.meant(alternative)
         for row in capacities.rows.get(device, ())
         if capacities.names[row] == name
-        for share in {capacities.totals[row] - consumed.get(row, 0), capacities.totals[row] // branch.copies}
+        for share in {capacities.totals[row] - consumed.get(row, 0), capacities.totals[row] // alternative.copies}
         if 0 < share < asked.nano
     }
     rungs = tuple(
@@ -421,9 +428,9 @@ def holding_claims(words: ReasonWording) -> list[ObjectKey]:
     ]
     met = dict.fromkeys(
         one
-        for branch in words.branches
-        for device in words.meant(branch)
-        for one in words.case.obstacles.of[branch.demands[0]][device]
+        for alternative in words.alternatives
+        for device in words.meant(alternative)
+        for one in words.case.obstacles.of[alternative.demands[0]][device]
         if one.filter == "inUse"
     )
     others = (hold for one in met for hold in holders_of_devices(words, one))
@@ -477,8 +484,8 @@ def holders_of_capacity(words: ReasonWording, name: str) -> tuple[ClaimHolding, 
     capacities = words.case.problem.capacities
     having = (
         words.case.view.devices[device].id
-        for branch in words.branches
-        for device in words.meant(branch)
+        for alternative in words.alternatives
+        for device in words.meant(alternative)
         if any(capacities.names[row] == name for row in capacities.rows.get(device, ()))
     )
     return _claim_holdings(words, dict.fromkeys(having))

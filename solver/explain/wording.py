@@ -85,7 +85,7 @@ class ExplanationCompiler:
             gates,
             self._expressions,
             session.policy,
-            session.cel_road,
+            session.cel_encoding,
             cluster.topologies,
             session.given,
             cluster_axes(cluster, gates),
@@ -119,7 +119,7 @@ class ExplanationCompiler:
         self, question: Question, claims: Sequence[ResourceClaim], view: NodeView, ledger: AllocatedState
     ) -> GuardedProblem:
         problem = self._compiler.problem(question, view.shape)
-        asks = tuple(self._compiler.asks(question))
+        asks = tuple(self._compiler.resolved_requests(question))
         holders = _holders_by_device(view, ledger)
         gates = self.session.gates
         obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
@@ -127,7 +127,7 @@ class ExplanationCompiler:
         whole = without_soft(with_all_candidates(problem, asks, view.shape, gates))
         encoders = (eligibility_encoder(obstacles), *ENCODERS)
         merged = merge_equal_requests(
-            whole, in_use, [demand.candidates for demand in whole.demands], marks=obstacles.of
+            whole, in_use, [demand.candidates for demand in whole.demands], labels=obstacles.of
         )
         model = build_model(build_symmetry_classes(merged, encoders), encoders, guarded=True)
         return GuardedProblem(tuple(claims), asks, view, problem, in_use, ledger, obstacles, model)
@@ -150,7 +150,7 @@ _MAX_EXPRESSION_LETTERS = 100
 
 
 def obstacle_of(reason: Justification) -> tuple[int | None, Obstacle] | None:
-    """Return the obstacle that a reason is about, with the branch if it belongs to one; None: it is about no such."""
+    """Return the obstacle that a reason is about, with the alternative if it belongs to one; None: no obstacle."""
     if isinstance(reason.subject, Obstacle):
         return None, reason.subject
     if isinstance(reason.subject, tuple):
@@ -187,17 +187,17 @@ class ReasonWording:
         """The ways to serve the requests that are among the reasons."""
         merged = self.case.model.merged
         asked = {reason.subject for reason in self.reasons if reason.id in REQUEST_REASONS}
-        return tuple(branch for branch in merged.branches if branch.request in asked)
+        return tuple(alternative for alternative in merged.alternatives if alternative.request in asked)
 
     @cached_property
-    def branches(self) -> tuple[MergedAlternative, ...]:
+    def alternatives(self) -> tuple[MergedAlternative, ...]:
         """The ways to serve those requests, and those whose devices an entry among the reasons needs, however many."""
         merged = self.case.model.merged
-        wanted = {branch.index for branch in self.requested}
+        wanted = {alternative.index for alternative in self.requested}
         wanted.update(number for reason in self.reasons for number in covered_alternatives(self.case, reason))
-        return tuple(branch for branch in merged.branches if branch.index in wanted)
+        return tuple(alternative for alternative in merged.alternatives if alternative.index in wanted)
 
-    def stopped(self, branch: int | None, obstacle: Obstacle) -> list[int]:
+    def stopped(self, alternative: int | None, obstacle: Obstacle) -> list[int]:
         """List the devices that the obstacle stops, less those that are not meant: other selectors rule them out."""
         others = SELECTOR_FILTERS if obstacle.filter not in SELECTOR_FILTERS else frozenset()
         named = {
@@ -205,8 +205,8 @@ class ReasonWording:
         }
         every: set[int] = set()
         meant: set[int] = set()
-        for one in self.branches:
-            if branch is None or branch == one.index:
+        for one in self.alternatives:
+            if alternative is None or alternative == one.index:
                 of_device = self.case.obstacles.of[one.demands[0]]
                 stopped = [device for device in one.candidates if obstacle in of_device[device]]
                 every.update(stopped)
@@ -219,18 +219,18 @@ class ReasonWording:
                 )
         return sorted(meant or every)
 
-    def detail(self, branch: int | None, obstacle: Obstacle) -> str:
+    def detail(self, alternative: int | None, obstacle: Obstacle) -> str:
         """Say more about the first device that the obstacle stops, e.g. how an expression fails."""
         details = self.case.obstacles.details
-        firsts = (one.demands[0] for one in self.branches if branch is None or branch == one.index)
+        firsts = (one.demands[0] for one in self.alternatives if alternative is None or alternative == one.index)
         return next((details[demand, obstacle] for demand in firsts if (demand, obstacle) in details), "")
 
-    def meant(self, branch: MergedAlternative) -> list[int]:
+    def meant(self, alternative: MergedAlternative) -> list[int]:
         """List the devices that pass all selectors."""
-        of_device = self.case.obstacles.of[branch.demands[0]]
+        of_device = self.case.obstacles.of[alternative.demands[0]]
         return [
             device
-            for device in branch.candidates
+            for device in alternative.candidates
             if not any(one.filter in SELECTOR_FILTERS for one in of_device[device])
         ]
 
@@ -242,20 +242,20 @@ class ReasonWording:
         return f"{', '.join(names[:_MAX_DEVICE_NAMES])} and {len(names) - _MAX_DEVICE_NAMES} more"
 
 
-def _stopped_device_names(words: ReasonWording, branch: int | None, obstacle: Obstacle) -> str:
-    return f": {words.devices(words.stopped(branch, obstacle))}"
+def _stopped_device_names(words: ReasonWording, alternative: int | None, obstacle: Obstacle) -> str:
+    return f": {words.devices(words.stopped(alternative, obstacle))}"
 
 
-def _selector_details(words: ReasonWording, branch: int | None, obstacle: Obstacle) -> str:
-    count, error = plural(len(words.stopped(branch, obstacle)), "device"), words.detail(branch, obstacle)
+def _selector_details(words: ReasonWording, alternative: int | None, obstacle: Obstacle) -> str:
+    count, error = plural(len(words.stopped(alternative, obstacle)), "device"), words.detail(alternative, obstacle)
     expression = " ".join(obstacle.expression.split())
     if len(expression) > _MAX_EXPRESSION_LETTERS:
         expression = expression[: _MAX_EXPRESSION_LETTERS - 3] + "..."
     return f" rules out {count}: {expression}" + (f" ({error})" if error else "")
 
 
-def _obstacle_details(words: ReasonWording, branch: int | None, obstacle: Obstacle) -> str:
-    return f" ({words.detail(branch, obstacle)}): {words.devices(words.stopped(branch, obstacle))}"
+def _obstacle_details(words: ReasonWording, alternative: int | None, obstacle: Obstacle) -> str:
+    return f" ({words.detail(alternative, obstacle)}): {words.devices(words.stopped(alternative, obstacle))}"
 
 
 def _counter_details(words: ReasonWording, reason: Justification) -> str:
@@ -270,7 +270,7 @@ def _capacity_details(words: ReasonWording, reason: Justification) -> str:
     left = {
         device: f"{display_amount(capacities.totals[row] - consumed.get(row, 0))} of "
         f"{display_amount(capacities.totals[row])}"
-        for device in sorted({device for branch in words.branches for device in words.meant(branch)})
+        for device in sorted({device for alternative in words.alternatives for device in words.meant(alternative)})
         for row in capacities.rows.get(device, ())
         if capacities.names[row] == reason.subject
     }
@@ -297,8 +297,8 @@ def entry_of_reason(case: GuardedProblem, reason: Justification) -> MergedEntry:
 
 
 def covered_alternatives(case: GuardedProblem, reason: Justification) -> tuple[int, ...]:
-    """List the branches that the entry covers which a reason is about; none for other reasons."""
-    return entry_of_reason(case, reason).branches if reason.id in _DETAILS_OF_ENTRY else ()
+    """List the alternatives that the entry covers which a reason is about; none for other reasons."""
+    return entry_of_reason(case, reason).alternatives if reason.id in _DETAILS_OF_ENTRY else ()
 
 
 def _merged_entries(case: GuardedProblem) -> tuple[MergedEntry, ...]:
@@ -311,7 +311,7 @@ def claims_of_entry(case: GuardedProblem, entry: MergedEntry) -> tuple[int, ...]
     if isinstance(entry, MergedConstraint) or entry.copies == 1:
         return entry.claims
     merged = case.model.merged
-    return merged.requests[merged.branches[entry.branches[0]].request].claims
+    return merged.requests[merged.alternatives[entry.alternatives[0]].request].claims
 
 
 def entry_name(entry: MergedEntry) -> str:
@@ -362,9 +362,9 @@ def _missing_value_details(words: ReasonWording, entry: MergedEntry, record: Con
     merged = words.case.model.merged
     lacking: set[int] = set()
     errors: list[str] = []
-    for branch in (merged.branches[number] for number in entry.branches):
-        demand = branch.demands[0]
-        missing = [device for device in words.meant(branch) if device not in record.tokens[demand]]
+    for alternative in (merged.alternatives[number] for number in entry.alternatives):
+        demand = alternative.demands[0]
+        missing = [device for device in words.meant(alternative) if device not in record.tokens[demand]]
         failed = record.errors.get(demand, {})
         errors += [failed[device].detail for device in missing if device in failed]
         lacking.update(missing)
@@ -377,8 +377,13 @@ def _topology_details(words: ReasonWording, entry: MergedEntry) -> str:
     condition = _as_relation(entry).record.condition
     assert isinstance(condition, TopologyCondition)
     ask = condition.ask
-    branches = (words.case.model.merged.branches[number] for number in entry.branches)
-    lost = {device for branch in branches for device in words.meant(branch) if device not in condition.homes}
+    alternatives = (words.case.model.merged.alternatives[number] for number in entry.alternatives)
+    lost = {
+        device
+        for alternative in alternatives
+        for device in words.meant(alternative)
+        if device not in condition.instance_of
+    }
     without = f" ({plural(len(lost), 'device')} without a place in it)" if lost else ""
     return f": a {ask.shape}{_shape_extent(ask)} in {ask.name}{without}"
 

@@ -136,7 +136,9 @@ class SlotAllocator:
         view = self.views.of(node, seat.node_kind.visible)
         claims = [ref.claim for ref in asked if ref.claim is not None]
         picks = self._dealt(seat, view) if self._classes else seat.picks
-        made = self.posed.engine.builder.build(claims, compiler.asks(compiler.question(seat.kind.claims)), picks, view)
+        made = self.posed.engine.builder.build(
+            claims, compiler.resolved_requests(compiler.question(seat.kind.claims)), picks, view
+        )
         return AllocatedSlot(seat, node, tuple(zip(asked, made, strict=True)))
 
     def _dealt(self, seat: Slot, view: NodeView) -> list[Pick]:

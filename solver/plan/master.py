@@ -191,7 +191,7 @@ def solve_restricted_master(
 class _RestrictedMasterModel:
     def __init__(self, instance: MasterProblem, choices: Sequence[ColumnBounds]) -> None:
         self.rows = CpSatRows()
-        self.rows.packs = True
+        self.rows.has_packing_rows = True
         self._instance = instance
         self._choices = choices
         room = covered_units(instance, [(choice.column, choice.most) for choice in choices])

@@ -48,7 +48,7 @@ def test_a_device_with_two_obstacles_needs_both_switched_off():
 def test_devices_with_the_same_obstacles_are_one_lot():
     tainted = [device(f"t{number}", taints=(taint("k"),), index=number) for number in range(50)]
     found = model(pool(*tainted, *devices("a", "b")), claim(want(count=3)))
-    assert [lot.size for lot in found.collapsed.lots] == [50, 2]
+    assert [lot.size for lot in found.reduced.classes] == [50, 2]
 
 
 def tied(claims, *requests):

@@ -42,10 +42,12 @@ def test_what_is_in_use_is_free_for_admin_access_only():
 
 def test_a_trap_is_not_used():
     """CEL-7: who does not replay the order must not depend on errors on the way."""
-    assert found(demand=replace(DEMAND, traps={2: FilterFailure("requestSelector", error=("no",))})) == (0, 1)
+    assert found(demand=replace(DEMAND, error_devices={2: FilterFailure("requestSelector", error=("no",))})) == (0, 1)
 
 
-@pytest.mark.parametrize("missing", [{"barred": frozenset({0})}, {"traps": {0: FilterFailure("taint", error=("no",))}}])
+@pytest.mark.parametrize(
+    "missing", [{"untakeable": frozenset({0})}, {"error_devices": {0: FilterFailure("taint", error=("no",))}}]
+)
 def test_all_takes_everything_or_nothing(missing):
     """SRCH-6."""
     everything = replace(DEMAND, all_devices=True, count=3)

@@ -22,7 +22,7 @@ class Asked:
         question = compiler.question(claims)
         self.shape = NodeViews(cluster.pools(ALL), ALL).of(cluster.node("n1"), question.visible).shape
         self.problem = compiler.problem(question, self.shape)
-        self.asks = compiler.asks(question)
+        self.asks = compiler.resolved_requests(question)
         self.table = SelectorTable(expressions)
         self.expressions = expressions
         self.found = find_obstacles(self.problem, self.asks, self.shape, holders or {}, self.table, ALL)
@@ -83,7 +83,7 @@ def test_opened_every_device_is_a_candidate():
     whole = with_all_candidates(asked.problem, asked.asks, asked.shape, ALL)
     assert [demand.candidates for demand in asked.problem.demands] == [(0,), (0, 1, 2)]
     assert [demand.candidates for demand in whole.demands] == [(0, 1, 2), (0, 1, 2)]
-    assert not any(demand.barred or demand.traps for demand in whole.demands)
+    assert not any(demand.untakeable or demand.error_devices for demand in whole.demands)
 
 
 def test_opened_all_of_nothing_is_at_least_one():

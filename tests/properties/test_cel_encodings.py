@@ -1,4 +1,4 @@
-"""Every road for expressions over devices, and every engine, decides as evaluating them on all choices does (CELC-9).
+"""Every encoding of expressions over devices, and every engine, decides as evaluating them on all choices does.
 
 ``PYTHONPATH=tests python tests/properties/test_cel_encodings.py FIRST COUNT`` tries so many cases and tells
 what came of them.
@@ -16,17 +16,17 @@ from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.engines.outcome import ALLOCATED, UNKNOWN
 
-ROADS = ("auto", "lower", "tabulate", "lazy")
+ENCODINGS = ("auto", "lower", "table", "lazy")
 FACTOR = int(os.environ.get("DRASAT_PROPERTY_FACTOR", "1"))
 OFFSET = int(os.environ.get("DRASAT_PROPERTY_OFFSET", "0"))
 PART = 125 * FACTOR
 
 
 def questions(asked):
-    """How to ask each engine, and the solver on each road, by name."""
+    """How to ask each engine, and the solver with each encoding, by name."""
     ask = partial(allocate, asked.cluster(), cel_errors=asked.policy)
-    roads = {f"cp-sat, {road}": partial(ask, engine="cp-sat", cel_road=road) for road in ROADS}
-    return roads | {engine: partial(ask, engine=engine) for engine in ("auto", "backtracking")}
+    encodings = {f"cp-sat, {encoding}": partial(ask, engine="cp-sat", cel_encoding=encoding) for encoding in ENCODINGS}
+    return encodings | {engine: partial(ask, engine=engine) for engine in ("auto", "backtracking")}
 
 
 def disagreements(seed, seen):
@@ -62,7 +62,7 @@ def short_tables(monkeypatch):
 
 
 @pytest.mark.parametrize("first", range(OFFSET, OFFSET + 8 * PART, PART))
-def test_roads_and_engines_decide_as_trying_everything_does(first):
+def test_encodings_and_engines_decide_as_trying_everything_does(first):
     """CELC-2, CELC-3, CELC-4, CELC-7, CELC-9, CELC-10."""
     seen = Counter()
     wrong = [found for seed in range(first, first + PART) for found in disagreements(seed, seen)]

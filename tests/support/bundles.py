@@ -126,10 +126,10 @@ def after(problem, in_use, picks):
 class Bench:
     """A node of a cluster, units of claims there, and bundles written down as placements for the verifier."""
 
-    def __init__(self, cluster, units, most, on=NODE, gates=None, cel_road="auto", **fields):
+    def __init__(self, cluster, units, most, on=NODE, gates=None, cel_encoding="auto", **fields):
         self.cluster, self.gates, self.node = cluster, gates or FeatureGates.all_on(), cluster.node(on)
         self.units = units
-        self._engine = CpSatEngine(Session(cluster, self.gates, "strict", 0, cel_road=cel_road))
+        self._engine = CpSatEngine(Session(cluster, self.gates, "strict", 0, cel_encoding=cel_encoding))
         self._asked = [self._engine.compiler.question(claims) for claims in units]
         self._views = [self._engine.views.of(self.node, one.visible) for one in self._asked]
         in_use = AllocatedState(cluster.usage(self.gates)).in_use(self._views[0])
@@ -161,7 +161,7 @@ class Bench:
             changed(one, metadata=changed(one.metadata, name=f"{one.metadata.name}-{suffix}"), status=None)
             for one in self.units[number]
         ]
-        asks = self._engine.compiler.asks(self._asked[number])
+        asks = self._engine.compiler.resolved_requests(self._asked[number])
         made = self._engine.builder.build(claims, asks, picks, self._views[number])
         return Placement(self.node, tuple(zip(claims, made, strict=True)))
 

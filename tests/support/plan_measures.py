@@ -78,7 +78,7 @@ def weight_of(problem, picks):
             continue
         members = sorted((pick.demand, pick.device) for pick in picks if pick.demand in relation.demands)
         groups = combinations(members, 2) if relation.per_pair else [members] if members else []
-        total += sum(relation.weight for group in groups if relation.condition.judge(list(group)) is not True)
+        total += sum(relation.weight for group in groups if relation.condition.evaluate(list(group)) is not True)
     return total
 
 

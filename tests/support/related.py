@@ -193,11 +193,17 @@ class _Kept:
         for reason in reasons:
             found = obstacle_of(reason)
             if reason.id in ("exactCount", "firstAvailable", "all"):
-                own = [merged.branches[number] for number in merged.requests[reason.subject].branches]
-                self.served |= {(demands[one].claim, demands[one].request) for branch in own for one in branch.demands}
+                own = [merged.alternatives[number] for number in merged.requests[reason.subject].alternatives]
+                self.served |= {
+                    (demands[one].claim, demands[one].request) for alternative in own for one in alternative.demands
+                }
             elif found is not None:
-                branches = [one for one in merged.branches if found[0] in (None, one.index)]
-                own = {(demands[one].claim, demands[one].label) for branch in branches for one in branch.demands}
+                alternatives = [one for one in merged.alternatives if found[0] in (None, one.index)]
+                own = {
+                    (demands[one].claim, demands[one].label)
+                    for alternative in alternatives
+                    for one in alternative.demands
+                }
                 self.barring |= {(reason.id, one) for one in (own if found[0] is not None else {None})}
             elif reason.id != "resultLimit":
                 entry = entry_of_reason(case, reason)

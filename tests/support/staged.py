@@ -53,14 +53,14 @@ def offered(asked: Question):
 
 def modelled(asked: Question, stages, *, together=True):
     merged = merge_equal_requests(
-        asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use), together=together
+        asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use), merging=together
     )
-    return build_model(build_symmetry_classes(merged, [*ENCODERS, *stages], together=together), ENCODERS)
+    return build_model(build_symmetry_classes(merged, [*ENCODERS, *stages], grouping=together), ENCODERS)
 
 
 def lots(asked: Question, *names):
     """Into how many lots the stages let devices be put."""
-    return len(modelled(asked, stages_named(names)).collapsed.lots)
+    return len(modelled(asked, stages_named(names)).reduced.classes)
 
 
 def came_to(asked: Question, *names, together=True):

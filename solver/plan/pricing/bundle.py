@@ -230,7 +230,7 @@ class CopyMeasure:
 
 @dataclass(frozen=True, slots=True)
 class AggregateMeasure:
-    """Needs neither copies apart nor relations; devices of one lot are alike to it."""
+    """Needs neither copies apart nor relations; devices of one symmetry class are alike to it."""
 
     def sign(self, _merged: MergedProblem) -> Signature | None:
         """Devices count nothing."""
@@ -317,10 +317,10 @@ class SharedDraw(_DeviceMeasure):
         model = measured.model
         demands = model.merged.problem.demands
         found: list[Term] = []
-        for (branch, lot), taken in model.takes.items():
-            device = model.collapsed.lots[lot].first
+        for (alternative, class_), taken in model.takes.items():
+            device = model.reduced.classes[class_].representative
             if device in self.devices:
-                demand = demands[model.merged.branches[branch].demands[0]]
+                demand = demands[model.merged.alternatives[alternative].demands[0]]
                 found.append((taken, self._drawn(demand.amounts.get(device, ()))))
         return found
 
@@ -348,7 +348,9 @@ class SharedUse(_DeviceMeasure):
         """A literal that is true if one of the devices is taken."""
         model = measured.model
         takes = [
-            (taken, 1) for (_, lot), taken in model.takes.items() if model.collapsed.lots[lot].first in self.devices
+            (taken, 1)
+            for (_, class_), taken in model.takes.items()
+            if model.reduced.classes[class_].representative in self.devices
         ]
         if not takes:
             return []

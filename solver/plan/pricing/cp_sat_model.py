@@ -77,7 +77,7 @@ class BundleModel:
 
     def _post_resources(self) -> None:
         rows = self.allocation.rows
-        rows.packs = True
+        rows.has_packing_rows = True
         for resource, free in enumerate(self.question.left):
             needs = [
                 (placed, unit.needs[resource])
@@ -88,7 +88,7 @@ class BundleModel:
     @property
     def learns(self) -> bool:
         """Whether what is asked leaves traces: relations are judged solution by solution."""
-        return bool(self.allocation.lazies)
+        return bool(self.allocation.lazy_constraints)
 
     def best(self, worth: BundlePrices, most: Sequence[int], solve: SolveFunction, limits: Limits) -> BestBundle:
         """Find the most valuable bundle of at most so many copies.
@@ -132,8 +132,11 @@ class BundleModel:
         """What a bundle counts on a meter, or costs by a measure that the model knows."""
         if number in self._costs:
             return self._costs[number]
-        amounts, lots = self.question.meters[number], self.allocation.collapsed.lots
-        metered = ((taken, amounts.get(lots[lot].first, 0)) for (_, lot), taken in self.allocation.takes.items())
+        amounts, classes = self.question.meters[number], self.allocation.reduced.classes
+        metered = (
+            (taken, amounts.get(classes[class_].representative, 0))
+            for (_, class_), taken in self.allocation.takes.items()
+        )
         return [(taken, amount) for taken, amount in metered if amount]
 
     def bundle(self, values: Sequence[int]) -> Bundle:
@@ -206,8 +209,8 @@ class BundleModelBuilder:
 
     def model(self) -> MeasureContext:
         """Build the model. A unit with too many configurations has copies side by side."""
-        collapsed, found = self._configured()
-        model = build_model(_without_entries(collapsed, found), ENCODERS, deadline=self._deadline)
+        reduced, found = self._configured()
+        model = build_model(_without_entries(reduced, found), ENCODERS, deadline=self._deadline)
         listed: dict[int, list[tuple[int, Picks]]] = {}
         for number, own in found.items():
             variables = post_configurations(model, number, own.configurations)
@@ -221,17 +224,17 @@ class BundleModelBuilder:
         needy = units_needing_configurations(self._question, merged)
         wanted = [single_copy(self._question, number, self._most) for number in needy]
         while True:
-            collapsed = self._collapsed(self._merged(wanted) if wanted else merged)
-            listed = {one.number: list_configurations(one, collapsed, self._deadline) for one in wanted}
+            reduced = self._collapsed(self._merged(wanted) if wanted else merged)
+            listed = {one.number: list_configurations(one, reduced, self._deadline) for one in wanted}
             found = {number: own for number, own in listed.items() if own is not None}
             if len(found) == len(wanted):
-                return collapsed, found
+                return reduced, found
             wanted = [one for one in wanted if one.number in found]
 
     def _merged(self, wanted: Sequence[SingleCopy]) -> MergedProblem:
         same = {claim: key for one in wanted for claim, key in merged_claim_keys(one, self._units[one.number])}
         asked = self._problem, self._question.in_use, self._candidates
-        return merge_equal_requests(*asked, marks=self._marks, units=self._units, same=same)
+        return merge_equal_requests(*asked, labels=self._marks, units=self._units, equal_claims=same)
 
     def _collapsed(self, merged: MergedProblem) -> SymmetryReducedProblem:
         return build_symmetry_classes(
@@ -245,19 +248,19 @@ def _with_all_groupings(problem: Problem, problems: Sequence[Problem]) -> Proble
     return replace(problem, landscape=replace(problem.landscape, groupings=tuple(groupings)))
 
 
-def _without_entries(collapsed: SymmetryReducedProblem, numbers: Container[int]) -> SymmetryReducedProblem:
-    """Leave out the entries of these units, which every configuration keeps; lots stay as they are."""
-    merged = collapsed.merged
+def _without_entries(reduced: SymmetryReducedProblem, numbers: Container[int]) -> SymmetryReducedProblem:
+    """Leave out the entries of these units, which every configuration keeps; symmetry classes stay as they are."""
+    merged = reduced.merged
     kept = [unit for number, unit in enumerate(merged.units) if number in numbers]
     claims = {claim for unit in kept for own in unit.claims for claim in own}
     constraints = tuple(one for one in merged.constraints if one.record.claim not in claims)
     relations = tuple(one for one in merged.relations if claims.isdisjoint(one.claims))
-    return replace(collapsed, merged=replace(merged, constraints=constraints, relations=relations))
+    return replace(reduced, merged=replace(merged, constraints=constraints, relations=relations))
 
 
 @dataclass(frozen=True, slots=True)
 class _MeterSigner:
-    """Devices of one lot count alike for every meter."""
+    """Devices of one symmetry class count alike for every meter."""
 
     meters: Sequence[Mapping[int, int]]
 
@@ -275,7 +278,7 @@ _MOST_CONFIGURATIONS = 600
 
 @dataclass(frozen=True, slots=True)
 class UnitConfigurations:
-    """All that one copy of a unit could take, by branches and lots of the larger question: in its own model, too."""
+    """All that one copy of a unit could take, in numbers of the larger question and of its own model."""
 
     configurations: tuple[Configuration, ...]
     model: AllocationModel
@@ -326,16 +329,21 @@ def merged_claim_keys(one: SingleCopy, copies: UnitCopies) -> Iterator[tuple[int
 
 
 def list_configurations(
-    one: SingleCopy, collapsed: SymmetryReducedProblem, deadline: float | None
+    one: SingleCopy, reduced: SymmetryReducedProblem, deadline: float | None
 ) -> UnitConfigurations | None:
     """List all that one copy could take, whatever soft entries say; None if that is too much."""
-    branches = {branch.demands[0]: branch.index for branch in collapsed.merged.branches}
-    there = {branch.index: branches[one.first_demand + branch.demands[0]] for branch in one.merged.branches}
-    lots, own = _copy_symmetry_classes(collapsed, {outer: inner for inner, outer in there.items()})
-    of_branch = tuple(tuple(lot.index for lot in own if number in lot.branches) for number in there)
+    alternatives = {alternative.demands[0]: alternative.index for alternative in reduced.merged.alternatives}
+    there = {
+        alternative.index: alternatives[one.first_demand + alternative.demands[0]]
+        for alternative in one.merged.alternatives
+    }
+    classes, own = _copy_symmetry_classes(reduced, {outer: inner for inner, outer in there.items()})
+    of_alternative = tuple(tuple(class_.index for class_ in own if number in class_.alternatives) for number in there)
     merged = replace(one.merged, relations=tuple(relation for relation in one.merged.relations if relation.record.hard))
-    model = build_model(SymmetryReducedProblem(merged, tuple(own), of_branch), ENCODERS, deadline=deadline)
-    places = {(there[branch], lots[lot]): variable for (branch, lot), variable in model.takes.items()}
+    model = build_model(SymmetryReducedProblem(merged, tuple(own), of_alternative), ENCODERS, deadline=deadline)
+    places = {
+        (there[alternative], classes[class_]): variable for (alternative, class_), variable in model.takes.items()
+    }
     variables, known = list(places.values()), dict[tuple[int, ...], tuple[int, ...]]()
 
     def holds(values: Sequence[int]) -> bool:
@@ -350,20 +358,28 @@ def list_configurations(
 
 
 def _copy_symmetry_classes(
-    collapsed: SymmetryReducedProblem, inner: Mapping[int, int]
+    reduced: SymmetryReducedProblem, inner: Mapping[int, int]
 ) -> tuple[list[int], list[SymmetryClass]]:
-    """Take over the lots that a copy could take from: their numbers outside, and what they are inside."""
-    kept = [lot for lot in collapsed.lots if any(branch in inner for branch in lot.branches)]
+    """Take over the symmetry classes that a copy could take from: their numbers outside, and what they are inside."""
+    kept = [class_ for class_ in reduced.classes if any(alternative in inner for alternative in class_.alternatives)]
     own = [
-        replace(lot, index=index, branches=tuple(sorted(inner[branch] for branch in lot.branches if branch in inner)))
-        for index, lot in enumerate(kept)
+        replace(
+            class_,
+            index=index,
+            alternatives=tuple(
+                sorted(inner[alternative] for alternative in class_.alternatives if alternative in inner)
+            ),
+        )
+        for index, class_ in enumerate(kept)
     ]
-    return [lot.index for lot in kept], own
+    return [class_.index for class_ in kept], own
 
 
 def _relations_hold(model: AllocationModel, values: Sequence[int]) -> bool:
     """Judge the relations that no rows say."""
-    if not model.lazies:
+    if not model.lazy_constraints:
         return True
     taken = decode_solution(model, values)
-    return all(lazy.relation.record.verdict(taken) is True for lazy in model.lazies if lazy.relation.record.hard)
+    return all(
+        lazy.relation.record.verdict(taken) is True for lazy in model.lazy_constraints if lazy.relation.record.hard
+    )

@@ -34,7 +34,7 @@ def _rank_terms(measured: MeasureContext) -> list[Term]:
         (choice, rank)
         for request in model.merged.requests
         if request.listed and request.claims[0] in claims
-        for rank, number in enumerate(request.branches)
+        for rank, number in enumerate(request.alternatives)
         if rank and (choice := model.choices[number]) is not None
     ]
 
@@ -55,7 +55,7 @@ def _is_soft(relation: Relation) -> bool:
 
 
 def _counts_distances(relation: Relation) -> bool:
-    return isinstance(relation.condition, TopologyCondition) and relation.condition.spreads
+    return isinstance(relation.condition, TopologyCondition) and relation.condition.minimizes_distance
 
 
 def _device_places(problem: Problem, device: int) -> Iterator[Hashable]:
@@ -76,7 +76,7 @@ def _distances(relation: Relation, picks: Picks) -> int:
     condition = relation.condition
     if not isinstance(condition, TopologyCondition):
         return 0
-    homes = condition.homes
+    homes = condition.instance_of
     devices = sorted({one.device for one in picks if one.demand in relation.demands and one.device in homes})
     return sum(condition.distances(one).get(other, 0) for one, other in combinations(devices, 2))
 
@@ -109,13 +109,13 @@ def _compact_terms(measured: MeasureContext) -> list[Term]:
 
 
 def _copy_takes(measured: MeasureContext) -> Iterator[tuple[tuple[int, int], int, int]]:
-    """Yield for units without configurations the copy, the variable and the device that each branch could take."""
+    """Yield for units without configurations the copy, the variable and the device that each alternative could take."""
     model, copies = measured.model, measured.unlisted()
-    for branch in model.merged.branches:
-        copy = copies.get(model.merged.claim_of(branch))
+    for alternative in model.merged.alternatives:
+        copy = copies.get(model.merged.claim_of(alternative))
         if copy is not None:
-            for lot in model.collapsed.lots_of[branch.index]:
-                yield copy, model.takes[branch.index, lot], model.collapsed.lots[lot].first
+            for class_ in model.reduced.classes_of[alternative.index]:
+                yield copy, model.takes[alternative.index, class_], model.reduced.classes[class_].representative
 
 
 PREFERENCE = CopyMeasure("preference", _rank_cost, _rank_terms)

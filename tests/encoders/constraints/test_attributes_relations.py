@@ -38,7 +38,7 @@ def test_a_hard_relation_allows_what_its_condition_allows(rule, tolerant):
     """SEM-6, and entries that span claims: with equal things put together or not."""
     answers = set()
     for seed in SEEDS:
-        problem = random_problem(Random(f"hard/{seed}"), [rule], tolerant=tolerant)
+        problem = random_problem(Random(f"hard/{seed}"), [rule], errors_count_as_true=tolerant)
         possible = any(verdict(problem, members) for members in choices(problem))
         for together in (True, False):
             taken = Question(problem, InUse(), []).taken(together=together)
@@ -52,7 +52,7 @@ def violated(model, relations):
     costs = []
     for relation in relations:
         lost = model.rows.boolean()
-        model.rows.at_most([(lost, -1), (model.kept(relation), -1)], -1)
+        model.rows.at_most([(lost, -1), (model.soft_literal(relation), -1)], -1)
         costs.append((lost, 1))
     return costs
 
@@ -76,7 +76,7 @@ def pairs_of(problem, members):
     """Count pairs that do not match, by the condition itself."""
     relation = problem.relations[0]
     covered = sorted(member for member in members if member[0] in relation.demands)
-    return sum(relation.condition.judge(pair) is not True for pair in combinations(covered, 2))
+    return sum(relation.condition.evaluate(pair) is not True for pair in combinations(covered, 2))
 
 
 @pytest.mark.parametrize("rule", MATCHES, ids=str)

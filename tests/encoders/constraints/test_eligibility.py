@@ -89,7 +89,7 @@ def test_each_device_keeps_the_obstacles_it_has():
     assert guards(found) == {"taint": 2}
     texts = [[one.text for one in of] for of in found.obstacles.of[0]]
     assert texts == [["taint k:NoSchedule"], ["taint l:NoSchedule"], []]
-    assert [lot.size for lot in found.model.collapsed.lots] == [1, 1, 1]
+    assert [lot.size for lot in found.model.reduced.classes] == [1, 1, 1]
 
 
 def test_the_signature_tells_devices_apart_by_what_is_in_their_way_alone():

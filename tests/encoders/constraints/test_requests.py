@@ -99,7 +99,7 @@ def test_equal_devices_are_one_lot_and_equal_requests_one_branch():
     """One variable instead of 32 times 256."""
     supply = [pool(*devices(*(f"d{n}-{m:03}" for m in range(128))), name=f"p{n}") for n in range(2)]
     model = question(*supply, claim(*(want(f"r{number}") for number in range(32)))).model()
-    assert len(model.collapsed.lots) == 1
+    assert len(model.reduced.classes) == 1
     assert model.rows.variables == 1
 
 
@@ -107,4 +107,4 @@ def test_devices_that_draw_differently_are_not_one_lot():
     supply = partitions(
         device("a", draws("s", m=1)), device("b", draws("s", m=1)), device("c", draws("s", m=2)), sets={"s": {"m": 4}}
     )
-    assert [lot.size for lot in question(*supply, claim(want())).model().collapsed.lots] == [2, 1]
+    assert [lot.size for lot in question(*supply, claim(want())).model().reduced.classes] == [2, 1]

@@ -50,7 +50,7 @@ def seen_by(encoder, *objects, gates=None):
     """Into how many kinds an encoder divides the devices that could be taken."""
     model = question(*objects, gates=gates).model()
     sign = next(one.sign for one in ENCODERS if one.id == encoder)(model.merged)
-    taken = [device for lot in model.collapsed.lots for device in lot.devices]
+    taken = [device for lot in model.reduced.classes for device in lot.devices]
     return len({sign(device) for device in taken}) if sign else 1
 
 

@@ -105,7 +105,7 @@ def test_each_of_equal_claims_gets_a_whole_box(requests, together):
     for demand, number in taken_:
         owners.setdefault(asked.problem.demands[demand].claim, []).append(number)
     for relation in asked.problem.relations:
-        assert relation.condition.judge([(0, number) for number in owners[relation.claims[0]]])
+        assert relation.condition.evaluate([(0, number) for number in owners[relation.claims[0]]])
     assert sorted(map(len, owners.values())) == [4, 4, 4]
 
 
@@ -162,7 +162,7 @@ def test_devices_are_in_lots_where_a_tree_does_not_tell_them_apart():
     tree = topology("Tree", "rack", "board")
     members = [device(f"{rack}{board}", rack=rack, board=board) for rack in "ab" for board in range(4)]
     racks = question(tree, pool(*members, device("loose")), asking(3, shape("Subtree", level="rack"))).model()
-    assert sorted(lot.size for lot in racks.collapsed.lots) == [1, 4, 4]
+    assert sorted(lot.size for lot in racks.reduced.classes) == [1, 4, 4]
     assert picked(tree, pool(*members), asking(5, shape("Subtree", level="rack"))) is None
 
 

@@ -126,7 +126,7 @@ def test_explanations_ask_about_no_more_devices_than_a_claim_may_have():
     cluster = load(related_node((16, 16), 4, in_a_square()))
     bench = ExplanationCompiler(Session(cluster, gates, "strict", 0))
     case = bench.case(cluster.node("fabric-node"), [*cluster.claims.values()], AllocatedState(cluster.usage(gates)))
-    assert set(case.model.roads) == {"lower"}
+    assert set(case.model.cel_encodings) == {"lower"}
 
 
 @pytest.mark.parametrize("name", RELATED_QUESTIONS)

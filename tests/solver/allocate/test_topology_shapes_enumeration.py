@@ -145,4 +145,4 @@ def test_a_judge_says_of_every_set_what_the_definition_says(seed):
             for chosen in combinations(range(len(members)), size):
                 names = {members[index].device.name for index in chosen}
                 expected = setting.holds(kind, fields, names)
-                assert condition.judge([(0, index) for index in chosen]) == expected, (kind, fields, names)
+                assert condition.evaluate([(0, index) for index in chosen]) == expected, (kind, fields, names)

@@ -204,7 +204,7 @@ LOWERED = {
 def test_what_is_lowered_is_not_evaluated_while_searching(text):
     """CELC-9."""
     asked = claim(want(count=3), constraints=[cel(text)])
-    answer = ask(RICH, asked, engine="cp-sat", cel_road="lower")
+    answer = ask(RICH, asked, engine="cp-sat", cel_encoding="lower")
     assert len(taken(answer)) == 3
     assert (answer.statistics.cel_evaluations, answer.statistics.no_goods) == (0, 0)
 
@@ -212,21 +212,21 @@ def test_what_is_lowered_is_not_evaluated_while_searching(text):
 SORTED = cel("devices.map(d, d.@i).isSorted() && devices.map(d, d.@i).sum() == 3")
 
 
-def test_a_road_that_cannot_be_taken_is_refused():
+def test_an_encoding_that_cannot_be_made_is_refused():
     """CELC-9: nothing is said about the devices."""
-    answer = ask(ROW, claim(want(count=3), constraints=[SORTED]), engine="cp-sat", cel_road="lower")
+    answer = ask(ROW, claim(want(count=3), constraints=[SORTED]), engine="cp-sat", cel_encoding="lower")
     assert answer.outcome == UNKNOWN
     assert said(answer).startswith("constraint #0 cannot be lowered: isSorted")
     many = pool(*(device(f"d{number}", i=number) for number in range(30)))
-    answer = ask(many, claim(want(count=8), constraints=[SORTED]), engine="cp-sat", cel_road="tabulate")
+    answer = ask(many, claim(want(count=8), constraints=[SORTED]), engine="cp-sat", cel_encoding="table")
     assert answer.outcome == UNKNOWN
     assert said(answer) == "constraint #0 cannot be tabulated: there are 5852925 combinations of devices"
 
 
-def test_where_none_is_wished_for_another_road_is_found():
+def test_where_none_is_wished_for_another_encoding_is_found():
     """CELC-9."""
-    for road in ("auto", "tabulate", "lazy"):
-        answer = ask(ROW, claim(want(count=3), constraints=[SORTED]), engine="cp-sat", cel_road=road)
+    for encoding in ("auto", "table", "lazy"):
+        answer = ask(ROW, claim(want(count=3), constraints=[SORTED]), engine="cp-sat", cel_encoding=encoding)
         assert taken(answer) == ["d0", "d1", "d2"]
         assert answer.statistics.cel_evaluations > 0
 
@@ -236,7 +236,7 @@ def test_what_fails_for_fewer_devices_may_hold_for_more():
     supply = pool(*(device(f"gpu{number}", kind="gpu") for number in range(4)), device("switch", kind="switch"))
     entry = cel("devices.exists(d, d.@kind == 'switch')", "r", "s")
     asked = claim(want("r", 1), either("s", option("two", 2), option("one", 1)), constraints=[entry])
-    answer = ask(supply, asked, engine="cp-sat", cel_road="lazy")
+    answer = ask(supply, asked, engine="cp-sat", cel_encoding="lazy")
     assert "switch" in taken(answer)
 
 
@@ -245,7 +245,7 @@ def test_no_more_rounds_than_there_are_vectors(monkeypatch):
     monkeypatch.setattr("drasat.solver.engines.cp_sat.ROUNDS_BEFORE_FORBIDDING_ALL", 1_000_000)
     supply = pool(*(device(f"d{number}", kind=number % 2) for number in range(8)))
     entry = cel("devices.map(d, d.@kind).sum() > 4")
-    answer = ask(supply, claim(want(count=4), constraints=[entry]), engine="cp-sat", cel_road="lazy")
+    answer = ask(supply, claim(want(count=4), constraints=[entry]), engine="cp-sat", cel_encoding="lazy")
     assert answer.outcome == UNALLOCATABLE
     # Zero to four of one kind, asked about twice: the second run confirms the first.
     assert 5 <= answer.statistics.no_goods <= 10
@@ -273,12 +273,15 @@ def test_without_the_gate_an_expression_is_no_constraint():
     assert "empty constraint" in answer.units[0].reasons[0].message
 
 
-ROADS = {"lower": "cel_lowered", "tabulate": "cel_tabulated", "lazy": "cel_lazy"}
+ENCODINGS = {"lower": "cel_lowered", "table": "cel_tabulated", "lazy": "cel_lazy"}
 
 
-@pytest.mark.parametrize("road", ROADS)
-def test_statistics_tell_the_road(road):
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_statistics_tell_the_encoding(encoding):
     """CELC-9."""
     asked = claim(want(count=2), constraints=[cel("devices.map(d, d.@i).sum() == 5"), cel("size(devices) == 2")])
-    statistics = ask(ROW, asked, engine="cp-sat", cel_road=road).statistics
-    assert {one: getattr(statistics, name) for one, name in ROADS.items()} == {**dict.fromkeys(ROADS, 0), road: 2}
+    statistics = ask(ROW, asked, engine="cp-sat", cel_encoding=encoding).statistics
+    assert {one: getattr(statistics, name) for one, name in ENCODINGS.items()} == {
+        **dict.fromkeys(ENCODINGS, 0),
+        encoding: 2,
+    }

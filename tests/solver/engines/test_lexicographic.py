@@ -25,7 +25,7 @@ def staged(rows, *parts, limits=None, counts=None):
     rows.minimize([])
     found = run_solver(rows, Limits())
     takes = {(0, variable): variable for variable in range(rows.variables)}
-    model = SimpleNamespace(rows=rows, takes=takes, choices=[], lazies=[])
+    model = SimpleNamespace(rows=rows, takes=takes, choices=[], lazy_constraints=[])
     one = LexicographicOptimization(model, found, limits or Limits(), counts or Counts())
     one.run(parts)
     return one
@@ -97,7 +97,7 @@ def test_a_run_that_is_stopped_at_something_worse_changes_nothing(monkeypatch):
     best = run_solver(rows, Limits())
     worse = SolveResult(SolverStatus.FEASIBLE, (5, 5), objective=5, bound=0)
     monkeypatch.setattr(lexicographic, "run_by_configurations", lambda *_: worse)
-    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazies=[])
+    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazy_constraints=[])
     kept = LexicographicOptimization(model, best, Limits(), Counts())
     kept.run([[(x, large), (y, 2 * large)]])
     assert kept.found.values == (0, 5)
@@ -112,7 +112,7 @@ def test_what_could_not_be_improved_in_time_has_its_true_value():
     found = run_solver(rows, Limits())
     values = [*found.values]
     values[idle] = 1
-    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazies=[])
+    model = SimpleNamespace(rows=rows, takes={(0, 0): x, (0, 1): y}, choices=[], lazy_constraints=[])
     cut = LexicographicOptimization(
         model, SimpleNamespace(status=SolverStatus.FEASIBLE, values=tuple(values)), Limits(work=0.0), Counts()
     )

@@ -79,7 +79,7 @@ class Model:
     def __init__(self, reasons):
         self.guards = {reason: number for number, reason in enumerate(reasons)}
         self.rows = self
-        self.lazies = []
+        self.lazy_constraints = []
         self.fixed = {}
 
     def fix(self, guard, value):

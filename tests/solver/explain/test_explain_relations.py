@@ -65,9 +65,9 @@ def test_reasons_are_impossible_together_and_each_is_needed(start):
     assert found[3]
 
 
-@pytest.mark.parametrize("road", ["_encode_as_table", "_encode_lazily"])
-def test_so_they_are_however_expressions_are_asked(road, monkeypatch):
-    monkeypatch.setitem(relations._CEL_ENCODINGS, "auto", getattr(relations, road))
+@pytest.mark.parametrize("encoding", ["_encode_as_table", "_encode_lazily"])
+def test_so_they_are_however_expressions_are_asked(encoding, monkeypatch):
+    monkeypatch.setitem(relations._CEL_ENCODINGS, "auto", getattr(relations, encoding))
     assert sum(agrees(seed) > 0 for seed in range(80, 110)) > 10
 
 

@@ -185,16 +185,16 @@ def test_copies_with_too_many_configurations_stay_side_by_side():
     asked = [[claim(want(count=6), constraints=[distinct("d.x/v"), distinct("d.x/u")])], [claim(want())]]
     supply = pool(*(device(f"d{n:02}", v=n, u=n + 1) for n in range(15)))
     made = bench([supply], asked, [9, 9])
-    assert not BundleModel(made.question, (2, 9)).allocation.configured
+    assert not BundleModel(made.question, (2, 9)).allocation.configured_units
     assert best(made, (10, 1)) == ({0: 2, 1: 3}, {}, 23)
 
 
 def test_configurations_keep_to_relations_that_no_rows_say():
-    """CELC-9: on the lazy road what a copy could take is judged one by one."""
+    """CELC-9: with the lazy encoding what a copy could take is judged one by one."""
     kinds = [device(f"{kind}{n}", kind=kind) for kind in "ab" for n in range(3)]
     text = "devices.filter(d, d.attributes['d.x'].kind == 'a').size() == 1"
-    made = bench([pool(*kinds)], [[wishing(claim(want(count=2)), cel(text, weight=None))]], [9], cel_road="lazy")
-    assert BundleModel(made.question, (3,)).allocation.configured
+    made = bench([pool(*kinds)], [[wishing(claim(want(count=2)), cel(text, weight=None))]], [9], cel_encoding="lazy")
+    assert BundleModel(made.question, (3,)).allocation.configured_units
     assert best(made, (4,)) == ({0: 3}, {}, 12)
 
 
@@ -205,7 +205,7 @@ def test_lists_in_copies_that_stay_alone_choose_for_each_copy():
     supply = pool(device("b", kind="big", v=9), *(device(f"s{n}", kind="small", v=n // 3) for n in range(7)))
     tied = claim(lists, want("s", 1, kind("small")), constraints=[match("d.x/v", "r/small", "s")])
     made = bench([supply], [[tied]], [9])
-    assert BundleModel(made.question, (3,)).allocation.configured
+    assert BundleModel(made.question, (3,)).allocation.configured_units
     assert best(made, (4,)) == ({0: 3}, {}, 12)
 
 
