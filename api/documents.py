@@ -24,6 +24,7 @@ from .models.kubernetes.meta import DeviceId, ObjectKey
 from .models.manifests.reader import Manifest
 from .models.manifests.writer import RESOURCE_API, claim_manifest
 from .models.results.common import (
+    NODES_NAMED,
     AllocationDocument,
     ClaimAnswer,
     RejectedNodes,
@@ -34,7 +35,7 @@ from .models.results.common import (
     ValidationProblem,
     outcome_of,
 )
-from .models.results.plan import BoughtNodes, Number, PlanDocument, PlannedNode, PlannedUnit, PlanStage, PlanVerdict
+from .models.results.plan import BoughtNodes, Number, PlanDocument, PlannedUnit, PlanVerdict
 from .models.results.topology import (
     AxisAnswer,
     DeviceState,
@@ -50,10 +51,7 @@ from .models.topology.places import PlacedDevices
 from .models.workload.units import ClaimRef, Unit
 from .solver.allocate.topology import InstanceSurvey, TopologyOutcome, TopologySurvey
 from .solver.engines.outcome import UNALLOCATABLE, AllocationOutcome, DemandTable, NodeClassFailure, UnitOutcome
-from .solver.plan.outcome import NodeOutcome, PlannedUnitOutcome, PlanOutcome, StageOutcome
-
-# A cluster has too many nodes to name them all for every unit.
-NODES_NAMED = 5
+from .solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 
 
 def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> AllocationDocument:
@@ -98,7 +96,7 @@ def _unit_answer(found: UnitOutcome) -> UnitAnswer:
     unit, got = found.unit, {ref.key: allocation for ref, allocation in found.allocations}
     names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims]
     return UnitAnswer(
-        pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
+        pod=unit.pod_label,
         node=found.node,
         outcome=outcome_of(found.outcome),
         reasons=found.reasons,
@@ -162,9 +160,9 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
         outcome=plan_verdict(found.outcome),
         asked=found.asked,
         placed=found.placed,
-        objective=tuple(map(plan_stage, found.objective)),
+        objective=found.objective,
         units=tuple(_planned_unit(unit, got) for unit in found.units),
-        nodes=tuple(map(_planned_node, found.nodes)),
+        nodes=found.nodes,
         bought=tuple(_bought_nodes(name, nodes, prices[name]) for name, nodes in sorted(found.bought.items()) if nodes),
         gap=found.gap,
         feature_gates=found.gates.to_dict(),
@@ -176,29 +174,10 @@ def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False
     )
 
 
-def relative_gap(value: Number, bound: Number | None) -> float | None:
-    """The distance of value and bound, relative to the bound; None where there is no bound, or nothing to relate to."""
-    if value == bound:
-        return 0.0
-    return abs(bound - value) / abs(bound) if bound else None
-
-
 def plan_verdict(text: str) -> PlanVerdict:
     """The solver's outcome as the documents' type."""
     verdict: PlanVerdict = msgspec.convert(text, PlanVerdict)
     return verdict
-
-
-def plan_stage(found: StageOutcome) -> PlanStage:
-    """A stage as documents have it."""
-    return PlanStage(
-        stage=found.stage,
-        value=found.value,
-        bound=found.bound,
-        proven=found.proven,
-        gap=relative_gap(found.value, found.bound),
-        sense="max" if found.maximised else "min",
-    )
 
 
 def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationResult]) -> PlannedUnit:
@@ -214,17 +193,6 @@ def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationR
         outcome="Placed" if placed else "NotPlaced",
         reasons=found.reasons,
         claims=claim_answers(found.unit, got if placed else {}),
-    )
-
-
-def _planned_node(found: NodeOutcome) -> PlannedNode:
-    return PlannedNode(
-        name=found.name,
-        new=found.is_new,
-        template=found.template,
-        devices=found.devices,
-        used=found.used,
-        units=found.units,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -41,6 +41,17 @@ class Result:
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False))
+
+
+ResultT = TypeVar("ResultT", bound=Result)
+
+
+class Interrupted(KeyboardInterrupt, Generic[ResultT]):
+    """Ctrl-C during a verb; ``result`` is the best there was by then, and is verified."""
+
+    def __init__(self, result: ResultT) -> None:
+        super().__init__()
+        self.result = result
 
 
 class AllocationResult(Result):
@@ -82,12 +93,8 @@ class AllocationResult(Result):
         return f"AllocationResult({self.outcome}, {done} of {len(self.units)} units allocated)"
 
 
-class AllocationInterrupted(KeyboardInterrupt):
+class AllocationInterrupted(Interrupted[AllocationResult]):
     """Ctrl-C during ``allocate``; ``result`` holds what was decided by then, the other units are ``Unknown``."""
-
-    def __init__(self, result: AllocationResult) -> None:
-        super().__init__()
-        self.result = result
 
 
 class ValidationResult(Result):

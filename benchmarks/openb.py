@@ -16,10 +16,11 @@ from arrivals import Arrivals, FragmentationGradient, LinearBestFit, LinearFirst
 from openb_objects import QUEUES, WHOLE, Openb, Pods, manifests, openb
 from tables import machine, show
 
+from drasat.models.results.plan import PlanStage
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.load import load as read
 from drasat.solver.plan.instance import MasterNodeClass, MasterUnitClass
-from drasat.solver.plan.outcome import PlanOutcome, StageOutcome
+from drasat.solver.plan.outcome import PlanOutcome
 from drasat.solver.plan.plan import plan
 from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
@@ -51,7 +52,7 @@ def _planned(queue: str, load: float, gap: float) -> tuple[str, ...]:
     return queue, f"{load:.0%}", *_reached(trace, stage), *map(display_duration, times), *_classes(found)
 
 
-def _reached(trace: Openb, stage: StageOutcome) -> Iterator[str]:
+def _reached(trace: Openb, stage: PlanStage) -> Iterator[str]:
     """What the plan places, what no plan exceeds, and how far these are apart."""
     yield _share(trace, stage.value)
     if stage.bound is None:

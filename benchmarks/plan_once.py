@@ -21,7 +21,6 @@ import msgspec
 import orjson
 from phases import GATES, Clock, loaded
 
-from drasat.documents import plan_stage
 from drasat.models.cluster.cluster import Cluster
 from drasat.scenarios.objects import Mapped
 from drasat.scenarios.queues import WORKLOADS, fleet, gang_queue
@@ -59,7 +58,7 @@ def _told(found: PlanOutcome) -> dict[str, Any]:
         "classes": {"units": known.unit_classes, "nodes": known.node_classes},
         "columns": known.columns,
         "rounds": known.rounds,
-        "stages": [msgspec.to_builtins(plan_stage(stage)) for stage in found.objective],
+        "stages": [msgspec.to_builtins(stage) for stage in found.objective],
     }
 
 

@@ -94,7 +94,7 @@ class _PlanProgress(_ProgressLine):
         self._told = monotonic()
 
     def tell(self, stage: str, value: float, bound: float | None) -> None:
-        from ..documents import relative_gap
+        from ..models.results.plan import relative_gap
         from ..reports.plan import display_progress
 
         if monotonic() - self._told >= 1:

@@ -94,7 +94,7 @@ def allocate(
 
     """
     from ..solver.allocate.allocate import allocate as solve
-    from ..solver.engines.outcome import InterruptedAllocation as SearchInterrupted
+    from ..solver.engines.outcome import SearchInterrupted
 
     try:
         found = solve(

@@ -13,7 +13,7 @@ from ..models.cluster.cluster import Cluster
 from ..models.formats.model import api_name
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.capacity import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
-from ..results import Result
+from ..results import Interrupted, Result
 
 if TYPE_CHECKING:
     import pandas
@@ -63,12 +63,8 @@ class CapacityResult(Result):
         return f"CapacityResult({report.summary(self.document)})"
 
 
-class CapacityInterrupted(KeyboardInterrupt):
+class CapacityInterrupted(Interrupted[CapacityResult]):
     """Ctrl-C during ``capacity``; ``result`` holds what was known by then, and is verified."""
-
-    def __init__(self, result: CapacityResult) -> None:
-        super().__init__()
-        self.result = result
 
 
 def capacity(
@@ -119,7 +115,7 @@ def capacity(
 
     """
     from ..solver.capacity.capacity import capacity as solve
-    from ..solver.capacity.records import CapacitySearchInterrupted as SearchInterrupted
+    from ..solver.engines.outcome import SearchInterrupted
 
     try:
         found = solve(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..documents import plan_stage, plan_verdict
+from ..documents import plan_verdict
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.common import outcome_of
@@ -32,7 +32,6 @@ from ..models.results.comparison import (
     UnitSide,
     UnitSides,
 )
-from ..models.workload.units import Unit
 from ..results import Result
 from ..solver.compare.engines import devices_by_request
 
@@ -171,17 +170,13 @@ def _compared_unit(found: UnitComparison, engines: Sequence[str]) -> UnitSides:
     claim, request = found.request or ("", "")
     rows = zip(engines, found.relations, found.answers, strict=True)
     return UnitSides(
-        pod=_pod_name(found.unit),
+        pod=found.unit.pod_label,
         claims=tuple("/".join(ref.key) for ref in found.unit.claims),
         relation=found.relation,
         claim=claim,
         request=request,
         sides=tuple(_unit_side(*row) for row in rows),
     )
-
-
-def _pod_name(unit: Unit) -> str | None:
-    return f"{unit.namespace}/{unit.name}" if unit.pod else None
 
 
 def _unit_side(engine: str, relation: AnswerRelation, answer: UnitOutcome) -> UnitSide:
@@ -336,7 +331,7 @@ def _planner_answer(run: PlannerRun) -> PlannerAnswer:
         fragmentation=_fragmentation_answer(counted.fragmentation),
         decided=run.decided,
         verified=True,
-        objective=tuple(map(plan_stage, run.objective)),
+        objective=run.objective,
         notices=run.notices,
     )
 

@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
-from ..documents import NODES_NAMED
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
-from ..models.results.common import outcome_of
-from ..models.results.explanation import (
-    DevicesForRequest,
-    ExplainedNodes,
-    ExplainedUnit,
-    ExplanationDocument,
-    RelaxationAnswer,
-)
-from ..results import Result
+from ..models.results.explanation import ExplainedUnit, ExplanationDocument
+from ..results import Interrupted, Result
 
 if TYPE_CHECKING:
     import pandas
-
-    from ..solver.explain.records import ExplainedNodeClass, Explanation, RequestView, UnitExplanation, UnitRelaxation
 
 
 class ExplanationResult(Result):
@@ -32,8 +23,8 @@ class ExplanationResult(Result):
 
     document: ExplanationDocument
 
-    def __init__(self, document: ExplanationDocument) -> None:
-        self.document = document
+    def __init__(self, document: ExplanationDocument, *, timings: bool = True) -> None:
+        self.document = document if timings else replace(document, timings=UNSET)
 
     @property
     def outcome(self) -> str:
@@ -58,12 +49,8 @@ class ExplanationResult(Result):
         return f"ExplanationResult({self.outcome}, {failed} of {len(self.units)} units not allocated)"
 
 
-class ExplanationInterrupted(KeyboardInterrupt):
+class ExplanationInterrupted(Interrupted[ExplanationResult]):
     """Ctrl-C during ``explain``; ``result`` holds what was explained by then, the other units are ``Unknown``."""
-
-    def __init__(self, result: ExplanationResult) -> None:
-        super().__init__()
-        self.result = result
 
 
 def explain(
@@ -106,11 +93,11 @@ def explain(
         For a KeyboardInterrupt; ``result`` holds what was explained by then.
 
     """
+    from ..solver.engines.outcome import SearchInterrupted
     from ..solver.explain.explain import explain as solve
-    from ..solver.explain.records import InterruptedExplanation as SearchInterrupted
 
     try:
-        found = solve(
+        document = solve(
             cluster,
             node=node,
             namespace=namespace,
@@ -124,59 +111,5 @@ def explain(
             progress=progress,
         )
     except SearchInterrupted as interrupted:
-        raise ExplanationInterrupted(ExplanationResult(_explanation_document(interrupted.answer, timings))) from None
-    return ExplanationResult(_explanation_document(found, timings))
-
-
-def _explanation_document(found: Explanation, timings: bool) -> ExplanationDocument:
-    return ExplanationDocument(
-        outcome=outcome_of(found.outcome),
-        units=tuple(map(_explained_unit, found.units)),
-        notices=found.notices,
-        feature_gates=found.gates.to_dict(),
-        cel_errors=found.cel_errors,
-        timings=found.seconds if timings else msgspec.UNSET,
-    )
-
-
-def _explained_unit(found: UnitExplanation) -> ExplainedUnit:
-    unit = found.unit
-    return ExplainedUnit(
-        pod=f"{unit.namespace}/{unit.name}" if unit.pod else None,
-        claims=tuple(f"{ref.namespace}/{ref.name}" for ref in unit.claims),
-        node=found.node,
-        outcome=outcome_of(found.outcome),
-        reasons=found.reasons,
-        failures=tuple(map(_explained_nodes, found.classes)),
-        relaxations=tuple(map(_relaxation_answer, found.relaxations)),
-        complete=found.complete,
-    )
-
-
-def _explained_nodes(found: ExplainedNodeClass) -> ExplainedNodes:
-    return ExplainedNodes(
-        nodes=len(found.nodes),
-        names=found.nodes[:NODES_NAMED],
-        reasons=found.reasons,
-        minimal=found.minimal,
-        certified=found.certified,
-        requests=tuple(map(_devices_for_request, found.requests)),
-        notes=found.notes,
-    )
-
-
-def _devices_for_request(found: RequestView) -> DevicesForRequest:
-    return DevicesForRequest(
-        claim=found.claim,
-        request=found.request,
-        device_class=found.class_name,
-        needed=found.needed,
-        devices=found.devices,
-        matching=found.matching,
-        free=found.free,
-        fallen=found.fallen,
-    )
-
-
-def _relaxation_answer(found: UnitRelaxation) -> RelaxationAnswer:
-    return RelaxationAnswer(changes=found.changes, cost=found.cost, node=found.node)
+        raise ExplanationInterrupted(ExplanationResult(interrupted.answer, timings=timings)) from None
+    return ExplanationResult(document, timings=timings)

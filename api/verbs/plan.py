@@ -12,7 +12,7 @@ from ..documents import allocated_manifests, plan_document
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.plan import PlanDocument, PlannedNode, PlannedUnit
-from ..results import Result
+from ..results import Interrupted, Result
 
 if TYPE_CHECKING:
     import pandas
@@ -83,12 +83,8 @@ class PlanResult(Result):
         return f"PlanResult({report.summary(self.document)})"
 
 
-class PlanInterrupted(KeyboardInterrupt):
+class PlanInterrupted(Interrupted[PlanResult]):
     """Ctrl-C during ``plan``; ``result`` is the best plan by then, and is verified."""
-
-    def __init__(self, result: PlanResult) -> None:
-        super().__init__()
-        self.result = result
 
 
 def plan(
@@ -162,7 +158,7 @@ def plan(
         For a KeyboardInterrupt while planning; ``result`` holds the best plan by then.
 
     """
-    from ..solver.plan.outcome import PlanSearchInterrupted as SearchInterrupted
+    from ..solver.engines.outcome import SearchInterrupted
     from ..solver.plan.plan import plan as solve
 
     try:

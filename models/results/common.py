@@ -13,6 +13,8 @@ from ..formats.model import Model
 from ..kubernetes.claims import AllocationResult as ClaimAllocation
 
 API_VERSION: Final = "drasat.dev/v1alpha1"
+# A cluster has too many nodes to name them all for every unit.
+NODES_NAMED = 5
 Outcome = Literal["Allocated", "Unallocatable", "Error", "Unknown"]
 
 

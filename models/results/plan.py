@@ -29,6 +29,25 @@ class PlanStage(Model, omit_defaults=False):
     sense: Literal["max", "min"]
 
 
+def relative_gap(value: Number, bound: Number | None) -> float | None:
+    """The distance of value and bound, relative to the bound; None where there is no bound, or nothing to relate to."""
+    if value == bound:
+        return 0.0
+    return abs(bound - value) / abs(bound) if bound else None
+
+
+def plan_stage(stage: str, value: Number, bound: Number | None, proven: bool, maximised: bool) -> PlanStage:
+    """Make the record of a stage with the gap of its value and bound."""
+    return PlanStage(
+        stage=stage,
+        value=value,
+        bound=bound,
+        proven=proven,
+        gap=relative_gap(value, bound),
+        sense="max" if maximised else "min",
+    )
+
+
 class PlannedUnit(Model, kw_only=True, omit_defaults=False):
     """A unit of the queue: ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there.
 

@@ -193,6 +193,11 @@ class Unit:
         return tuple(ref.problem for ref in self.claims if ref.problem)
 
     @property
+    def pod_label(self) -> str | None:
+        """``namespace/name`` of the pod, as results have it; None for loose claims."""
+        return f"{self.namespace}/{self.name}" if self.pod else None
+
+    @property
     def node_name(self) -> str | None:
         """The node the pod is on already; its claims must be allocated there."""
         return (self.pod.spec.node_name or None) if self.pod else None

@@ -16,7 +16,7 @@ from ...models.workload.units import Unit, merge_units, requested_units
 from ...problem.in_use import AllocatedState
 from ...problem.problem import check_policy
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
-from ..engines.outcome import UNKNOWN, AllocationOutcome, InterruptedAllocation, Statistics, UnitOutcome
+from ..engines.outcome import UNKNOWN, AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
 from ..engines.registry import (
     ENGINES,
     OPTIMIZERS,
@@ -102,7 +102,7 @@ def allocate(
         engine does not know; for constraints that it cannot honour (SOFT-3), and a group that names what is not there.
     VerificationError
         If the answer does not pass the independent check; that is a defect of drasat.
-    AllocationInterrupted
+    SearchInterrupted
         For a KeyboardInterrupt during the search, with what was decided by then; the other units are ``Unknown``.
 
     """
@@ -143,7 +143,7 @@ def allocate(
     notices = (*ignored_soft_entries(name, cluster, asked, given), *placer.notices)
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
-        raise InterruptedAllocation(answer)
+        raise SearchInterrupted(answer)
     return answer
 
 

@@ -25,19 +25,10 @@ from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import ALLOCATED, UnitOutcome
+from ..engines.outcome import ALLOCATED, SearchInterrupted, UnitOutcome
 from ..engines.reasons import missing_reference_reasons
 from .node import CopyEngine, CopyProblem, CountedCopies, count_on_node, deadline_slice, failed_room
-from .records import (
-    CapacityOutcome,
-    CapacitySearchInterrupted,
-    NodeRoom,
-    Room,
-    SharedRoom,
-    find_copy_source,
-    ignored_group_notices,
-    total_room,
-)
+from .records import CapacityOutcome, NodeRoom, Room, SharedRoom, find_copy_source, ignored_group_notices, total_room
 from .shared import PlacedCopy, SharedNode, count_on_shared_nodes
 
 LIMIT = 1000
@@ -83,7 +74,7 @@ def capacity(
         One line, for an unknown gate or name, several things to copy, or a limit below 1.
     VerificationError
         If copies that were said to fit do not pass the independent check; that is a defect of drasat.
-    CapacityInterrupted
+    SearchInterrupted
         For a KeyboardInterrupt during the search, with what was known by then.
 
     """
@@ -114,7 +105,7 @@ def capacity(
         ignored_group_notices(cluster, asked),
     )
     if survey.interrupted:
-        raise CapacitySearchInterrupted(answer)
+        raise SearchInterrupted(answer)
     return answer
 
 

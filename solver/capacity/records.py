@@ -91,14 +91,6 @@ class CapacityOutcome:
     notices: tuple[str, ...] = ()
 
 
-class CapacitySearchInterrupted(KeyboardInterrupt):
-    """Ctrl-C during the search. ``answer`` is what was known by then, and is verified."""
-
-    def __init__(self, answer: CapacityOutcome) -> None:
-        super().__init__()
-        self.answer = answer
-
-
 def total_room(rooms: list[Room]) -> Room:
     """Add the room of places that have nothing to do with each other."""
     bounds = [room.bound for room in rooms]

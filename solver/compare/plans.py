@@ -13,6 +13,7 @@ from time import monotonic
 from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.plan import PlanStage
 from ...models.workload.expansion import expand_units
 from ...models.workload.queue import read_queue
 from ...peers.kube_scheduler import KubeScheduler, find_program
@@ -22,7 +23,7 @@ from ..allocate.unsupported import check_engine_support, check_planner_support, 
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import KubeSchedulerEngine
 from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
-from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, StageOutcome, check_plan
+from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
 from .figures import Figures, SchedulingContext, SchedulingInput, figures
 from .node_states import AllocationTrials
 from .schedulers import (
@@ -53,7 +54,7 @@ class PlannerRun:
     seconds: float
     version: str = ""
     outcome: str = ""
-    objective: tuple[StageOutcome, ...] = ()
+    objective: tuple[PlanStage, ...] = ()
     notices: tuple[str, ...] = ()
 
     @property

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
@@ -85,10 +85,13 @@ class Statistics:
     literals: int = 0
 
 
-class InterruptedAllocation(KeyboardInterrupt):
-    """Ctrl-C during the search. ``answer`` is the best there was by then: what was decided counts, and is verified."""
+AnswerT = TypeVar("AnswerT")
 
-    def __init__(self, answer: AllocationOutcome) -> None:
+
+class SearchInterrupted(KeyboardInterrupt, Generic[AnswerT]):
+    """Ctrl-C during a question. ``answer`` is the best there was by then: what was decided counts, and is verified."""
+
+    def __init__(self, answer: AnswerT) -> None:
         super().__init__()
         self.answer = answer
 

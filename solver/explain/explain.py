@@ -15,7 +15,8 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason
+from ...models.results.common import Reason, outcome_of
+from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.annotations import read_caller_constraints
 from ...models.workload.units import Unit, requested_units
 from ...problem.in_use import AllocatedState
@@ -26,9 +27,8 @@ from ..allocate.coupling import CoupledUnits, find_coupled_units, in_request_ord
 from ..allocate.placement import Placer
 from ..engines.auto import AutoEngine
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import ALLOCATED, UNKNOWN, UnitOutcome
+from ..engines.outcome import ALLOCATED, UNKNOWN, SearchInterrupted, UnitOutcome, worst_outcome
 from ..engines.registry import effective_policy
-from .records import Explanation, InterruptedExplanation, UnitExplanation
 
 if TYPE_CHECKING:
     from .explainer import Explainer
@@ -50,12 +50,12 @@ def explain(
     seed: int = 0,
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     progress: Progress | None = None,
-) -> Explanation:
+) -> ExplanationDocument:
     """Allocate as ``allocate`` does with the engine ``auto``, and explain each unit that gets nothing.
 
     Units that a ConstraintGroup ties together are allocated together; each that then gets nothing is explained alone.
-    The arguments are those of ``allocate``, and so is what it raises; a KeyboardInterrupt becomes an
-    ``InterruptedExplanation`` with what was explained by then.
+    The arguments are those of ``allocate``, and so is what it raises; a KeyboardInterrupt becomes a
+    ``SearchInterrupted`` with what was explained by then; the other units are ``Unknown``.
     """
     check_policy(cel_errors)
     given = read_caller_constraints(constraints)
@@ -84,12 +84,35 @@ def explain(
         interrupted = True
     check_allocations(cluster, run.placed, gates, policy, given)
     told = tuple(
-        run.told.get(id(unit)) or UnitExplanation(unit, UNKNOWN, reasons=(_INTERRUPTED_REASON,)) for unit in asked
+        run.told.get(id(unit)) or _explained_unit(unit, UNKNOWN, reasons=(_INTERRUPTED_REASON,)) for unit in asked
     )
-    answer = Explanation(told, gates, policy, {"explain": monotonic() - started}, tuple(placer.notices))
+    document = ExplanationDocument(
+        outcome=outcome_of(worst_outcome([unit.outcome for unit in told])),
+        units=told,
+        notices=tuple(placer.notices),
+        feature_gates=gates.to_dict(),
+        cel_errors=policy,
+        timings={"explain": monotonic() - started},
+    )
     if interrupted:
-        raise InterruptedExplanation(answer)
-    return answer
+        raise SearchInterrupted(document)
+    return document
+
+
+def _explained_unit(
+    unit: Unit, outcome: str, *, node: str | None = None, reasons: tuple[Reason, ...] = (), complete: bool = True
+) -> ExplainedUnit:
+    """Write down a unit of which there is no more to say, or not yet."""
+    return ExplainedUnit(
+        pod=unit.pod_label,
+        claims=tuple("/".join(ref.key) for ref in unit.claims),
+        node=node,
+        outcome=outcome_of(outcome),
+        reasons=reasons,
+        failures=(),
+        relaxations=(),
+        complete=complete,
+    )
 
 
 _INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was explained")
@@ -109,7 +132,7 @@ class _ExplanationRun:
     """
 
     def __init__(self, placer: Placer, ledger: AllocatedState, make: Callable[[], Explainer]) -> None:
-        self.told: dict[int, UnitExplanation] = {}
+        self.told: dict[int, ExplainedUnit] = {}
         self.placed: list[UnitOutcome] = []
         self._placer = placer
         self._ledger = ledger
@@ -134,10 +157,11 @@ class _ExplanationRun:
                     self._allocated[ref.key] = replace(ref.claim, status=status)
         self.told.update((id(answer.unit), self._told(answer, ties)) for answer in answers)
 
-    def _told(self, answer: UnitOutcome, ties: str) -> UnitExplanation:
+    def _told(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:
         if answer.outcome == ALLOCATED:
-            return UnitExplanation(answer.unit, ALLOCATED, answer.node)
+            return _explained_unit(answer.unit, ALLOCATED, node=answer.node)
         if answer.outcome == UNKNOWN:
-            return UnitExplanation(answer.unit, UNKNOWN, reasons=answer.reasons, complete=False)
+            return _explained_unit(answer.unit, UNKNOWN, reasons=answer.reasons, complete=False)
         self._explainer = self._explainer or self._make()
-        return self._explainer.explain(answer, self._allocated, self._ledger, ties)
+        whole = _explained_unit(answer.unit, answer.outcome, reasons=answer.reasons)
+        return self._explainer.explain(answer, whole, self._allocated, self._ledger, ties)

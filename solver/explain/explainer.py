@@ -7,13 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec import structs
+
 from ...encoders.classes import MergedAlternative
 from ...models.cluster.node_fit import Misfit, SelectorError, node_matches, pod_fits
 from ...models.cluster.pools import COMPLETE
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason, RejectedDevices
+from ...models.results.common import NODES_NAMED, Reason, RejectedDevices
+from ...models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit
 from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
 from ...problem.node_classes import group_equal_largest_first
@@ -24,7 +27,6 @@ from ..engines.engine import Session
 from ..engines.outcome import ERROR, UnitOutcome
 from .changes import RelaxationLevel, WhatIf
 from .conflict import MinimalUnsatisfiableSubset, is_refuted_by_counting, minimal_unsatisfiable_subset
-from .records import ExplainedNodeClass, RequestView, UnitExplanation
 from .relaxation import MAX_RELAXATIONS, RelaxationNode, UnitRelaxationSearch
 from .trials import TrialLimitError, WhatIfTrials
 from .wording import ExplanationCompiler, GuardedProblem, NotCompilableError, ReasonWording
@@ -37,9 +39,13 @@ _GUARDED_CHANGES = frozenset({"constraint", "requestSelector", "classSelector", 
 
 @dataclass(frozen=True, slots=True)
 class _ExplainedClass:
-    """A class of nodes, and the place where relaxations may be tried, if there is one."""
+    """A class of nodes by name, why the unit fails on them, and the place where relaxations may be tried, if any.
 
-    told: ExplainedNodeClass
+    ``failure`` names no nodes, so that classes that read alike are equal.
+    """
+
+    names: tuple[str, ...]
+    failure: ExplainedNodes
     place: RelaxationNode | None
 
 
@@ -55,15 +61,20 @@ class Explainer:
         self._trials = WhatIfTrials(session, deadline)
 
     def explain(
-        self, answer: UnitOutcome, allocated: Mapping[ObjectKey, ResourceClaim], ledger: AllocatedState, ties: str = ""
-    ) -> UnitExplanation:
-        """Explain a unit that got nothing; ``allocated`` are the claims of earlier units, with what they got.
+        self,
+        answer: UnitOutcome,
+        whole: ExplainedUnit,
+        allocated: Mapping[ObjectKey, ResourceClaim],
+        ledger: AllocatedState,
+        ties: str = "",
+    ) -> ExplainedUnit:
+        """Complete ``whole``, the record of a unit that got nothing, with its failures and relaxations.
 
-        ``ties`` names the groups that tie it to others, with which it was asked about: it is explained alone, or not
-        at all if it fits alone, as others are then in the way.
+        ``allocated`` are the claims of earlier units, with what they got. ``ties`` names the groups that tie the unit
+        to others, with which it was asked about: it is explained alone, or not at all if it fits alone, as others are
+        then in the way.
         """
         unit = _with_current_allocations(answer.unit, allocated)
-        whole = UnitExplanation(answer.unit, answer.outcome, reasons=answer.reasons)
         if unit.problems or any(reason.id == "deviceClass" for reason in answer.reasons):
             return whole
         self._trials.renew()
@@ -74,18 +85,18 @@ class Explainer:
             alone = self._fitting(scene, groups) if ties else None
             if alone is not None:
                 reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
-                return dataclasses.replace(whole, reasons=(*answer.reasons, reason))
+                return structs.replace(whole, reasons=(*answer.reasons, reason))
             explained = [self._class(unit, nodes, ledger) for nodes in groups[:MAX_NODE_CLASSES]]
         except (DeadlineExceededError, TrialLimitError):
-            return dataclasses.replace(whole, complete=False)
+            return structs.replace(whole, complete=False)
         except SelectorError:
             return whole
         relaxer = UnitRelaxationSearch(scene, self._trials, self._rest)
         done = relaxer.run([one.place for one in explained if one.place is not None])
-        return dataclasses.replace(
+        return structs.replace(
             whole,
             reasons=(*_tied_reason(ties), *(answer.reasons if answer.outcome == ERROR else ())),
-            classes=tuple(_merge_equal_classes([one.told for one in explained])),
+            failures=tuple(_merge_equal_classes(explained)),
             relaxations=tuple(relaxer.found[:MAX_RELAXATIONS]),
             complete=done and len(groups) <= MAX_NODE_CLASSES,
         )
@@ -105,23 +116,29 @@ class Explainer:
         names = tuple(node.metadata.name for node in nodes)
         misfit = _node_misfit(unit, nodes[0])
         if misfit is not None:
-            return _ExplainedClass(
-                ExplainedNodeClass(names, (Reason(misfit.id, "", misfit.message),)), RelaxationNode(nodes[0], None)
-            )
+            failure = _node_failure(Reason(misfit.id, "", misfit.message))
+            return _ExplainedClass(names, failure, RelaxationNode(nodes[0], None))
         claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         try:
             case = self._bench.case(nodes[0], claims, ledger)
         except NotCompilableError as error:
-            return _ExplainedClass(ExplainedNodeClass(names, (error.reason,)), None)
+            return _ExplainedClass(names, _node_failure(error.reason), None)
         conflict = self._conflict(case)
         if conflict is None:
             reason = Reason("combination", "", "the reasons could not be taken apart within the limit")
-            return _ExplainedClass(ExplainedNodeClass(names, (reason,), minimal=False, certified=False), None)
+            failure = structs.replace(_node_failure(reason), minimal=False, certified=False)
+            return _ExplainedClass(names, failure, None)
         words = ReasonWording(case, conflict.reasons)
-        told = ExplainedNodeClass(
-            names, words.all(), request_views(words), tuple(_pool_notes(case)), conflict.minimal, conflict.certified
+        failure = ExplainedNodes(
+            nodes=0,
+            names=(),
+            reasons=words.all(),
+            minimal=conflict.minimal,
+            certified=conflict.certified,
+            requests=tuple(_devices_for_request(words, alternative) for alternative in words.requested),
+            notes=tuple(_pool_notes(case)),
         )
-        return _ExplainedClass(told, RelaxationNode(nodes[0], words))
+        return _ExplainedClass(names, failure, RelaxationNode(nodes[0], words))
 
     def _conflict(
         self, case: GuardedProblem, without: RelaxationLevel | None = None
@@ -185,25 +202,25 @@ def _pool_notes(case: GuardedProblem) -> Iterator[str]:
             yield f"pool {'/'.join(pool.id)} is {pool.status}, its devices do not count: {pool.reason}"
 
 
-def _merge_equal_classes(classes: Sequence[ExplainedNodeClass]) -> Iterator[ExplainedNodeClass]:
-    """Put classes together that differ in nothing that is told."""
-    groups: dict[ExplainedNodeClass, list[ExplainedNodeClass]] = defaultdict(list)
+def _node_failure(reason: Reason) -> ExplainedNodes:
+    """A single reason, for which no solver was asked."""
+    return ExplainedNodes(nodes=0, names=(), reasons=(reason,), minimal=True, certified=True, requests=(), notes=())
+
+
+def _merge_equal_classes(classes: Sequence[_ExplainedClass]) -> Iterator[ExplainedNodes]:
+    """Put classes together whose failures read alike, and say how many nodes they have and which."""
+    groups: dict[ExplainedNodes, list[str]] = defaultdict(list)
     for one in classes:
-        groups[dataclasses.replace(one, nodes=())].append(one)
-    for key, members in groups.items():
-        yield dataclasses.replace(key, nodes=tuple(sorted(name for one in members for name in one.nodes)))
+        groups[one.failure] += one.names
+    for failure, names in groups.items():
+        yield structs.replace(failure, nodes=len(names), names=tuple(sorted(names)[:NODES_NAMED]))
 
 
 # Who reads about a device wants to know first that somebody has it.
 _FIRST_FILTER = "inUse"
 
 
-def request_views(words: ReasonWording) -> tuple[RequestView, ...]:
-    """List the requests among the reasons; of equal ones the first."""
-    return tuple(_request_view(words, alternative) for alternative in words.requested)
-
-
-def _request_view(words: ReasonWording, alternative: MergedAlternative) -> RequestView:
+def _devices_for_request(words: ReasonWording, alternative: MergedAlternative) -> DevicesForRequest:
     case, number = words.case, alternative.demands[0]
     demand = case.problem.demands[number]
     matching = words.meant(alternative)
@@ -213,15 +230,15 @@ def _request_view(words: ReasonWording, alternative: MergedAlternative) -> Reque
     fallen = sorted(
         (RejectedDevices(one.filter, one.name, count) for one, count in _counted_obstacles(firsts)), key=_rejection_rank
     )
-    return RequestView(
-        claim_text(case.names.claims[demand.claim]),
-        demand.label,
-        demand.class_name,
-        max(demand.count, 1),
-        case.problem.size,
-        len(matching),
-        free,
-        tuple(fallen),
+    return DevicesForRequest(
+        claim=claim_text(case.names.claims[demand.claim]),
+        request=demand.label,
+        device_class=demand.class_name,
+        needed=max(demand.count, 1),
+        devices=case.problem.size,
+        matching=len(matching),
+        free=free,
+        fallen=tuple(fallen),
     )
 
 

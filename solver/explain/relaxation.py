@@ -26,6 +26,7 @@ from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, Devic
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
+from ...models.results.explanation import RelaxationAnswer
 from ...problem.obstacles import Obstacle
 from ...problem.problem import RESULT_LIMIT, Justification, claim_text
 from ..engines.reasons import deletion_filter
@@ -42,7 +43,6 @@ from .changes import (
     pod_changes,
     single_change_level,
 )
-from .records import UnitRelaxation
 from .trials import TrialLimitError, WhatIfTrials
 from .wording import MergedEntry, ReasonWording, claims_of_entry, entry_name, entry_of_reason, obstacle_of
 
@@ -69,7 +69,7 @@ class UnitRelaxationSearch:
         self._scene = scene
         self._trials = trials
         self._rest = rest
-        self.found: list[UnitRelaxation] = []
+        self.found: list[RelaxationAnswer] = []
         self._settled: set[Hashable] = set()
 
     def run(self, places: Sequence[RelaxationNode]) -> bool:
@@ -197,7 +197,8 @@ class UnitRelaxationSearch:
         self._settled.add(subject)
         reasons = tuple(change.reason for change in changes)
         if all(set(one.changes) != set(reasons) for one in self.found):
-            self.found.append(UnitRelaxation(reasons, sum(change.cost for change in changes), node.metadata.name))
+            cost = sum(change.cost for change in changes)
+            self.found.append(RelaxationAnswer(changes=reasons, cost=cost, node=node.metadata.name))
 
 
 def _apply_changes(scene: WhatIf, changes: Sequence[Change]) -> WhatIf:

@@ -18,6 +18,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.results.common import Reason
+from ...models.results.plan import PlannedNode, PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
@@ -28,17 +29,7 @@ from .build.nodes import PlanNodeClass
 from .build.objectives import Goal
 from .build.unit_classes import ColocatedUnits, UnitClass
 from .instance import IntegerPlan, PlanSolution, StageResult, is_close
-from .outcome import (
-    FEASIBLE,
-    INFEASIBLE,
-    OPTIMAL,
-    UNKNOWN,
-    NodeOutcome,
-    PlannedUnitOutcome,
-    PlanOutcome,
-    PlanStatistics,
-    StageOutcome,
-)
+from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, UNKNOWN, PlannedUnitOutcome, PlanOutcome, PlanStatistics
 from .pricing.bundle import SPREAD, Bundle, Picks
 
 
@@ -259,16 +250,14 @@ def _spread_with_earlier_units(ask: PlanRequest, seated: PlanAssignment, result:
     return replace(result, value=sum(number**2 for number in units.values()))
 
 
-def _stage_outcome(
-    posed: PlanInstance, goal: Goal, result: StageResult, looser: float | None, gap: float
-) -> StageOutcome:
+def _stage_outcome(posed: PlanInstance, goal: Goal, result: StageResult, looser: float | None, gap: float) -> PlanStage:
     """Tell a stage in its own unit. Where the instance leaves something out, what demands less bounds it."""
     value, bound = goal.told(result.value), goal.told(goal.limit - goal.ahead)
     if result.bound is not None and not posed.is_narrowed:
         bound = goal.told(result.bound)
     elif looser is not None:
         bound = (min if goal.stage.maximise else max)(bound, looser)
-    return StageOutcome(result.name, value, bound, is_close(value, bound, gap), goal.stage.maximise)
+    return plan_stage(result.name, value, bound, is_close(value, bound, gap), goal.stage.maximise)
 
 
 def _unit_outcome(
@@ -279,7 +268,7 @@ def _unit_outcome(
 
 
 def _plan_status(
-    ask: PlanRequest, posed: PlanInstance, found: PlanSolution, stages: Sequence[StageOutcome], placed: int
+    ask: PlanRequest, posed: PlanInstance, found: PlanSolution, stages: Sequence[PlanStage], placed: int
 ) -> str:
     complete = len(stages) == len(posed.goals) and not found.interrupted
     if complete and all(stage.proven for stage in stages):
@@ -289,13 +278,13 @@ def _plan_status(
     return UNKNOWN if nothing else FEASIBLE
 
 
-def _is_infeasible(goals: Sequence[Goal], stages: Sequence[StageOutcome]) -> bool:
+def _is_infeasible(goals: Sequence[Goal], stages: Sequence[PlanStage]) -> bool:
     """Whether no plan places all units: one that did would be as good in all stages before those about other things."""
     of_units = takewhile(lambda pair: pair[0].is_of_units, zip(goals, stages, strict=True))
     return any(stage.bound is not None and stage.bound < goal.told(goal.limit - goal.ahead) for goal, stage in of_units)
 
 
-def _node_outcomes(seated: PlanAssignment, gates: FeatureGates) -> list[NodeOutcome]:
+def _node_outcomes(seated: PlanAssignment, gates: FeatureGates) -> list[PlannedNode]:
     """Count devices of nodes' own, those that are held, and planned units."""
     cluster = seated.cluster
     templates = {node.metadata.name: name for name, nodes in seated.bought.items() for node in nodes}
@@ -313,7 +302,17 @@ def _node_outcomes(seated: PlanAssignment, gates: FeatureGates) -> list[NodeOutc
             home[pool] = name
     used = _used_devices(seated, home, gates)
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
-    return [NodeOutcome(name, own[name], len(used[name]), units[name], templates.get(name, "")) for name in listed]
+    return [
+        PlannedNode(
+            name=name,
+            new=name in templates,
+            template=templates.get(name, ""),
+            devices=own[name],
+            used=len(used[name]),
+            units=units[name],
+        )
+        for name in listed
+    ]
 
 
 def _used_devices(seated: PlanAssignment, home: Mapping[PoolId, str], gates: FeatureGates) -> Mapping[str, set[str]]:

@@ -11,6 +11,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason
+from ...models.results.plan import PlannedNode, PlanStage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.unit_classes import OwnerKind
 from ...models.workload.units import ClaimRef, Unit
@@ -23,21 +24,6 @@ INFEASIBLE = "Infeasible"
 UNKNOWN = "Unknown"
 PLACED = "Placed"
 NOT_PLACED = "NotPlaced"
-
-
-@dataclass(frozen=True, slots=True)
-class StageOutcome:
-    """What one stage of the objective came to, in the stage's own unit.
-
-    No plan that is as good in the stages before exceeds ``bound`` (falls below it where the stage is minimised); None:
-    nothing is known. ``proven``: value and bound are no farther apart than the gap that was asked for.
-    """
-
-    stage: str
-    value: int | float
-    bound: int | float | None
-    proven: bool
-    maximised: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,25 +64,6 @@ class PlannedUnitOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class NodeOutcome:
-    """A node: how many devices it has of its own, and how many of them are held when the plan is carried out.
-
-    ``units`` is how many planned units it gets. ``template`` names the NodeTemplate of a node that is to be bought.
-    """
-
-    name: str
-    devices: int
-    used: int
-    units: int
-    template: str = ""
-
-    @property
-    def is_new(self) -> bool:
-        """Whether it must be bought."""
-        return bool(self.template)
-
-
-@dataclass(frozen=True, slots=True)
 class PlanStatistics:
     """Sizes: units and nodes, the classes they fall into, columns generated, rounds of pricing."""
 
@@ -119,8 +86,8 @@ class PlanOutcome:
 
     outcome: str
     units: tuple[PlannedUnitOutcome, ...]
-    nodes: tuple[NodeOutcome, ...]
-    objective: tuple[StageOutcome, ...]
+    nodes: tuple[PlannedNode, ...]
+    objective: tuple[PlanStage, ...]
     gates: FeatureGates
     cel_errors: str
     gap: float
@@ -139,14 +106,6 @@ class PlanOutcome:
     def placed(self) -> int:
         """How many of them have a node."""
         return sum(unit.node is not None for unit in self.units)
-
-
-class PlanSearchInterrupted(KeyboardInterrupt):
-    """Ctrl-C while planning. ``answer`` is the best plan by then; it is verified."""
-
-    def __init__(self, answer: PlanOutcome) -> None:
-        super().__init__()
-        self.answer = answer
 
 
 def check_plan(

@@ -21,6 +21,7 @@ from ...models.workload.unit_classes import UnitShape
 from ...problem.problem import check_policy
 from ..allocate.allocate import gates_of
 from ..engines.engine import Session
+from ..engines.outcome import SearchInterrupted
 from ..engines.reasons import missing_reference_reasons
 from ..engines.registry import effective_policy
 from .assign import assign_plan, build_plan_outcome
@@ -31,7 +32,7 @@ from .build.objectives import FRAGMENTATION_STAGE as FRAGMENTATION
 from .build.objectives import parse_objective, value_annotation
 from .heuristics import remove_slack
 from .instance import PlanLimits, PlanSolution
-from .outcome import PlanOutcome, PlanSearchInterrupted, check_plan
+from .outcome import PlanOutcome, check_plan
 from .price_and_branch import solve_stages, stage_bounds
 from .why_not import unplaced_reasons
 
@@ -97,7 +98,7 @@ def plan(
         buying without anything to buy.
     VerificationError
         If the plan does not pass the independent check; that is a defect of drasat.
-    PlanInterrupted
+    SearchInterrupted
         For a KeyboardInterrupt during the search, with the best plan by then.
 
     """
@@ -147,7 +148,7 @@ def plan(
     clock.lap("verify")
     answer = replace(answer, verified=True, seconds=clock.laps)
     if found.interrupted:
-        raise PlanSearchInterrupted(answer)
+        raise SearchInterrupted(answer)
     return answer
 
 

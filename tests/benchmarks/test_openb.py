@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec import structs
 
 from drasat.solver.allocate.load import load as read
 from drasat.solver.plan.instance import MasterProblem, PlanLimits
@@ -236,7 +237,7 @@ def test_each_queue_has_a_gap_of_its_own_unless_one_is_given(small, monkeypatch)
 def test_what_has_no_bound_has_no_gap(small, monkeypatch):
     def unbounded(cluster, **options):
         found = plan(cluster, **options)
-        return replace(found, objective=tuple(replace(stage, bound=None) for stage in found.objective))
+        return replace(found, objective=tuple(structs.replace(stage, bound=None) for stage in found.objective))
 
     monkeypatch.setattr(small, "plan", unbounded)
     head, row = small.plans(["plain"], [1.0], 0.5)

@@ -46,12 +46,12 @@ def test_a_unit_is_explained_if_and_only_if_it_gets_nothing(family):
         assert [(one.outcome, one.node) for one in told.units] == [(one.outcome, one.node) for one in made.units]
         for unit in told.units:
             fits = unit.outcome == "Allocated"
-            assert fits == (not unit.reasons and not unit.classes)
+            assert fits == (not unit.reasons and not unit.failures)
             assert not (fits and unit.relaxations)
             assert all(
-                reason.message and reason.id != "combination" for kind in unit.classes for reason in kind.reasons
+                reason.message and reason.id != "combination" for kind in unit.failures for reason in kind.reasons
             )
-            assert all(kind.reasons and kind.minimal for kind in unit.classes)
+            assert all(kind.reasons and kind.minimal for kind in unit.failures)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -106,7 +106,7 @@ def troubles(question, large):
             yield f"{name} is said to be {told[name].value} and is {float(value)}"
     for name, best in zip(force.names, force.solve(), strict=True):
         stage, best = told[name], float(best)
-        sign = 1 if stage.maximised else -1
+        sign = 1 if stage.sense == "max" else -1
         if stage.bound is not None and sign * (stage.bound - best) < -1e-9:
             yield f"{name}: the bound {stage.bound} cuts off the best, {best}"
         if stage.proven and abs(stage.value - best) > 1e-9:

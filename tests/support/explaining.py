@@ -27,7 +27,7 @@ def unit(*objects, **options):
 
 def reasons(*objects, **options):
     """Id and message of the reasons on the only kind of node; they must be minimal and certified."""
-    (kind,) = unit(*objects, **options).classes
+    (kind,) = unit(*objects, **options).failures
     assert kind.minimal
     assert kind.certified
     return [(reason.id, reason.message) for reason in kind.reasons]

@@ -14,8 +14,9 @@ from drasat.models.kubernetes.extensions import NodeTemplate, NodeTemplateSpec
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.results.common import Reason
+from drasat.models.results.plan import PlannedNode, plan_stage
 from drasat.models.workload.units import ClaimRef, Unit
-from drasat.solver.plan.outcome import NodeOutcome, PlannedUnitOutcome, PlanOutcome, PlanStatistics, StageOutcome
+from drasat.solver.plan.outcome import PlannedUnitOutcome, PlanOutcome, PlanStatistics
 
 
 def metadata(name, namespace="ns"):
@@ -55,7 +56,7 @@ def left(owner, *messages, kind="Job", replica=0, gang="", claims=1):
 
 
 def stage(name="admitted", value=2, bound=2, proven=True, maximised=True):
-    return StageOutcome(name, value, bound, proven, maximised)
+    return plan_stage(name, value, bound, proven, maximised)
 
 
 def outcome(*units, verdict="Optimal", nodes=(), stages=(), **fields):
@@ -65,7 +66,7 @@ def outcome(*units, verdict="Optimal", nodes=(), stages=(), **fields):
 
 
 def has(name="n1", devices=4, used=1, units=1, template=""):
-    return NodeOutcome(name, devices, used, units, template)
+    return PlannedNode(name=name, new=bool(template), template=template, devices=devices, used=used, units=units)
 
 
 def nodes_of(template, count):

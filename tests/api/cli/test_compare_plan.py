@@ -9,13 +9,14 @@ import pytest
 import yaml
 
 import drasat as package
+from drasat.models.results.plan import plan_stage
 from drasat.peers.kube_scheduler import find_program
 from drasat.reports.comparison import PLAN_COMPARISON_COLUMNS, PLAN_COMPARISON_HEADERS
 from drasat.solver.allocate.load import load
 from drasat.solver.compare import plans as module
 from drasat.solver.compare.plans import compare_plans as solve
 from drasat.solver.compare.plans import schedule
-from drasat.solver.plan.outcome import FEASIBLE, OPTIMAL, UNKNOWN, PlanOutcome, StageOutcome
+from drasat.solver.plan.outcome import FEASIBLE, OPTIMAL, UNKNOWN, PlanOutcome
 from drasat.verbs.compare import PlanComparisonResult, compare_plans
 
 NODE = """---
@@ -95,7 +96,7 @@ def planned(monkeypatch):
             )
             units = change(schedule(what, planner, "given", None).units)
             placed = sum(one.node is not None for one in units)
-            stages = (StageOutcome("admitted", placed, placed, True, True),)
+            stages = (plan_stage("admitted", placed, placed, True, True),)
             return PlanOutcome(outcome, units, (), stages, feature_gates, cel_errors, gap, notices=("left aside",))
 
         monkeypatch.setattr("drasat.solver.plan.plan.plan", plan)

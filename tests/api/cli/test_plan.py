@@ -11,7 +11,7 @@ from support.plan_outcomes import Solver, has, left, nodes_of, outcome, placed, 
 from support.texts import claim, spec
 
 import drasat as package
-from drasat.solver.plan.outcome import PlanSearchInterrupted
+from drasat.solver.engines.outcome import SearchInterrupted
 
 CLUSTER = """
 apiVersion: v1
@@ -215,7 +215,7 @@ def test_exit_codes_say_whether_all_is_placed_and_whether_that_is_proven(
 
 
 def test_an_interrupt_prints_the_best_plan_and_exits_with_130(drasat, manifests, solver):
-    solver.answer = PlanSearchInterrupted(outcome(placed("a"), left("b"), verdict="Feasible", stages=[stage(value=1)]))
+    solver.answer = SearchInterrupted(outcome(placed("a"), left("b"), verdict="Feasible", stages=[stage(value=1)]))
     done = drasat("plan", "-f", manifests())
     assert done.code == 130
     assert "Feasible: 1 of 2 units placed" in done.out

@@ -21,7 +21,8 @@ from support.plan_outcomes import (
 )
 
 import drasat as package
-from drasat.documents import relative_gap
+from drasat.models.results.plan import relative_gap
+from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.plan import outcome as outcome_module
 from drasat.verbs.plan import PlanResult
 
@@ -345,7 +346,7 @@ def test_arguments_are_named():
 
 
 def test_an_interrupt_carries_the_best_plan_by_then(solver):
-    solver.answer = outcome_module.PlanSearchInterrupted(outcome(placed("a"), left("b"), verdict="Feasible"))
+    solver.answer = SearchInterrupted(outcome(placed("a"), left("b"), verdict="Feasible"))
     with pytest.raises(package.PlanInterrupted) as raised:
         package.plan(priced())
     assert isinstance(raised.value, KeyboardInterrupt)

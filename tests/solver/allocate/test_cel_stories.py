@@ -114,7 +114,7 @@ def test_where_holes_leave_no_room_that_is_certain(name):
 )
 def test_among_many_devices_too_what_is_in_the_way_is_explained(sizes, count, expression):
     (unit,) = explain(load(related_node(sizes, count, expression, used=0.7))).units
-    ((kind,), offers) = unit.classes, [change for one in unit.relaxations for change in one.changes]
+    ((kind,), offers) = unit.failures, [change for one in unit.relaxations for change in one.changes]
     assert kind.certified
     assert any("; that is: " in reason.message for reason in kind.reasons)
     assert any("(cel)" in change.message for change in offers)

@@ -8,7 +8,7 @@ from support.objects import DRIVER, device, node, pod, pool, want
 from support.soft import apart, cel
 
 from drasat.solver.allocate.groups import GroupSolver
-from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, InterruptedAllocation
+from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, SearchInterrupted
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 ODD = "devices.all(d, d.attributes['d.x'].island % 2 == 1)"
@@ -206,7 +206,7 @@ def test_work_for_groups_is_counted():
 def interrupted(monkeypatch, decided):
     monkeypatch.setattr(GroupSolver, "decided", decided)
     tie = group("a", "b", entries=[together()])
-    with pytest.raises(InterruptedAllocation) as caught:
+    with pytest.raises(SearchInterrupted) as caught:
         answered(own("n1", 1, 1, 1), asking("a"), asking("b"), asking("c"), tie, nodes=["n1"])
     return [unit.outcome for unit in caught.value.answer.units]
 

@@ -17,7 +17,7 @@ from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import cp_sat, lexicographic
 from drasat.solver.engines.auto import AutoEngine, CpSatEngine
 from drasat.solver.engines.engine import Session, Status
-from drasat.solver.engines.outcome import ALLOCATED, UNKNOWN, InterruptedAllocation
+from drasat.solver.engines.outcome import ALLOCATED, UNKNOWN, SearchInterrupted
 
 NODES = ("n1", "n2", "n3")
 
@@ -110,7 +110,7 @@ class Interrupting:
 @pytest.mark.parametrize("empty", [True, False], ids=["before-a-better-one", "after-a-better-one"])
 def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkeypatch, empty):
     monkeypatch.setattr(lexicographic, "run_by_configurations", Interrupting(1, empty=empty))
-    with pytest.raises(InterruptedAllocation) as interrupt:
+    with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
@@ -125,7 +125,7 @@ def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(monkeypa
     supplies = [supply(name, sizes) for name, sizes in zip(NODES, SIZES, strict=True)]
     there = Cluster.of([device_class(), *map(node, NODES), *supplies, *pairs("one")])
     monkeypatch.setattr(lexicographic, "run_by_configurations", Interrupting(3, empty=True))
-    with pytest.raises(InterruptedAllocation) as interrupt:
+    with pytest.raises(SearchInterrupted) as interrupt:
         allocate(there, objective="fragmentation")
     (unit,) = interrupt.value.answer.units
     assert (unit.outcome, unit.node) == (ALLOCATED, "n2")
@@ -148,7 +148,7 @@ def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before
 
     original = AutoEngine.best
     monkeypatch.setattr(AutoEngine, "best", best_then_interrupt)
-    with pytest.raises(InterruptedAllocation) as interrupt:
+    with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
@@ -164,7 +164,7 @@ def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(monk
 
     original = optimize.build_model
     monkeypatch.setattr(optimize, "build_model", interrupted_once)
-    with pytest.raises(InterruptedAllocation) as interrupt:
+    with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
     assert (first.outcome, second.outcome) == (ALLOCATED, UNKNOWN)

@@ -25,7 +25,7 @@ from support.objects import (
 from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.solver.capacity import capacity as module
 from drasat.solver.capacity.capacity import capacity
-from drasat.solver.capacity.records import CapacitySearchInterrupted
+from drasat.solver.engines.outcome import SearchInterrupted
 
 
 def room(*objects, **options):
@@ -209,7 +209,7 @@ def test_an_interrupt_leaves_what_is_known(monkeypatch):
         return measure(*arguments)
 
     monkeypatch.setattr(module, "count_on_node", stopping)
-    with pytest.raises(CapacitySearchInterrupted) as raised:
+    with pytest.raises(SearchInterrupted) as raised:
         capacity(cluster(*slices, node("n1"), node("n2"), claim(want())))
     answer = raised.value.answer
     assert answer.verified

@@ -24,7 +24,8 @@ from support.objects import (
 
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.capacity import capacity
-from drasat.solver.capacity.records import CapacitySearchInterrupted, Room, total_room
+from drasat.solver.capacity.records import Room, total_room
+from drasat.solver.engines.outcome import SearchInterrupted
 
 
 def kinds(**counts):
@@ -159,7 +160,7 @@ def test_an_interrupt_among_nodes_that_share_keeps_the_best_node(monkeypatch):
     members = [device("x", node_selector=labels({"z": ("1",)})), device("y", node_name="n1")]
     nodes = [node("n1", z="1"), node("n2", z="1")]
     monkeypatch.setattr(capacity, "count_on_shared_nodes", interrupted)
-    with pytest.raises(CapacitySearchInterrupted) as raised:
+    with pytest.raises(SearchInterrupted) as raised:
         ask(pool(*members, per_device_node_selection=True), *nodes, claim(want()))
     answer = raised.value.answer
     assert answer.verified

@@ -15,14 +15,14 @@ from drasat.models.kubernetes.core import (
     NodeSpec,
     Taint,
 )
+from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.explain import explainer
 from drasat.solver.explain.explain import explain
-from drasat.solver.explain.records import InterruptedExplanation
 
 
 def test_what_fits_has_its_node_and_nothing_else():
     (found,) = explained(pool(device("a")), claim(want()))
-    assert (found.outcome, found.node, found.reasons, found.classes, found.relaxations) == (
+    assert (found.outcome, found.node, found.reasons, found.failures, found.relaxations) == (
         "Allocated",
         NODE,
         (),
@@ -40,7 +40,7 @@ def test_nodes_that_meet_the_same_are_one_kind_the_largest_first():
     pools = [pool(device("a"), name=f"n{number}", node_name=f"n{number}") for number in range(5)]
     extra = pool(device("b"), name="more", node_name="n3")
     found = unit(*nodes, *pools, extra, claim(want(count=3)))
-    assert [kind.nodes for kind in found.classes] == [("n0", "n1", "n2", "n4"), ("n3",)]
+    assert [kind.names for kind in found.failures] == [("n0", "n1", "n2", "n4"), ("n3",)]
 
 
 def test_kinds_that_read_alike_are_one_kind():
@@ -48,23 +48,23 @@ def test_kinds_that_read_alike_are_one_kind():
     pools = [pool(*devices(*"ab"[: number + 1]), name=f"n{number}", node_name=f"n{number}") for number in range(2)]
     asked = claim(want(select="false", cls="none"))
     found = unit(device_class("none"), *nodes, *pools, asked)
-    assert [len(kind.nodes) for kind in found.classes] == [1, 1]
-    (kind,) = unit(*nodes, claim(want())).classes
-    assert kind.nodes == ("n0", "n1")
+    assert [kind.nodes for kind in found.failures] == [1, 1]
+    (kind,) = unit(*nodes, claim(want())).failures
+    assert kind.names == ("n0", "n1")
 
 
 def test_more_kinds_of_nodes_than_are_explained(monkeypatch):
     monkeypatch.setattr(explainer, "MAX_NODE_CLASSES", 1)
     nodes = [node(f"n{number}") for number in range(2)]
     found = unit(*nodes, pool(device("a"), node_name="n0"), claim(want(count=2)))
-    assert len(found.classes) == 1
+    assert len(found.failures) == 1
     assert not found.complete
 
 
 def test_a_claim_or_class_that_is_missing_is_told_as_allocate_tells_it():
     found = unit(pool(device("a")), device_class(), claim(want(cls="gone")))
     assert [reason.id for reason in found.reasons] == ["deviceClass"]
-    assert found.classes == found.relaxations == ()
+    assert found.failures == found.relaxations == ()
     missing = unit(pool(device("a")), pod("gone"))
     assert [reason.message for reason in missing.reasons] == ["ResourceClaim ns/gone not found"]
 
@@ -80,7 +80,7 @@ def test_a_claim_or_class_that_is_missing_is_told_as_allocate_tells_it():
 def test_nodes_that_do_not_suit_the_pod(spec, labels, unschedulable, taints, id_, change):
     there = replace(node(NODE, **labels), spec=NodeSpec(unschedulable=unschedulable, taints=taints or None))
     found = unit(there, pool(device("a")), claim(want()), pod("c", **spec))
-    (kind,) = found.classes
+    (kind,) = found.failures
     assert [reason.id for reason in kind.reasons] == [id_]
     (relaxation,) = found.relaxations
     assert relaxation.changes[0].message.startswith(change)
@@ -104,7 +104,7 @@ def test_a_pod_with_a_claim_that_is_allocated_elsewhere():
     (made,) = after(*there, claim(want(), name="held"))
     nodes = (node(NODE), node("n2"))
     found = unit(*there, *nodes, allocated(made, made.status.allocation), claim(want()), pod("held", "c"))
-    assert {reason.id: kind.nodes for kind in found.classes for reason in kind.reasons[-1:]} == {
+    assert {reason.id: kind.names for kind in found.failures for reason in kind.reasons[-1:]} == {
         "inUse": (NODE,),
         "allocatedClaim": ("n2",),
     }
@@ -116,22 +116,22 @@ def test_only_the_node_that_was_asked_about():
     pools = (pool(device("a")), pool(*devices("b", "c"), name="q", node_name="n2"))
     asked = (node(NODE), node("n2"), claim(want(count=2)))
     assert explained(*pools, *asked)[0].outcome == "Allocated"
-    (kind,) = unit(*pools, *asked, node=NODE).classes
-    assert kind.nodes == (NODE,)
+    (kind,) = unit(*pools, *asked, node=NODE).failures
+    assert kind.names == (NODE,)
 
 
 def test_an_expression_that_fails_is_an_error_with_reasons_by_node():
     found = unit(pool(device("a")), claim(want(select='device.attributes["d.x"].none == 1')))
     assert found.outcome == "Error"
     assert [reason.id for reason in found.reasons] == ["expression"]
-    assert [reason.id for reason in found.classes[0].reasons] == ["exactCount", "requestSelector"]
+    assert [reason.id for reason in found.failures[0].reasons] == ["exactCount", "requestSelector"]
     assert [change.id for one in found.relaxations for change in one.changes] == ["requestSelector"]
 
 
 def test_a_request_that_ends_everything_is_the_reason():
     found = unit(pool(device("a")), claim(want(), want("s", admin=True)), feature_gates={"DRAAdminAccess": False})
     assert found.outcome == "Error"
-    assert [reason.id for reason in found.classes[0].reasons] == ["request"]
+    assert [reason.id for reason in found.failures[0].reasons] == ["request"]
 
 
 def test_without_time_nothing_is_claimed():
@@ -161,10 +161,10 @@ def test_an_interrupt_keeps_what_was_explained(monkeypatch):
         return explain_one(self, answer, *others)
 
     monkeypatch.setattr(explainer.Explainer, "explain", interrupted)
-    with pytest.raises(InterruptedExplanation) as raised:
+    with pytest.raises(SearchInterrupted) as raised:
         explained(pool(device("a")), *asked)
     first, second = raised.value.answer.units
-    assert (first.outcome, len(first.classes)) == ("Unallocatable", 1)
+    assert (first.outcome, len(first.failures)) == ("Unallocatable", 1)
     assert (second.outcome, [reason.id for reason in second.reasons]) == ("Unknown", ["interrupted"])
 
 

@@ -36,7 +36,7 @@ def test_only_devices_that_draw_counters_are_named():
 def test_a_feature_that_makes_room_for_too_little_is_a_reason_and_no_help():
     sliced = partitions(device("a", draws("s", m=9)), sets={"s": {"m": 5}})
     found = unit(*sliced, claim(want()), feature_gates=PARTITIONABLE)
-    (kind,) = found.classes
+    (kind,) = found.failures
     assert len(kind.reasons) == 2
     # While the feature is off there are no counters, so that it alone is in the way.
     assert kind.reasons[1].id == "countersFeature"
@@ -65,7 +65,7 @@ def test_two_features_that_are_off_are_switched_on_together():
 def test_a_slice_with_groups_is_missing_where_their_feature_is_off():
     there = partitions(device("a", draws("s", ("g",), m=1)), sets={"s": {"m": 5}})
     found = unit(*there, claim(want()), feature_gates=off("DRADeviceCompatibilityGroups"))
-    (kind,) = found.classes
+    (kind,) = found.failures
     assert [reason.id for reason in kind.reasons] == ["exactCount"]
     (note,) = kind.notes
     assert note.startswith("pool d.x/p is incomplete, its devices do not count")
@@ -101,6 +101,6 @@ def test_nodes_that_differ_in_what_they_declare_are_two_kinds():
     everywhere = replace(SKIPPING, spec=replace(SKIPPING.spec, node_name=None, all_nodes=True))
     nodes = [DECLARED, node("n2")]
     found = unit(*nodes, everywhere, claim(want(count=2)))
-    assert {kind.nodes: kind.requests[0].free for kind in found.classes} == {("n1",): 1, ("n2",): 0}
+    assert {kind.names: kind.requests[0].free for kind in found.failures} == {("n1",): 1, ("n2",): 0}
     fits = explained(*nodes, everywhere, claim(want()))[0]
     assert (fits.outcome, fits.node) == ("Allocated", "n1")

@@ -20,7 +20,7 @@ def guarded(name=NODE, *taints, unschedulable=False):
 
 def told(found):
     """Id and message of the reasons, by the nodes they are about."""
-    return {kind.nodes: [(reason.id, reason.message) for reason in kind.reasons] for kind in found.classes}
+    return {kind.names: [(reason.id, reason.message) for reason in kind.reasons] for kind in found.failures}
 
 
 def changes(found):
@@ -79,7 +79,7 @@ def test_taints_of_nodes_are_those_of_kubernetes(taint, operator, value, fits):
     (found,) = explained(guarded("n1", taint), own("n1", device("a")), claim(want()), asked)
     assert (found.outcome == "Allocated") == fits
     if not fits:
-        assert [kind.reasons[0].id for kind in found.classes] == ["nodeTaint"]
+        assert [kind.reasons[0].id for kind in found.failures] == ["nodeTaint"]
         assert [one.cost for one in found.relaxations] == [1]
 
 
@@ -163,7 +163,7 @@ def test_a_pod_beside_an_allocated_claim_of_its_own_is_explained_for_the_rest():
 
 def test_where_there_are_no_nodes_devices_for_all_nodes_count():
     found = explain(Cluster.of([device_class(), pool(device("a"), all_nodes=True), claim(want(count=2))]))
-    (kind,) = found.units[0].classes
-    assert kind.nodes == ("",)
+    (kind,) = found.units[0].failures
+    assert kind.names == ("",)
     assert [(view.needed, view.devices) for view in kind.requests] == [(2, 1)]
     assert [one.node for one in found.units[0].relaxations] == [""]

@@ -63,7 +63,7 @@ def test_reasons_are_impossible_together_and_each_is_needed(family):
 
 def told(found):
     """What is said of each unit; units themselves are compared by identity."""
-    return [(unit.outcome, unit.reasons, unit.classes, unit.relaxations) for unit in found.units]
+    return [(unit.outcome, unit.reasons, unit.failures, unit.relaxations) for unit in found.units]
 
 
 @pytest.mark.parametrize("family", families.FAMILIES)
@@ -73,7 +73,7 @@ def test_explanations_agree_with_allocate_and_are_the_same_each_time(family):
         found = explain(cluster)
         assert told(found) == told(explain(load(families.member(family, seed))))
         for unit in found.units:
-            assert (unit.outcome == "Allocated") == (not unit.classes and not unit.reasons)
+            assert (unit.outcome == "Allocated") == (not unit.failures and not unit.reasons)
             costs = [(len(one.changes), one.cost) for one in unit.relaxations]
             assert costs == sorted(costs)
             assert len({frozenset(one.changes) for one in unit.relaxations}) == len(costs)
@@ -91,7 +91,7 @@ def test_explanations_agree_with_allocate_and_are_the_same_each_time(family):
 )
 def test_what_a_search_cannot_answer_is_explained(name):
     (unit,) = explain(load(one_node.QUESTIONS[name].objects())).units
-    (kind,) = unit.classes
+    (kind,) = unit.failures
     assert kind.minimal
     assert kind.certified
     assert 1 <= len(kind.reasons) <= 2

@@ -225,7 +225,7 @@ def test_all_devices_where_none_is_meant():
 
 def test_a_claim_that_counts_more_than_a_result_may_have():
     there = pool(*(device(f"g{number:02}") for number in range(40)))
-    (kind,) = unit(there, claim(want("a", 17), want("b", 17))).classes
+    (kind,) = unit(there, claim(want("a", 17), want("b", 17))).failures
     ((id_, message),) = [(reason.id, reason.message) for reason in kind.reasons]
     assert id_ == "devicesPerClaim"
     assert message.startswith("claim ns/c, request b: adding 17 devices exceeds the claim limit of 32")
@@ -292,7 +292,7 @@ def test_many_devices_are_counted():
 
 def test_pools_whose_devices_do_not_count_are_noted():
     there = pool(*devices("a", "b"), count=2)
-    (kind,) = unit(there, claim(want())).classes
+    (kind,) = unit(there, claim(want())).failures
     (note,) = kind.notes
     assert note.startswith("pool d.x/p is incomplete, its devices do not count: generation 1 has 1 slices")
 
@@ -301,7 +301,7 @@ def test_what_becomes_of_the_devices():
     there = (pool(*devices("a", "b", "c"), device("d", taints=(taint("k"),)), device("e", kind="x"), all_nodes=True),)
     held = after(*there, claim(want(count=2), name="x"))
     asked = claim(want(count=4, select='!("kind" in device.attributes["d.x"])'))
-    (kind,) = unit(*there, *held, asked).classes
+    (kind,) = unit(*there, *held, asked).failures
     (view,) = kind.requests
     assert (view.needed, view.devices, view.matching, view.free) == (4, 5, 4, 1)
     assert [(row.filter, row.detail, row.devices) for row in view.fallen] == [

@@ -218,7 +218,7 @@ def test_errors_of_expressions_are_told_with_what_is_in_the_way():
     found = unit(KINDS, wishing(claim(want()), cel("devices.all(d, d.attributes['d.x'].none > 1)", weight=None)))
     assert found.outcome == "Error"
     assert "no such key: none" in found.reasons[0].message
-    assert [reason.id for reason in found.classes[0].reasons] == ["exactCount", "cel"]
+    assert [reason.id for reason in found.failures[0].reasons] == ["exactCount", "cel"]
 
 
 def test_what_is_given_in_python_is_a_reason_and_may_be_dropped():
@@ -248,7 +248,7 @@ def test_units_that_a_group_ties_are_explained_as_allocate_answers():
     first, second = explained(islands, claim(want(), name="x"), claim(want(), name="y"), group("x", "y"))
     for one in (first, second):
         assert one.outcome == "Unallocatable"
-        assert not one.classes
+        assert not one.failures
         assert one.reasons[-1].message == "alone it fits on n1"
         assert any("x, y" in reason.message for reason in one.reasons)
 
@@ -260,7 +260,7 @@ def test_a_tied_unit_that_does_not_fit_alone_is_explained_alone():
     assert [reason.message for reason in second.reasons] == [
         "tied to other units by ConstraintGroup ns/g: what follows is about this one alone"
     ]
-    assert [reason.id for reason in second.classes[0].reasons] == ["exactCount"]
+    assert [reason.id for reason in second.failures[0].reasons] == ["exactCount"]
     assert [one.changes[0].id for one in second.relaxations] == ["count"]
 
 

@@ -32,7 +32,7 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.plan.outcome import PlanSearchInterrupted
+from drasat.solver.engines.outcome import SearchInterrupted
 from drasat.solver.plan.plan import plan
 
 
@@ -61,7 +61,7 @@ def test_a_plan_is_verified_and_says_what_it_was_asked():
 def test_stages_are_those_that_were_asked_for_in_order():
     found = planning(*mixed(), objective="admitted=devices,fewest-nodes,admitted")
     assert [stage.stage for stage in found.objective] == ["admitted=devices", "fewest-nodes", "admitted"]
-    assert [stage.maximised for stage in found.objective] == [True, False, True]
+    assert [stage.sense for stage in found.objective] == ["max", "min", "max"]
 
 
 def test_a_later_stage_costs_an_earlier_one_nothing():
@@ -118,7 +118,7 @@ def test_an_unknown_gate_is_said():
 def test_without_time_a_plan_may_be_empty_and_is_still_right(limit):
     found = planning(*mixed(), time_limit=limit)
     assert found.verified
-    assert all(stage.value <= stage.bound for stage in found.objective if stage.maximised)
+    assert all(stage.value <= stage.bound for stage in found.objective if stage.sense == "max")
     assert found.outcome in ("Unknown", "Feasible", "Optimal")
     if not found.placed:
         assert found.outcome == "Unknown"
@@ -128,7 +128,7 @@ def test_an_interrupted_plan_is_verified():
     def stop(*_told):
         raise KeyboardInterrupt
 
-    with pytest.raises(PlanSearchInterrupted) as end:
+    with pytest.raises(SearchInterrupted) as end:
         planning(*mixed(), watch=stop)
     answer = end.value.answer
     assert answer.verified
@@ -148,7 +148,7 @@ def test_an_interrupted_plan_tells_the_stages_that_were_begun(after):
     asked = "priority,fewest-nodes,admitted,spread"
     try:
         answer = planning(*mixed(), objective=asked, watch=stop)
-    except PlanSearchInterrupted as end:
+    except SearchInterrupted as end:
         answer = end.answer
         assert [stage.stage for stage in answer.objective] == list(dict.fromkeys(calls))
     assert answer.verified

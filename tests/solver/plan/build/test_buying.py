@@ -223,7 +223,7 @@ def test_nodes_that_are_there_are_used_before_any_is_bought():
     given = [*nodes("n1", devices=2), to_buy("big", devices=2, price="3")]
     found = planning(*given, *(user(name) for name in "abc"), buy=True)
     assert values(found)["cost"] == 3
-    assert [(one.name, one.template, one.is_new, one.units) for one in found.nodes][1][:3] == ("big-1", "big", True)
+    assert [(one.name, one.template, one.new, one.units) for one in found.nodes][1][:3] == ("big-1", "big", True)
 
 
 def test_only_new_nodes_may_be_asked_for():

@@ -21,6 +21,7 @@ from support.posing import (
     values,
 )
 
+from drasat.models.results.plan import plan_stage
 from drasat.solver.plan.build.objectives import (
     STAGE_NAMES,
     parse_objective,
@@ -28,7 +29,6 @@ from drasat.solver.plan.build.objectives import (
     requested_devices,
     value_annotation,
 )
-from drasat.solver.plan.outcome import StageOutcome
 
 KNOWN = "priority, admitted, cost, fewest-nodes, spread, preference, soft, compact, fragmentation"
 
@@ -133,7 +133,7 @@ def test_a_claim_that_units_share_counts_once_for_all_of_them():
 def test_values_with_a_point_are_told_as_they_are():
     given = [user("a", VALUE="2.5"), user("b", VALUE="0.25"), user("c", VALUE="1")]
     found = planning(*nodes("n1", devices=2), *given, objective="admitted=annotation:drasat.dev/value")
-    assert found.objective == (StageOutcome("admitted=annotation:drasat.dev/value", 3.5, 3.5, True, True),)
+    assert found.objective == (plan_stage("admitted=annotation:drasat.dev/value", 3.5, 3.5, True, True),)
     (goal,) = posed(*nodes("n1"), *given, objective="admitted=annotation:drasat.dev/value").goals
     assert (goal.scale, goal.limit, goal.ahead, goal.is_of_units) == (4, 15, 0, True)
 
