@@ -105,7 +105,7 @@ def _unit_answer(found: UnitOutcome) -> UnitAnswer:
         objective=tuple(
             StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven) for one in found.objective
         ),
-        soft_entries=found.soft,
+        soft_entries=found.soft_entries,
     )
 
 

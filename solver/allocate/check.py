@@ -63,7 +63,7 @@ def _soft_costs_by_claim(outcomes: Iterable[UnitOutcome]) -> dict[ObjectKey, lis
     """List what is said of the soft entries of each claim, in their order; those of groups are no claim's."""
     costs: dict[ObjectKey, list[int]] = defaultdict(list)
     for outcome in outcomes:
-        for entry in outcome.soft:
+        for entry in outcome.soft_entries:
             namespace, _, name = entry.claim.rpartition("/")
             costs[namespace, name].append(entry.cost)
     return dict(costs)

@@ -50,15 +50,15 @@ class GroupScope:
 
 @dataclass(frozen=True, slots=True)
 class SameNodeUnits:
-    """Units that go to one node: one, or several that share a claim; ``asked`` are their claims, each once."""
+    """Units that go to one node: one, or several that share a claim; ``requested`` are their claims, each once."""
 
     units: tuple[Unit, ...]
-    asked: tuple[ClaimRef, ...]
+    requested: tuple[ClaimRef, ...]
 
     @property
     def claims(self) -> list[ResourceClaim]:
         """The claims to be allocated."""
-        return [ref.claim for ref in self.asked if ref.claim is not None]
+        return [ref.claim for ref in self.requested if ref.claim is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class AdmissibleNodes:
 class CoupledUnits:
     """Seats that are decided together, and why."""
 
-    seats: tuple[SameNodeUnits, ...]
-    ties: tuple[GroupScope, ...]
+    node_groups: tuple[SameNodeUnits, ...]
+    groups: tuple[GroupScope, ...]
 
     @property
     def units(self) -> Iterator[Unit]:
         """Yield all units."""
-        for seat in self.seats:
+        for seat in self.node_groups:
             yield from seat.units
 
 
@@ -97,13 +97,13 @@ def find_coupled_units(
 
 def split_soft_coupling(coupled: CoupledUnits) -> tuple[Unit | CoupledUnits, ...]:
     """Take apart what only soft entries hold together: they must not stand in anybody's way (SOFT-1)."""
-    demands = [tie.demand for tie in coupled.ties]
-    sets = _coupled_sets(coupled.seats, [tie for tie in demands if _has_demands(tie.group)])
+    demands = [tie.demand for tie in coupled.groups]
+    sets = _coupled_sets(coupled.node_groups, [tie for tie in demands if _has_demands(tie.group)])
     return tuple(in_request_order([*coupled.units], sets))
 
 
 def _coupled_sets(seats: Sequence[SameNodeUnits], ties: Sequence[GroupScope]) -> tuple[CoupledUnits, ...]:
-    own = [{ref.key for ref in seat.asked} for seat in seats]
+    own = [{ref.key for ref in seat.requested} for seat in seats]
     reached = {
         number: [place for place, tie in enumerate(ties) if not keys.isdisjoint(tie.claims)]
         for number, keys in enumerate(own)

@@ -56,7 +56,8 @@ class ServedRequest:
 class GroupProblemBuilder:
     """Claims and demands with what they stand for.
 
-    ``keys`` and ``resources`` are the claims, ``of_claim`` lists the demands of each, ``served`` tells demands apart.
+    ``keys`` and ``resources`` are the claims, ``of_claim`` lists the demands of each. ``served_requests`` says for
+    each demand which request it serves, and on which node.
     """
 
     def __init__(self, compiler: Compiler, ground: MergedView) -> None:
@@ -66,7 +67,7 @@ class GroupProblemBuilder:
         self.claims: list[Claim] = []
         self.keys: list[ObjectKey] = []
         self.resources: list[ResourceClaim] = []
-        self.served: list[ServedRequest] = []
+        self.served_requests: list[ServedRequest] = []
         self.of_claim: dict[int, list[int]] = defaultdict(list)
 
     def add(self, seats: Sequence[SameNodeUnits], nodes: Sequence[Sequence[Node]], held: Sequence[HeldClaim]) -> None:
@@ -83,15 +84,15 @@ class GroupProblemBuilder:
 
     def asks_of(self, claim: int) -> list[tuple[int, ResolvedRequest]]:
         """List the asks of a claim with the numbers of their demands."""
-        return [(demand, self.served[demand].ask) for demand in self.of_claim.get(claim, ())]
+        return [(demand, self.served_requests[demand].ask) for demand in self.of_claim.get(claim, ())]
 
     def of_seat(self, seat: int) -> list[int]:
         """List the demands of a seat."""
-        return [demand for demand, served in enumerate(self.served) if served.seat == seat]
+        return [demand for demand, served in enumerate(self.served_requests) if served.seat == seat]
 
     def is_held(self, claim: int) -> bool:
         """Tell whether a claim has its devices already."""
-        return all(self.served[demand].seat == HELD_CLAIM for demand in self.of_claim[claim])
+        return all(self.served_requests[demand].seat == HELD_CLAIM for demand in self.of_claim[claim])
 
     def _claim(self, claim: ResourceClaim, local: int, seat: int, nodes: Sequence[Node]) -> None:
         """Add a claim, which is the ``local``-th of its seat."""
@@ -129,7 +130,7 @@ class GroupProblemBuilder:
 
     def _amounts(self, view: NodeView, device: int, own: Demand, number: Sequence[int]) -> Amounts:
         rows = view.shape.capacities.rows.get(device, ())
-        whole = dict(zip(rows, self._ground.whole.shape.capacities.rows.get(number[device], ()), strict=True))
+        whole = dict(zip(rows, self._ground.view.shape.capacities.rows.get(number[device], ()), strict=True))
         return tuple((whole[row], amount) for row, amount in own.amounts[device])
 
     def _hold(self, held: HeldClaim) -> None:
@@ -150,7 +151,7 @@ class GroupProblemBuilder:
     def _add(self, demand: Demand, served: ServedRequest) -> None:
         self.of_claim[demand.claim].append(demand.index)
         self.demands.append(demand)
-        self.served.append(served)
+        self.served_requests.append(served)
 
 
 class ContradictingViewsError(Exception):
@@ -161,7 +162,7 @@ class ContradictingViewsError(Exception):
 class MergedView:
     """The devices of all nodes together and stand-ins for ``held`` ones, and each node's own view of its devices."""
 
-    whole: NodeView
+    view: NodeView
     views: Mapping[str, NodeView]
     held: frozenset[DeviceId]
     elsewhere: frozenset[PoolId]
@@ -170,7 +171,7 @@ class MergedView:
     @cached_property
     def number_of(self) -> Mapping[DeviceId, int]:
         """Numbers of the devices in the whole."""
-        return {device.id: number for number, device in enumerate(self.whole.devices)}
+        return {device.id: number for number, device in enumerate(self.view.devices)}
 
     @cached_property
     def replaced(self) -> frozenset[int]:
@@ -189,7 +190,7 @@ class MergedView:
         return {id_: tuple(nodes) for id_, nodes in found.items()}
 
     @cached_property
-    def homes(self) -> Sequence[tuple[Hashable, ...]]:
+    def nodes_of_device(self) -> Sequence[tuple[Hashable, ...]]:
         """For each device the nodes that reach it; what no node of the question sees is at a place of its own."""
         return [self.nodes_of.get(id_) or ("/".join(id_),) for id_ in self._ids]
 
@@ -202,7 +203,7 @@ class MergedView:
     def sites(self) -> Mapping[str, Sequence[Hashable]]:
         """By scope of topologies what tells instances apart, for each device; those replaced are in none."""
         found: dict[str, Sequence[Hashable]] = {
-            "Node": self.homes,
+            "Node": self.nodes_of_device,
             "Pool": self.pools,
             "Cluster": [""] * len(self._ids),
         }
@@ -215,7 +216,7 @@ class MergedView:
     def _ids(self) -> Sequence[DeviceId]:
         """Names of the devices, of stand-ins those that they stand for."""
         originals = {stand_in_id(id_): id_ for id_ in self.held}
-        return [originals.get(device.id, device.id) for device in self.whole.devices]
+        return [originals.get(device.id, device.id) for device in self.view.devices]
 
 
 def merge_views(

@@ -28,18 +28,18 @@ from .group_builder import ContradictingViewsError, GroupProblemBuilder, HeldCla
 
 @dataclass(frozen=True, slots=True)
 class GroupProblem:
-    """A joint question with what its numbers mean; ``tied`` are the relations of groups."""
+    """A joint question with what its numbers mean; ``group_relations`` are the relations of groups."""
 
     problem: Problem
-    ground: MergedView
-    draft: GroupProblemBuilder
-    tied: tuple[Relation, ...]
+    merged_view: MergedView
+    builder: GroupProblemBuilder
+    group_relations: tuple[Relation, ...]
 
 
 def group_problem_names(coupled: CoupledUnits, held: Sequence[HeldClaim], ground: MergedView) -> ProblemNames:
     """Names for the numbers of a joint Problem, which errors on the way to it have too."""
-    keys = [key_of(claim.metadata) for seat in coupled.seats for claim in seat.claims]
-    whole = ground.whole
+    keys = [key_of(claim.metadata) for seat in coupled.node_groups for claim in seat.claims]
+    whole = ground.view
     devices = tuple(device.id for device in whole.devices)
     return ProblemNames(
         tuple(sorted([*keys, *(one.key for one in held)])), devices, tuple(pool.id for pool in whole.pools)
@@ -59,8 +59,8 @@ def build_group_problem(
     Raises ``FatalError``, ``SelectorError`` and ``ContradictingViewsError``.
     """
     draft = GroupProblemBuilder(compiler, ground)
-    draft.add(coupled.seats, nodes, held)
-    known, shape = compiler.topologies, ground.whole.shape
+    draft.add(coupled.node_groups, nodes, held)
+    known, shape = compiler.topologies, ground.view.shape
     places = TopologyPlaces(known.topologies, compiler.classes, ground.sites, known.axes)
     entries = compiler.entry_context(shape, places)
     constraints: list[Constraint] = []
@@ -72,9 +72,9 @@ def build_group_problem(
             constraints += made[0]
             relations += made[1]
     ties = GroupRelations(draft, compiler, entries, held, everywhere)
-    for seat, one in enumerate(coupled.seats):
+    for seat, one in enumerate(coupled.node_groups):
         relations += ties.one_node(seat, one.units[0].name, nodes[seat])
-    tied = tuple(relation for tie in coupled.ties for relation in ties.of(tie))
+    tied = tuple(relation for tie in coupled.groups for relation in ties.of(tie))
     problem = Problem(
         len(shape.profiles),
         tuple(draft.claims),
@@ -104,7 +104,7 @@ def _check_topologies(problem: Problem, compiler: Compiler, ground: MergedView) 
 def _check_instances(topology: DeviceTopology, condition: TopologyCondition, ground: MergedView) -> None:
     """Check that no device is in two instances, and that whoever sees one sees as much of it."""
     instances = [places.devices for places in condition.places]
-    seen = [{ground.homes[device] for device in own} for own in instances]
+    seen = [{ground.nodes_of_device[device] for device in own} for own in instances]
     scope, ask = topology.spec.scope, condition.ask
     if scope == "Node":
         nodes = [node for one in set().union(*seen) for node in one]
@@ -192,7 +192,7 @@ class GroupRelations:
 
     def _same_label(self, tie: GroupScope, label: str, inside: Iterable[int]) -> Iterator[Relation]:
         """Demand one value of a label; held claims leave those of the nodes where they can be used."""
-        served = self._draft.served
+        served = self._draft.served_requests
         demands = [demand for claim in inside for demand in self._draft.of_claim[claim] if served[demand].node]
         nodes = {one.node.metadata.name: one.node for one in served if one.node}
         found = {name: (node.metadata.labels or {}).get(label) for name, node in nodes.items()}
@@ -209,7 +209,7 @@ class GroupRelations:
         """Demand that all nodes where these demands are served have one value; one without any cannot be used."""
         tokens: dict[int, dict[int, int]] = {}
         for demand in demands:
-            node = self._draft.served[demand].node
+            node = self._draft.served_requests[demand].node
             value = values.get(node.metadata.name) if node else None
             candidates = self._draft.demands[demand].candidates
             tokens[demand] = {} if value is None else dict.fromkeys(candidates, value)

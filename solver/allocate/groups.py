@@ -1,6 +1,6 @@
 """Place coupled units together: each seat on a node, all claims with their devices, or nothing.
 
-The question about coupled units: on which nodes it is asked, how it is posed, and how it is decided.
+The question about coupled units: on which nodes it is asked, how it is posed, and how it is decide_or_raise.
 
 Why coupled units cannot be allocated together: one that finds nothing even alone, or what groups demand.
 
@@ -94,13 +94,13 @@ class GroupPlacer:
     def _place(self, coupled: CoupledUnits, suited: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
         asking = GroupSolver(self._session, self._engine, self._ledger, self._deadline, coupled)
         decision, posed = Decision(DecisionStatus.NO, certified=True), None
-        for nodes in asking.tries(suited):
-            posed = asking.pose(nodes)
-            decision = asking.decided(posed)
-            if decision.answer is DecisionStatus.YES:
+        for nodes in asking.candidate_node_sets(suited):
+            posed = asking.build_problem(nodes)
+            decision = asking.decide_or_raise(posed)
+            if decision.status is DecisionStatus.YES:
                 self.interrupted = decision.interrupted
                 return self._allocated(asking, nodes, posed, decision)
-        if decision.answer is DecisionStatus.UNKNOWN:
+        if decision.status is DecisionStatus.UNKNOWN:
             return _same_outcome_for_all(coupled, UNKNOWN, Reason("timeLimit", "", decision.message))
         if asking.errors:
             return _same_outcome_for_all(coupled, ERROR, asking.errors[0])
@@ -118,12 +118,12 @@ class GroupPlacer:
         except GroupAbortedError:
             if self._engine.decider.in_order:
                 raise
-            devices = enumerate(posed.ground.whole.devices)
+            devices = enumerate(posed.merged_view.view.devices)
             awkward = {
                 number for number, one in devices if one.id[1] != STAND_IN_POOL and has_uncombinable_selector(one)
             }
             other = asking.decide(posed, without_devices(posed.problem, awkward))
-            if other.answer is not DecisionStatus.YES:
+            if other.status is not DecisionStatus.YES:
                 raise
             return self._built(asking.coupled, nodes, posed, other)
 
@@ -131,11 +131,11 @@ class GroupPlacer:
         self, coupled: CoupledUnits, nodes: CandidateNodes, posed: GroupProblem, decision: Decision
     ) -> list[UnitOutcome]:
         found: list[UnitOutcome] = []
-        for number, seat in enumerate(coupled.seats):
+        for number, seat in enumerate(coupled.node_groups):
             node, allocations = self._seated(number, seat, nodes[number], posed, decision)
             found += _unit_outcomes(seat, node, allocations)
-        soft = soft_entries(posed.problem, decision.picks, posed.draft.keys)
-        own = len(soft) - sum(not relation.hard for relation in posed.tied)
+        soft = soft_entries(posed.problem, decision.picks, posed.builder.keys)
+        own = len(soft) - sum(not relation.hard for relation in posed.group_relations)
         # An entry of a group is no claim's, even if it covers one only.
         told_ = (*soft[:own], *(structs.replace(entry, claim="") for entry in soft[own:]))
         return _with_soft_entries(found, told_, decision)
@@ -144,15 +144,15 @@ class GroupPlacer:
         self, number: int, seat: SameNodeUnits, nodes: Sequence[Node], posed: GroupProblem, decision: Decision
     ) -> tuple[Node, AllocationsByClaim]:
         """Build what a seat gets, and find on which node; one that asks for no device is on its first."""
-        served = posed.draft.served
+        served = posed.builder.served_requests
         picks = [pick for pick in decision.picks if served[pick.demand].seat == number]
         node = next((node for pick in picks if (node := served[pick.demand].node)), nodes[0])
         own = [demand for demand, one in enumerate(served) if one.seat == number and one.node is node]
         renumbered = [Pick(own.index(pick.demand), pick.device) for pick in picks]
-        view = replace(posed.ground.whole, node=node)
+        view = replace(posed.merged_view.view, node=node)
         with name_fatal_errors(problem_names(seat.claims, view)):
             made = self._engine.builder.build(seat.claims, [served[demand].ask for demand in own], renumbered, view)
-        return node, dict(zip((ref.key for ref in seat.asked), made, strict=True))
+        return node, dict(zip((ref.key for ref in seat.requested), made, strict=True))
 
 
 def _unit_outcomes(seat: SameNodeUnits, node: Node, allocations: AllocationsByClaim) -> Iterator[UnitOutcome]:
@@ -171,7 +171,7 @@ def _with_soft_entries(
     own: list[list[SoftEntry]] = [[] for _ in found]
     for entry in soft:
         own[owner.get(entry.claim, 0)].append(entry)
-    told_ = [replace(one, soft=tuple(entries)) for one, entries in zip(found, own, strict=True)]
+    told_ = [replace(one, soft_entries=tuple(entries)) for one, entries in zip(found, own, strict=True)]
     return [replace(told_[0], objective=decision.objective), *told_[1:]]
 
 
@@ -201,18 +201,21 @@ class GroupSolver:
         self.deadline = deadline
         self.coupled = coupled
         self.errors: list[Reason] = []
-        self.held = held_claims(session.cluster, dict.fromkeys(key for tie in coupled.ties for key in tie.claims))
-        claims = [claim for seat in coupled.seats for claim in seat.claims]
-        entries = [entry for tie in coupled.ties for entry in tie.group.spec.constraints or ()]
+        self.held = held_claims(session.cluster, dict.fromkeys(key for tie in coupled.groups for key in tie.claims))
+        claims = [claim for seat in coupled.node_groups for claim in seat.claims]
+        entries = [entry for tie in coupled.groups for entry in tie.group.spec.constraints or ()]
         self._visible = engine.compiler.visible(claims, entries)
         self._surveyor = NodeContextBuilder(session.cluster) if session.stages else None
 
-    def tries(self, suited: Sequence[AdmissibleNodes]) -> Iterator[CandidateNodes]:
+    def candidate_node_sets(self, suited: Sequence[AdmissibleNodes]) -> Iterator[CandidateNodes]:
         """Yield nodes to ask about, the first few of each seat before all; none where a seat has none.
 
         The last ones are all that make a difference. Whoever looks for the best asks about all at once.
         """
-        able = [list(self._able(seat, own.nodes)) for seat, own in zip(self.coupled.seats, suited, strict=True)]
+        able = [
+            list(self._nodes_with_enough_devices(seat, own.nodes))
+            for seat, own in zip(self.coupled.node_groups, suited, strict=True)
+        ]
         kept = self._thinned(able)
         if not all(kept):
             return
@@ -220,7 +223,7 @@ class GroupSolver:
             yield [own[:NODES_TRIED_FIRST] for own in kept]
         yield kept
 
-    def _able(self, seat: SameNodeUnits, nodes: Sequence[Node]) -> Iterator[Node]:
+    def _nodes_with_enough_devices(self, seat: SameNodeUnits, nodes: Sequence[Node]) -> Iterator[Node]:
         """Leave out nodes where the seat finds too few devices even alone, and those that are in trouble for it."""
         question = self.engine.compiler.question(seat.claims)
         known: dict[Hashable, bool] = {}
@@ -251,7 +254,7 @@ class GroupSolver:
     def _thinned(self, nodes: CandidateNodes) -> list[list[Node]]:
         """Leave out nodes that make no difference."""
         views = {node.metadata.name: self.engine.views.of(node, self._visible) for own in nodes for node in own}
-        labels = sorted({tie.group.spec.same_node_label for tie in self.coupled.ties} - {""})
+        labels = sorted({tie.group.spec.same_node_label for tie in self.coupled.groups} - {""})
         held = {id_ for one in self.held for devices in one.requests.values() for id_ in devices}
         return reduce_nodes(nodes, views, self._state, labels, held)
 
@@ -260,19 +263,23 @@ class GroupSolver:
         landscape = self._surveyor and self._surveyor.survey(view, self._visible)
         return self.ledger.in_use(view).key, landscape
 
-    def may_part(self, seat: SameNodeUnits) -> bool:
+    def may_use_several_nodes(self, seat: SameNodeUnits) -> bool:
         """Tell whether pods that share a claim could be on several nodes after all: it may be usable on each of them.
 
         A request that only devices of nodes serve ties its claim to one.
         """
         units = [{ref.key for ref in unit.requested_claims} for unit in seat.units]
-        shared = {place for place, ref in enumerate(seat.asked) if sum(ref.key in own for own in units) > 1}
-        far = [self._served_from_afar(seat, node) for node in self.session.cluster.nodes.values()] if shared else []
+        shared = {place for place, ref in enumerate(seat.requested) if sum(ref.key in own for own in units) > 1}
+        far = (
+            [self._requests_served_off_node(seat, node) for node in self.session.cluster.nodes.values()]
+            if shared
+            else []
+        )
         requests = [(place, name) for place, claim in enumerate(seat.claims) for name in _request_names(claim)]
         tied = {place for place, name in requests if not any((place, name) in own for own in far)}
         return not shared <= tied
 
-    def _served_from_afar(self, seat: SameNodeUnits, node: Node) -> set[tuple[int, str]]:
+    def _requests_served_off_node(self, seat: SameNodeUnits, node: Node) -> set[tuple[int, str]]:
         """Find the requests, by claim and name, for which there are devices that do not belong to the node."""
         compiler = self.engine.compiler
         question = compiler.question(seat.claims)
@@ -284,15 +291,15 @@ class GroupSolver:
         own = {number for number, device in enumerate(view.devices) if _node_selection_of(device).node_name}
         return {(one.claim, one.request) for one in demands if not own.issuperset(one.candidates)}
 
-    def pose(self, nodes: CandidateNodes) -> GroupProblem:
+    def build_problem(self, nodes: CandidateNodes) -> GroupProblem:
         """Pose the question about these nodes. Raises ``AbortedError`` and ``UndecidedError``."""
-        ground = self._ground(nodes)
+        ground = self._merged_view(nodes)
         everywhere = self.session.cluster.nodes.values()
         with name_fatal_errors(self.names(ground)):
             found = build_group_problem(self.engine.compiler, ground, self.coupled, nodes, self.held, everywhere)
         return found if self.engine.decider.in_order else replace(found, problem=order_independent(found.problem))
 
-    def _ground(self, nodes: CandidateNodes) -> MergedView:
+    def _merged_view(self, nodes: CandidateNodes) -> MergedView:
         views = {node.metadata.name: self.engine.views.of(node, self._visible) for own in nodes for node in own}
         ids = [id_ for one in self.held for devices in one.requests.values() for id_ in devices]
         return merge_views(views, self.engine.views, self.session.cluster, ids, self._visible)
@@ -301,24 +308,28 @@ class GroupSolver:
         """Names for the numbers of a question about this ground."""
         return group_problem_names(self.coupled, self.held, ground)
 
-    def decided(self, posed: GroupProblem) -> Decision:
+    def decide_or_raise(self, posed: GroupProblem) -> Decision:
         """Decide, or find the error that alone stands in the way (CELC-4). Raises ``AbortedError``."""
-        with name_fatal_errors(self.names(posed.ground)):
+        with name_fatal_errors(self.names(posed.merged_view)):
             decision = self.decide(posed, posed.problem)
-            if self.session.policy != STRICT or decision.answer is not DecisionStatus.NO or not decision.troubled:
+            if (
+                self.session.policy != STRICT
+                or decision.status is not DecisionStatus.NO
+                or not decision.has_relation_error
+            ):
                 return decision
             found = self.decide(posed, with_errors_as_true(posed.problem))
-            trouble = first_relation_error(posed.problem, found.picks) if found.answer is DecisionStatus.YES else None
+            trouble = first_relation_error(posed.problem, found.picks) if found.status is DecisionStatus.YES else None
             if trouble is not None:
                 raise trouble
         return decision
 
     def decide(self, posed: GroupProblem, problem: Problem) -> Decision:
         """Decide about a problem that is posed like this one. Raises ``FatalError`` and ``DeadlineExceededError``."""
-        decider, in_use = self.engine.decider, self.ledger.in_use(posed.ground.whole)
+        decider, in_use = self.engine.decider, self.ledger.in_use(posed.merged_view.view)
         if self._surveyor is None:
             return decider.decide(problem, in_use, self.deadline)
-        seen = replace(problem, landscape=self._surveyor.survey(posed.ground.whole, self._visible))
+        seen = replace(problem, landscape=self._surveyor.survey(posed.merged_view.view, self._visible))
         return cast("OptimizingDecider", decider).best(seen, in_use, self.deadline, self.session.work)
 
 
@@ -346,7 +357,7 @@ class GroupFailureExplainer:
         self._posed = posed
         coupled = asking.coupled
         self._units = ", ".join(unit.name for unit in coupled.units)
-        self._groups = ", ".join(tie.label for tie in coupled.ties)
+        self._groups = ", ".join(tie.label for tie in coupled.groups)
 
     def outcomes(self) -> list[UnitOutcome]:
         """Give each unit its outcome, with reasons."""
@@ -357,10 +368,10 @@ class GroupFailureExplainer:
                 UnitOutcome(unit, UNKNOWN, reasons=(Reason(CONSTRAINT_GROUP_REASON, "", doubt),))
                 for unit in coupled.units
             ]
-        alone = [self._alone(seat, own) for seat, own in zip(coupled.seats, self._suited, strict=True)]
+        alone = [self._alone(seat, own) for seat, own in zip(coupled.node_groups, self._suited, strict=True)]
         reasons = self._of_others(alone) if any(alone) else self._of_groups()
         found = []
-        for seat, own in zip(coupled.seats, alone, strict=True):
+        for seat, own in zip(coupled.node_groups, alone, strict=True):
             mine, failures = own or (tuple(reasons), ())
             found += [UnitOutcome(unit, UNALLOCATABLE, reasons=mine, failures=failures) for unit in seat.units]
         return found
@@ -368,7 +379,7 @@ class GroupFailureExplainer:
     def _doubt(self) -> str:
         """Say why the no is not sure, if it is not."""
         together = f"{self._units} cannot be allocated together as {self._groups} demands"
-        if any(map(self._asking.may_part, self._asking.coupled.seats)):
+        if any(map(self._asking.may_use_several_nodes, self._asking.coupled.node_groups)):
             return f"{together} with pods that share a claim on one node"
         return ""
 
@@ -377,18 +388,18 @@ class GroupFailureExplainer:
         asking = self._asking
         failed = FailedNodes([node.metadata.name for node in suited.nodes])
         for position, node in enumerate(suited.nodes):
-            attempt = asking.engine.attempt(node, seat.claims, asking.ledger, asking.deadline)
-            if attempt.ending is not Status.NONE:
+            attempt = asking.engine.allocate_on(node, seat.claims, asking.ledger, asking.deadline)
+            if attempt.status is not Status.NONE:
                 return None
             failed.add(position, attempt)
         report = failed.report()
-        names = [claim_text(ref.key) for ref in seat.asked]
+        names = [claim_text(ref.key) for ref in seat.requested]
         reasons = (*device_reasons(report, names), *suited.reasons)
         return reasons or (Reason("nodes", "", "there are no nodes"),), report
 
     def _of_others(self, alone: Sequence[AloneFailure | None]) -> list[Reason]:
         """Say whose fault it is that a unit that finds devices alone gets none."""
-        pairs = zip(self._asking.coupled.seats, alone, strict=True)
+        pairs = zip(self._asking.coupled.node_groups, alone, strict=True)
         names = ", ".join(unit.name for seat, own in pairs if own for unit in seat.units)
         return [
             Reason(
@@ -425,7 +436,7 @@ class GroupFailureExplainer:
         """Leave out demands as long as the rest is still too much (deletion filter); None: too many to try."""
         if self._posed is None:
             return None
-        kept = [relation for relation in self._posed.tied if relation.hard]
+        kept = [relation for relation in self._posed.group_relations if relation.hard]
         if self._is_no(self._posed, ()):
             return []
         if len(kept) > MAX_GROUP_DEMANDS:
@@ -435,10 +446,10 @@ class GroupFailureExplainer:
 
     def _is_no(self, posed: GroupProblem, kept: Collection[Relation]) -> bool:
         """Tell whether the units still do not fit with only these demands of groups."""
-        positions = {relation.position for relation in posed.tied} - {relation.position for relation in kept}
+        positions = {relation.position for relation in posed.group_relations} - {relation.position for relation in kept}
         relations = tuple(one for one in posed.problem.relations if one.position not in positions)
         decision = self._asking.decide(posed, replace(posed.problem, relations=relations))
-        return decision.answer is DecisionStatus.NO
+        return decision.status is DecisionStatus.NO
 
 
 def _relation_label(relation: Relation) -> str:

@@ -199,7 +199,7 @@ class FailedNodes:
 
     def add(self, position: int, attempt: NodeResult) -> None:
         """Add a node that was not there."""
-        key = _FailureKey(attempt.message, attempt.tables, attempt.witness, attempt.certified)
+        key = _FailureKey(attempt.message, attempt.rejections, attempt.witness, attempt.certified)
         found = self._classes.get(key)
         if found is None:
             found = self._classes[key] = _FailureClass(key, attempt.proof)
@@ -207,7 +207,7 @@ class FailedNodes:
         self._found[position] = attempt, found
         if attempt.error:
             self._erring.add(position)
-        if attempt.ending is Status.UNKNOWN:
+        if attempt.status is Status.UNKNOWN:
             self._undecided.add(position)
 
     def remove(self, position: int) -> None:

@@ -57,9 +57,10 @@ class _CandidateNodes:
 class Placer:
     """Places units on ``nodes``, which are by name, in their order; ``deadline`` is a reading of ``time.monotonic``.
 
-    ``walk`` is how a node is found, by default the first that fits; ``barred`` are units, by namespace and name, with
-    nodes that are not for them when they are placed together with others. ``interrupted``: Ctrl-C came while the last
-    unit was placed, which has an answer nevertheless. ``notices`` say what of the question was left aside.
+    ``walk`` finds the node of a unit; the default takes the first that fits. ``excluded_nodes`` are pairs of a unit's
+    key (namespace, name) and a node's name: the unit does not go there when it is placed together with others.
+    ``interrupted``: Ctrl-C came while the last unit was placed, which has an answer nevertheless. ``notices`` say which
+    parts of the question were left aside.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Placer:
         nodes: Mapping[str, Node],
         deadline: float | None,
         walk: NodeWalk | None = None,
-        barred: Container[tuple[ObjectKey, str]] = (),
+        excluded_nodes: Container[tuple[ObjectKey, str]] = (),
     ) -> None:
         self._session = session
         self._engine = engine
@@ -79,7 +80,7 @@ class Placer:
         self._names = list(nodes)
         self._deadline = deadline
         self._walk = walk or FirstNodeWalk(engine, self._nodes, ledger, deadline)
-        self._barred = barred
+        self._excluded_nodes = excluded_nodes
         self.interrupted = False
         self.notices: list[str] = []
         self._timed_out = False
@@ -102,7 +103,7 @@ class Placer:
             candidates = self._candidates_for(unit, asked)
         except SelectorError as error:
             return unplaced_outcome(unit, ERROR, [Reason("nodeSelector", "", str(error))])
-        return self._placed(unit, asked, candidates)
+        return self._place_on_first_fit(unit, asked, candidates)
 
     def place_together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
         """Find nodes and devices for all of the coupled units, and commit them, or for none.
@@ -110,7 +111,7 @@ class Placer:
         What is tied by soft entries only is placed one by one if that fails, and ``notices`` say so (SOFT-1).
         """
         answers = self._together(coupled)
-        soft = ", ".join(tie.label for tie in coupled.ties if tie.is_soft)
+        soft = ", ".join(tie.label for tie in coupled.groups if tie.is_soft)
         if not soft or all(answer.outcome == ALLOCATED for answer in answers):
             return answers
         parts = split_soft_coupling(coupled)
@@ -132,7 +133,7 @@ class Placer:
         if refused:
             return [unplaced_outcome(unit, UNALLOCATABLE, refused) for unit in coupled.units]
         try:
-            suited = [self._common_nodes(seat) for seat in coupled.seats]
+            suited = [self._nodes_for_all(seat) for seat in coupled.node_groups]
         except SelectorError as error:
             return [unplaced_outcome(unit, ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units]
         if self._joint is None:
@@ -147,7 +148,7 @@ class Placer:
                 self._commit(answer)
         return answers
 
-    def _common_nodes(self, seat: SameNodeUnits) -> AdmissibleNodes:
+    def _nodes_for_all(self, seat: SameNodeUnits) -> AdmissibleNodes:
         """Find the nodes that suit all units of a seat, in order. Raises ``SelectorError``."""
         suitable = [self._candidates_for(unit, unit.requested_claims).suitable for unit in seat.units]
         common = set.intersection(*map(set, suitable))
@@ -156,33 +157,38 @@ class Placer:
         nodes = (
             position
             for position in sorted(common)
-            if not any((key, self._names[position]) in self._barred for key in keys)
+            if not any((key, self._names[position]) in self._excluded_nodes for key in keys)
         )
         return AdmissibleNodes(tuple(self._nodes[position] for position in nodes), tuple(reasons))
 
-    def _placed(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
+    def _place_on_first_fit(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
         walked = self._walk.walk(_claims_of_refs(asked), candidates.open)
         self.interrupted = walked.interrupted
         # What failed before this unit's own allocation is known to fail until something changes.
         candidates.open.fail((position, attempt, self._pools(position)) for position, attempt in walked.failed)
         if walked.decisive is None:
-            return self._nowhere(unit, asked, candidates)
+            return self._no_node_outcome(unit, asked, candidates)
         position, attempt = walked.decisive
-        answer = self._ended(unit, asked, self._nodes[position], attempt)
+        answer = self._decided_outcome(unit, asked, self._nodes[position], attempt)
         if answer.outcome == ALLOCATED:
             self._commit(answer)
         return answer
 
-    def _ended(self, unit: Unit, asked: Sequence[ClaimRef], node: Node, attempt: NodeResult) -> UnitOutcome:
+    def _decided_outcome(self, unit: Unit, asked: Sequence[ClaimRef], node: Node, attempt: NodeResult) -> UnitOutcome:
         """Turn an attempt that decides about the unit into its outcome."""
-        if attempt.ending is Status.ALLOCATED:
+        if attempt.status is Status.ALLOCATED:
             pairs = tuple(zip(asked, attempt.allocations, strict=True))
             return UnitOutcome(
-                unit, ALLOCATED, node.metadata.name, allocations=pairs, objective=attempt.objective, soft=attempt.soft
+                unit,
+                ALLOCATED,
+                node.metadata.name,
+                allocations=pairs,
+                objective=attempt.objective,
+                soft_entries=attempt.soft_entries,
             )
         claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
         reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
-        self._timed_out = attempt.ending is Status.TIMEOUT
+        self._timed_out = attempt.status is Status.TIMEOUT
         return unplaced_outcome(unit, UNKNOWN if self._timed_out else ERROR, [reason])
 
     def _commit(self, answer: UnitOutcome) -> None:
@@ -190,7 +196,7 @@ class Placer:
         self._made.update(made)
         self._ledger.commit(made)
 
-    def _nowhere(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
+    def _no_node_outcome(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
         failed = candidates.open.failed
         report = failed.report()
         error = self._decisive_error(asked, failed)
@@ -207,7 +213,7 @@ class Placer:
         if position is None:
             return None
         node = self._nodes[position]
-        again = self._engine.attempt(node, _claims_of_refs(asked), self._ledger, self._deadline)
+        again = self._engine.allocate_on(node, _claims_of_refs(asked), self._ledger, self._deadline)
         return Reason("expression", "", f"node {node.metadata.name}: {again.error or failed[position].error}")
 
     def _pools(self, position: int) -> Iterable[tuple[str, str]]:
@@ -283,8 +289,8 @@ class FirstNodeWalk:
         """Ask until a node decides."""
         failed: list[PositionedResult] = []
         for position in positions:
-            attempt = self.engine.attempt(self.nodes[position], claims, self.ledger, self.deadline)
-            if attempt.ending not in NODE_FAILURES:
+            attempt = self.engine.allocate_on(self.nodes[position], claims, self.ledger, self.deadline)
+            if attempt.status not in NODE_FAILURES:
                 return WalkResult((position, attempt), failed, attempt.interrupted)
             failed.append((position, attempt))
         return WalkResult(None, failed)
@@ -320,7 +326,7 @@ class BestNodeWalk:
                     raise
                 return search.walked(complete=False, interrupted=True)
             if search.note(position, attempt):
-                complete = attempt.ending is not Status.TIMEOUT and number + 1 == len(asked)
+                complete = attempt.status is not Status.TIMEOUT and number + 1 == len(asked)
                 return search.walked(complete=complete, interrupted=attempt.interrupted)
         return search.walked(complete=True)
 
@@ -336,17 +342,17 @@ class _BestNodeSearch:
 
     def note(self, position: int, attempt: NodeResult) -> bool:
         """Take an attempt into account, and tell whether the walk is over."""
-        if attempt.ending is Status.ALLOCATED:
+        if attempt.status is Status.ALLOCATED:
             self._compare(position, attempt)
             return attempt.interrupted or is_zero_objective(attempt.objective)
-        if attempt.ending in NODE_FAILURES:
+        if attempt.status in NODE_FAILURES:
             self.failed.append((position, attempt))
-            if attempt.ending is Status.UNKNOWN:
+            if attempt.status is Status.UNKNOWN:
                 self.others.append(None)
             return False
         if self.best is None:
             self.decisive = position, attempt
-        return self.best is None or attempt.ending is Status.TIMEOUT
+        return self.best is None or attempt.status is Status.TIMEOUT
 
     def _compare(self, position: int, attempt: NodeResult) -> None:
         if self.best is None:

@@ -75,8 +75,8 @@ class FirstFitCopies:
 class FirstFitDecider(SearchThenSolve):
     """Finds what the scheduler's search finds first, however long that takes; only a no may come from the solver."""
 
-    def _settles(self, decision: Decision) -> bool:
-        return decision.answer is DecisionStatus.NO
+    def _is_final(self, decision: Decision) -> bool:
+        return decision.status is DecisionStatus.NO
 
 
 class CopyEngine(NodeEngine):
@@ -147,8 +147,8 @@ class CopyEngine(NodeEngine):
         try:
             while len(copies) < most:
                 decision = self.decider.decide(scene.problem, ledger.in_use(scene.view), deadline)
-                if decision.answer is not DecisionStatus.YES:
-                    return FirstFitCopies(tuple(copies), decision.answer is DecisionStatus.NO)
+                if decision.status is not DecisionStatus.YES:
+                    return FirstFitCopies(tuple(copies), decision.status is DecisionStatus.NO)
                 copies.append(decision.picks)
                 self.commit(scene, ledger, decision.picks)
         except DeadlineExceededError:
@@ -176,7 +176,7 @@ class CopyEngine(NodeEngine):
     def one_more(self, node: Node, ledger: AllocatedState, deadline: float | None) -> NodeResult:
         """Try one more copy, for the reasons why it does not fit."""
         claims = [ref.claim for ref in self.asked.copy(0).requested_claims if ref.claim is not None]
-        return self.attempt(node, claims, ledger, deadline)
+        return self.allocate_on(node, claims, ledger, deadline)
 
     def _question(self, deadline: float | None) -> Question:
         self.expressions.deadline = self.compiler.deadline = deadline
@@ -246,10 +246,10 @@ class CopyFeasibility:
         if copies > 1 and self._opaque:
             return _UNDECIDED
         decision = self._decide(self._at_least(copies), deadline)
-        if decision.answer is not DecisionStatus.YES or copies == 1 or not self._admin:
+        if decision.status is not DecisionStatus.YES or copies == 1 or not self._admin:
             return decision
         together = self._decide(side_by_side([self._problem] * copies), deadline)
-        return together if together.answer is DecisionStatus.YES else _UNDECIDED
+        return together if together.status is DecisionStatus.YES else _UNDECIDED
 
     def witness(self, copies: int) -> Justification | None:
         """Return a proof by counting that so many copies do not fit."""
@@ -298,12 +298,12 @@ def most_copies(together: CopyFeasibility, known: Sequence[Picks], limit: int, d
     asked = _next_count(found, top)
     while len(found.copies) < top:
         decision = together.decide(asked, deadline_slice(deadline, 2))
-        if decision.answer is DecisionStatus.YES:
+        if decision.status is DecisionStatus.YES:
             found = replace(found, copies=tuple(together.tell_apart(decision.picks, asked)))
             asked = _next_count(found, top)
         else:
             top = asked - 1
-            if decision.answer is DecisionStatus.NO:
+            if decision.status is DecisionStatus.NO:
                 found = replace(found, bound=top, refuted=decision)
             asked = (len(found.copies) + top + 1) // 2
     return found
@@ -335,7 +335,7 @@ def tighten_upper_bound(together: CopyFeasibility, fitting: int, bound: int, dea
     low, asked = fitting, fitting + 1
     while low < bound:
         decision = together.decide(asked, deadline_slice(deadline, 2))
-        if decision.answer is DecisionStatus.NO:
+        if decision.status is DecisionStatus.NO:
             bound = asked - 1
         else:
             low = asked
@@ -390,7 +390,7 @@ def count_on_node(
     endless = CopyFeasibility(scene.problem, ledger.in_use(scene.view), engine.joint).endless(
         deadline_slice(deadline, 4)
     )
-    if endless.answer is DecisionStatus.YES:
+    if endless.status is DecisionStatus.YES:
         return CountedCopies(_node_room(node, Room(unbounded=True), [_UNBOUNDED]), (endless.picks, endless.picks))
     first, found = count_copies(engine, scene, ledger, limit, deadline)
     room = Room(len(found.copies), found.bound, len(first.copies) if first.decided else None)
@@ -439,14 +439,14 @@ def _explained_room(
 def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room) -> NodeRoom:
     """Say why an attempt at one more copy failed."""
     names = engine.asked.claims
-    if attempt.ending is Status.ALLOCATED:
+    if attempt.status is Status.ALLOCATED:
         return _node_room(node, room, [])
-    if attempt.ending is Status.FATAL or attempt.error:
+    if attempt.status is Status.FATAL or attempt.error:
         claim = "" if attempt.claim is None else names[attempt.claim]
         return _node_room(node, room, [Reason(attempt.rule or "expression", claim, attempt.error or attempt.message)])
-    if attempt.ending is Status.TIMEOUT:
+    if attempt.status is Status.TIMEOUT:
         return _node_room(node, room, [])
     name = (node.metadata.name,)
     proof = Reason(attempt.witness.id, "", attempt.proof) if attempt.witness else None
-    failure = NodeClassFailure(name, attempt.message, attempt.tables, proof, attempt.certified)
-    return NodeRoom(name, room, class_reasons(failure, names), attempt.tables)
+    failure = NodeClassFailure(name, attempt.message, attempt.rejections, proof, attempt.certified)
+    return NodeRoom(name, room, class_reasons(failure, names), attempt.rejections)

@@ -294,14 +294,14 @@ class TrialAbortedError(Exception):
 class Trial:
     """How an attempt ends in some state, and what is made there."""
 
-    ending: Status
+    status: Status
     made: tuple[AllocationResult, ...] = ()
     message: str = ""
 
     @property
     def fits(self) -> bool:
         """There is an allocation."""
-        return self.ending is Status.ALLOCATED
+        return self.status is Status.ALLOCATED
 
 
 _NO_CLAIMS_TRIAL = Trial(Status.ALLOCATED)
@@ -321,16 +321,18 @@ class AllocationTrials:
             return _NO_CLAIMS_TRIAL
         key = case.question.index, devices
         if key not in self._known:
-            attempt = self.engine.attempt(devices.view.node, case.claims, AllocatedState(devices.usage), self.deadline)
+            attempt = self.engine.allocate_on(
+                devices.view.node, case.claims, AllocatedState(devices.usage), self.deadline
+            )
             self._known[key] = trial_of(attempt)
         return self._known[key]
 
 
 def trial_of(attempt: NodeResult) -> Trial:
     """Shorten an attempt. Raises ``TimeOverError``."""
-    if attempt.ending is Status.TIMEOUT:
+    if attempt.status is Status.TIMEOUT:
         raise TimeOverError(attempt.message)
-    return Trial(attempt.ending, attempt.allocations, attempt.message)
+    return Trial(attempt.status, attempt.allocations, attempt.message)
 
 
 def is_whole(gang: Gang, nodes: Sequence[str], members: int) -> bool:

@@ -146,7 +146,7 @@ class SequentialScheduler:
         made: tuple[AllocationResult, ...] = ()
         if claims:
             node = self._floor.node(position)
-            trial = trial_of(self._trials.engine.attempt(node, claims, self._floor.ledger, self._trials.deadline))
+            trial = trial_of(self._trials.engine.allocate_on(node, claims, self._floor.ledger, self._trials.deadline))
             if not trial.fits:
                 raise TrialAbortedError(node, trial)
             made = trial.made
@@ -286,7 +286,7 @@ class NodeChooser:
         if missing_resources(case.requests, state.room):
             return None
         trial = self._trials.of(case, state.devices)
-        if trial.ending is Status.FATAL:
+        if trial.status is Status.FATAL:
             raise TrialAbortedError(state.devices.view.node, trial)
         if not trial.fits:
             return None

@@ -44,14 +44,14 @@ class SearchThenSolve:
         if counted is not None:
             return counted
         start = self._start(problem, in_use, deadline)
-        if start.answer is DecisionStatus.YES:
-            return self._improved(problem, in_use, candidates, start, deadline)
-        if start.answer is DecisionStatus.NO:
+        if start.status is DecisionStatus.YES:
+            return self._improve(problem, in_use, candidates, start, deadline)
+        if start.status is DecisionStatus.NO:
             return start
-        decision = self._solved(problem, in_use, candidates, (), deadline)
-        return decision if self._settles(decision) else bounded_search(problem, in_use, self.counts, deadline)
+        decision = self._solve(problem, in_use, candidates, (), deadline)
+        return decision if self._is_final(decision) else bounded_search(problem, in_use, self.counts, deadline)
 
-    def _improved(
+    def _improve(
         self,
         problem: Problem,
         in_use: InUse,
@@ -63,12 +63,12 @@ class SearchThenSolve:
         if has_no_penalty(problem, _members_of_decision(start)):
             return start
         try:
-            better = self._solved(problem, in_use, candidates, start.picks, deadline)
+            better = self._solve(problem, in_use, candidates, start.picks, deadline)
         except DeadlineExceededError:
             return start
-        return start if better.answer is DecisionStatus.UNKNOWN else better
+        return start if better.status is DecisionStatus.UNKNOWN else better
 
-    def _solved(
+    def _solve(
         self,
         problem: Problem,
         in_use: InUse,
@@ -82,9 +82,9 @@ class SearchThenSolve:
         limits = Limits(deadline, self._session.work, self._session.seed)
         return solve(problem, in_use, candidates, self.counts, limits, start, thorough=False)
 
-    def _settles(self, decision: Decision) -> bool:
+    def _is_final(self, decision: Decision) -> bool:
         """Tell whether the solver has the last word: not if it could not even be asked."""
-        return decision.answer is not DecisionStatus.UNKNOWN or not decision.retry
+        return decision.status is not DecisionStatus.UNKNOWN or not decision.retry
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
         """Return the dive's answer if nothing can be better, else improve it."""
@@ -92,10 +92,10 @@ class SearchThenSolve:
         if counted is not None:
             return counted
         start = self._start(problem, in_use, deadline)
-        if start.answer is DecisionStatus.NO:
+        if start.status is DecisionStatus.NO:
             return start
         picked = _members_of_decision(start)
-        if start.answer is DecisionStatus.YES and all(stage.is_free(problem, picked) for stage in self._session.stages):
+        if start.status is DecisionStatus.YES and all(stage.is_free(problem, picked) for stage in self._session.stages):
             from .outcome import zero_objective
 
             return replace(start, objective=zero_objective(self._session.stages))
@@ -106,15 +106,15 @@ class SearchThenSolve:
         try:
             return ask(Limits(deadline, work, self._session.seed), start.picks, self._session.watch)
         except KeyboardInterrupt:
-            if start.answer is not DecisionStatus.YES:
+            if start.status is not DecisionStatus.YES:
                 raise
             # The dive's answer is the best so far; without any work the model only says what it is worth.
             return replace(ask(Limits(work=0.0, seed=self._session.seed), start.picks), interrupted=True)
 
     def _start(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
-        patience = COUNTER_SEARCH_VISITS if problem.counters.consumption else None
+        after_dead_end = COUNTER_SEARCH_VISITS if problem.counters.consumption else None
         try:
-            return bounded_search(problem, in_use, self.counts, deadline, SEARCH_VISITS, patience)
+            return bounded_search(problem, in_use, self.counts, deadline, SEARCH_VISITS, after_dead_end)
         except BudgetError:
             return Decision(DecisionStatus.UNKNOWN)
 

@@ -14,19 +14,19 @@ def bounded_search(
     counts: Counts,
     deadline: float | None,
     budget: int | None = None,
-    patience: int | None = None,
+    budget_after_dead_end: int | None = None,
 ) -> Decision:
     """Search for the first solution in order, or through all combinations; ``BudgetError`` beyond the budget.
 
-    ``patience`` is the budget from the first dead end on, if that is to be smaller.
+    ``budget_after_dead_end`` is the budget from the first dead end on, if that is to be smaller.
     """
-    search = Search(problem, in_use, deadline=deadline, budget=budget, patience=patience)
+    search = Search(problem, in_use, deadline=deadline, budget=budget, budget_after_dead_end=budget_after_dead_end)
     try:
         picks = search.run()
     finally:
         counts.steps += search.steps
     if picks is None:
-        return Decision(DecisionStatus.NO, certified=True, troubled=search.troubled)
+        return Decision(DecisionStatus.NO, certified=True, has_relation_error=search.has_relation_error)
     return Decision(DecisionStatus.YES, picks)
 
 

@@ -43,10 +43,10 @@ class Session:
     """What all attempts of one call have in common.
 
     ``policy`` is what errors of expressions do: ``kube``, ``strict`` or ``skip``. Without ``stages`` any answer will
-    do, else the best one by them is looked for; ``watch`` is told how far that is. ``work`` is the most that the solver
-    may do for one question, in deterministic units, so that where it stops does not depend on the clock.
-    ``cel_encoding`` is how models take expressions over devices (CELC-9), ``given`` are entries beside those of the
-    claims.
+    do; with ``stages`` the engine looks for the best one, and calls ``watch`` with its progress. ``work`` is the most
+    that the solver may do for one question, in deterministic units, so that the clock does not decide where it stops.
+    ``cel_encoding`` is how models encode expressions over devices (CELC-9). ``caller_constraints`` apply to all claims,
+    beside their own entries.
     """
 
     cluster: Cluster
@@ -57,7 +57,7 @@ class Session:
     watch: ObjectiveWatch | None = None
     work: float | None = None
     cel_encoding: str = "auto"
-    given: tuple[CallerConstraint, ...] = ()
+    caller_constraints: tuple[CallerConstraint, ...] = ()
 
 
 class Status(Enum):
@@ -79,25 +79,25 @@ class NodeResult:
     """An ending with what belongs to it.
 
     ``rule`` and ``message`` say why not; ``claim`` is the number of the claim they are about. ``error`` is the text of
-    an error of an expression that may be why nothing fits (policy ``strict``); ``tables`` say how many devices fell
+    an error of an expression that may be why nothing fits (policy ``strict``); ``rejections`` say how many devices fell
     where. ``witness`` proves a no by counting, ``proof`` is its sentence with the node's names; ``certified``: the
     no does not rest on one run of a solver alone. ``objective`` is what the stages of an allocation came to;
-    ``interrupted``: Ctrl-C came meanwhile, and it may not be the best. ``soft`` is what became of soft entries.
+    ``interrupted``: Ctrl-C came meanwhile, and it may not be the best. ``soft_entries`` is what became of soft entries.
     """
 
-    ending: Status
+    status: Status
     allocations: tuple[AllocationResult, ...] = ()
     rule: str = ""
     message: str = ""
     claim: int | None = None
     error: str = ""
-    tables: tuple[DemandTable, ...] = ()
+    rejections: tuple[DemandTable, ...] = ()
     witness: Justification | None = None
     proof: str = ""
     certified: bool = False
     objective: Objective = ()
     interrupted: bool = False
-    soft: tuple[SoftEntry, ...] = ()
+    soft_entries: tuple[SoftEntry, ...] = ()
 
 
 _ENCODING_COUNTS = {"lower": "cel_lowered", "table": "cel_tabulated", "lazy": "cel_lazy"}
@@ -123,7 +123,7 @@ class Counts:
     cel_tabulated: int = 0
     cel_lazy: int = 0
 
-    def took(self, encodings: Iterable[str]) -> None:
+    def count_encodings(self, encodings: Iterable[str]) -> None:
         """Count the expressions of a model by their encodings."""
         for encoding in encodings:
             name = _ENCODING_COUNTS[encoding]
@@ -138,7 +138,7 @@ class Engine(Protocol):
         """Work done so far."""
         raise NotImplementedError
 
-    def attempt(
+    def allocate_on(
         self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
     ) -> NodeResult:
         """Allocate the claims on the node beside what the ledger says is in use."""
@@ -176,10 +176,10 @@ class Decision:
     a bound that anyone can check, all combinations were tried, or a second configuration came to the same result.
     ``message`` says why it is not known; ``retry``: another way may know, as it is not for lack of time.
     ``objective`` is what the stages came to, if any were asked for; ``interrupted``: Ctrl-C came meanwhile.
-    ``troubled``: a relation may have failed for an error only (CELC-4).
+    ``has_relation_error``: a relation may have failed for an error only (CELC-4).
     """
 
-    answer: DecisionStatus
+    status: DecisionStatus
     picks: tuple[Pick, ...] = ()
     certified: bool = False
     witness: Justification | None = None
@@ -187,7 +187,7 @@ class Decision:
     retry: bool = False
     objective: Objective = ()
     interrupted: bool = False
-    troubled: bool = False
+    has_relation_error: bool = False
 
 
 class Decider(Protocol):

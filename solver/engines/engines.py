@@ -91,7 +91,7 @@ class NodeEngine:
             session.policy,
             session.cel_encoding,
             cluster.topologies,
-            session.given,
+            session.caller_constraints,
             cluster_axes(cluster, session.gates),
         )
         self.builder = ResultBuilder(session.gates, session.seed)
@@ -104,7 +104,7 @@ class NodeEngine:
         classes = counts.classes or self.views.classes
         return replace(counts, cel_evaluations=self.expressions.evaluations, classes=classes)
 
-    def attempt(
+    def allocate_on(
         self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
     ) -> NodeResult:
         """Decide about the node, and build the result."""
@@ -125,7 +125,7 @@ class NodeEngine:
         try:
             question = self.compiler.question(claims)
             view = self.views.of(node, question.visible)
-            return self._attempt(NodeQuery(question, claims, view, ledger.in_use(view)), decide)
+            return self._decide(NodeQuery(question, claims, view, ledger.in_use(view)), decide)
         except SelectorError as error:
             return NodeResult(Status.FATAL, rule="nodeSelector", message=f"gather pool information: {error}")
         except FatalError as error:
@@ -133,14 +133,14 @@ class NodeEngine:
         except DeadlineExceededError as error:
             return NodeResult(Status.TIMEOUT, rule="timeLimit", message=str(error))
 
-    def _attempt(self, asked: NodeQuery, decide: DecideFunction) -> NodeResult:
+    def _decide(self, asked: NodeQuery, decide: DecideFunction) -> NodeResult:
         key = asked.question.index, node_class_key(asked.view, asked.in_use)
         shortfall = self._failed.get(key)
         if shortfall is None:
             problem = self.compiler.problem(asked.question, asked.view.shape)
             posed = problem if self.decider.in_order else order_independent(problem)
             decision = decide(asked, posed)
-            if decision.answer is DecisionStatus.YES:
+            if decision.status is DecisionStatus.YES:
                 return self._allocated(asked, posed, decision, decide)
             error = self._error(asked, problem, posed, decision, decide)
             shortfall = self._failed[key] = self._explain(problem, asked.in_use, decision, error)
@@ -152,17 +152,17 @@ class NodeEngine:
         An engine that chooses devices in no order chooses others if there are any.
         """
         try:
-            return self._built(asked, problem, decision)
+            return self._build_result(asked, problem, decision)
         except FatalError:
             if self.decider.in_order:
                 raise
             awkward = {number for number, device in enumerate(asked.view.devices) if has_uncombinable_selector(device)}
             other = decide(asked, without_devices(problem, awkward))
-            if other.answer is not DecisionStatus.YES:
+            if other.status is not DecisionStatus.YES:
                 raise
-            return self._built(asked, problem, other)
+            return self._build_result(asked, problem, other)
 
-    def _built(self, asked: NodeQuery, problem: Problem, decision: Decision) -> NodeResult:
+    def _build_result(self, asked: NodeQuery, problem: Problem, decision: Decision) -> NodeResult:
         asks = self.compiler.resolved_requests(asked.question)
         made = self.builder.build(asked.claims, asks, decision.picks, asked.view)
         return NodeResult(
@@ -170,20 +170,20 @@ class NodeEngine:
             made,
             objective=decision.objective,
             interrupted=decision.interrupted,
-            soft=soft_entries(problem, decision.picks, [key_of(claim.metadata) for claim in asked.claims]),
+            soft_entries=soft_entries(problem, decision.picks, [key_of(claim.metadata) for claim in asked.claims]),
         )
 
     def _error(
         self, asked: NodeQuery, problem: Problem, posed: Problem, decision: Decision, decide: DecideFunction
     ) -> FatalError | None:
         """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
-        if self._session.policy != STRICT or decision.answer is not DecisionStatus.NO:
+        if self._session.policy != STRICT or decision.status is not DecisionStatus.NO:
             return None
         error = decisive_error(problem, asked.in_use, self.decider.in_order)
-        if error is not None or not decision.troubled:
+        if error is not None or not decision.has_relation_error:
             return error
         found = decide(asked, with_errors_as_true(posed))
-        return first_relation_error(posed, found.picks) if found.answer is DecisionStatus.YES else None
+        return first_relation_error(posed, found.picks) if found.status is DecisionStatus.YES else None
 
     def _explain(self, problem: Problem, in_use: InUse, decision: Decision, error: FatalError | None) -> _NodeFailure:
         return _NodeFailure(decision, problem.invalid_pools, demand_tables(problem, in_use), error)
@@ -209,7 +209,7 @@ class OptimizingEngine(NodeEngine):
         """Find the best allocation on the node by the session's stages."""
 
         def decide(asked: NodeQuery, problem: Problem) -> Decision:
-            landscape = self._landscape(asked)
+            landscape = self._node_context(asked)
             # One question may be asked again with fewer devices.
             devices = tuple(demand.candidates for demand in problem.demands)
             errors_count = any(relation.errors_count_as_true for relation in problem.relations)
@@ -218,13 +218,13 @@ class OptimizingEngine(NodeEngine):
             if decision is None:
                 seen = replace(problem, landscape=landscape)
                 decision = self._best_decider.best(seen, asked.in_use, deadline, work)
-                if decision.answer is DecisionStatus.YES and not decision.interrupted:
+                if decision.status is DecisionStatus.YES and not decision.interrupted:
                     self._best[key] = decision
             return decision
 
         return self.answer(node, claims, ledger, deadline, decide)
 
-    def _landscape(self, asked: NodeQuery) -> NodeContext:
+    def _node_context(self, asked: NodeQuery) -> NodeContext:
         if self._surveyor is None:
             return NodeContext()
         return self._surveyor.survey(asked.view, asked.question.visible)
@@ -263,11 +263,11 @@ def _unallocatable_result(shortfall: _NodeFailure, claims: Sequence[ResourceClai
     message = "invalid resource pools were encountered" if shortfall.invalid_pools else "cannot allocate all claims"
     error = shortfall.error and _fatal_result(shortfall.error, claims, view).message
     return NodeResult(
-        _STATUS_OF_DECISION[decision.answer],
+        _STATUS_OF_DECISION[decision.status],
         rule="pool" if shortfall.invalid_pools else "",
         message=decision.message or message,
         error=error or "",
-        tables=shortfall.tables,
+        rejections=shortfall.tables,
         witness=decision.witness,
         proof=_display_witness(decision.witness, claims, view) if decision.witness else "",
         certified=decision.certified,

@@ -56,7 +56,7 @@ class KubeSchedulerEngine:
         self._supply = NodeSlices(session.cluster)
         self._features = features_of_gates(session.gates)
 
-    def attempt(
+    def allocate_on(
         self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
     ) -> NodeResult:
         """Ask for the claims on the node."""

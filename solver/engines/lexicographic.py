@@ -65,7 +65,7 @@ class LexicographicOptimization:
                 bound = self._minimize(terms, len(parts) - number, watch and partial(watch, number))
                 self._keep(terms, bound)
         if self.thorough and not all(part.proven for part in self.reached):
-            self._settle(parts)
+            self._tighten(parts)
         self.model.rows.minimize([])
 
     def _keep(self, terms: ObjectivePart, bound: int | None = None) -> None:
@@ -83,7 +83,7 @@ class LexicographicOptimization:
             self.model.rows.minimize(weighted)
             self.model.rows.hint(dict(enumerate(self.found.values)))
             most = quick_work(self.model.rows) * (1.0 if self.thorough else _QUICK_SHARE)
-            better = self._asked(self._share(1, most), None, QUICK)
+            better = self._solve(self._share(1, most), None, QUICK)
             self._take(better, weighted)
             if better.status is not SolverStatus.OPTIMAL:
                 return False
@@ -98,7 +98,7 @@ class LexicographicOptimization:
         scaled, divisor = _scaled_terms(terms)
         self.model.rows.minimize(scaled)
         self.model.rows.hint(dict(enumerate(self.found.values)))
-        better = self._asked(self._share(left), watch and _unscaled_watch(watch, divisor))
+        better = self._solve(self._share(left), watch and _unscaled_watch(watch, divisor))
         if better.status not in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE):
             return 0
         self._take(better, terms)
@@ -109,7 +109,7 @@ class LexicographicOptimization:
         if better.values and _value_of_part(terms, better) <= _value_of_part(terms, self.found):
             self.found = better
 
-    def _asked(self, limits: Limits, watch: SolveWatch | None, way: SolverConfiguration | None = None) -> SolveResult:
+    def _solve(self, limits: Limits, watch: SolveWatch | None, way: SolverConfiguration | None = None) -> SolveResult:
         try:
             return self._counted(
                 solve_with_lazy_constraints(self.model, partial(self._run, way, watch), limits, self.counts)
@@ -134,7 +134,7 @@ class LexicographicOptimization:
         share = max(0.0, self.limits.work - self.spent) / left
         return replace(self.limits, work=share if most is None else min(share, most))
 
-    def _settle(self, parts: Sequence[ObjectivePart]) -> None:
+    def _tighten(self, parts: Sequence[ObjectivePart]) -> None:
         """Find the true values where a run was stopped: literals that nobody minimised may be true for nothing."""
         settled = tighten_solution(
             self.model, self.found.values, [term for part in parts for term in part], self.counts

@@ -74,12 +74,12 @@ def optimize(
         parts = [stage.parts(model) for stage in stages]
         counts.classes = max(counts.classes, len(model.reduced.classes))
         counts.literals += model.rows.variables
-        counts.took(model.cel_encodings)
+        counts.count_encodings(model.cel_encodings)
         flat = [part for own in parts for part in own]
         early = None if thorough or start else _quick_solution(model, flat, limits)
         found = _first_solution(model, limits, counts, start, watch, early)
         if found.status is SolverStatus.INFEASIBLE:
-            return Decision(DecisionStatus.NO, certified=True, troubled=model.excludes_errors)
+            return Decision(DecisionStatus.NO, certified=True, has_relation_error=model.excludes_errors)
         if found.status is SolverStatus.UNKNOWN:
             return Decision(DecisionStatus.UNKNOWN, message="not decided within the limit")
         staging = LexicographicOptimization(model, found, limits, counts, thorough, improved=found is early)

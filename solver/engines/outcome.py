@@ -50,7 +50,7 @@ class UnitOutcome:
     """A unit with its node and what its claims got, or why they got nothing.
 
     ``allocations`` are the new ones only; ``failures`` are the node classes that were tried, the largest first;
-    ``objective`` is what the stages came to, if any were asked for; ``soft`` what became of soft entries.
+    ``objective`` is what the stages came to, if any were asked for; ``soft_entries`` what became of soft entries.
     """
 
     unit: Unit
@@ -60,7 +60,7 @@ class UnitOutcome:
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
     failures: tuple[NodeClassFailure, ...] = ()
     objective: Objective = ()
-    soft: tuple[SoftEntry, ...] = ()
+    soft_entries: tuple[SoftEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,13 @@ class Pick:
 
 
 class Search:
-    """One search. ``steps`` may be read at any time, ``troubled`` at the end: a relation failed for an error (CELC-4).
+    """One search.
 
-    The rest belongs to the points of the program.
+    ``steps`` may be read at any time. ``has_relation_error`` may be read at the end: a relation failed for an error
+    (CELC-4). The points of the program use the other attributes.
 
     ``deadline`` is a reading of ``clock``, in seconds, and ``budget`` a number of devices visited; None: no limit.
-    ``patience`` is the budget from the first dead end on, if that is to be smaller.
+    ``budget_after_dead_end`` is the budget from the first dead end on, if that is to be smaller.
     """
 
     def __init__(
@@ -66,19 +67,19 @@ class Search:
         *,
         deadline: float | None = None,
         budget: int | None = None,
-        patience: int | None = None,
+        budget_after_dead_end: int | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.steps = 0
         self.visits = 0
-        self.troubled = False
+        self.has_relation_error = False
         self.frames: list[SearchFrame] = []
         self.node: SearchPoint = build_search_program(problem, SearchState(problem, in_use))
         self.plan: DemandSearch | None = None
         self.k = 0
         self._deadline = deadline
         self._budget = budget
-        self._patience = budget if patience is None else patience
+        self._budget_after_dead_end = budget if budget_after_dead_end is None else budget_after_dead_end
         # A step may visit many devices.
         self._interval = CHECK_INTERVAL if budget is None else 1
         self._clock = clock
@@ -95,7 +96,7 @@ class Search:
             while ending is not None:
                 if ending is SOLVED:
                     return self.picks()
-                self._budget = self._patience
+                self._budget = self._budget_after_dead_end
                 if not frames:
                     return None
                 ending = frames[-1].resume(self, ending)
@@ -376,7 +377,7 @@ class RelationCheck:
             search.visits += RELATION_CHECK_VISITS
             found = relation.verdict(members)
             if isinstance(found, RelationError):
-                search.troubled = True
+                search.has_relation_error = True
                 if relation.fatal:
                     raise FatalError(relation.id, found.message, claim=relation.claims[0])
             if found is not True:

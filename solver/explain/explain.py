@@ -64,7 +64,7 @@ def explain(
     asked = with_joined_loose_claims(
         requested_units(cluster, namespace=namespace, selector=selector, claims=claims), node
     )
-    session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), given=given)
+    session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = AllocatedState(cluster.usage(gates))
@@ -146,7 +146,7 @@ class _ExplanationRun:
 
     def ask_together(self, tied: CoupledUnits) -> None:
         """Place units that groups tie together, or explain each of them alone."""
-        self._tell(self._placer.place_together(tied), ", ".join(tie.label for tie in tied.ties))
+        self._tell(self._placer.place_together(tied), ", ".join(tie.label for tie in tied.groups))
 
     def _tell(self, answers: Sequence[UnitOutcome], ties: str = "") -> None:
         self.placed += answers

@@ -79,7 +79,7 @@ class Explainer:
             return whole
         self._trials.renew()
         cluster = self._session.cluster.with_claims(allocated.values())
-        scene = WhatIf(cluster, unit, self._session.gates, self._session.given)
+        scene = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints)
         try:
             groups = self._groups(unit, ledger)
             alone = self._fitting(scene, groups) if ties else None

@@ -41,10 +41,10 @@ class WhatIfTrials:
         self._left -= 1
         if not _is_suitable_node(scene, node):
             return False
-        attempt = self._engine_for(scene).attempt(node, scene.claims, scene.ledger(), self._deadline)
-        if attempt.ending is Status.TIMEOUT:
+        attempt = self._engine_for(scene).allocate_on(node, scene.claims, scene.ledger(), self._deadline)
+        if attempt.status is Status.TIMEOUT:
             raise TrialLimitError
-        if attempt.ending is not Status.ALLOCATED:
+        if attempt.status is not Status.ALLOCATED:
             return False
         pairs = tuple(zip(scene.unit.requested_claims, attempt.allocations, strict=True))
         answer = UnitOutcome(scene.unit, ALLOCATED, node.metadata.name, allocations=pairs)
@@ -53,9 +53,11 @@ class WhatIfTrials:
 
     def _engine_for(self, scene: WhatIf) -> CpSatEngine:
         same = scene.cluster.classes is self._session.cluster.classes and scene.gates == self._session.gates
-        if same and scene.given == self._session.given:
+        if same and scene.given == self._session.caller_constraints:
             return self._engine
-        return CpSatEngine(replace(self._session, cluster=scene.cluster, gates=scene.gates, given=scene.given))
+        return CpSatEngine(
+            replace(self._session, cluster=scene.cluster, gates=scene.gates, caller_constraints=scene.given)
+        )
 
 
 def _is_suitable_node(scene: WhatIf, node: Node) -> bool:

@@ -87,7 +87,7 @@ class ExplanationCompiler:
             session.policy,
             session.cel_encoding,
             cluster.topologies,
-            session.given,
+            session.caller_constraints,
             cluster_axes(cluster, gates),
         )
 

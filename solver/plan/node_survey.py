@@ -55,17 +55,17 @@ class ScreenedNodes:
     @property
     def has_devices(self) -> bool:
         """Whether the unit finds its devices there."""
-        return self.attempt.ending is Status.ALLOCATED
+        return self.attempt.status is Status.ALLOCATED
 
     @property
     def lacks_devices(self) -> bool:
         """Whether it finds too few of them, and nothing else went wrong."""
-        return self.attempt.ending is Status.NONE
+        return self.attempt.status is Status.NONE
 
     @property
     def is_undecided(self) -> bool:
         """Whether the search ended before that was known."""
-        return self.attempt.ending in (Status.UNKNOWN, Status.TIMEOUT)
+        return self.attempt.status in (Status.UNKNOWN, Status.TIMEOUT)
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ class NodeScreening:
             return _NO_CLAIMS
         if self._engine.decider.counts.work > TOTAL_SCREENING_WORK:
             return _UNDECIDED
-        return self._engine.attempt(self.nodes[position], wish.claims, state.ledger, None)
+        return self._engine.allocate_on(self.nodes[position], wish.claims, state.ledger, None)
 
     def holders(self, position: int, wish: UnitDemand, state: RemainingResources) -> dict[ObjectKey, int]:
         """Find the claims that have devices which a unit may have on a node, and how many each has.
@@ -180,7 +180,7 @@ class NodeScreening:
         """Tell whether one node that suits the unit has room and devices for it."""
         if state.lacks(self.name(position), wish.requests):
             return False
-        return self.attempt(wish, state, position).ending is Status.ALLOCATED
+        return self.attempt(wish, state, position).status is Status.ALLOCATED
 
     def failed(self, kinds: Iterable[ScreenedNodes]) -> FailedNodes:
         """Put together how nodes failed that do not have the devices."""

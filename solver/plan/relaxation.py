@@ -77,9 +77,9 @@ class UnplacedRelaxationSearch:
 
     def _fewer_devices(self, kind: ScreenedNodes) -> Iterator[str]:
         """Ask for so many as there are in one request, or in all that find too few; else for one less."""
-        short = [table for table in kind.attempt.tables if table.is_short]
+        short = [table for table in kind.attempt.rejections if table.is_short]
         together = [short] if len(short) > 1 else []
-        for tables in [*([table] for table in short or kind.attempt.tables), *together]:
+        for tables in [*([table] for table in short or kind.attempt.rejections), *together]:
             if all(map(_reduced_count, tables)) and self._fits(self._asking_less(tables), self._state, kind):
                 yield f"it fits node {self._first(kind)} with count {' and '.join(map(self._fewer, tables))}"
 
@@ -159,7 +159,7 @@ def _reduced_count(table: DemandTable) -> int:
 
 def _shortfall_key(kind: ScreenedNodes) -> tuple[bool, int, int]:
     """How many devices are missing; kinds of which that is not known come last."""
-    missing = sum(table.needed - table.fitting for table in kind.attempt.tables if table.is_short)
+    missing = sum(table.needed - table.fitting for table in kind.attempt.rejections if table.is_short)
     return missing == 0, missing, kind.nodes[0]
 
 
@@ -223,7 +223,7 @@ def _device_shortage_reasons(
 ) -> Iterator[Reason]:
     failed = surveyor.failed(kinds)
     for kind in kinds:
-        if kind.attempt.ending is Status.FATAL:
+        if kind.attempt.status is Status.FATAL:
             yield _abort_reason(kind.attempt, wish, surveyor.name(kind.nodes[0]))
             return
     erring = failed.first_erring

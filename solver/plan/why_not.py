@@ -399,7 +399,7 @@ class _FirstFitPlacement:
         if self.state.lacks(name, wish.requests):
             return False
         attempt = self._surveyor.attempt(wish, self.state, position)
-        if attempt.ending is not Status.ALLOCATED:
+        if attempt.status is not Status.ALLOCATED:
             return False
         made = dict(zip((ref.key for ref in wish.unit.requested_claims), attempt.allocations, strict=True))
         self.made.update(made)

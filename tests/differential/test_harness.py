@@ -28,8 +28,8 @@ class Refusing:
     def counts(self):
         return self._real.counts
 
-    def attempt(self, node, claims, ledger, deadline):
-        found = self._real.attempt(node, claims, ledger, deadline)
+    def allocate_on(self, node, claims, ledger, deadline):
+        found = self._real.allocate_on(node, claims, ledger, deadline)
         devices = [result for made in found.allocations for result in made.devices.results or ()]
         return NodeResult(Status.NONE, message="cannot allocate all claims") if len(devices) > 1 else found
 
@@ -39,8 +39,8 @@ class Miscounting(Refusing):
     def counts(self):
         return Counts(steps=self._real.counts.steps + 1)
 
-    def attempt(self, node, claims, ledger, deadline):
-        return self._real.attempt(node, claims, ledger, deadline)
+    def allocate_on(self, node, claims, ledger, deadline):
+        return self._real.allocate_on(node, claims, ledger, deadline)
 
 
 class Forgetful(Miscounting):
@@ -50,8 +50,8 @@ class Forgetful(Miscounting):
     def counts(self):
         return self._real.counts
 
-    def attempt(self, node, claims, ledger, deadline):
-        found = super().attempt(node, claims, ledger, deadline)
+    def allocate_on(self, node, claims, ledger, deadline):
+        found = super().allocate_on(node, claims, ledger, deadline)
         bare = (answers.replace(made, devices=answers.replace(made.devices, config=None)) for made in found.allocations)
         return replace(found, allocations=tuple(bare))
 
@@ -67,7 +67,7 @@ def first_difference(real, family):
 @pytest.mark.parametrize(
     ("engine", "family", "fields"),
     [
-        (Refusing, "match", ["ending", "message", "allocations"]),
+        (Refusing, "match", ["status", "message", "allocations"]),
         (Miscounting, "taints", ["steps"]),
         (Forgetful, "configs", ["allocations"]),
     ],

@@ -154,7 +154,7 @@ def test_a_value_that_cannot_be_read_is_not_merged_away(bad):
     assert first != second
     model = 'device.attributes["d.x"].model == "m"'
     slices = pool(device("a", model="m", firmware=version("1.0.0")), device("b", model="m", firmware=bad))
-    assert attempt(slices, claim(want(count=2, select=model))).ending is Status.FATAL
+    assert attempt(slices, claim(want(count=2, select=model))).status is Status.FATAL
     assert names(slices, claim(want(count=1, select=model))) == ["a"]
 
 

@@ -37,15 +37,15 @@ def questions(family, seed):
         asked = [ref for ref in unit.requested_claims if ref.claim is not None]
         claims = [ref.claim for ref in asked]
         for node in cluster.nodes.values():
-            first = search.attempt(node, claims, ledger, monotonic() + 1)
+            first = search.allocate_on(node, claims, ledger, monotonic() + 1)
             yield (
                 cluster,
                 node,
                 claims,
                 first,
-                {name: engine.attempt(node, claims, ledger, monotonic() + 30) for name, engine in others.items()},
+                {name: engine.allocate_on(node, claims, ledger, monotonic() + 30) for name, engine in others.items()},
             )
-            if first.ending is Status.ALLOCATED:
+            if first.status is Status.ALLOCATED:
                 ledger.commit(zip([ref.key for ref in asked], first.allocations, strict=True))
                 break
 
@@ -59,15 +59,15 @@ def test_engines_agree_on_existence(family):
         for cluster, node, claims, first, others in questions(family, seed):
             for answer in others.values():
                 # What ends the question before devices are chosen ends it for all (section 6).
-                assert answer.ending in (Status.ALLOCATED, Status.NONE) or answer.message == first.message
-                assert answer.ending is not Status.NONE or answer.certified
-                if fresh and answer.ending is Status.ALLOCATED:
+                assert answer.status in (Status.ALLOCATED, Status.NONE) or answer.message == first.message
+                assert answer.status is not Status.NONE or answer.certified
+                if fresh and answer.status is Status.ALLOCATED:
                     made = Placement(node, tuple(zip(claims, answer.allocations, strict=True)))
                     assert verify(cluster, [made], ALL, cel_errors="strict") == []
-            if first.ending not in _UNTOLD:
+            if first.status not in _UNTOLD:
                 told += 1
-                assert {answer.ending for answer in others.values()} == {first.ending}
-            fresh = fresh and first.ending is not Status.ALLOCATED
+                assert {answer.status for answer in others.values()} == {first.status}
+            fresh = fresh and first.status is not Status.ALLOCATED
     assert told >= len(SEEDS) // 2
 
 
@@ -80,6 +80,6 @@ def test_some_questions_reach_the_solver():
         for unit in requested_units(cluster):
             claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
             for node in cluster.nodes.values():
-                engine.attempt(node, claims, AllocatedState(cluster.usage(ALL)), None)
+                engine.allocate_on(node, claims, AllocatedState(cluster.usage(ALL)), None)
         literals += engine.counts.literals
     assert literals > 0

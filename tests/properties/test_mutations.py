@@ -31,14 +31,14 @@ def first_answer(cluster, gates):
         claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes.values():
             made = attempt(cluster, gates, node, claims)
-            if made.ending is Status.ALLOCATED:
+            if made.status is Status.ALLOCATED:
                 return node, claims, made.allocations
     return None
 
 
 def attempt(cluster, gates, node, claims):
     engine = BacktrackingEngine(Session(cluster, gates, "strict", 0))
-    return engine.attempt(node, claims, AllocatedState(cluster.usage(gates)), None)
+    return engine.allocate_on(node, claims, AllocatedState(cluster.usage(gates)), None)
 
 
 def with_results(allocation, results):
@@ -90,7 +90,7 @@ def could_be_given(cluster, gates, node, claims, allocations):
     if any(len(set(devices)) < len(devices) for one in given for devices in one.values()):
         return False
     asked = [pinned(claim, one, cluster) for claim, one in zip(claims, given, strict=True)]
-    return attempt(with_pins(cluster), gates, node, asked).ending is Status.ALLOCATED
+    return attempt(with_pins(cluster), gates, node, asked).status is Status.ALLOCATED
 
 
 @examples(200)

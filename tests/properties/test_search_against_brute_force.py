@@ -47,8 +47,8 @@ def tried(cluster, gates, node, claims):
 def searched(cluster, gates, node, claims):
     """The same from the engine, with the allocations."""
     engine = BacktrackingEngine(Session(cluster, gates, POLICY, 0))
-    attempt = engine.attempt(node, claims, AllocatedState(cluster.usage(gates)), None)
-    found = attempt.ending
+    attempt = engine.allocate_on(node, claims, AllocatedState(cluster.usage(gates)), None)
+    found = attempt.status
     return (picked(claims, attempt.allocations) if found is Status.ALLOCATED else found), attempt.allocations
 
 

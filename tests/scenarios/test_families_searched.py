@@ -18,8 +18,8 @@ def _place(engine, cluster, unit, ledger):
     claims = [ref.claim for ref in unit.requested_claims]
     for node in cluster.nodes.values():
         if unit.pod is None or not pod_fits(unit.pod.spec, node):
-            attempt = engine.attempt(node, claims, ledger, None)
-            if attempt.ending is Status.ALLOCATED:
+            attempt = engine.allocate_on(node, claims, ledger, None)
+            if attempt.status is Status.ALLOCATED:
                 ledger.commit(
                     (ref.key, got) for ref, got in zip(unit.requested_claims, attempt.allocations, strict=True)
                 )

@@ -47,17 +47,19 @@ def prepared(kind, asked, fullness):
 
 def attempt(unit, engine, cluster):
     node = next(iter(cluster.nodes.values()))
-    return engine.attempt(node, [ref.claim for ref in unit.requested_claims], AllocatedState(cluster.usage(ALL)), None)
+    return engine.allocate_on(
+        node, [ref.claim for ref in unit.requested_claims], AllocatedState(cluster.usage(ALL)), None
+    )
 
 
 @pytest.mark.parametrize("kind", CLAIM_KINDS)
 def test_an_empty_node_has_what_is_asked_for(kind):
-    assert {found.ending for found in attempts(kind)} == {Status.ALLOCATED}
+    assert {found.status for found in attempts(kind)} == {Status.ALLOCATED}
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CLAIM_KINDS if kind != "monitor"])
 def test_a_full_node_has_nothing(kind):
-    assert {found.ending for found in attempts(kind, fullness=1.0)} == {Status.NONE}
+    assert {found.status for found in attempts(kind, fullness=1.0)} == {Status.NONE}
 
 
 def test_monitoring_a_full_node_is_possible():

@@ -58,8 +58,8 @@ def possible(question, counts):
     decision = solve(
         problem, question.in_use, usable_devices(problem, question.in_use), Counts(), Limits(), thorough=False
     )
-    assert decision.answer is not DecisionStatus.UNKNOWN
-    return decision.answer is DecisionStatus.YES
+    assert decision.status is not DecisionStatus.UNKNOWN
+    return decision.status is DecisionStatus.YES
 
 
 def allowed(model, counts):

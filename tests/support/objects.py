@@ -276,7 +276,7 @@ def allocated(claim_, allocation):
 class Answer:
     """What an attempt came to. ``picked`` are pairs of request and device name over all claims."""
 
-    ending: Status
+    status: Status
     allocations: tuple
     message: str
     steps: int
@@ -313,16 +313,16 @@ def attempt(*objects, gates=None, policy="kube", seed=0, on=NODE, limit=None):
     cluster = Cluster.of(given)
     engine = BacktrackingEngine(Session(cluster, switched, policy, seed))
     deadline = None if limit is None else monotonic() + limit
-    made = engine.attempt(cluster.node(on), claims, AllocatedState(cluster.usage(switched)), deadline)
+    made = engine.allocate_on(cluster.node(on), claims, AllocatedState(cluster.usage(switched)), deadline)
     counts = engine.counts
     return Answer(
-        made.ending,
+        made.status,
         made.allocations,
         made.message,
         counts.steps,
         made.rule,
         made.error,
-        made.tables,
+        made.rejections,
         counts.cel_evaluations,
     )
 
@@ -330,7 +330,7 @@ def attempt(*objects, gates=None, policy="kube", seed=0, on=NODE, limit=None):
 def picks(*objects, **options):
     """The pairs of request and device of an attempt that must succeed."""
     answer = attempt(*objects, **options)
-    assert answer.ending is Status.ALLOCATED, answer.message
+    assert answer.status is Status.ALLOCATED, answer.message
     return answer.picked
 
 
@@ -342,20 +342,20 @@ def names(*objects, **options):
 def fatal(*objects, **options):
     """The text of an attempt that must be aborted."""
     answer = attempt(*objects, **options)
-    assert answer.ending is Status.FATAL, answer.picked
+    assert answer.status is Status.FATAL, answer.picked
     return answer.message
 
 
 def fails(*objects, **options):
     """Whether an attempt ends without solution and without error."""
     answer = attempt(*objects, **options)
-    assert answer.ending in (Status.NONE, Status.ALLOCATED), answer.message
-    return answer.ending is Status.NONE
+    assert answer.status in (Status.NONE, Status.ALLOCATED), answer.message
+    return answer.status is Status.NONE
 
 
 def after(*objects, **options):
     """The claims of a successful attempt with their allocations, to be put among the objects of the next."""
     claims = [item for item in objects if isinstance(item, ResourceClaim) and not item.status]
     answer = attempt(*objects, **options)
-    assert answer.ending is Status.ALLOCATED, answer.message
+    assert answer.status is Status.ALLOCATED, answer.message
     return tuple(map(allocated, claims, answer.allocations))

@@ -100,9 +100,9 @@ class Walk:
         best = None
         for position in range(len(self._nodes)):
             attempt = self._attempt(unit, position)
-            if attempt is not None and attempt.ending is Status.FATAL:
+            if attempt is not None and attempt.status is Status.FATAL:
                 return
-            if attempt is not None and attempt.ending is Status.ALLOCATED:
+            if attempt is not None and attempt.status is Status.ALLOCATED:
                 made = list(zip(self._asked(unit), attempt.allocations, strict=True))
                 score = self._score(unit, position, made)
                 if best is None or score < best[0]:
@@ -118,7 +118,7 @@ class Walk:
         ):
             return None
         claims = [ref.claim for ref in self._asked(unit)]
-        return self._engine.attempt(self._nodes[position], claims, self._floor().ledger, None)
+        return self._engine.allocate_on(self._nodes[position], claims, self._floor().ledger, None)
 
     def _held(self):
         return {ref.key: one for _, made in self._placed.values() for ref, one in made}

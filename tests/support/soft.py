@@ -53,4 +53,4 @@ def devices_of(unit):
 
 def told(unit):
     """Each soft entry as name, kept or not, and cost."""
-    return [(entry.name, entry.kept, entry.cost) for entry in unit.soft]
+    return [(entry.name, entry.kept, entry.cost) for entry in unit.soft_entries]

@@ -52,7 +52,7 @@ def place_coupled_units(
         answers: Sequence[UnitOutcome] = ()
         for ground, barred in _placement_attempts(found, one, queue, nodes):
             trial = AllocatedState(found.ledger.usage)
-            placer = Placer(session, engine, trial, ground, deadline, barred=barred)
+            placer = Placer(session, engine, trial, ground, deadline, excluded_nodes=barred)
             answers = placer.place_together(one.coupled)
             taken = found.taken(queue, one.places, answers)
             if taken is not None:
@@ -103,9 +103,9 @@ def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[
         met = dict.fromkeys(gang for number in numbers for gang in own[number] if isinstance(gang, Gang))
         there = [units[id(unit)] for part in parts for unit in part.units]
         more = [place for gang in met for place in gangs[gang] if place not in there]
-        seats = [seat for part in parts for seat in part.seats]
+        seats = [seat for part in parts for seat in part.node_groups]
         seats += [SameNodeUnits((queue[place].unit,), queue[place].unit.requested_claims) for place in more]
-        ties = {tie.label: tie for part in parts for tie in part.ties}
+        ties = {tie.label: tie for part in parts for tie in part.groups}
         yield _CoupledSet((*there, *more), CoupledUnits(tuple(seats), tuple(ties.values())), tuple(met))
 
 

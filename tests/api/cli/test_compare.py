@@ -64,8 +64,8 @@ class Other:
         class Changed:
             counts = real.counts
 
-            def attempt(self, *question):
-                return change(real.attempt(*question))
+            def allocate_on(self, *question):
+                return change(real.allocate_on(*question))
 
         return Changed()
 
@@ -94,11 +94,11 @@ def swap(names):
 
 
 def refuse(attempt):
-    return type(attempt)(type(attempt.ending).NONE, message="not today")
+    return type(attempt)(type(attempt.status).NONE, message="not today")
 
 
 def give_up(attempt):
-    return type(attempt)(type(attempt.ending).TIMEOUT, message="too long")
+    return type(attempt)(type(attempt.status).TIMEOUT, message="too long")
 
 
 def test_equal_answers_are_a_table_and_exit_0(drasat, manifests, other):

@@ -304,7 +304,7 @@ def test_a_soft_entry_over_claims_is_kept_if_that_costs_nothing():
     tie = group("a", "b", entries=[together(weight=3)])
     answer = answered(*supply, asking("a"), asking("b"), tie, nodes=["n1"])
     assert [unit.outcome for unit in answer.units] == [ALLOCATED, ALLOCATED]
-    entries = [entry for unit in answer.units for entry in unit.soft]
+    entries = [entry for unit in answer.units for entry in unit.soft_entries]
     assert [(entry.claim, entry.id, entry.kept, entry.cost) for entry in entries] == [("", "matchAttribute", True, 0)]
 
 
@@ -312,7 +312,7 @@ def test_soft_entries_of_a_claim_are_told_where_it_is_placed():
     soft = wishing(asking("b", 2), apart(attribute=ISLAND, weight=2))
     tie = group("a", "b", entries=[together("b/r", weight=7), together()])
     answer = answered(island("n1", 1, 1, 1), asking("a"), soft, tie, nodes=["n1"])
-    told = {unit.unit.name: [(one.claim, one.weight, one.cost) for one in unit.soft] for unit in answer.units}
+    told = {unit.unit.name: [(one.claim, one.weight, one.cost) for one in unit.soft_entries] for unit in answer.units}
     assert told == {"a": [("", 7, 0)], "b": [("ns/b", 2, 2)]}
 
 
@@ -326,7 +326,7 @@ def test_an_objective_looks_at_all_nodes():
     )
     assert plain.outcome == best.outcome == ALLOCATED
     (value,) = best.units[0].objective
-    assert value.value == sum(entry.cost for unit in best.units for entry in unit.soft) == 0
+    assert value.value == sum(entry.cost for unit in best.units for entry in unit.soft_entries) == 0
 
 
 def test_kube_scheduler_overlooks_soft_groups_and_refuses_others():

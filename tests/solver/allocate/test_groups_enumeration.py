@@ -24,7 +24,7 @@ def chosen_by(instance, answer):
 
 def told(answer):
     """Costs of the soft entries of groups."""
-    return sorted(entry.cost for unit in answer.units for entry in unit.soft)
+    return sorted(entry.cost for unit in answer.units for entry in unit.soft_entries)
 
 
 def check(seed, engine):

@@ -204,7 +204,7 @@ def test_work_for_groups_is_counted():
 
 
 def interrupted(monkeypatch, decided):
-    monkeypatch.setattr(GroupSolver, "decided", decided)
+    monkeypatch.setattr(GroupSolver, "decide_or_raise", decided)
     tie = group("a", "b", entries=[together()])
     with pytest.raises(SearchInterrupted) as caught:
         answered(own("n1", 1, 1, 1), asking("a"), asking("b"), asking("c"), tie, nodes=["n1"])
@@ -212,7 +212,7 @@ def interrupted(monkeypatch, decided):
 
 
 def test_an_interrupt_while_a_group_is_improved_ends_the_search_with_what_was_found(monkeypatch):
-    plain = GroupSolver.decided
+    plain = GroupSolver.decide_or_raise
     found = interrupted(monkeypatch, lambda asking_, posed: replace(plain(asking_, posed), interrupted=True))
     assert found == [ALLOCATED, ALLOCATED, UNKNOWN]
 

@@ -35,7 +35,7 @@ def placed(found):
 def test_devices_of_several_claims_are_near_each_other_if_possible(engine):
     found = ask(SUPPLY, claim(want(), name="a"), claim(want(), name="b"), group(same(name="near")), engine=engine)
     assert placed(found) == {"a": ["d1"], "b": ["d2"]}
-    (entry,) = [entry for unit in found.units for entry in unit.soft]
+    (entry,) = [entry for unit in found.units for entry in unit.soft_entries]
     assert (entry.claim, entry.name, entry.kept) == ("", "ConstraintGroup ns/g, entry near", True)
 
 
@@ -44,14 +44,14 @@ def test_what_cannot_be_near_is_allocated_all_the_same(engine):
     asked = SUPPLY, claim(want(), name="a"), claim(want(count=2), name="b"), group(same())
     found = ask(*asked, engine=engine)
     assert found.outcome == "Allocated"
-    assert [entry.cost for unit in found.units for entry in unit.soft] == [5]
+    assert [entry.cost for unit in found.units for entry in unit.soft_entries] == [5]
 
 
 @EVERY_ENGINE
 def test_pairs_over_claims(engine):
     """SOFT-2: all three devices, of which two are alike."""
     asked = SUPPLY, claim(want(), name="a"), claim(want(count=2), name="b"), group(same(per="Pair"))
-    assert [entry.cost for unit in ask(*asked, engine=engine).units for entry in unit.soft] == [2 * 5]
+    assert [entry.cost for unit in ask(*asked, engine=engine).units for entry in unit.soft_entries] == [2 * 5]
 
 
 @EVERY_ENGINE
@@ -105,9 +105,9 @@ def test_an_entry_of_a_group_is_the_groups_even_if_it_is_about_one_claim(engine)
     asked = wishing(claim(want(count=2), name="a"), near(weight=2)), claim(want(), name="b")
     found = ask(SUPPLY, *asked, group(same(requests=("a/r",), weight=3), same(requests=("b/r",))), engine=engine)
     (unit, other) = found.units
-    assert [entry.claim for entry in unit.soft] == ["ns/a", "", ""]
-    assert sum(entry.cost for entry in unit.soft) == (5 if engine == "backtracking" else 0)
-    assert other.soft == ()
+    assert [entry.claim for entry in unit.soft_entries] == ["ns/a", "", ""]
+    assert sum(entry.cost for entry in unit.soft_entries) == (5 if engine == "backtracking" else 0)
+    assert other.soft_entries == ()
 
 
 def test_kube_scheduler_places_units_one_by_one(monkeypatch):

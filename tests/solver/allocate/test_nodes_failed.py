@@ -13,7 +13,7 @@ NAMES = [f"n{number:03d}" for number in range(100)]
 
 def failed(message="m", fitting=None, error=""):
     tables = () if fitting is None else (DemandTable(0, "r", "", 2, 8, fitting, ()),)
-    return NodeResult(Status.NONE, message=message, tables=tables, error=error)
+    return NodeResult(Status.NONE, message=message, rejections=tables, error=error)
 
 
 def told(nodes):
@@ -102,7 +102,7 @@ def test_agrees_with_putting_together_anew(seed):
             nodes.add(position, plain[position])
     expected = {}
     for position in sorted(plain):
-        expected.setdefault((plain[position].message, plain[position].tables), []).append(NAMES[position])
+        expected.setdefault((plain[position].message, plain[position].rejections), []).append(NAMES[position])
     assert {(failure.message, failure.tables): list(failure.nodes) for failure in nodes.report()} == expected
     sizes = [len(failure.nodes) for failure in nodes.report()]
     assert sizes == sorted(sizes, reverse=True)

@@ -49,7 +49,7 @@ def best(engine, stages, work, there=None):
 @pytest.mark.parametrize("stages", [[stage] for stage in STAGES] + [["fragmentation", "compact"]], ids=",".join)
 def test_without_any_work_the_first_answer_is_the_best_so_far(stages):
     cut, whole = best(AutoEngine, stages, 0.0), best(AutoEngine, stages, None)
-    assert cut.ending is whole.ending is Status.ALLOCATED
+    assert cut.status is whole.status is Status.ALLOCATED
     for one in cut.objective:
         assert 0 <= one.bound <= one.value
     # Only what the answer is worth is told, not what a model left open happens to say.
@@ -63,7 +63,7 @@ def test_what_was_not_proven_is_said():
 
 
 def test_without_any_work_and_any_dive_nothing_is_known():
-    assert best(CpSatEngine, ["fragmentation"], 0.0).ending is Status.UNKNOWN
+    assert best(CpSatEngine, ["fragmentation"], 0.0).status is Status.UNKNOWN
 
 
 def test_the_time_limit_leaves_what_was_not_tried_undecided():

@@ -132,7 +132,7 @@ def test_preference_comes_before_soft_entries(engine):
 @ENGINES
 def test_an_objective_without_soft_leaves_them_aside(engine):
     unit = only(CARDS, wishing(PAIR, near()), engine=engine, objective="fewest-devices-opened")
-    assert len(unit.soft) == 1
+    assert len(unit.soft_entries) == 1
     assert [stage.stage for stage in unit.objective] == ["fewest-devices-opened"]
 
 
@@ -197,7 +197,7 @@ def test_weights_beyond_the_solver_are_no_obstacle(engine):
 
 def test_entries_are_told_with_their_claim():
     unit = only(CARDS, wishing(PAIR, near(name="close", weight=9)))
-    assert unit.soft == (SoftEntry("ns/c", "close", "matchAttribute", 9, True, 0),)
+    assert unit.soft_entries == (SoftEntry("ns/c", "close", "matchAttribute", 9, True, 0),)
 
 
 def test_claims_that_differ_in_their_entries_only_are_different():
@@ -267,12 +267,12 @@ def test_what_is_said_of_them_is_checked_again(wishes, costs):
     cluster = Cluster.of([device_class(), node(), supply, wishing(claim(want(count=3)), *wishes)])
     found = allocate(cluster, engine="backtracking")
     (unit,) = found.units
-    assert [entry.cost for entry in unit.soft] == costs
-    for number, entry in enumerate(unit.soft):
+    assert [entry.cost for entry in unit.soft_entries] == costs
+    for number, entry in enumerate(unit.soft_entries):
         for cost in (0, entry.cost + 1):
-            wrong = [*unit.soft[:number], structs.replace(entry, cost=cost), *unit.soft[number + 1 :]]
+            wrong = [*unit.soft_entries[:number], structs.replace(entry, cost=cost), *unit.soft_entries[number + 1 :]]
             with pytest.raises(VerificationError, match=f"SOFT-1.* and cost {re.escape(str(costs))}"):
-                check_allocations(cluster, [replace(unit, soft=tuple(wrong))], found.gates, "strict")
+                check_allocations(cluster, [replace(unit, soft_entries=tuple(wrong))], found.gates, "strict")
 
 
 @pytest.mark.parametrize(

@@ -141,8 +141,8 @@ def compare(seed, engine):
     ranks, chosen = chosen_by(unit, instance.requests)
     assert instance.vector(ranks, chosen) == best
     costs = [instance.cost(entry, chosen) for entry in instance.soft]
-    assert [entry.cost for entry in unit.soft] == costs
-    assert [entry.kept for entry in unit.soft] == [cost == 0 for cost in costs]
+    assert [entry.cost for entry in unit.soft_entries] == costs
+    assert [entry.kept for entry in unit.soft_entries] == [cost == 0 for cost in costs]
     return True, best[1]
 
 

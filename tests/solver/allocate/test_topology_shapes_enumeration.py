@@ -115,7 +115,7 @@ def test_a_soft_shape_is_kept_where_a_hard_one_would_fit(start):
         ]
         answer = answered(*instance.objects(weight=7), engine="cp-sat")
         if answer.outcome == ALLOCATED:
-            assert [entry.kept for entry in answer.units[0].soft] == [instance.fits()], seed
+            assert [entry.kept for entry in answer.units[0].soft_entries] == [instance.fits()], seed
         else:
             assert not instance.fits()
 

@@ -65,7 +65,7 @@ def test_answers_may_differ_in_devices_for_a_soft_entry():
     found = compare(cluster(asked), ("backtracking", "auto"))
     assert found.same_verdict
     assert found.units[0].relation == "different"
-    assert [[entry.kept for entry in run.answer.units[0].soft] for run in found.runs] == [[False], [True]]
+    assert [[entry.kept for entry in run.answer.units[0].soft_entries] for run in found.runs] == [[False], [True]]
 
 
 def test_claims_with_and_without_entries_are_compared():

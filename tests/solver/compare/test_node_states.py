@@ -28,9 +28,9 @@ class Counting:
         self._engine, self.asked = engine, 0
         self.counts = engine.counts
 
-    def attempt(self, *question):
+    def allocate_on(self, *question):
         self.asked += 1
-        return self._engine.attempt(*question)
+        return self._engine.allocate_on(*question)
 
 
 class Scene:
@@ -60,7 +60,7 @@ class Scene:
     def trial_there(self, number, position):
         claims = [ref.claim for ref in self.what.units[number].unit.requested_claims]
         node = self.floor.node(position)
-        return self.setting.trials.engine.attempt(node, claims, self.floor.ledger, None).allocations
+        return self.setting.trials.engine.allocate_on(node, claims, self.floor.ledger, None).allocations
 
     def state(self, position):
         return next(state for state, positions in self.floor.groups.items() if position in positions)

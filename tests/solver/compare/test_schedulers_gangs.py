@@ -122,9 +122,9 @@ class Slow:
         self._engine, self._left = engine, times
         self.counts = engine.counts
 
-    def attempt(self, *question):
+    def allocate_on(self, *question):
         self._left -= 1
-        return self._engine.attempt(*question) if self._left >= 0 else NodeResult(Status.TIMEOUT)
+        return self._engine.allocate_on(*question) if self._left >= 0 else NodeResult(Status.TIMEOUT)
 
 
 def test_when_time_is_up_what_is_placed_of_a_gang_goes():

@@ -33,7 +33,7 @@ def ask(objects, *answers, claims=None, limit=None, on="n1", gates=ALL):
     cluster = Cluster.of([node("n1"), node("n2"), device_class(), *objects])
     asked = [one for one in cluster.claims.values() if not one.status] if claims is None else claims
     found, peer = engine(cluster, *answers, gates=gates)
-    made = found.attempt(cluster.node(on), asked, AllocatedState(cluster.usage(gates)), limit)
+    made = found.allocate_on(cluster.node(on), asked, AllocatedState(cluster.usage(gates)), limit)
     return made, peer.requests[0] if peer.requests else None, found
 
 
@@ -67,7 +67,7 @@ def test_all_slices_go_where_a_selector_cannot_be_parsed():
     ]
     made, request, _ = ask([*slices, claim(want())], answer("error", error="unparsable"))
     assert named(request.slices) == ["s1", "s2"]
-    assert (made.ending, made.message) == (Status.FATAL, "unparsable")
+    assert (made.status, made.message) == (Status.FATAL, "unparsable")
 
 
 def test_the_peer_gets_the_classes_that_are_named():
@@ -139,7 +139,7 @@ def test_shares_are_whole_devices_without_the_feature():
 )
 def test_endings(verdict, ending, rule, message):
     made, _, found = ask([pool(device("a")), claim(want())], verdict)
-    assert (made.ending, made.rule, made.message, made.allocations) == (ending, rule, message, ())
+    assert (made.status, made.rule, made.message, made.allocations) == (ending, rule, message, ())
     assert found.counts.steps == 3
 
 
@@ -147,7 +147,7 @@ def test_steps_are_added_up_and_unknown_ones_are_none():
     cluster = Cluster.of([node("n1"), device_class(), pool(device("a")), claim(want())])
     found, _ = engine(cluster, answer("unallocatable"), answer("unallocatable", steps=None), answer("unallocatable"))
     for _ in range(3):
-        found.attempt(cluster.node("n1"), list(cluster.claims.values()), AllocatedState(cluster.usage(ALL)), None)
+        found.allocate_on(cluster.node("n1"), list(cluster.claims.values()), AllocatedState(cluster.usage(ALL)), None)
     assert found.counts.steps == 6
 
 
@@ -165,7 +165,7 @@ def test_random_share_ids_become_repeatable():
 
 def test_devices_without_share_keep_none():
     made, _, _ = ask([pool(device("a")), claim(want())], answer(allocations=(allocation(result("a")),)))
-    assert made.ending is Status.ALLOCATED
+    assert made.status is Status.ALLOCATED
     assert made.allocations == (allocation(result("a")),)
 
 
@@ -178,7 +178,7 @@ def test_an_answer_about_other_claims_is_an_error_not_an_answer(allocations):
 def test_no_claims_are_allocated_at_once():
     """Section 16."""
     made, _, _ = ask([pool(device("a"))], answer(allocations=()), claims=[])
-    assert (made.ending, made.allocations) == (Status.ALLOCATED, ())
+    assert (made.status, made.allocations) == (Status.ALLOCATED, ())
 
 
 def test_the_time_left_goes_with_the_question():
@@ -190,7 +190,7 @@ def test_the_time_left_goes_with_the_question():
 
 def test_nothing_is_asked_when_time_is_over():
     made, request, _ = ask([pool(device("a")), claim(want())], limit=monotonic() - 1)
-    assert (made.ending, request) == (Status.TIMEOUT, None)
+    assert (made.status, request) == (Status.TIMEOUT, None)
 
 
 @pytest.mark.parametrize("policy", ["strict", "skip"])

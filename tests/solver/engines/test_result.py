@@ -29,7 +29,7 @@ THREE = pool(*devices("a", "b", "c"))
 def only(*objects, **options):
     """The allocation of the only claim."""
     answer = attempt(*objects, **options)
-    assert answer.ending is Status.ALLOCATED, answer.message
+    assert answer.status is Status.ALLOCATED, answer.message
     return answer.allocations[0]
 
 
@@ -212,7 +212,7 @@ def test_an_invalid_pool_is_named_if_nothing_is_found():
     double = pool(device("z"), device("z"), name="q")
     assert only(THREE, double, claim(want(count=3))).devices.results
     answer = attempt(THREE, double, claim(want(count=4)))
-    assert (answer.ending, answer.message) == (Status.NONE, "invalid resource pools were encountered")
+    assert (answer.status, answer.message) == (Status.NONE, "invalid resource pools were encountered")
 
 
 def test_an_incomplete_pool_is_no_reason():

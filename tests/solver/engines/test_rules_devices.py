@@ -66,7 +66,7 @@ def test_constraints_are_asked_in_the_order_written(order, ending):
     """DEV-11: what a device lacks for an earlier one spares it the error of a later one."""
     constraints = [match({"k": "d.x/k", "n/k": "n/k"}[name]) for name in order]
     asked = claim(want(derived={"n/k": 'device.attributes["d.x"].none'}), constraints=constraints)
-    assert attempt(pool(device("a")), asked).ending is ending
+    assert attempt(pool(device("a")), asked).status is ending
 
 
 def test_a_device_must_satisfy_every_constraint():
@@ -139,7 +139,7 @@ def test_an_attempt_leaves_its_inputs_alone():
     ledger, asked = AllocatedState(cluster.usage(gates)), claim(want(count=2))
     before = copy.deepcopy((slices, asked))
     engine = BacktrackingEngine(Session(cluster, gates, "kube", 0))
-    answers = [engine.attempt(cluster.node("n1"), [asked], ledger, None).allocations for _ in range(3)]
+    answers = [engine.allocate_on(cluster.node("n1"), [asked], ledger, None).allocations for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert (slices, asked) == before
     assert ledger.usage == cluster.usage(gates)
@@ -196,5 +196,5 @@ ENDLESS = "lists.range(900).all(a, lists.range(900).all(b, a + b >= 0))"
 def test_a_deadline_inside_an_expression_is_no_error_of_it(policy, count):
     """CEL-11, SRCH-10: no policy takes it for a false selector, no outcome for a no."""
     answer = attempt(TWO, claim(want(count=count, select=f"{ENDLESS} || true")), policy=policy, limit=0)
-    assert (answer.ending, answer.error) == (Status.TIMEOUT, "")
+    assert (answer.status, answer.error) == (Status.TIMEOUT, "")
     assert answer.message == "filter operation aborted: operation interrupted"

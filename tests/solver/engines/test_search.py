@@ -92,7 +92,7 @@ def test_an_unsatisfiable_end_costs_all_combinations(n, k):
     from math import comb
 
     answer = attempt(pool(*many(n)), claim(want("a", k), want("b", 1, "false")))
-    assert answer.ending is Status.NONE
+    assert answer.status is Status.NONE
     assert answer.steps == sum(comb(n, j) for j in range(k + 1)) + comb(n, k)
 
 
@@ -176,7 +176,7 @@ def test_the_cap_is_an_ordinary_failure_if_an_alternative_failed_otherwise():
     """SRCH-8: then the request before tries on: its combinations are walked."""
     lists = either("b", option("s", 31), option("t", 1, "false"))
     answer = attempt(pool(*many(8)), claim(want("a", 2), lists))
-    assert answer.ending is Status.NONE
+    assert answer.status is Status.NONE
     assert answer.steps == 1 + 8 + 28 * 4
 
 
@@ -189,13 +189,13 @@ def test_the_cap_of_one_claim_means_nothing_to_another():
 def test_nothing_asked_is_done_at_once():
     """SRCH-9."""
     answer = attempt(pool(*many(2)))
-    assert (answer.ending, answer.allocations, answer.steps) == (Status.ALLOCATED, (), 1)
+    assert (answer.status, answer.allocations, answer.steps) == (Status.ALLOCATED, (), 1)
 
 
 def test_a_passed_deadline_ends_the_search():
     """SRCH-10."""
     answer = attempt(pool(*many(30)), claim(want("a", 31)), limit=0)
-    assert answer.ending is Status.TIMEOUT
+    assert answer.status is Status.TIMEOUT
     assert answer.message.startswith("filter operation aborted")
 
 

@@ -298,10 +298,10 @@ def test_equal_nodes_share_what_was_compiled_and_differ_in_what_is_in_use():
     cluster = Cluster.of([*pools, device_class()])
     engine, ledger = BacktrackingEngine(Session(cluster, gates, "kube", 0)), AllocatedState(cluster.usage(gates))
     first = claim(want(), name="c1")
-    made = engine.attempt(cluster.node("n1"), [first], ledger, None)
+    made = engine.allocate_on(cluster.node("n1"), [first], ledger, None)
     ledger.commit([(("ns", "c1"), made.allocations[0])])
     endings = [
-        engine.attempt(cluster.node(name), [claim(want(), name="c2")], ledger, None).ending.name
+        engine.allocate_on(cluster.node(name), [claim(want(), name="c2")], ledger, None).status.name
         for name in ("n1", "n2")
     ]
     assert endings == ["NONE", "ALLOCATED"]

@@ -231,7 +231,7 @@ def test_requests_are_checked_before_constraints_and_claims_in_order():
 def test_a_claim_without_requests_is_fine():
     """PRE-13."""
     answer = attempt(TWO, claim())
-    assert answer.ending is Status.ALLOCATED
+    assert answer.status is Status.ALLOCATED
     assert answer.results == []
 
 
@@ -261,7 +261,7 @@ def test_the_same_question_is_fatal_each_time():
     engine = BacktrackingEngine(Session(cluster, gates, "kube", 0))
     ledger = AllocatedState(cluster.usage(gates))
     messages = [
-        engine.attempt(cluster.node("n1"), [claim(want(cls="nope"), name=name)], ledger, None).message
+        engine.allocate_on(cluster.node("n1"), [claim(want(cls="nope"), name=name)], ledger, None).message
         for name in ("c1", "c2")
     ]
     assert [message.partition(",")[0] for message in messages] == ["claim ns/c1", "claim ns/c2"]

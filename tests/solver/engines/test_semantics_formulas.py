@@ -32,8 +32,10 @@ def check(seed):
     possible = case.possible()
     for engine in (BacktrackingEngine, CpSatEngine, AutoEngine):
         session = Session(cluster, ALL, "strict", 0)
-        made = engine(session).attempt(cluster.node(NODE), claims, AllocatedState(cluster.usage(ALL)), monotonic() + 30)
-        assert made.ending is (Status.ALLOCATED if possible else Status.NONE), (seed, engine, made)
+        made = engine(session).allocate_on(
+            cluster.node(NODE), claims, AllocatedState(cluster.usage(ALL)), monotonic() + 30
+        )
+        assert made.status is (Status.ALLOCATED if possible else Status.NONE), (seed, engine, made)
         if possible:
             placed = Placement(cluster.node(NODE), tuple(zip(claims, made.allocations, strict=True)))
             assert verify(cluster, [placed], ALL, cel_errors="strict") == [], (seed, engine)

@@ -48,9 +48,11 @@ def holds(mode, *values, **options):
     endings = set()
     for engine in (BacktrackingEngine, CpSatEngine, AutoEngine):
         ledger = AllocatedState(cluster.usage(ALL))
-        made = engine(Session(cluster, ALL, "strict", 0)).attempt(cluster.node(NODE), [asked], ledger, monotonic() + 30)
-        endings.add(made.ending)
-        if made.ending is Status.ALLOCATED:
+        made = engine(Session(cluster, ALL, "strict", 0)).allocate_on(
+            cluster.node(NODE), [asked], ledger, monotonic() + 30
+        )
+        endings.add(made.status)
+        if made.status is Status.ALLOCATED:
             placed = Placement(cluster.node(NODE), ((asked, made.allocations[0]),))
             assert verify(cluster, [placed], ALL, cel_errors="strict") == []
     (ending,) = endings
@@ -141,9 +143,9 @@ def test_devices_without_a_value_are_said_to_lack_it(mode, options, detail):
     asked = claim(want(), constraints=[entry(mode, **options)])
     cluster = Cluster.of([node(), device_class(), pool(device("d", **value)), asked])
     engine = BacktrackingEngine(Session(cluster, ALL, "strict", 0))
-    made = engine.attempt(cluster.node(NODE), [asked], AllocatedState(cluster.usage(ALL)), None)
-    assert made.ending is Status.NONE
-    assert detail in repr(made.tables)
+    made = engine.allocate_on(cluster.node(NODE), [asked], AllocatedState(cluster.usage(ALL)), None)
+    assert made.status is Status.NONE
+    assert detail in repr(made.rejections)
 
 
 def test_semantics_without_their_feature_are_refused():

@@ -35,7 +35,7 @@ def cases(cluster):
         claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes.values():
             ledger = AllocatedState(cluster.usage(ALL))
-            if engine.attempt(node, claims, ledger, None).ending is Status.NONE:
+            if engine.allocate_on(node, claims, ledger, None).status is Status.NONE:
                 yield bench.case(node, claims, ledger)
 
 
@@ -115,8 +115,8 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(family, 
     assert len(helped) >= told
     for scene, node in helped:
         engine = BacktrackingEngine(Session(scene.cluster, scene.gates, "strict", 0))
-        made = engine.attempt(node, scene.claims, scene.ledger(), None)
-        assert made.ending is Status.ALLOCATED
+        made = engine.allocate_on(node, scene.claims, scene.ledger(), None)
+        assert made.status is Status.ALLOCATED
         claims = tuple(zip(scene.claims, made.allocations, strict=True))
         assert verify(scene.cluster, [Placement(node, claims, scene.unit.pod)], scene.gates) == []
 

@@ -34,7 +34,7 @@ class Case:
 class Answer:
     """What must be equal. Share ids are random upstream and left out."""
 
-    ending: Status
+    status: Status
     message: str
     allocations: tuple[AllocationResult, ...]
     steps: int
@@ -42,7 +42,7 @@ class Answer:
     @property
     def decides(self) -> bool:
         """No other node is tried."""
-        return self.ending is not Status.NONE
+        return self.status is not Status.NONE
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Difference:
     @property
     def kind(self) -> tuple[object, ...]:
         """What must stay while a case is made smaller: the field, and how the attempts end if that is it."""
-        return (self.field, self.ours, self.theirs) if self.field == "ending" else (self.field,)
+        return (self.field, self.ours, self.theirs) if self.field == "status" else (self.field,)
 
 
 def session(case: Case) -> Session:
@@ -67,9 +67,9 @@ def session(case: Case) -> Session:
 def ask(engine: Engine, case: Case) -> Answer:
     """Ask an engine that has not been asked before, so that it counts every step."""
     ledger = AllocatedState(case.cluster.usage(case.gates))
-    attempt = engine.attempt(case.node, case.claims, ledger, monotonic() + PATIENCE)
+    attempt = engine.allocate_on(case.node, case.claims, ledger, monotonic() + PATIENCE)
     plain = tuple(without_share_ids(allocation) for allocation in attempt.allocations)
-    return Answer(attempt.ending, attempt.message, plain, engine.counts.steps)
+    return Answer(attempt.status, attempt.message, plain, engine.counts.steps)
 
 
 def both(case: Case, peer: KubeScheduler) -> tuple[Answer, Answer]:
@@ -84,11 +84,11 @@ def without_share_ids(allocation: AllocationResult) -> AllocationResult:
 
 def differences(case: Case, ours: Answer, theirs: Answer) -> Iterator[Difference]:
     """Compare field by field; of the variant that visits pools in random order only what does not depend on it."""
-    if Status.TIMEOUT in (ours.ending, theirs.ending):
+    if Status.TIMEOUT in (ours.status, theirs.status):
         return
     names = [field.name for field in fields(Answer)]
     if case.gates.variant == "stable" and _sees_several_pools(case):
-        names = [] if Status.FATAL in (ours.ending, theirs.ending) else ["ending"]
+        names = [] if Status.FATAL in (ours.status, theirs.status) else ["status"]
     for name in names:
         mine, other = getattr(ours, name), getattr(theirs, name)
         if mine != other:

@@ -45,7 +45,7 @@ def _compare_unit(cluster: Cluster, unit: Unit, gates: FeatureGates, peer: KubeS
     for node in _nodes(cluster, unit, claims):
         case = Case(cluster, node, asked, gates)
         ours, theirs = both(case, peer)
-        found.endings[theirs.ending] += 1
+        found.endings[theirs.status] += 1
         found.variants[gates.variant] += 1
         found.differences += differences(case, ours, theirs)
         if theirs.decides:
@@ -66,5 +66,5 @@ def _nodes(cluster: Cluster, unit: Unit, claims: Sequence[ResourceClaim]) -> Ite
 
 
 def _allocated(asked: Sequence[ResourceClaim], answer: Answer) -> list[ResourceClaim]:
-    pairs = zip(asked, answer.allocations, strict=True) if answer.ending is Status.ALLOCATED else ()
+    pairs = zip(asked, answer.allocations, strict=True) if answer.status is Status.ALLOCATED else ()
     return [replace(claim, status=ResourceClaimStatus(allocation=allocation)) for claim, allocation in pairs]
