@@ -40,7 +40,7 @@ from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
 from drasat.solver.allocate.validate import manifest_problems
 from drasat.solver.engines.outcome import AllocationOutcome
-from drasat.solver.plan import plan as planning
+from drasat.solver.plan.plan import plan as planning
 
 TESTS = Path(__file__).parents[1] / "tests"
 DATA = TESTS / "data"

@@ -22,12 +22,12 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.queues import GANG_MEMBERS, WORKLOADS, fleet, gang_queue
 from drasat.solver.allocate.load import load
-from drasat.solver.plan import plan as planning
 from drasat.solver.plan import price_and_branch
-from drasat.solver.plan.build import build
+from drasat.solver.plan import pricing as plan_pricing
 from drasat.solver.plan.column_generation import Prices, PricingLimits
 from drasat.solver.plan.heuristics import filling_deadline
-from drasat.solver.plan.instance import IntegerPlan, ObjectiveStage, PlanSolution, StageResult, empty_plan
+from drasat.solver.plan.master_problem import IntegerPlan, ObjectiveStage, PlanSolution, StageResult, empty_plan
+from drasat.solver.plan.plan import plan as planning
 from drasat.solver.plan.price_and_branch import EnumerationProof
 from drasat.solver.plan.pricing import lagrangian
 
@@ -71,8 +71,8 @@ HEURISTICS = (
     Part("integer master on few columns", price_and_branch._StageSolver, "_choose_from_all", lambda *_: None),  # noqa: SLF001
     Part("lagrangian cutting", lagrangian, "minimise_bound", _best_seen),
 )
-_LINEAR_PART = build.linear_nodes
-PRICING = (Part("pricer of linear nodes", build, "linear_nodes", lambda _, units: _LINEAR_PART({}, units)),)
+_LINEAR_NODES = plan_pricing.linear_nodes
+PRICING = (Part("pricer of linear nodes", plan_pricing, "linear_nodes", lambda _, units: _LINEAR_NODES({}, units)),)
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Search:
         """Plan once; with ``whole`` the plan is verified, too."""
         found: list[Planned] = []
         original, priced = planning._solve_instance, [0]  # noqa: SLF001
-        price = build.DispatchingPricer.price
+        price = plan_pricing.DispatchingPricer.price
 
         def counting(*arguments: Any) -> Any:
             priced[0] += 1
@@ -132,7 +132,7 @@ class Search:
                 raise _EnoughError
             return result
 
-        price_counted = patch.object(build.DispatchingPricer, "price", counting)
+        price_counted = patch.object(plan_pricing.DispatchingPricer, "price", counting)
         with patch.object(planning, "_solve_instance", solved), price_counted, suppress(_EnoughError):
             planning.plan(self.cluster, objective=self.objective, gap=self.gap, time_limit=None, **self.options)
         return found[0]

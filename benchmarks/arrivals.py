@@ -16,8 +16,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from drasat.solver.plan.instance import MasterNodeClass, MasterUnitClass
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
+from drasat.solver.plan.master_problem import MasterNodeClass, MasterUnitClass
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from tables import machine, show
 from drasat.models.results.plan import PlanStage
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.load import load as read
-from drasat.solver.plan.instance import MasterNodeClass, MasterUnitClass
+from drasat.solver.plan.master_problem import MasterNodeClass, MasterUnitClass
 from drasat.solver.plan.outcome import PlanOutcome
 from drasat.solver.plan.plan import plan
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 
 OBJECTIVE = "admitted=capacity:share"
 LOADS = (1.0, 1.1, 1.3)

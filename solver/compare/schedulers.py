@@ -24,7 +24,7 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.running import missing_resources
 from ...models.workload.unit_classes import Gang
 from ..engines.engine import Status
-from ..plan.instance import is_past
+from ..plan.master_problem import is_past
 from ..plan.outcome import PlannedUnitOutcome
 from .figures import SchedulingContext, TargetWorkload
 from .node_states import (

@@ -1,8 +1,7 @@
-"""A plan over classes, unit by unit: which party of the queue goes to which node, and which devices it gets there.
+"""From a plan over classes to the answer: which unit goes to which node, which devices its claims get, what is bought.
 
-What seated parties get: allocations of their claims, with devices that nodes share dealt out among them.
-
-The whole answer: units with their nodes and devices in the order of the queue, nodes, stages, what is bought.
+A slot is one node's place for units that go together. Devices that nodes share are dealt out among the slots. The
+outcome has units in the order of the queue, nodes, and stages.
 """
 
 from __future__ import annotations
@@ -23,12 +22,11 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
 from ..engines.search import Pick
-from .build.build import PlanInstance, PlanRequest
-from .build.buying import with_bought_nodes
-from .build.nodes import PlanNodeClass
+from .build import PlanInstance, PlanRequest
+from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal
-from .build.unit_classes import ColocatedUnits, UnitClass
-from .instance import IntegerPlan, PlanSolution, StageResult, is_close
+from .build.units import ColocatedUnits, UnitClass
+from .master_problem import IntegerPlan, PlanSolution, StageResult, is_close
 from .outcome import FEASIBLE, INFEASIBLE, OPTIMAL, UNKNOWN, PlannedUnitOutcome, PlanOutcome, PlanStatistics
 from .pricing.bundle import SPREAD, Bundle, Picks
 

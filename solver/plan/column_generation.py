@@ -1,11 +1,8 @@
-"""Column generation: the master's duals go to the pricer, its columns come back, and each round proves a bound.
+"""Column generation: the pricer gets the master's duals and returns columns, and each round proves a bound.
 
-Duals are smoothed: prices lie between the ones that proved the best bound and those of the last solution. Rounds,
-tolerance and pricing work end it; the clock does so for safety only.
-
-Duals in whole numbers, and the Lagrangian bound that they prove, whatever the linear solver did.
-
-What the master asks of a pricer: the most valuable columns of a node class, and a bound on all of them.
+Duals are smoothed (Wentges 1997): prices lie between the duals that proved the best bound and those of the last
+solution. They are rounded to whole numbers, so that the Lagrangian bound is exact whatever the linear solver did.
+Rounds, tolerance and pricing work end the generation; the clock does so for safety only.
 """
 
 from __future__ import annotations
@@ -17,8 +14,8 @@ from enum import IntEnum
 from math import gcd
 from typing import Protocol
 
-from .instance import Column, CouplingRow, MasterProblem, ObjectiveStage, Terms, is_past
 from .master import LinearMaster, MasterRelaxation
+from .master_problem import Column, CouplingRow, MasterProblem, ObjectiveStage, Terms, is_past
 
 # How much of the last duals is in the prices.
 _CURRENT_DUAL_WEIGHT = 0.25

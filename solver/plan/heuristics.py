@@ -1,14 +1,9 @@
-"""Nodes are filled one class after another, each with the most valuable that is left: a plan to start from.
+"""Heuristics that find plans: greedy filling, large neighbourhood search, removal of slack, and rounding by counting.
 
-Gangs first: those that the relaxation takes whole are chosen, and nodes are filled with nothing but their members.
-
-With many different gangs, columns that are fixed one by one have members of nearly all of them, and few come whole.
-
-Improve a plan a few nodes at a time: empty them, price for what they may take, and choose again by CP-SAT.
-
-Plans without what they do not place: columns may have room for more units than a plan counts.
-
-What columns have room for, counted up: a plan at once, where there is no time to choose the best one.
+Greedy filling takes one node class after the other, each time with the most valuable column of what is left. With many
+different gangs few would be placed whole: then the gangs that the relaxation takes whole are chosen, and nodes are
+filled with their members alone. Large neighbourhood search empties a few nodes, prices for what they may take, and
+chooses again by CP-SAT.
 """
 
 from __future__ import annotations
@@ -22,7 +17,8 @@ from time import monotonic
 
 from ..engines.cp_sat import Limits
 from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits, StagePricing, duals_of
-from .instance import (
+from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
+from .master_problem import (
     Column,
     IntegerPlan,
     MasterNodeClass,
@@ -32,7 +28,6 @@ from .instance import (
     ordered_columns,
     placed_units,
 )
-from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
 
 # Where columns cannot be repeated because units are few of a kind, each node is priced: so often for every node class
 # on average with all that is left, and then with so many unit classes only, those of the highest prices.

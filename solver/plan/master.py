@@ -1,10 +1,7 @@
-"""The master as a linear program: how many nodes take which column, how many units and gangs are placed.
+"""The master over the columns that are known: how many nodes take which column, how many units and gangs are placed.
 
-It is one model for all stages: columns, rows and objectives come and go, and the solver continues from its basis.
-
-The linear solver's library, which takes a second to load. GLOP is in it, and keeps its basis between solves.
-
-The master over the columns that are known, in whole numbers, by CP-SAT.
+``LinearMaster`` is its linear relaxation. It is one model for all stages: columns, rows and objectives come and go, and
+the solver continues from its basis. ``solve_restricted_master`` solves it in whole numbers, by CP-SAT.
 """
 
 from __future__ import annotations
@@ -16,8 +13,9 @@ from math import inf
 from time import monotonic
 
 from ...encoders.rows import CoefficientError, CpSatRows
+from ...encoders.solver_library import defer_interrupts
 from ..engines.cp_sat import USUAL, Limits, SolverStatus, run_solver
-from .instance import (
+from .master_problem import (
     Column,
     CouplingRow,
     IntegerPlan,
@@ -27,7 +25,10 @@ from .instance import (
     covered_units,
     ordered_columns,
 )
-from .mathopt import mathopt
+
+with defer_interrupts():
+    # It takes a second to load. GLOP is in it, and keeps its basis between solves.
+    from ortools.math_opt.python import mathopt as mathopt  # type: ignore[import-untyped]
 
 # Floating-point values this close to a whole number are it.
 INTEGRALITY_TOLERANCE = 1e-6

@@ -1,11 +1,6 @@
-"""Which nodes have room for a unit, and which have devices for it: equal nodes are asked once.
+"""Which nodes have room and devices for a unit, in the state that a plan leaves: equal nodes are screened once.
 
-Nodes come in kinds: those of one kind have equal devices with equal usage, as far as the claims can see. So that a
-large cluster stays cheap only the largest kinds are asked.
-
-What is left of nodes at some moment: devices that nobody holds, and room for pods.
-
-What a unit wants, in the state in which a plan leaves its claims.
+So that a large cluster stays cheap, only the largest node classes are screened.
 """
 
 from __future__ import annotations

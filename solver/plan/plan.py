@@ -25,16 +25,14 @@ from ..engines.outcome import SearchInterrupted
 from ..engines.reasons import missing_reference_reasons
 from ..engines.registry import effective_policy
 from .assign import assign_plan, build_plan_outcome
-from .build.build import PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
-from .build.buying import build_node_catalogue
-from .build.groups import place_coupled_units
+from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
+from .build.nodes import build_node_catalogue
 from .build.objectives import FRAGMENTATION_STAGE as FRAGMENTATION
 from .build.objectives import parse_objective, value_annotation
 from .heuristics import remove_slack
-from .instance import PlanLimits, PlanSolution
+from .master_problem import PlanLimits, PlanSolution
 from .outcome import PlanOutcome, check_plan
 from .price_and_branch import solve_stages, stage_bounds
-from .why_not import unplaced_reasons
 
 TIME_LIMIT = 300.0
 GAP = 0.001
@@ -115,7 +113,7 @@ def plan(
     clock.lap("queue")
     session = Session(cluster, gates, policy, seed)
     left = [place for place in range(len(queue)) if place not in refused]
-    ahead = place_coupled_units(session, queue, left, clock.deadline, only_new=only_new)
+    ahead = _earlier_placements(session, queue, left, clock.deadline, only_new=only_new)
     refused.update(ahead.reasons)
     whole = PlanRequest(
         session,
@@ -139,9 +137,22 @@ def plan(
     clock.lap("seat")
     refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
     usable = {node.metadata.name for nodes in placed.bought.values() for node in nodes}
-    found_out = unplaced_reasons(
-        placed.cluster, queue, placed.where, gates, policy, seed, usable if only_new else None, placed.alike, refused
-    )
+    found_out: Mapping[int, tuple[Reason, ...]] = {}
+    if len(placed.where) + len(refused) < len(queue):
+        # Most queues fit: then nothing of this is loaded.
+        from .why_not import unplaced_reasons
+
+        found_out = unplaced_reasons(
+            placed.cluster,
+            queue,
+            placed.where,
+            gates,
+            policy,
+            seed,
+            usable if only_new else None,
+            placed.alike,
+            refused,
+        )
     clock.lap("explain")
     answer = build_plan_outcome(ask, posed, found, placed, {**found_out, **refused}, gap, looser)
     check_plan(placed.cluster, answer.units, gates, policy, order=placed.order, namespace=namespace, selector=selector)
@@ -150,6 +161,17 @@ def plan(
     if found.interrupted:
         raise SearchInterrupted(answer)
     return answer
+
+
+def _earlier_placements(
+    session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], deadline: float | None, *, only_new: bool
+) -> EarlierPlacements:
+    """Place what ConstraintGroups couple; few clusters have any, so that placing them is loaded only here."""
+    if not session.cluster.constraint_groups:
+        return no_earlier_placements(session)
+    from .build.groups import place_coupled_units
+
+    return place_coupled_units(session, queue, left, deadline, only_new=only_new)
 
 
 def _single_host_gangs(queue: Sequence[QueuedUnit]) -> int:

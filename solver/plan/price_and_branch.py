@@ -1,18 +1,12 @@
 """Plans by column generation: stage after stage, each with its value, a bound, and whether the gap is closed.
 
-A stage starts from the plan of the one before, which keeps what earlier stages reached. Its relaxation is solved by
-generating columns, a plan in whole numbers is made from it, and improved until it is close enough to the bound.
+A stage starts from the plan of the one before, and keeps what earlier stages reached. Its relaxation is solved by
+generating columns. Then a plan in whole numbers is made from it: by diving (fix what is whole, price again for what is
+left, repeat) and by the heuristics, until it is close enough to the bound.
 
-From a fractional plan to one in whole numbers: fix what is whole, price again for what is left, repeat.
-
-A proof for small gaps: all columns that a better plan could use are listed, and CP-SAT chooses among them.
-
-A better plan has no column that loses more at the duals than bound and value are apart (as Baldacci and others list
-routes). If the list is complete, the best plan over it, or the one at hand, is the optimum.
-
-Stages that earlier ones add up to, such as all units after those of each priority: nothing is left to be found.
-
-Bounds from an instance that demands less: what it cannot do, no plan of the question can.
+A small gap is closed by enumeration: all columns that a better plan could use are listed, and CP-SAT chooses among
+them. A better plan has no column that loses more at the duals than bound and value are apart (as Baldacci and others
+list routes). If the list is complete, the best plan over it, or the one at hand, is the optimum.
 """
 
 from __future__ import annotations
@@ -39,7 +33,8 @@ from .column_generation import (
     value_step,
 )
 from .heuristics import LargeNeighbourhoodSearch, fill_greedily, fill_whole_gangs, filling_deadline, plan_from_columns
-from .instance import (
+from .master import INTEGRALITY_TOLERANCE, ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
+from .master_problem import (
     Column,
     CouplingRow,
     IntegerPlan,
@@ -51,7 +46,6 @@ from .instance import (
     empty_plan,
     is_close,
 )
-from .master import INTEGRALITY_TOLERANCE, ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
 
 # CP-SAT closes the master itself while it has no more columns than this.
 _FEW_COLUMNS = 200

@@ -1,7 +1,4 @@
-"""The smallest changes with which one more unit would fit beside the plan; each was tried.
-
-What ran out, in words: room, devices, nodes that suit the pod.
-"""
+"""What is missing for an unplaced unit, in words, and the smallest changes with which it would fit; each was tried."""
 
 from __future__ import annotations
 

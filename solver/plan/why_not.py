@@ -1,8 +1,7 @@
-"""Reasons for all units that a plan leaves out, found once for equal units.
+"""Why units of the queue are not in a plan: the reasons are found once for equal units.
 
-Why a unit of the queue is not in a plan.
-
-How many members of a gang find a place beside a plan, one after the other.
+For a gang, its members are placed beside the plan one after the other: the reasons are those of the first that finds no
+node.
 """
 
 from __future__ import annotations

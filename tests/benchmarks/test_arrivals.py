@@ -4,8 +4,8 @@ import pytest
 from arrivals import Arrivals, FragmentationGradient, LinearBestFit, LinearFirstFit, in_random_order, initial_state
 from support.planning import optimum, random_scene
 
-from drasat.solver.plan.instance import MasterNodeClass, MasterUnitClass
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
+from drasat.solver.plan.master_problem import MasterNodeClass, MasterUnitClass
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 
 HALF, MOST, WHOLE = LinearUnit(share=5, needs=(1,)), LinearUnit(share=8, needs=(1,)), LinearUnit(devices=1, needs=(1,))
 

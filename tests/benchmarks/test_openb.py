@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from drasat.solver.allocate.load import load as read
-from drasat.solver.plan.instance import MasterProblem, PlanLimits
+from drasat.solver.plan.master_problem import MasterProblem, PlanLimits
 from drasat.solver.plan.plan import plan
 from drasat.solver.plan.price_and_branch import solve_stages
 from drasat.solver.plan.pricing.linear import LinearPricer

@@ -7,7 +7,7 @@ from itertools import product
 from random import Random
 
 from drasat.encoders.solver_library import cp_model
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master_problem import (
     Column,
     MasterGangClass,
     MasterNodeClass,
@@ -16,8 +16,8 @@ from drasat.solver.plan.instance import (
     ObjectiveStage,
     Terms,
 )
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 
 @dataclass(frozen=True)

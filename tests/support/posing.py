@@ -9,8 +9,8 @@ from support.plan_scene import DRIVER, node
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue
 from drasat.solver.engines.engine import Session
-from drasat.solver.plan.build.build import PlanRequest, build_plan_instance, no_earlier_placements
-from drasat.solver.plan.build.buying import build_node_catalogue
+from drasat.solver.plan.build import PlanRequest, build_plan_instance, no_earlier_placements
+from drasat.solver.plan.build.nodes import build_node_catalogue
 from drasat.solver.plan.build.objectives import parse_objective
 from drasat.solver.plan.plan import plan
 

@@ -1,1 +1,399 @@
-"""From a queue and a cluster to a planning instance: unit classes, node classes, gangs, shared devices, objectives."""
+"""Build a planning instance: a request becomes a master problem and a pricing question for each node class.
+
+``PlanRequest`` is what is asked, ``PlanInstance`` what the solver gets. ``EarlierPlacements`` are the units that
+ConstraintGroups couple (``groups``): they are placed before, and the instance starts from what they leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from ....models.kubernetes.claims import AllocationResult
+from ....models.kubernetes.core import Node
+from ....models.kubernetes.meta import ObjectKey
+from ....models.results.common import Reason
+from ....models.workload.expansion import QueuedUnit
+from ....models.workload.requests import Requests, add_requests, sum_requests
+from ....models.workload.running import missing_resources, remaining_allocatable, subtract_requests
+from ....models.workload.unit_classes import Gang
+from ....models.workload.units import ClaimRef
+from ....problem.asks import VisibleAttributes
+from ....problem.compiler import order_independent, without_devices
+from ....problem.in_use import AllocatedState
+from ....problem.problem import FatalError, Problem
+from ....problem.shapes import NodeView
+from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
+from ...engines.auto import CpSatEngine
+from ...engines.engine import Session
+from ...engines.engines import NodeEngine
+from ...engines.outcome import ALLOCATED, UnitOutcome
+from ...engines.result import has_uncombinable_selector
+from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
+from ..pricing import DispatchingPricer
+from ..pricing.bundle import BundleQuestion, BundleUnit
+from .nodes import NodeCatalogue, NodeClassifier, PlanNodeClass, ScaledResources, busy_nodes, may_span_nodes
+from .objectives import COMPACT, Goal, ObjectiveBuilder
+from .objectives import FRAGMENTATION_STAGE as FRAGMENTATION
+from .shared_devices import NodeReach, SharedDevices, shared_devices
+from .units import (
+    ColocatedUnits,
+    GangAlternative,
+    GangBuilder,
+    GangMembership,
+    GangRole,
+    GangRoles,
+    MemberAlternatives,
+    UnitClass,
+    group_by_shared_claims,
+    group_unit_classes,
+    omits_variants,
+)
+
+# How often what all units take may be on one node, where a plan is to leave room for more of them.
+_RESIDUAL_MULTIPLE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """What is asked of a plan: stages by name, the places in the queue that are open, what may be bought.
+
+    ``ahead`` is what was placed before, and what it leaves; ``mix`` are the units that ``fragmentation`` leaves room
+    for, None for those of the queue.
+    """
+
+    session: Session
+    queue: Sequence[QueuedUnit]
+    open: Sequence[int]
+    objective: tuple[str, ...]
+    ahead: EarlierPlacements
+    shop: NodeCatalogue | None = None
+    only_new: bool = False
+    budget: Fraction | None = None
+    mix: Sequence[QueuedUnit] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanInstance:
+    """A question of planning: what the core solves, and what its numbers mean.
+
+    ``hopeless`` says of places in the queue why nothing can be placed there; ``is_narrowed``: bounds are about the
+    instance and not about all plans, of which some were left out.
+    """
+
+    instance: MasterProblem
+    goals: tuple[Goal, ...]
+    pricer: DispatchingPricer
+    kinds: tuple[UnitClass, ...]
+    roles: tuple[GangRole, ...]
+    choices: tuple[GangAlternative, ...]
+    nodes: tuple[PlanNodeClass, ...]
+    questions: Mapping[int, BundleQuestion]
+    shared: SharedDevices
+    engine: NodeEngine
+    ledger: AllocatedState
+    hopeless: Mapping[int, str]
+    is_narrowed: bool
+
+
+def build_plan_instance(ask: PlanRequest) -> PlanInstance:
+    """Pose the question. Raises ``SelectorError``, and ``DeadlineExceededError`` through the engine's deadline."""
+    return _PlanInstanceBuilder(ask).posed()
+
+
+class _PlanInstanceBuilder:
+    def __init__(self, ask: PlanRequest) -> None:
+        self._ask = ask
+        self._cluster = ask.shop.cluster if ask.shop else ask.session.cluster
+        session = replace(ask.session, cluster=self._cluster)
+        self._engine = CpSatEngine(session)
+        self._ledger = ask.ahead.ledger
+        self._roles = GangRoles()
+        self._rows: list[CouplingRow] = []
+        self._narrowed = bool(ask.ahead.places)
+        offers = ask.shop.offers if ask.shop else {}
+        there = (node for name, node in self._cluster.nodes.items() if name not in offers)
+        self._busy = busy_nodes(self._cluster, session.gates, there)
+
+    def posed(self) -> PlanInstance:
+        """Units and gangs first, then nodes and what they share, then goals."""
+        queued, members = self._units()
+        guests = group_unit_classes([ColocatedUnits((), (planned,)) for planned in self._ask.mix or ()], len(queued))
+        kinds = [*queued, *guests]
+        nodes = self._nodes()
+        gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)
+        gangs.pose(members)
+        hosts = [self._roles.of(kind) for kind in guests]
+        roles = self._roles.all
+        resources = ScaledResources.of(kinds, _RESIDUAL_MULTIPLE if FRAGMENTATION in self._ask.objective else 1)
+        surveyed = self._surveyed(kinds, nodes, resources, sorted({gang.domain for gang in members if gang.domain}))
+        instance = MasterProblem(
+            tuple(MasterUnitClass(role.index, len(role.singles), role.kind.size) for role in roles),
+            tuple(MasterNodeClass(node.index, node.count) for node in surveyed),
+            tuple(gangs.gangs),
+        )
+        questions = BundleQuestionBuilder(self._engine, self._ledger, resources, self._surveyor(), hosts)
+        made = {node.index: questions.question(node, roles, instance.most()) for node in surveyed}
+        shared = shared_devices([questions.reach(node, kinds, made[node.index]) for node in surveyed])
+        goals = self._goals(gangs, roles, hosts or roles, surveyed)
+        made = {node.index: self._measured(made[node.index], node, shared, goals) for node in surveyed}
+        first = len(shared.limits)
+        instance = replace(
+            goals.instance(instance),
+            rows=(*gangs.rows, *self._rows, *shared.rows, *goals.budget(first)),
+            meters=first + len(goals.measures),
+            sizes=((1,) * first + goals.sizes),
+        )
+        return PlanInstance(
+            instance,
+            goals.stages(first),
+            DispatchingPricer.of(made, len(instance.units)),
+            tuple(kinds),
+            tuple(roles),
+            tuple(gangs.choices),
+            tuple(surveyed),
+            made,
+            shared,
+            self._engine,
+            self._ledger,
+            gangs.hopeless,
+            self._narrowed or shared.is_narrowed or may_span_nodes(surveyed, made),
+        )
+
+    def _surveyor(self) -> NodeContextBuilder | None:
+        return NodeContextBuilder(self._cluster) if COMPACT in self._ask.objective else None
+
+    def _goals(
+        self, gangs: GangBuilder, roles: Sequence[GangRole], mixed: Sequence[GangRole], nodes: Sequence[PlanNodeClass]
+    ) -> ObjectiveBuilder:
+        ask = self._ask
+        prices = {node.index: ask.shop.price(node.template) for node in nodes if ask.shop and node.template}
+        return ObjectiveBuilder(
+            ask.objective,
+            roles,
+            list(zip(gangs.gangs, gangs.choices, strict=True)),
+            nodes,
+            prices,
+            ask.budget,
+            [planned.unit_set.shape for planned in ask.queue],
+            [ask.queue[place].unit_set.shape for place in ask.ahead.where],
+            len(ask.ahead.nodes - self._busy),
+            mixed,
+        )
+
+    def _measured(
+        self, question: BundleQuestion, node: PlanNodeClass, shared: SharedDevices, goals: ObjectiveBuilder
+    ) -> BundleQuestion:
+        """Let a question count what stages and rows are about."""
+        measures = (*shared.measures[node.index], *goals.measures_of(node))
+        measured = replace(question, meters=shared.meters[node.index], measures=measures)
+        # Guests on nodes that nobody buys would cost nothing.
+        return measured if node.template else goals.question(measured)
+
+    def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
+        """Kinds of units, and the members of gangs; all others play roles one by one."""
+        single, sets = group_by_shared_claims(self._ask.queue, self._ask.open)
+        kinds = group_unit_classes([*single, *(entry for variants in sets for entry in variants)])
+        kind_of = {id(entry): kind for kind in kinds for entry in kind.entries}
+        found = GangMembership()
+        for entry in single:
+            found.enrol([(kind_of[id(entry)], entry)])
+        for variants in sets:
+            self._narrowed |= omits_variants(variants)
+            found.enrol([(kind_of[id(entry)], entry) for entry in variants])
+        for choice in found.free:
+            roles = [self._roles.of(kind) for kind, _ in choice]
+            for role, (_, entry) in zip(roles, choice, strict=True):
+                role.singles.append(entry)
+            if len(choice) > 1:
+                self._rows.append(CouplingRow(Terms(units={role.index: 1 for role in roles}), upper=1))
+        self._narrowed |= found.is_narrowed
+        return kinds, found.gangs()
+
+    def _nodes(self) -> list[Node]:
+        """The nodes that may be used, with one for each template."""
+        shop = self._ask.shop
+        nodes = self._cluster.nodes.values()
+        if shop is None:
+            return list(nodes)
+        # Without any node that is known, one without a name stands for all that there could be.
+        return [
+            node
+            for node in nodes
+            if node.metadata.name in shop.offers or (node.metadata.name and not self._ask.only_new)
+        ]
+
+    def _surveyed(
+        self, kinds: Sequence[UnitClass], nodes: Sequence[Node], resources: ScaledResources, domains: Sequence[str]
+    ) -> list[PlanNodeClass]:
+        gates, shop = self._ask.session.gates, self._ask.shop
+        survey = NodeClassifier(
+            self._engine,
+            self._cluster.pools(gates),
+            self._ledger,
+            kinds,
+            resources,
+            self._rooms(),
+            VisibleAttributes(names=frozenset(STANDARD_GROUPINGS))
+            if COMPACT in self._ask.objective
+            else VisibleAttributes(),
+            domains,
+            self._busy | self._ask.ahead.nodes,
+        )
+        most = len(self._ask.open)
+        bought = {name: shop.limit(name, most) for name in shop.offers} if shop else {}
+        return survey.node_kinds(nodes, bought)
+
+    def _rooms(self) -> Mapping[str, Requests | None]:
+        """What is left of nodes; those that could be bought are empty."""
+        return {**remaining_allocatable(self._cluster, self._ask.session.gates), **self._ask.ahead.rooms}
+
+
+@dataclass
+class BundleQuestionBuilder:
+    """Compiles questions.
+
+    ``surveyor`` describes nodes where goals look at them; ``hosts`` are roles that nobody plays, and that guests are
+    like.
+    """
+
+    engine: NodeEngine
+    ledger: AllocatedState
+    resources: ScaledResources
+    surveyor: NodeContextBuilder | None = None
+    hosts: Sequence[GangRole] = ()
+
+    def view(self, kind: UnitClass, node: PlanNodeClass) -> NodeView:
+        """See a node with the eyes of a kind of unit."""
+        return self.engine.views.of(node.nodes[0], self.engine.compiler.question(kind.claims).visible)
+
+    def reach(self, node: PlanNodeClass, kinds: Sequence[UnitClass], question: BundleQuestion) -> NodeReach:
+        """See a node, and what it shares with others with the eyes of each kind of unit."""
+        looks = [self.view(kind, node).shape for kind in kinds] if node.shared else []
+        return NodeReach(node, looks, question.in_use, [unit.problem for unit in question.units])
+
+    def question(self, node: PlanNodeClass, roles: Sequence[GangRole], most: Sequence[int]) -> BundleQuestion:
+        """Ask about a node: at most so many of each role."""
+        problems: dict[int, Problem | None] = {}
+        units: list[BundleUnit] = []
+        for role in roles:
+            if not node.takes(role) or not (most[role.index] or role in self.hosts):
+                continue
+            if role.kind.index not in problems:
+                problems[role.kind.index] = self._problem(role.kind, node)
+            problem = problems[role.kind.index]
+            if problem is not None:
+                needs = self.resources.needs(role.kind.requests)
+                units.append(BundleUnit(role.index, problem, most[role.index], needs, size=role.kind.size))
+        return BundleQuestion(tuple(units), self.ledger.in_use(node.view), node.left)
+
+    def _problem(self, kind: UnitClass, node: PlanNodeClass) -> Problem | None:
+        """Compile the claims of a kind on a node; None where that goes wrong, so that none of it can be there."""
+        view = self.view(kind, node)
+        question = self.engine.compiler.question(kind.claims)
+        try:
+            problem = order_independent(self.engine.compiler.problem(question, view.shape))
+        except FatalError:
+            return None
+        awkward = {number for number, device in enumerate(view.devices) if has_uncombinable_selector(device)}
+        problem = without_devices(problem, awkward) if awkward else problem
+        if self.surveyor is not None:
+            problem = replace(problem, landscape=self.surveyor.survey(view, question.visible))
+        return problem
+
+
+MutableRoomByNode = dict[str, Requests | None]
+ExcludedNode = tuple[ObjectKey, str]
+"""A unit, and a node that is not for it."""
+
+
+@dataclass
+class EarlierPlacements:
+    """What is placed ahead: by place in the queue a node and allocations, or reasons; what is left after it."""
+
+    ledger: AllocatedState
+    rooms: MutableRoomByNode
+    where: dict[int, tuple[str, tuple[tuple[ClaimRef, AllocationResult], ...]]] = field(default_factory=dict)
+    reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def places(self) -> set[int]:
+        """Places in the queue that are settled."""
+        return {*self.where, *self.reasons}
+
+    @property
+    def nodes(self) -> set[str]:
+        """Names of the nodes that got units."""
+        return {name for name, _ in self.where.values()}
+
+    def taken(
+        self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
+    ) -> Mapping[str, Requests] | None:
+        """What the answers take of the room of nodes; None if some unit is not placed, or there is not so much."""
+        found: dict[str, Requests] = {}
+        shapes = {id(queue[place].unit): queue[place].unit_set.shape for place in places}
+        for answer in answers:
+            if answer.outcome != ALLOCATED or answer.node is None:
+                return None
+            add_requests(found.setdefault(answer.node, {}), shapes[id(answer.unit)].requests)
+        return found if not any(self.lacks(own, node) for node, own in found.items()) else None
+
+    def lacks(self, requests: Mapping[str, int], node: str) -> bool:
+        """Whether a node has no room for so much."""
+        return bool(missing_resources(requests, self.rooms.get(node)))
+
+    def crowding(
+        self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
+    ) -> set[ExcludedNode]:
+        """The last unit on the first node that has no room for all that it got; none if not all were placed."""
+        shapes = {id(queue[place].unit): queue[place] for place in places}
+        there: dict[str, list[QueuedUnit]] = {}
+        for answer in answers:
+            if answer.outcome != ALLOCATED or answer.node is None:
+                return set()
+            there.setdefault(answer.node, []).append(shapes[id(answer.unit)])
+        for node, units in there.items():
+            if self.lacks(sum_requests(planned.unit_set.shape.requests for planned in units), node):
+                return {(unit_key(units[-1]), node)}
+        return set()
+
+    def settle(
+        self,
+        ledger: AllocatedState,
+        taken: Mapping[str, Requests],
+        queue: Sequence[QueuedUnit],
+        places: Sequence[int],
+        answers: Sequence[UnitOutcome],
+        notices: Sequence[str],
+    ) -> None:
+        """Place a set for good."""
+        self.ledger = ledger
+        self.notices += notices
+        by_unit = {id(queue[place].unit): place for place in places}
+        self.where.update((by_unit[id(one.unit)], (one.node or "", one.allocations)) for one in answers)
+        for name, own in taken.items():
+            subtract_requests(self.rooms.get(name), own)
+
+    def refuse(self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]) -> None:
+        """Note why a set is not placed."""
+        reasons = {id(one.unit): one.reasons for one in answers}
+        for place in places:
+            said = reasons.get(id(queue[place].unit))
+            self.reasons[place] = said or (
+                Reason("room", "", "no nodes with room for all that belongs together were found"),
+            )
+
+
+def unit_key(planned: QueuedUnit) -> ObjectKey:
+    """What a unit is known by."""
+    return planned.unit.namespace, planned.unit.name
+
+
+def no_earlier_placements(session: Session) -> EarlierPlacements:
+    """What there is while nothing is placed."""
+    return EarlierPlacements(
+        AllocatedState(session.cluster.usage(session.gates)),
+        dict(remaining_allocatable(session.cluster, session.gates)),
+    )

@@ -1,6 +1,6 @@
 """Units that ConstraintGroups couple: they are placed before all others, each set whole or not at all.
 
-What couples them goes over several nodes, so that columns cannot say it. A gang that has such a member is coupled as a
+A group couples units on several nodes, which columns cannot express. A gang that has such a member is coupled as a
 whole. Bounds are then about everything else.
 """
 
@@ -23,7 +23,7 @@ from ...engines.copies import connected_groups
 from ...engines.engine import Session
 from ...engines.outcome import UnitOutcome
 from ...engines.registry import ENGINES
-from .build import EarlierPlacements, ExcludedNode, MutableRoomByNode, no_earlier_placements, unit_key
+from . import EarlierPlacements, ExcludedNode, MutableRoomByNode, no_earlier_placements, unit_key
 
 # So often units are moved from nodes that turn out to have too little room for all of them.
 _MOST_ATTEMPTS = 16
@@ -44,8 +44,6 @@ def place_coupled_units(
     """Place what groups couple on the nodes there are. Raises ``ValueError`` for a group that is wrong."""
     cluster = session.cluster
     found = no_earlier_placements(session)
-    if not cluster.constraint_groups:
-        return found
     nodes = {} if only_new else cluster.nodes
     engine = ENGINES["auto"](session)
     for one in _coupled_sets(cluster, queue, left):

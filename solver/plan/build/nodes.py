@@ -1,42 +1,40 @@
-"""The nodes of a cluster as kinds that nothing planned can tell apart.
+"""The nodes of a cluster as node classes that no planned unit can tell apart, and the nodes that could be bought.
 
-Which nodes suit which kinds of units, whatever devices they have: asked once for nodes that look alike to rules.
-
-Nodes that are in use whatever is planned.
-
-Node kinds whose devices are all alike, so that a plan needs no more of them than sums: they are priced far quicker.
-
-On such a node every unit takes some whole devices, or a share of one, or none; no constraint ties them, no counter is
-drawn, and no other node reaches them.
+Node rules (NODE-2, SCHED-2) are evaluated once for all nodes that look the same to them. One node of each NodeTemplate
+stands for all that could be bought, until the plan says how many. New nodes have names that the input mentions nowhere:
+slices, claims, pods and selectors that name a node which does not exist never apply to a new one.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import reduce
+from itertools import count, islice
 from math import gcd
+
+import msgspec
 
 from ....models.cluster.cluster import Cluster
 from ....models.cluster.node_fit import pod_fits, selector_test
 from ....models.cluster.pools import Pool, PoolIndex
 from ....models.kubernetes.core import HOSTNAME_LABEL, Node, NodeSelector, PodSpec
+from ....models.kubernetes.extensions import NodeTemplate, node_from_template, slices_from_template
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
+from ....models.kubernetes.slices import ResourceSlice
 from ....models.workload.requests import PODS, Requests
 from ....models.workload.running import running_pods
 from ....problem.asks import VisibleAttributes
 from ....problem.in_use import AllocatedState
-from ....problem.problem import Demand, InUse, Problem
 from ....problem.shapes import NodeView
 from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeEngine
-from ...engines.search import Pick
-from ..pricing.bundle import Bundle, BundleQuestion, Picks
-from ..pricing.linear import LinearPricer
-from ..pricing.linear_question import LinearNode, LinearUnit
-from .unit_classes import UnitClass
+from ..pricing.bundle import BundleQuestion
+from .units import GangRole, UnitClass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +62,12 @@ class PlanNodeClass:
     def count(self) -> int:
         """How many nodes there are, or could be."""
         return self.limit if self.template else len(self.nodes)
+
+    def takes(self, role: GangRole) -> bool:
+        """Whether a role may be played on these nodes: they suit the unit class, and are in the role's domain."""
+        if role.kind.index not in self.suited:
+            return False
+        return role.domain is None or self.labels.get(role.domain[0]) == role.domain[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,164 +281,111 @@ def busy_nodes(cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node]) -> 
     return frozenset(holding.union(pod.spec.node_name or "" for pod in running_pods(cluster).values()))
 
 
-# With smaller shares of a device than this part of it, tables of its fillings become too large.
-_MOST_SHARES = 1000
+def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]) -> bool:
+    """Whether units that share a claim might use its devices from several nodes: they are planned on one."""
+    for node in nodes:
+        pools = {pool.id for pool in node.shared}
+        for unit in questions[node.index].units if pools else ():
+            devices = {device for demand in unit.problem.demands for device in demand.candidates}
+            if unit.size > 1 and any(node.view.devices[number].id[:2] in pools for number in devices):
+                return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
-class _DeviceAmounts:
-    """The devices of a node by number with what is free of each, and what one has when all of it is free."""
+class NodeTemplateOffer:
+    """A node that could be bought as a template says, after ``before`` others; the last stands for all that follow."""
 
-    free: Mapping[int, int]
-    capacity: int
-
-    def in_steps(self, step: int) -> _DeviceAmounts:
-        """The same in larger units."""
-        return _DeviceAmounts({device: free // step for device, free in self.free.items()}, self.capacity // step)
-
-    def node(self, left: tuple[int, ...], takes: Iterable[int]) -> LinearNode:
-        """A node with these devices, which takes these unit classes."""
-        free = tuple(self.free[device] for device in sorted(self.free))
-        return LinearNode(free, self.capacity, left, frozenset(takes))
+    template: NodeTemplate
+    before: int
+    is_last: bool
 
 
 @dataclass(frozen=True, slots=True)
-class LinearNodes:
-    """The linear node kinds of an instance: their pricer, and how what it finds becomes a bundle."""
+class NodeCatalogue:
+    """A cluster with nodes of each template in it: offers by the names of these nodes."""
 
-    pricer: LinearPricer
-    devices: Mapping[int, _DeviceAmounts]
-    questions: Mapping[int, BundleQuestion]
+    cluster: Cluster
+    offers: Mapping[str, NodeTemplateOffer]
 
-    def bundle(self, node_class: int, groups: Sequence[Sequence[int]]) -> Bundle:
-        """Give devices to the groups of units that the pricer put on one device each, or on several as a whole."""
-        question = self.questions[node_class]
-        copies: dict[int, list[Picks]] = {unit.index: [] for unit in question.units}
-        for group, devices in self._matched(node_class, groups):
-            for index in group:
-                copies[index].append(tuple(Pick(0, device) for device in devices))
-        return Bundle(tuple(tuple(copies[unit.index]) for unit in question.units))
+    def limit(self, node: str, most: int) -> int:
+        """How many could be bought in its place; more than ``most`` of a template are never of use."""
+        offer = self.offers[node]
+        limit = offer.template.spec.limit
+        left = max(0, (most if limit is None else min(limit, most)) - offer.before)
+        return left if offer.is_last else min(1, left)
 
-    def _matched(self, node_class: int, groups: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], list[int]]]:
-        """The fullest groups get the devices with most left: if there is any way, this is one."""
-        there = self.devices[node_class]
-        left = sorted(there.free, key=lambda device: (there.free[device], -device))
-        for group in sorted(groups, key=lambda group: -self._size(there, group)):
-            number = max((self._number(index) for index in group), default=0)
-            yield group, sorted(left.pop() for _ in range(number))
-
-    def _size(self, there: _DeviceAmounts, group: Sequence[int]) -> int:
-        units = [self.pricer.units[index] for index in group]
-        return there.capacity if any(unit.devices for unit in units) else sum(unit.share for unit in units)
-
-    def _number(self, index: int) -> int:
-        unit = self.pricer.units[index]
-        return unit.devices or int(unit.share > 0)
+    def price(self, node: str) -> Fraction:
+        """The price of one; nothing where none is given."""
+        return Fraction(str(self.offers[node].template.spec.price or 0))
 
 
-def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearNodes:
-    """Find the node kinds that are linear; ``roles`` is how many unit classes there are."""
-    units: dict[int, LinearUnit] = {}
-    found: dict[int, _LinearNodeClass] = {}
-    for index, question in questions.items():
-        linear = None if any(question.meters) or question.measures else _linear_node_class(question)
-        if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
-            found[index] = linear
-            units.update(linear.units)
-    step = gcd(*_amounts(found.values())) or 1
-    devices = {index: linear.devices.in_steps(step) for index, linear in found.items()}
-    resources = max((len(question.left) for question in questions.values()), default=0)
-    nowhere = _DeviceAmounts({}, 1).node((0,) * resources, ())
-    nodes = (
-        devices[index].node(questions[index].left, found[index].units) if index in found else nowhere
-        for index in sorted(questions)
-    )
-    nothing = LinearUnit(needs=(0,) * resources)
-    asked = (units.get(number, nothing) for number in range(roles))
-    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in asked), tuple(nodes))
-    return LinearNodes(pricer, devices, {index: questions[index] for index in found})
+def build_node_catalogue(cluster: Cluster, apart: int = 0) -> NodeCatalogue:
+    """Add a node of each template, beside ``apart`` that stand for themselves alone, so that a domain may be one node.
+
+    Raises ``ValueError`` if there is no template.
+    """
+    if not cluster.node_templates:
+        raise ValueError("there is no NodeTemplate to buy nodes from")
+    offers: dict[str, NodeTemplateOffer] = {}
+    for name, template in cluster.node_templates.items():
+        limit = template.spec.limit
+        alone = apart if limit is None else min(apart, limit)
+        names = new_names(cluster, name, alone + 1)
+        offers.update((one, NodeTemplateOffer(template, place, place == alone)) for place, one in enumerate(names))
+    nodes = [node_from_template(offer.template, name) for name, offer in offers.items()]
+    slices = [made for name, offer in offers.items() for made in slices_from_template(offer.template, name)]
+    return NodeCatalogue(_with_new_nodes(cluster, nodes, slices), offers)
 
 
-@dataclass(frozen=True, slots=True)
-class _LinearNodeClass:
-    """A linear node kind: its devices, and what it may take."""
-
-    devices: _DeviceAmounts
-    units: Mapping[int, LinearUnit]
-
-
-def _amounts(found: Iterable[_LinearNodeClass]) -> Iterator[int]:
-    """All amounts of devices."""
-    for linear in found:
-        yield from (linear.devices.capacity, *linear.devices.free.values())
-        yield from (unit.share for unit in linear.units.values())
+def with_bought_nodes(cluster: Cluster, counts: Mapping[str, int]) -> tuple[Cluster, dict[str, tuple[Node, ...]]]:
+    """Add so many nodes of each template; return them, too."""
+    bought: dict[str, tuple[Node, ...]] = {}
+    slices: list[ResourceSlice] = []
+    for name, number in counts.items():
+        template = cluster.node_templates[name]
+        names = new_names(cluster, name, number)
+        bought[name] = tuple(node_from_template(template, one) for one in names)
+        slices += [made for one in names for made in slices_from_template(template, one)]
+    return _with_new_nodes(cluster, [node for own in bought.values() for node in own], slices), bought
 
 
-def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
-    """Say a question in sums, None where these do not say it all."""
-    asking = {unit.index: unit.problem for unit in question.units if unit.problem.demands}
-    if not all(map(_is_simple, asking.values())):
-        return None
-    wanted = {index: frozenset(own.demands[0].candidates) - question.in_use.dedicated for index, own in asking.items()}
-    sets = {devices: asking[index] for index, devices in wanted.items() if devices}
-    if len(sets) > 1:
-        return None
-    there = next(
-        (_device_amounts(own, devices, question.in_use) for devices, own in sets.items()), _DeviceAmounts({}, 1)
-    )
-    if there is None:
-        return None
-    units: dict[int, LinearUnit] = {}
-    for unit in question.units:
-        if not wanted.get(unit.index, True):
-            continue
-        taken = _unit_take(unit.problem, there) if unit.index in wanted else (0, 0)
-        if taken is None:
-            return None
-        units[unit.index] = LinearUnit(*taken, unit.needs)
-    least = min((unit.share for unit in units.values() if unit.share), default=there.capacity)
-    return None if there.capacity > _MOST_SHARES * least else _LinearNodeClass(there, units)
+def _with_new_nodes(cluster: Cluster, nodes: list[Node], slices: list[ResourceSlice]) -> Cluster:
+    return cluster.with_nodes(nodes, slices) if nodes else cluster
 
 
-def _is_simple(problem: Problem) -> bool:
-    """Whether one exact request is all that is asked for."""
-    if len(problem.demands) != 1 or problem.constraints or problem.relations:
-        return False
-    demand = problem.demands[0]
-    return not demand.all_devices and not demand.admin and demand.count > 0
+_encode = msgspec.json.Encoder().encode
+_json_strings = re.compile(rb'"([^"]*)"').findall
 
 
-def _device_amounts(problem: Problem, devices: frozenset[int], in_use: InUse) -> _DeviceAmounts | None:
-    """What is free of the devices; None where they are not alike, or draw on what others draw on."""
-    drawing = problem.counters.consumption.keys() | problem.groups.membership.keys()
-    if not devices.isdisjoint(drawing):
-        return None
-    if devices.isdisjoint(problem.shared):
-        return _DeviceAmounts(dict.fromkeys(devices, 1), 1)
-    if not devices <= problem.shared:
-        return None
-    rows = {device: problem.capacities.rows.get(device, ()) for device in devices}
-    if any(len(own) != 1 for own in rows.values()):
-        return None
-    totals = {problem.capacities.totals[own[0]] for own in rows.values()}
-    left = {device: problem.capacities.totals[own[0]] - in_use.consumed.get(own[0], 0) for device, own in rows.items()}
-    total = totals.pop()
-    return None if totals or total <= 0 else _DeviceAmounts({d: max(0, free) for d, free in left.items()}, total)
+def new_names(cluster: Cluster, stem: str, number: int) -> list[str]:
+    """So many names, ``STEM-1`` first; the same whenever they are asked for."""
+    said = cluster.memo("names of nodes", lambda: frozenset(_mentioned_names(cluster)))
+    return list(islice((name for place in count(1) if (name := f"{stem}-{place}") not in said), number))
 
 
-def _unit_take(problem: Problem, there: _DeviceAmounts) -> tuple[int, int] | None:
-    """Whole devices and the share of one that a unit takes; None where it is neither."""
-    demand = problem.demands[0]
-    if not problem.shared.intersection(there.free):
-        return demand.count, 0
-    amounts = {_amount(demand, device) for device in there.free}
-    if len(amounts) != 1:
-        return None
-    amount = amounts.pop()
-    if amount == there.capacity and demand.count > 1:
-        return demand.count, 0
-    return (0, amount) if amount > 0 and demand.count == 1 else None
+def _mentioned_names(cluster: Cluster) -> Iterator[str]:
+    yield from cluster.nodes
+    for part in {_encode(part) for part in _naming_parts(cluster)}:
+        yield from (text.decode() for text in _json_strings(part))
 
 
-def _amount(demand: Demand, device: int) -> int:
-    return sum(amount for _, amount in demand.amounts.get(device, ()))
+def _naming_parts(cluster: Cluster) -> Iterator[object]:
+    """What may name nodes, or pools, which are named as their nodes."""
+    for slice_ in cluster.slices:
+        spec = slice_.spec
+        yield spec.node_name, spec.pool.name, spec.node_selector
+        for device in spec.devices or () if spec.per_device_node_selection else ():
+            yield device.node_name, device.node_selector
+    for claim in cluster.claims.values():
+        made = claim.status.allocation if claim.status else None
+        if made is not None:
+            yield made.node_selector, [result.pool for result in made.devices.results or ()]
+    yield from (rule.spec for rule in cluster.taint_rules)
+    yield from ((spec.node_name, spec.node_selector, spec.affinity) for spec in _pod_specs(cluster))
+
+
+def _pod_specs(cluster: Cluster) -> Iterator[PodSpec]:
+    yield from (pod.spec for pod in cluster.pods.values())
+    for makers in (cluster.jobs, cluster.deployments, cluster.stateful_sets, cluster.replica_sets):
+        yield from (maker.spec.template.spec for maker in makers.values())

@@ -1,15 +1,11 @@
-"""The stages of a plan's objective by name, as terms over an instance.
+"""The stages of a plan's objective by name, as linear terms over a master problem.
 
-``fragmentation``: how much of a target mix of units could still be placed beside a plan.
-
-The measure of Fragmentation Gradient Descent (Weng et al., USENIX ATC'23) asks what the units of a target workload can
-make of the devices that are left. Here that is a question of planning itself: the mix comes once more as unit classes
-that nobody asks for, the guests, and the stage places as many of them as it can on what the plan leaves. They are never
-carried out. So the value is exact, over all nodes together, and a bound proves it.
-
-What counts nodes in use must not count those that have guests only: ``Occupied`` is the measure for that.
-
-What a unit counts when a plan is to admit as much as possible.
+``fragmentation`` is how much of a target mix of units could still be placed beside the plan. The measure of
+Fragmentation Gradient Descent (Weng et al., USENIX ATC'23) asks what the units of a target workload can make of the
+devices that are left. Here that is a part of the plan: the mix is added as residual units that nobody asks for, and the
+stage places as many of them as it can. They are never carried out. So the value is exact for all nodes together, and a
+bound proves it. What counts nodes in use must not count nodes with residual units alone: that is what
+``OccupiedMeasure`` is for.
 """
 
 from __future__ import annotations
@@ -25,16 +21,14 @@ from ....models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactD
 from ....models.kubernetes.extensions import VALUE_ANNOTATION, annotated_entries
 from ....models.kubernetes.quantity import Quantity
 from ....models.workload.unit_classes import ClaimShape, UnitShape
-from ..instance import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
+from ..master_problem import CouplingRow, MasterGangClass, MasterProblem, MasterUnitClass, ObjectiveStage, Terms
 from ..pricing.bundle import SPREAD, BundleQuestion, Measure, OccupiedMeasure
-from ..pricing.measures import COMPACT as COMPACT_MEASURE
-from ..pricing.measures import PREFERENCE, SOFT
-from .gangs import GangAlternative, GangRole
 from .nodes import PlanNodeClass
+from .units import GangAlternative, GangRole
 
 DEFAULT_STAGES = ("priority", "admitted")
-COST, FEWEST_NODES, COMPACT = "cost", "fewest-nodes", COMPACT_MEASURE.id
-MEASURES: Mapping[str, Measure] = {one.id: one for one in (SPREAD, PREFERENCE, SOFT, COMPACT_MEASURE)}
+COST, FEWEST_NODES, SOFT, COMPACT = "cost", "fewest-nodes", "soft", "compact"
+MEASURED_STAGES = (SPREAD.id, "preference", SOFT, COMPACT)
 """Stages about what a node's bundle is like; each is a meter."""
 # More units of a node than so many are few kinds of them, where exact prices hardly matter.
 _MANY_UNITS_ON_NODE = 256
@@ -121,14 +115,14 @@ class ObjectiveBuilder:
     def measures(self) -> tuple[str, ...]:
         """Names of the measures; where guests may be on nodes, a measure says which of these are in use."""
         counted = [name for name in (COST, FEWEST_NODES) if name in self.names or self._limits(name)]
-        return (*(name for name in MEASURES if name in self.names), *(counted if self.mix else ()))
+        return (*(name for name in MEASURED_STAGES if name in self.names), *(counted if self.mix else ()))
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """By how much one more unit may raise each measure, roughly."""
         known = {
             SPREAD.id: min(_MANY_UNITS_ON_NODE, 2 * len(self.asked)),
-            SOFT.id: max((_soft_weight(role) for role in self.roles), default=0),
+            SOFT: max((_soft_weight(role) for role in self.roles), default=0),
             COMPACT: _MANY_UNITS_ON_NODE,
             COST: max(self._amounts(COST).values(), default=0),
         }
@@ -136,7 +130,17 @@ class ObjectiveBuilder:
 
     def measures_of(self, node: PlanNodeClass) -> list[Measure]:
         """The measures of a node kind's questions, in the order of their names."""
-        return [MEASURES.get(name) or OccupiedMeasure(self._amounts(name).get(node.index, 0)) for name in self.measures]
+        return [self._measure(name, node) for name in self.measures]
+
+    def _measure(self, name: str, node: PlanNodeClass) -> Measure:
+        if name not in MEASURED_STAGES:
+            return OccupiedMeasure(self._amounts(name).get(node.index, 0))
+        if name == SPREAD.id:
+            return SPREAD
+        # Only these measures need the stages of ``allocate``.
+        from ..pricing.measures import COPY_MEASURES
+
+        return COPY_MEASURES[name]
 
     def instance(self, instance: MasterProblem) -> MasterProblem:
         """Add what stages place beside the plan."""
@@ -225,7 +229,7 @@ def _gang_weight(gang: MasterGangClass, choice: GangAlternative, worth: Mapping[
 
 
 FRAGMENTATION_STAGE = "fragmentation"
-STAGE_NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURES, FRAGMENTATION_STAGE)
+STAGE_NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION_STAGE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""Devices that several nodes reach: what all nodes together take of them is limited by rows of the instance.
+"""Devices that several nodes reach: rows of the master problem limit what all nodes together take of them.
 
-Free devices that nothing planned can tell apart, and that the same nodes reach, are one class, which a meter counts;
-another counts each counter of their pools. Of devices that several claims may hold at once it is the capacity that is
-counted. Where even that is not enough (such devices with counters, or compatibility groups), one node at a time may use
-the pool: then bounds are no bounds on all plans.
+Free devices that no planned unit can tell apart, and that the same nodes reach, are one class, which one meter counts.
+Another meter counts each counter of their pools. Of devices that several claims may hold at once, a measure counts the
+capacity. Where a count does not suffice (devices with counters that several claims hold, or compatibility groups), one
+node at a time may use the pool: then the bounds do not hold for all plans.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from math import gcd
 from ....models.kubernetes.meta import DeviceId, PoolId
 from ....problem.problem import InUse, Problem
 from ....problem.shapes import NodeType
-from ..instance import CouplingRow, Terms
+from ..master_problem import CouplingRow, Terms
 from ..pricing.bundle import Measure, SharedDraw, SharedUse
 from .nodes import PlanNodeClass
 

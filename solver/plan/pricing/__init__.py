@@ -1,1 +1,53 @@
-"""Pricing: the most valuable column of one node class, exactly or by dynamic programming."""
+"""Pricing: the most valuable columns of a node class, which are the bundles that one of its nodes may take.
+
+A node class whose devices are all alike is priced by dynamic programs (``linear``), every other one by a CP-SAT model
+(``cp_sat``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..column_generation import Pricer, Prices, PricingLimits, PricingResult
+from ..master_problem import Column
+from .bundle import Bundle, BundleQuestion
+from .cp_sat import BundlePricer
+from .linear import LinearNodes, linear_nodes
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchingPricer:
+    """Asks the pricer that a node kind needs."""
+
+    models: BundlePricer
+    linear: LinearNodes
+
+    @classmethod
+    def of(cls, questions: Mapping[int, BundleQuestion], units: int) -> DispatchingPricer:
+        """Price these questions about so many unit classes."""
+        return cls(BundlePricer(questions), linear_nodes(questions, units))
+
+    def bundle(self, column: Column) -> Bundle:
+        """What a node with this column takes, with devices."""
+        if column.node_class in self.linear.devices:
+            return self.linear.bundle(column.node_class, column.payload)
+        found: Bundle = column.payload
+        return found
+
+    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> PricingResult:
+        """Find valuable columns."""
+        return self._of(node_class).price(node_class, prices, most, limits)
+
+    def enumerate(
+        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+    ) -> tuple[Column, ...] | None:
+        """Return all columns of some worth."""
+        return self._of(node_class).enumerate(node_class, prices, most, least, limits)
+
+    def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
+        """Take units out of a column."""
+        return self._of(column.node_class).reduced(column, counts)
+
+    def _of(self, node_class: int) -> Pricer:
+        return self.linear.pricer if node_class in self.linear.devices else self.models

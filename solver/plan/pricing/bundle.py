@@ -1,11 +1,11 @@
-"""What is asked about bundles: copies of several units on one node, whose devices and other resources they share.
+"""Bundles: what one node takes jointly, as copies of several units whose devices and other resources it provides.
 
-What a node's bundle is like beside which units it has: measures, whose values are never negative and 0 for nothing.
+A measure says what a bundle costs beside which units it has; it is never negative, and 0 for an empty bundle. It says
+so twice: as terms of a model, which are no lower than the cost and can be as low, and as the true value of a bundle.
 
-A measure says what it costs twice: as terms of a model, which are no lower than that whatever is chosen and can be as
-low, and as the true value of a bundle.
-
-What a node's bundle takes of devices that other nodes reach and that a count of devices does not say.
+The model lets admin access draw counters and capacity for good (DEV-15, CAP-11), though it only draws while its own
+unit is allocated: so every bundle can be allocated in any order. As more may fit, bounds come from the same question
+without the requests with admin access.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from itertools import pairwise
 from typing import Protocol
 
 from ....encoders.classes import MergedProblem
-from ....encoders.model import AllocationModel, Signature, no_signature
+from ....encoders.model import AllocationModel, Signature
 from ....encoders.objectives.stage import post_implied
 from ....encoders.rows import Term
 from ....problem.conditions import soft_relations
+from ....problem.constraints import pools_with_negative_draws
 from ....problem.problem import InUse, Problem, Relation
+from ...engines.copies import has_admin, without_admin
 from ...engines.search import Pick
 
 Picks = tuple[Pick, ...]
@@ -186,48 +188,6 @@ def needs_separate_copies(question: BundleQuestion, number: int) -> bool:
     return unit.measured and any(measure.parts(unit.problem) for measure in question.measures)
 
 
-def _never(_about: object) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class CopyMeasure:
-    """A sum over copies: ``cost`` is that of one, which depends on nothing but what it takes itself.
-
-    ``rest`` makes the terms for units without configurations.
-    """
-
-    id: str
-    cost: Callable[[Problem, Picks], int]
-    rest: Callable[[MeasureContext], list[Term]]
-    sign: Callable[[MergedProblem], Signature | None] = no_signature
-    minding: Callable[[Relation], bool] = _never
-    parting: Callable[[Problem], bool] = _never
-
-    def minds(self, relation: Relation) -> bool:
-        """Whether it looks at a relation that need not hold."""
-        return self.minding(relation)
-
-    def parts(self, problem: Problem) -> bool:
-        """Whether copies must be told apart."""
-        return self.parting(problem)
-
-    def terms(self, measured: MeasureContext) -> list[Term]:
-        """Count each configuration at its cost, and the rest as it can be said."""
-        found = [
-            (variable, self.cost(measured.units[number].problem, picks))
-            for number, choices in measured.listed.items()
-            if measured.units[number].measured
-            for variable, picks in choices
-        ]
-        return [*found, *self.rest(measured)]
-
-    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
-        """Add up the copies."""
-        pairs = zip(units, bundle.copies, strict=True)
-        return sum(self.cost(unit.problem, picks) for unit, copies in pairs if unit.measured for picks in copies)
-
-
 @dataclass(frozen=True, slots=True)
 class AggregateMeasure:
     """Needs neither copies apart nor relations; devices of one symmetry class are alike to it."""
@@ -361,3 +321,46 @@ class SharedUse(_DeviceMeasure):
     def value(self, _units: Sequence[BundleUnit], bundle: Bundle) -> int:
         """Whether a pick is one of the devices."""
         return int(not self.devices.isdisjoint(bundle.devices))
+
+
+def reduced_bundle(question: BundleQuestion, bundle: Bundle, counts: Sequence[int]) -> Bundle:
+    """Leave at most so many copies of each unit, those that cost least by the first measure, then by the second.
+
+    The rest is a bundle as well: nothing that a copy takes helps another one. Where devices give counters that is not
+    so, and the bundle stays as it is.
+    """
+    if any(pools_with_negative_draws(unit.problem) for unit in question.units):
+        return bundle
+    return bundle.kept([_cheapest_copies(question, bundle, number, count) for number, count in enumerate(counts)])
+
+
+def _cheapest_copies(question: BundleQuestion, bundle: Bundle, number: int, count: int) -> list[int]:
+    """Find the copies of a unit that cost least when they are alone; of equal ones the first."""
+    nothing: list[tuple[int, ...]] = [() for _ in bundle.copies]
+
+    def costs(copy: int) -> list[int]:
+        alone = bundle.kept([(copy,) if unit == number else own for unit, own in enumerate(nothing)])
+        return [measure.value(question.units, alone) for measure in question.measures]
+
+    copies = range(len(bundle.copies[number]))
+    return sorted(sorted(copies, key=costs)[:count])
+
+
+def without_admin_access(question: BundleQuestion) -> BundleQuestion | None:
+    """Leave out what has admin access; None if it draws nothing, so that the model is exact."""
+    if not any(_draws_with_admin(unit.problem) for unit in question.units):
+        return None
+    units = (
+        replace(unit, problem=without_admin(unit.problem)) if has_admin(unit.problem) else unit
+        for unit in question.units
+    )
+    return replace(question, units=tuple(units))
+
+
+def _draws_with_admin(problem: Problem) -> bool:
+    drawing = {
+        *problem.counters.consumption,
+        *problem.groups.membership,
+        *(problem.capacities.rows.keys() & problem.shared),
+    }
+    return any(not drawing.isdisjoint(demand.candidates) for demand in problem.demands if demand.admin)

@@ -1,8 +1,7 @@
-"""The pricer of nodes whose devices need more than a sum: each node class is a model, asked at ever new prices.
+"""The pricer of node classes that need a CP-SAT model: each model is solved again at ever new prices.
 
-How many copies of a unit one node could take if nothing else were there: bounds by counting, one rule at a time.
-
-All bundles that are worth a certain value, one after the other, but for those that others cover.
+Simple counts bound how many copies of a unit one node could take alone. To prove an optimum, all bundles above some
+worth are listed, but for those that others cover.
 """
 
 from __future__ import annotations
@@ -28,9 +27,8 @@ from ...engines.cp_sat import (
 )
 from ...engines.engine import Counts
 from ..column_generation import Effort, Prices, PricingLimits, PricingResult
-from ..instance import Column
-from .bundle import Bundle, BundleQuestion, BundleUnit, cheap_measures
-from .copies import reduced_bundle, without_admin_access
+from ..master_problem import Column
+from .bundle import Bundle, BundleQuestion, BundleUnit, cheap_measures, reduced_bundle, without_admin_access
 from .cp_sat_model import BestBundle, BundleModel, BundlePrices, SolveFunction
 
 # Nearly always the linear relaxation and branching are all it takes: to presolve takes as long as to solve, and cuts

@@ -1,8 +1,7 @@
-"""A node's bundles as one model: how many copies of each unit class are served, under all rules of ``allocate``.
+"""The bundles of one node as a CP-SAT model: how many copies of each unit it takes, under all rules of ``allocate``.
 
-From a question about bundles to its model: copies side by side, merged, with configurations where counts fail.
-
-Which units of a question get configurations, and what these are: every set of devices that one copy could take.
+Equal copies are merged where counts say all. Units for which they do not get configurations: every set of devices that
+one copy could take. A unit with too many configurations has its copies side by side.
 """
 
 from __future__ import annotations

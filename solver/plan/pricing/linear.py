@@ -1,29 +1,31 @@
-"""The pricer of nodes with linear resources only.
+"""The pricer of linear node classes: their devices are all alike, so that sums say all, and pricing is far quicker.
 
-The best fillings of one device, in order of what they lose against the best of all.
-
-Fillings of a node, device after device: the best so many of each stage are kept, and what was dropped is bounded.
-
-A label's *potential* is what the node may still become worth: the relaxed bound less all that was lost against the
-relaxed packing. It never rises, so that labels below what is already known are dropped at no loss.
+On such a node every unit takes some whole devices, or a share of one, or none; no constraint relates them, no counter
+is drawn, and no other node reaches them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ....problem.problem import DeadlineExceededError, check_deadline
-from ..column_generation import Effort, Prices, PricingLimits, PricingResult
-from ..instance import Column
-from .lagrangian import VALUE_SCALE, LagrangianRelaxation, best_relaxation
-from .linear_question import KnapsackItem, LinearNode, LinearQuestion, LinearUnit, build_linear_question
+from ....problem.problem import DeadlineExceededError, Demand, InUse, Problem
+from ...engines.search import Pick
+from ..column_generation import Prices, PricingLimits, PricingResult
+from ..master_problem import Column
+from .bundle import Bundle, BundleQuestion, Picks
+from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
+from .lagrangian import (
+    VALUE_SCALE,
+    LagrangianRelaxation,
+    LinearNode,
+    LinearQuestion,
+    LinearUnit,
+    best_relaxation,
+    build_linear_question,
+)
 
 _MOST_COLUMNS = 6
 _MOST_ENUMERATED_ITEMS = 24
@@ -63,9 +65,9 @@ class LinearPricer:
         if len(asked.offers) > _MOST_ENUMERATED_ITEMS:
             return None
         relaxed = best_relaxation(asked, limits.deadline)
-        labels = Labeling(asked, relaxed, _ENUMERATION_WIDTH, max(0, least - 1), counted=True, deadline=limits.deadline)
+        labels = Labeling(asked, relaxed, ENUMERATION_WIDTH, max(0, least - 1), counted=True, deadline=limits.deadline)
         try:
-            filled = labels.run(_ENUMERATION_WIDTH.labels)
+            filled = labels.run(ENUMERATION_WIDTH.labels)
         except DeadlineExceededError:
             return None
         if not filled.is_complete:
@@ -87,7 +89,7 @@ def _best_fillings(asked: LinearQuestion, relaxed: LagrangianRelaxation, limits:
     """Look ever wider, for what is better than what is known."""
     fillings: tuple[NodeFilling, ...] = ()
     bound = max(0, relaxed.bound // VALUE_SCALE)
-    for width in _WIDTHS[limits.effort]:
+    for width in WIDTHS[limits.effort]:
         least = fillings[0].value if fillings else 0
         try:
             filled = Labeling(asked, relaxed, width, least, deadline=limits.deadline).run(_MOST_COLUMNS)
@@ -97,7 +99,7 @@ def _best_fillings(asked: LinearQuestion, relaxed: LagrangianRelaxation, limits:
         fillings = (*filled.fillings, *fillings)[:_MOST_COLUMNS]
         if fillings and fillings[0].value >= bound:
             break
-    return LabelingResult(fillings, bound, 0, is_complete=False)
+    return LabelingResult(fillings, bound, is_complete=False)
 
 
 def _filling_column(node_class: int, devices: tuple[tuple[int, ...], ...]) -> Column:
@@ -105,303 +107,164 @@ def _filling_column(node_class: int, devices: tuple[tuple[int, ...], ...]) -> Co
     return Column(node_class, tuple(sorted(counts.items())), payload=devices)
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePattern:
-    """What one device takes, or several that one unit takes whole: offers in order, some of them several times."""
-
-    offers: tuple[KnapsackItem, ...]
-    worth: int
+# With smaller shares of a device than this part of it, tables of its fillings become too large.
+_MOST_SHARES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class DevicePatterns:
-    """Patterns, the best first; whatever is not among them is worth at most ``missed``, None for nothing."""
+class _DeviceAmounts:
+    """The devices of a node by number with what is free of each, and what one has when all of it is free."""
 
-    found: tuple[DevicePattern, ...]
-    missed: int | None
+    free: Mapping[int, int]
+    capacity: int
 
+    def in_steps(self, step: int) -> _DeviceAmounts:
+        """The same in larger units."""
+        return _DeviceAmounts({device: free // step for device, free in self.free.items()}, self.capacity // step)
 
-def device_patterns(
-    question: LinearQuestion, relaxed: LagrangianRelaxation, free: int, least: int, most: int
-) -> DevicePatterns:
-    """Find the fillings of a device with ``free`` left that are worth ``least`` or more, at most so many."""
-    found: list[DevicePattern] = []
-    for pattern in _patterns_best_first(question, relaxed, free, least):
-        if len(found) == most:
-            return DevicePatterns(tuple(found), pattern.worth)
-        found.append(pattern)
-    return DevicePatterns(tuple(found), None)
+    def node(self, left: tuple[int, ...], takes: Iterable[int]) -> LinearNode:
+        """A node with these devices, which takes these unit classes."""
+        free = tuple(self.free[device] for device in sorted(self.free))
+        return LinearNode(free, self.capacity, left, frozenset(takes))
 
 
-def _patterns_best_first(
-    question: LinearQuestion, relaxed: LagrangianRelaxation, free: int, least: int
-) -> Iterator[DevicePattern]:
-    """Search best first: a filling is extended by offers in their order, and what may still come is bounded."""
-    capacity = question.node.capacity
-    offers = [(offer, offer.size(capacity), relaxed.worth[offer.index]) for offer in question.single]
-    offers = [
-        (offer, size, worth)
-        for offer, size, worth in offers
-        if size <= free and worth + relaxed.device[question.steps(free - size)] >= least
-    ]
-    # Where most of the worth for each step comes first, bounds are the closest.
-    offers.sort(key=lambda each: (-each[2] / each[1], each[0].index))
-    tables = _suffix_bounds(
-        question, [(question.steps(size), worth) for _, size, worth in offers], question.steps(free)
+@dataclass(frozen=True, slots=True)
+class LinearNodes:
+    """The linear node kinds of an instance: their pricer, and how what it finds becomes a bundle."""
+
+    pricer: LinearPricer
+    devices: Mapping[int, _DeviceAmounts]
+    questions: Mapping[int, BundleQuestion]
+
+    def bundle(self, node_class: int, groups: Sequence[Sequence[int]]) -> Bundle:
+        """Give devices to the groups of units that the pricer put on one device each, or on several as a whole."""
+        question = self.questions[node_class]
+        copies: dict[int, list[Picks]] = {unit.index: [] for unit in question.units}
+        for group, devices in self._matched(node_class, groups):
+            for index in group:
+                copies[index].append(tuple(Pick(0, device) for device in devices))
+        return Bundle(tuple(tuple(copies[unit.index]) for unit in question.units))
+
+    def _matched(self, node_class: int, groups: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], list[int]]]:
+        """The fullest groups get the devices with most left: if there is any way, this is one."""
+        there = self.devices[node_class]
+        left = sorted(there.free, key=lambda device: (there.free[device], -device))
+        for group in sorted(groups, key=lambda group: -self._size(there, group)):
+            number = max((self._number(index) for index in group), default=0)
+            yield group, sorted(left.pop() for _ in range(number))
+
+    def _size(self, there: _DeviceAmounts, group: Sequence[int]) -> int:
+        units = [self.pricer.units[index] for index in group]
+        return there.capacity if any(unit.devices for unit in units) else sum(unit.share for unit in units)
+
+    def _number(self, index: int) -> int:
+        unit = self.pricer.units[index]
+        return unit.devices or int(unit.share > 0)
+
+
+def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearNodes:
+    """Find the node kinds that are linear; ``roles`` is how many unit classes there are."""
+    units: dict[int, LinearUnit] = {}
+    found: dict[int, _LinearNodeClass] = {}
+    for index, question in questions.items():
+        linear = None if any(question.meters) or question.measures else _linear_node_class(question)
+        if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
+            found[index] = linear
+            units.update(linear.units)
+    step = gcd(*_amounts(found.values())) or 1
+    devices = {index: linear.devices.in_steps(step) for index, linear in found.items()}
+    resources = max((len(question.left) for question in questions.values()), default=0)
+    nowhere = _DeviceAmounts({}, 1).node((0,) * resources, ())
+    nodes = (
+        devices[index].node(questions[index].left, found[index].units) if index in found else nowhere
+        for index in sorted(questions)
     )
-    number = count()
-    heap: list[tuple[int, int, int, int, int, tuple[int, ...]]] = []
+    nothing = LinearUnit(needs=(0,) * resources)
+    asked = (units.get(number, nothing) for number in range(roles))
+    pricer = LinearPricer(tuple(replace(unit, share=unit.share // step) for unit in asked), tuple(nodes))
+    return LinearNodes(pricer, devices, {index: questions[index] for index in found})
 
-    def push(first: int, left: int, worth: int, taken: tuple[int, ...]) -> None:
-        bound = worth + tables[first][question.steps(left)]
-        if bound >= least:
-            heappush(heap, (-bound, -next(number), first, left, worth, taken))
 
-    push(0, free, 0, ())
-    while heap:
-        _, _, first, left, worth, taken = heappop(heap)
-        if first == len(offers):
-            yield DevicePattern(tuple(offers[place][0] for place in taken), worth)
+@dataclass(frozen=True, slots=True)
+class _LinearNodeClass:
+    """A linear node kind: its devices, and what it may take."""
+
+    devices: _DeviceAmounts
+    units: Mapping[int, LinearUnit]
+
+
+def _amounts(found: Iterable[_LinearNodeClass]) -> Iterator[int]:
+    """All amounts of devices."""
+    for linear in found:
+        yield from (linear.devices.capacity, *linear.devices.free.values())
+        yield from (unit.share for unit in linear.units.values())
+
+
+def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
+    """Say a question in sums, None where these do not say it all."""
+    asking = {unit.index: unit.problem for unit in question.units if unit.problem.demands}
+    if not all(map(_is_simple, asking.values())):
+        return None
+    wanted = {index: frozenset(own.demands[0].candidates) - question.in_use.dedicated for index, own in asking.items()}
+    sets = {devices: asking[index] for index, devices in wanted.items() if devices}
+    if len(sets) > 1:
+        return None
+    there = next(
+        (_device_amounts(own, devices, question.in_use) for devices, own in sets.items()), _DeviceAmounts({}, 1)
+    )
+    if there is None:
+        return None
+    units: dict[int, LinearUnit] = {}
+    for unit in question.units:
+        if not wanted.get(unit.index, True):
             continue
-        # ``first`` once more, or never again; its worth is the bound's if either is.
-        offer, size, gain = offers[first]
-        if size <= left and taken.count(first) < offer.most:
-            push(first, left - size, worth + gain, (*taken, first))
-        push(first + 1, left, worth, taken)
+        taken = _unit_take(unit.problem, there) if unit.index in wanted else (0, 0)
+        if taken is None:
+            return None
+        units[unit.index] = LinearUnit(*taken, unit.needs)
+    least = min((unit.share for unit in units.values() if unit.share), default=there.capacity)
+    return None if there.capacity > _MOST_SHARES * least else _LinearNodeClass(there, units)
 
 
-def _suffix_bounds(question: LinearQuestion, offers: list[tuple[int, int]], steps: int) -> list[list[int]]:
-    """For each offer, what a device of so many steps is worth at most with it and those after it."""
-    tables = [[0] * (steps + 1)]
-    for size, worth in reversed(offers):
-        table = tables[-1].copy()
-        for filled in range(size, steps + 1):
-            if table[filled - size] + worth > table[filled]:
-                table[filled] = table[filled - size] + worth
-        tables.append(table)
-    tables.reverse()
-    return tables
+def _is_simple(problem: Problem) -> bool:
+    """Whether one exact request is all that is asked for."""
+    if len(problem.demands) != 1 or problem.constraints or problem.relations:
+        return False
+    demand = problem.demands[0]
+    return not demand.all_devices and not demand.admin and demand.count > 0
 
 
-_IntArray = NDArray[np.int64]
-# Labels that are compared pairwise: dominance among more takes longer than it saves.
-_MOST_COMPARED = 600
+def _device_amounts(problem: Problem, devices: frozenset[int], in_use: InUse) -> _DeviceAmounts | None:
+    """What is free of the devices; None where they are not alike, or draw on what others draw on."""
+    drawing = problem.counters.consumption.keys() | problem.groups.membership.keys()
+    if not devices.isdisjoint(drawing):
+        return None
+    if devices.isdisjoint(problem.shared):
+        return _DeviceAmounts(dict.fromkeys(devices, 1), 1)
+    if not devices <= problem.shared:
+        return None
+    rows = {device: problem.capacities.rows.get(device, ()) for device in devices}
+    if any(len(own) != 1 for own in rows.values()):
+        return None
+    totals = {problem.capacities.totals[own[0]] for own in rows.values()}
+    left = {device: problem.capacities.totals[own[0]] - in_use.consumed.get(own[0], 0) for device, own in rows.items()}
+    total = totals.pop()
+    return None if totals or total <= 0 else _DeviceAmounts({d: max(0, free) for d, free in left.items()}, total)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelingWidth:
-    """How many fillings of a device are tried, and how many of the node are kept after each."""
-
-    patterns: int
-    labels: int
-
-
-_WIDTHS = {
-    Effort.QUICK: (LabelingWidth(patterns=24, labels=48),),
-    Effort.THOROUGH: (LabelingWidth(patterns=24, labels=48), LabelingWidth(patterns=200, labels=600)),
-}
-# To find all columns: more than so many are too many.
-_ENUMERATION_WIDTH = LabelingWidth(patterns=400, labels=4000)
+def _unit_take(problem: Problem, there: _DeviceAmounts) -> tuple[int, int] | None:
+    """Whole devices and the share of one that a unit takes; None where it is neither."""
+    demand = problem.demands[0]
+    if not problem.shared.intersection(there.free):
+        return demand.count, 0
+    amounts = {_amount(demand, device) for device in there.free}
+    if len(amounts) != 1:
+        return None
+    amount = amounts.pop()
+    if amount == there.capacity and demand.count > 1:
+        return demand.count, 0
+    return (0, amount) if amount > 0 and demand.count == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFilling:
-    """What a node takes: for each device in the node's order, and last without a device, unit classes."""
-
-    value: int
-    devices: tuple[tuple[int, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LabelingResult:
-    """Fillings, the best first, and a bound on the value of all; ``work`` is how many labels were made.
-
-    ``is_complete`` says that nothing of interest was dropped.
-    """
-
-    fillings: tuple[NodeFilling, ...]
-    bound: int
-    work: int
-    is_complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _LabelExtension:
-    """Something to add: ``lost`` against the relaxed packing, in 1 / ``VALUE_SCALE``."""
-
-    offers: tuple[KnapsackItem, ...]
-    lost: int
-
-
-@dataclass(frozen=True, slots=True)
-class _LabelLayer:
-    """Labels, and where each comes from: a layer, a label there, and what was added."""
-
-    potential: _IntArray
-    value: _IntArray
-    use: _IntArray
-    counts: _IntArray
-    layer: _IntArray
-    label: _IntArray
-    option: _IntArray
-
-    def kept(self, which: NDArray[np.intp]) -> _LabelLayer:
-        """Only these labels, in this order."""
-        return _LabelLayer(*(getattr(self, name)[which] for name in _LabelLayer.__slots__))
-
-
-class Labeling:
-    """One run over the devices of a node. ``least``: fillings worth no more are of no interest.
-
-    ``counted``: fillings with different units are different, though one may be worth more and use less.
-    """
-
-    def __init__(
-        self,
-        question: LinearQuestion,
-        relaxed: LagrangianRelaxation,
-        width: LabelingWidth,
-        least: int,
-        *,
-        counted: bool = False,
-        deadline: float | None = None,
-    ) -> None:
-        self._question = question
-        self._relaxed = relaxed
-        self._width = width
-        self._least = least * VALUE_SCALE
-        self._deadline = deadline
-        # Where nothing but the node limits counts, they need not be counted.
-        scarce = [offer for offer in question.offers if offer.is_scarce or counted]
-        self._place = {offer.index: place for place, offer in enumerate(scarce)}
-        self._most = np.array([offer.most for offer in scarce], dtype=np.int64)
-        self._left = np.array(question.node.left, dtype=np.int64)
-        self._options: list[_LabelExtension] = []
-        self._layers: list[_LabelLayer] = []
-        self._dropped = self._least
-        self._work = 0
-
-    def run(self, fillings: int) -> LabelingResult:
-        """Fill the devices that are free as a whole, then the others, then the node without devices.
-
-        Raises ``DeadlineExceededError``.
-        """
-        node, relaxed = self._question.node, self._relaxed
-        start = np.zeros((1,), dtype=np.int64)
-        zeros = np.zeros((1, len(self._left)), dtype=np.int64)
-        counts = np.zeros((1, len(self._most)), dtype=np.int64)
-        self._layers.append(_LabelLayer(start + relaxed.bound, start, zeros, counts, start - 1, start, start))
-        self._fill_whole(node.whole)
-        for free in (free for free in node.free if free != node.capacity):
-            self._extend([(len(self._layers) - 1, self._device_options(free))])
-        for offer in self._question.without:
-            worth = relaxed.worth[offer.index]
-            kept = max(0, worth) * offer.most
-            options = [_LabelExtension((offer,) * times, kept - worth * times) for times in range(offer.most + 1)]
-            self._extend([(len(self._layers) - 1, options)])
-        return self._filled(fillings)
-
-    def _fill_whole(self, devices: int) -> None:
-        best = self._relaxed.whole
-        singles = self._device_options(self._question.node.capacity) if devices else []
-        for number in range(1, devices + 1):
-            slack = best[number] - best[number - 1] - self._relaxed.device[-1]
-            sources = [(number - 1, [_LabelExtension(option.offers, option.lost + slack) for option in singles])]
-            for offer in self._question.several:
-                size = offer.unit.devices
-                if size <= number:
-                    lost = best[number] - best[number - size] - self._relaxed.worth[offer.index]
-                    sources.append((number - size, [_LabelExtension((offer,), lost)]))
-            self._extend(sources)
-
-    def _device_options(self, free: int) -> list[_LabelExtension]:
-        """Fillings of one device that lose no more than there is to lose, and leaving it as it is."""
-        best = self._relaxed.device[self._question.steps(free)]
-        losable = self._relaxed.bound - self._least
-        found = device_patterns(self._question, self._relaxed, free, best - losable, self._width.patterns)
-        if found.missed is not None:
-            self._dropped = max(self._dropped, self._relaxed.bound - best + found.missed)
-        options = [_LabelExtension(pattern.offers, best - pattern.worth) for pattern in found.found]
-        if all(option.offers for option in options):
-            options.append(_LabelExtension((), best))
-        return options
-
-    def _extend(self, sources: list[tuple[int, list[_LabelExtension]]]) -> None:
-        """Make the next layer: every label of a source with every option."""
-        check_deadline(self._deadline)
-        made = [self._product(number, options) for number, options in sources]
-        joined = _LabelLayer(*(np.concatenate([getattr(one, name) for one in made]) for name in _LabelLayer.__slots__))
-        self._work += len(joined.value)
-        fits = (joined.use <= self._left).all(axis=1) & (joined.counts <= self._most).all(axis=1)
-        joined = joined.kept(np.nonzero(fits & (joined.potential > self._least))[0])
-        self._layers.append(self._best(joined))
-
-    def _product(self, number: int, options: list[_LabelExtension]) -> _LabelLayer:
-        source = self._layers[number]
-        first = len(self._options)
-        self._options += options
-        lost, value, use, counts = self._columns(options)
-        labels, width = len(source.value), len(options)
-
-        def sums(one: _IntArray, other: _IntArray) -> _IntArray:
-            return (one[:, None] + other[None, :]).reshape(labels * width, *one.shape[1:])
-
-        return _LabelLayer(
-            sums(source.potential, -lost),
-            sums(source.value, value),
-            sums(source.use, use),
-            sums(source.counts, counts),
-            np.full(labels * width, number, dtype=np.int64),
-            np.repeat(np.arange(labels, dtype=np.int64), width),
-            np.tile(np.arange(first, first + width, dtype=np.int64), labels),
-        )
-
-    def _columns(self, options: Sequence[_LabelExtension]) -> tuple[_IntArray, _IntArray, _IntArray, _IntArray]:
-        lost = np.array([option.lost for option in options], dtype=np.int64)
-        value = np.array([sum(offer.value for offer in option.offers) for option in options], dtype=np.int64)
-        use = np.zeros((len(options), len(self._left)), dtype=np.int64)
-        counts = np.zeros((len(options), len(self._most)), dtype=np.int64)
-        for row, option in enumerate(options):
-            for offer in option.offers:
-                use[row] += np.array(offer.unit.needs, dtype=np.int64)
-                if offer.index in self._place:
-                    counts[row, self._place[offer.index]] += 1
-        return lost, value, use, counts
-
-    def _best(self, layer: _LabelLayer) -> _LabelLayer:
-        """Keep the labels of the highest potential; of equal ones, and of those that another one covers, one."""
-        if not len(layer.value):
-            return layer
-        keys = np.column_stack((layer.use, layer.counts))
-        order = np.lexsort((*keys.T, -layer.value, -layer.potential))
-        layer, keys = layer.kept(order), keys[order]
-        new = np.ones(len(order), dtype=bool)
-        new[1:] = (keys[1:] != keys[:-1]).any(axis=1) | (layer.value[1:] != layer.value[:-1])
-        layer = layer.kept(np.nonzero(new)[0])
-        if len(layer.value) > self._width.labels:
-            self._dropped = max(self._dropped, int(layer.potential[self._width.labels]))
-            layer = layer.kept(np.arange(self._width.labels))
-        if self._place or len(layer.value) > _MOST_COMPARED:
-            return layer
-        covers = layer.value[:, None] >= layer.value[None, :]
-        for resource in range(len(self._left)):
-            covers &= layer.use[:, None, resource] <= layer.use[None, :, resource]
-        np.fill_diagonal(covers, val=False)
-        return layer.kept(np.nonzero(~covers.any(axis=0))[0])
-
-    def _filled(self, fillings: int) -> LabelingResult:
-        last = self._layers[-1]
-        best = np.argsort(-last.value, kind="stable")[:fillings]
-        found = tuple(NodeFilling(int(last.value[label]), self._devices(int(label))) for label in best)
-        bound = max(self._dropped // VALUE_SCALE, *(filling.value for filling in found[:1]), 0)
-        return LabelingResult(found, bound, self._work, self._dropped <= self._least)
-
-    def _devices(self, label: int) -> tuple[tuple[int, ...], ...]:
-        """Follow a label back to the empty node."""
-        taken: list[tuple[int, ...]] = []
-        number = len(self._layers) - 1
-        while number > 0:
-            layer = self._layers[number]
-            taken.append(tuple(offer.index for offer in self._options[int(layer.option[label])].offers))
-            number, label = int(layer.layer[label]), int(layer.label[label])
-        return tuple(reversed(taken))
+def _amount(demand: Demand, device: int) -> int:
+    return sum(amount for _, amount in demand.amounts.get(device, ()))

@@ -7,10 +7,13 @@ the first part, places and distances: what the largest free segments and boxes o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
+from ....encoders.classes import MergedProblem
 from ....encoders.constraints.topology import distance_terms
+from ....encoders.model import Signature, no_signature
 from ....encoders.objectives.compact import COMPACT as COMPACT_STAGE
 from ....encoders.objectives.simple import SOFT as SOFT_STAGE
 from ....encoders.objectives.stage import post_implied
@@ -18,7 +21,49 @@ from ....encoders.rows import Term
 from ....problem.conditions import penalty, soft_relations
 from ....problem.problem import Problem, Relation
 from ....problem.topology import TopologyCondition
-from .bundle import CopyMeasure, MeasureContext, Picks
+from .bundle import Bundle, BundleUnit, MeasureContext, Picks
+
+
+def _never(_about: object) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class CopyMeasure:
+    """A sum over copies: ``cost`` is that of one, which depends on nothing but what it takes itself.
+
+    ``rest`` makes the terms for units without configurations.
+    """
+
+    id: str
+    cost: Callable[[Problem, Picks], int]
+    rest: Callable[[MeasureContext], list[Term]]
+    sign: Callable[[MergedProblem], Signature | None] = no_signature
+    minding: Callable[[Relation], bool] = _never
+    parting: Callable[[Problem], bool] = _never
+
+    def minds(self, relation: Relation) -> bool:
+        """Whether it looks at a relation that need not hold."""
+        return self.minding(relation)
+
+    def parts(self, problem: Problem) -> bool:
+        """Whether copies must be told apart."""
+        return self.parting(problem)
+
+    def terms(self, measured: MeasureContext) -> list[Term]:
+        """Count each configuration at its cost, and the rest as it can be said."""
+        found = [
+            (variable, self.cost(measured.units[number].problem, picks))
+            for number, choices in measured.listed.items()
+            if measured.units[number].measured
+            for variable, picks in choices
+        ]
+        return [*found, *self.rest(measured)]
+
+    def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
+        """Add up the copies."""
+        pairs = zip(units, bundle.copies, strict=True)
+        return sum(self.cost(unit.problem, picks) for unit, copies in pairs if unit.measured for picks in copies)
 
 
 def _rank_cost(problem: Problem, picks: Picks) -> int:
@@ -131,3 +176,5 @@ COMPACT = CopyMeasure(
     parting=_has_several_devices,
 )
 """Places that the devices of each copy are spread over, and distances. Problems need their landscape."""
+COPY_MEASURES: Mapping[str, CopyMeasure] = {measure.id: measure for measure in (PREFERENCE, SOFT, COMPACT)}
+"""The measures by the names of their stages."""

@@ -28,7 +28,7 @@ from support.posing import (
 
 from drasat.solver.plan.assign import assign_slots
 from drasat.solver.plan.column_generation import Prices, PricingLimits
-from drasat.solver.plan.instance import Column, IntegerPlan
+from drasat.solver.plan.master_problem import Column, IntegerPlan
 
 
 def test_units_are_in_the_order_of_the_queue():

@@ -13,7 +13,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.problem.problem import Counters
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.heuristics import remove_slack
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master_problem import (
     Column,
     CouplingRow,
     IntegerPlan,
@@ -29,8 +29,8 @@ from drasat.solver.plan.instance import (
 from drasat.solver.plan.price_and_branch import solve_stages
 from drasat.solver.plan.pricing.bundle import SPREAD
 from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.measures import COMPACT, PREFERENCE, SOFT
 
 THOROUGH = PricingLimits(Effort.THOROUGH)

@@ -9,7 +9,8 @@ from support.planning import Scene, fewest_nodes, fits_column, optimum, random_s
 
 from drasat.solver.plan.column_generation import ColumnGenerator, Prices
 from drasat.solver.plan.heuristics import fill_greedily, filling_deadline
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.master_problem import (
     CouplingRow,
     MasterNodeClass,
     MasterProblem,
@@ -18,10 +19,9 @@ from drasat.solver.plan.instance import (
     PlanLimits,
     Terms,
 )
-from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.price_and_branch import implied_bound, solve_stages
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 EXACT = PlanLimits(gap=0.0)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from support.planning import fewest_nodes, optimum, random_scene
 
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master_problem import (
     CouplingRow,
     MasterNodeClass,
     MasterProblem,
@@ -15,8 +15,8 @@ from drasat.solver.plan.instance import (
     Terms,
 )
 from drasat.solver.plan.price_and_branch import solve_stages, stage_bounds
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 EXACT = PlanLimits(gap=0.0)
 

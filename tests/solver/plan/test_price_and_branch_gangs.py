@@ -9,7 +9,8 @@ from support.planning import Scene, fits_column
 
 from drasat.solver.plan.column_generation import ColumnGenerator, GenerationLimits, StagePricing, duals_of, value_step
 from drasat.solver.plan.heuristics import fill_greedily, fill_whole_gangs
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.master_problem import (
     MasterGangClass,
     MasterNodeClass,
     MasterProblem,
@@ -18,10 +19,9 @@ from drasat.solver.plan.instance import (
     Terms,
     covered_units,
 )
-from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 MEMBERS = 8
 

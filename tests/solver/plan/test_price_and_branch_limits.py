@@ -18,7 +18,8 @@ from drasat.solver.plan.column_generation import (
     PricingLimits,
 )
 from drasat.solver.plan.heuristics import fill_greedily, plan_from_columns
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master import LinearMaster
+from drasat.solver.plan.master_problem import (
     Column,
     CouplingRow,
     MasterGangClass,
@@ -29,11 +30,10 @@ from drasat.solver.plan.instance import (
     PlanLimits,
     Terms,
 )
-from drasat.solver.plan.master import LinearMaster
 from drasat.solver.plan.plan import _Clock
 from drasat.solver.plan.price_and_branch import DivingHeuristic, solve_stages
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 EXACT = PlanLimits(gap=0.0)
 

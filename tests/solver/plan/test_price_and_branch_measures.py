@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from support.plan_measures import COSTS, random_bench, totals
 
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master_problem import (
     MasterNodeClass,
     MasterProblem,
     MasterUnitClass,

@@ -9,7 +9,7 @@ from support.objects import claim, device, device_class, node, pool, want
 from support.plan_measures import COSTS, bundles
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master_problem import (
     CouplingRow,
     MasterNodeClass,
     MasterProblem,

@@ -8,10 +8,10 @@ from support.bundles import possible, replays, vectors
 from support.linear import linear_of, part, random_pods, shares, wanting, wholes
 from support.posing import DRIVER, device, node, of, planning, posed, published, values
 
-from drasat.solver.plan.build.build import DispatchingPricer
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
-from drasat.solver.plan.instance import PlanLimits
+from drasat.solver.plan.master_problem import PlanLimits
 from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing import DispatchingPricer
 from drasat.solver.plan.pricing.cp_sat import BundlePricer
 
 EXACT = PlanLimits(gap=0.0)

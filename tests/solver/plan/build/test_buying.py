@@ -29,7 +29,7 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.plan.build.buying import build_node_catalogue, new_names, with_bought_nodes
+from drasat.solver.plan.build.nodes import build_node_catalogue, new_names, with_bought_nodes
 
 
 def shop(*given, apart=0):

@@ -9,8 +9,7 @@ import pytest
 from support.posing import claim, entry, nodes, obj, of, placed, planning, pod, posed, sharing
 
 from drasat.models.workload.unit_classes import Gang
-from drasat.solver.plan.build.gangs import GangMembership
-from drasat.solver.plan.build.unit_classes import ColocatedUnits
+from drasat.solver.plan.build.units import ColocatedUnits, GangMembership
 
 ONE, TWO, THREE = (Gang("Gang", "ns", name) for name in ("one", "two", "three"))
 FEW = Gang("PodGroup", "ns", "few", minimum=1)

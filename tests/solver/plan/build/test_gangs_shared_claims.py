@@ -18,7 +18,7 @@ from support.posing import (
     where,
 )
 
-from drasat.solver.plan.build.gangs import group_by_shared_claims, omits_variants
+from drasat.solver.plan.build.units import group_by_shared_claims, omits_variants
 
 
 def variants(*given):

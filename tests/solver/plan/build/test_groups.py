@@ -26,7 +26,7 @@ from support.posing import (
 )
 
 from drasat.solver.engines.engine import Session
-from drasat.solver.plan.build.build import no_earlier_placements
+from drasat.solver.plan.build import no_earlier_placements
 from drasat.solver.plan.build.groups import place_coupled_units
 
 

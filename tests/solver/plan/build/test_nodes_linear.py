@@ -20,10 +20,10 @@ from support.linear import (
 )
 from support.posing import DRIVER, device, devices, fabric, holding, obj, of, placed, planning, posed, published
 
-from drasat.solver.plan.build.nodes import linear_nodes
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
-from drasat.solver.plan.instance import PlanLimits
+from drasat.solver.plan.master_problem import PlanLimits
 from drasat.solver.plan.price_and_branch import solve_stages
+from drasat.solver.plan.pricing.linear import linear_nodes
 
 EXACT = PlanLimits(gap=0.0)
 THOROUGH = PricingLimits(Effort.THOROUGH)

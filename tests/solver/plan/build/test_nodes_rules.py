@@ -4,9 +4,8 @@ import pytest
 from support.posing import asking, claim, gpus, holding, node, placed, planning, pod, sharing, user
 
 from drasat.models.cluster.node_fit import pod_fits
-from drasat.solver.plan.build.gangs import group_by_shared_claims
 from drasat.solver.plan.build.nodes import NodeRules
-from drasat.solver.plan.build.unit_classes import group_unit_classes
+from drasat.solver.plan.build.units import group_by_shared_claims, group_unit_classes
 
 
 def suited(*given):

@@ -8,7 +8,7 @@ from support.plan_measures import random_bench, totals
 from support.planning import Scene, optimum, random_scene
 
 from drasat.solver.plan.build.objectives import TargetUnitClass, build_residual_workload
-from drasat.solver.plan.instance import (
+from drasat.solver.plan.master_problem import (
     MasterNodeClass,
     MasterProblem,
     MasterUnitClass,
@@ -19,8 +19,8 @@ from drasat.solver.plan.instance import (
 from drasat.solver.plan.price_and_branch import solve_stages
 from drasat.solver.plan.pricing.bundle import OccupiedMeasure
 from drasat.solver.plan.pricing.cp_sat import BundlePricer
+from drasat.solver.plan.pricing.lagrangian import LinearNode, LinearUnit
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit
 
 
 def linear_units(mix, units):

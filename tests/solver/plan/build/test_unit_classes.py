@@ -3,8 +3,7 @@
 import pytest
 from support.posing import asking, claim, entry, holding, maker, nodes, of, pod, posed, sharing, template, user
 
-from drasat.solver.plan.build.gangs import group_by_shared_claims
-from drasat.solver.plan.build.unit_classes import colocated_signature, group_unit_classes
+from drasat.solver.plan.build.units import colocated_signature, group_by_shared_claims, group_unit_classes
 
 
 def kinds(*given):

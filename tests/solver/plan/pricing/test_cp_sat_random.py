@@ -19,7 +19,7 @@ from drasat.solver.allocate.load import load
 from drasat.solver.engines.search import Search
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.pricing import cp_sat_model
-from drasat.solver.plan.pricing.copies import without_admin_access
+from drasat.solver.plan.pricing.bundle import without_admin_access
 from drasat.solver.plan.pricing.cp_sat import BundlePricer, most_copies_alone
 from drasat.solver.plan.pricing.cp_sat_model import BundleModel
 

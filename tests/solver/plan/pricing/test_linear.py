@@ -8,9 +8,14 @@ import pytest
 from support.planning import all_columns, fits_column, random_scene
 
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
-from drasat.solver.plan.pricing.lagrangian import best_relaxation, relax_at_prices
+from drasat.solver.plan.pricing.lagrangian import (
+    LinearNode,
+    LinearUnit,
+    best_relaxation,
+    build_linear_question,
+    relax_at_prices,
+)
 from drasat.solver.plan.pricing.linear import LinearPricer
-from drasat.solver.plan.pricing.linear_question import LinearNode, LinearUnit, build_linear_question
 
 
 def best_value(scene, node_class, prices):

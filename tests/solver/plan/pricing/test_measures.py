@@ -19,8 +19,7 @@ from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines.outcome import ALLOCATED
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.pricing import cp_sat_model
-from drasat.solver.plan.pricing.bundle import SPREAD, OccupiedMeasure, cheap_measures
-from drasat.solver.plan.pricing.copies import without_admin_access
+from drasat.solver.plan.pricing.bundle import SPREAD, OccupiedMeasure, cheap_measures, without_admin_access
 from drasat.solver.plan.pricing.cp_sat import BundlePricer
 from drasat.solver.plan.pricing.cp_sat_model import BundleModel
 from drasat.solver.plan.pricing.measures import COMPACT, PREFERENCE, SOFT

@@ -1,10 +1,7 @@
-"""What is planned: classes of equal units and of equal nodes, gangs, rows that couple nodes, stages.
+"""The master problem: classes of equal units, gangs and nodes, rows that couple nodes, and stages of the objective.
 
-All data are integers. A *column* is what one node takes jointly; a plan says how many nodes take which column.
-
-What a search for a plan may spend, and what it comes to.
-
-A plan in whole numbers: how many nodes take which column, and how many units and gangs are placed.
+All data are integers. A *column* is what one node takes jointly; an integer plan says how many nodes take which column,
+and how many units and gangs are placed. A solution has the values and bounds of its stages.
 """
 
 from __future__ import annotations

@@ -1,17 +1,11 @@
-"""Units that share a claim which has no devices yet: they go to one node, and it need not be all of them.
+"""The queue as unit classes, gangs and roles.
 
-Which of them come is one choice among *variants*: for each kind of unit how many. Each variant is a party of its own,
-and at most one variant of a set is placed.
+Units that share a claim without devices go to one node. It need not be all of them: each way to choose some of them is
+a variant, and at most one variant of a set is placed.
 
-Which gang each unit of the queue belongs to, also where units of several gangs share a claim.
-
-Gangs of the queue as gangs and rows of an instance.
-
-Equal gangs that are placed whole are one class. A gang of which some are enough, or whose running members count, has a
-choice of its own whether it is placed, and each of its members one. With a domain all of this is there once for each
-value of the label, and one value is chosen.
-
-What places are counted for in an instance: a kind of unit, some of them within one domain of a node label only.
+Equal gangs that are placed whole are one gang class. A gang that may be placed in part, or whose running members count,
+has a gang class for whether it is placed, and one for each of its members. A gang that is bound to a domain of a node
+label has all of these once for each value of the label, and one value is chosen.
 """
 
 from __future__ import annotations
@@ -19,19 +13,90 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, product
 from math import prod
 
-from ....models.kubernetes.core import Node
+from ....models.kubernetes.claims import AllocationResult, ResourceClaim
+from ....models.kubernetes.core import Node, PodSpec
 from ....models.kubernetes.meta import ObjectKey
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.unit_classes import Gang
-from ....models.workload.unit_classes import Gang as QueueGang
+from ....models.workload.requests import Requests, sum_requests
+from ....models.workload.unit_classes import Gang, UnitShape
+from ....models.workload.units import ClaimRef
 from ...engines.copies import connected_groups
-from ..instance import CouplingRow, MasterGangClass, Terms
-from ..pricing.bundle import BundleQuestion
-from .nodes import PlanNodeClass
-from .unit_classes import ColocatedUnits, UnitClass
+from ..master_problem import CouplingRow, MasterGangClass, Terms
+
+UnitTuple = tuple[QueuedUnit, ...]
+"""Units that go to one node together: one, or several that share a claim without devices."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColocatedUnits:
+    """A party of the queue, by the places of its units there."""
+
+    places: tuple[int, ...]
+    party: UnitTuple
+
+    @property
+    def asked(self) -> tuple[ClaimRef, ...]:
+        """The claims that need devices, each once."""
+        refs: dict[object, ClaimRef] = {}
+        for planned in self.party:
+            for ref in planned.unit.requested_claims:
+                refs.setdefault(ref.key, ref)
+        return tuple(refs.values())
+
+
+@dataclass(frozen=True, eq=False)
+class UnitClass:
+    """Equal parties of the queue, in its order; ``shapes`` are those of the units in each of them."""
+
+    index: int
+    entries: Sequence[ColocatedUnits]
+    shapes: tuple[UnitShape, ...]
+
+    @cached_property
+    def claims(self) -> list[ResourceClaim]:
+        """The claims of one party that need devices."""
+        return [ref.claim for ref in self.entries[0].asked if ref.claim is not None]
+
+    @cached_property
+    def specs(self) -> list[PodSpec]:
+        """The specs of its pods."""
+        return [planned.unit.pod.spec for planned in self.entries[0].party if planned.unit.pod is not None]
+
+    @cached_property
+    def earlier(self) -> list[AllocationResult]:
+        """What its claims hold already, which ties it to nodes (SCHED-2)."""
+        return [made for planned in self.entries[0].party for made in planned.unit.existing_allocations()]
+
+    @cached_property
+    def requests(self) -> Requests:
+        """What it takes of a node's allocatable."""
+        return sum_requests(shape.requests for shape in self.shapes)
+
+    @property
+    def size(self) -> int:
+        """How many units a party has."""
+        return len(self.shapes)
+
+
+def group_unit_classes(entries: Iterable[ColocatedUnits], first: int = 0) -> list[UnitClass]:
+    """Put equal parties together, in the order of the first of each, and number them from ``first``."""
+    found: dict[tuple[bytes, ...], list[ColocatedUnits]] = defaultdict(list)
+    for entry in entries:
+        found[colocated_signature(entry)].append(entry)
+    return [
+        UnitClass(index, own, tuple(planned.unit_set.shape for planned in own[0].party))
+        for index, own in enumerate(found.values(), first)
+    ]
+
+
+def colocated_signature(entry: ColocatedUnits) -> tuple[bytes, ...]:
+    """Equal for equal parties."""
+    return tuple(planned.unit_set.shape.signature for planned in entry.party)
+
 
 # With more ways to choose some of the units, only those are looked at that leave out the last ones.
 _MOST_VARIANTS = 64
@@ -100,17 +165,6 @@ def _variant_count(shapes: Sequence[Sequence[SharingUnit]]) -> int:
 
 def _colocated(units: Sequence[SharingUnit]) -> ColocatedUnits:
     return ColocatedUnits(tuple(place for place, _ in units), tuple(planned for _, planned in units))
-
-
-def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]) -> bool:
-    """Whether units that share a claim might use its devices from several nodes: they are planned on one."""
-    for node in nodes:
-        pools = {pool.id for pool in node.shared}
-        for unit in questions[node.index].units if pools else ():
-            devices = {device for demand in unit.problem.demands for device in demand.candidates}
-            if unit.size > 1 and any(node.view.devices[number].id[:2] in pools for number in devices):
-                return True
-    return False
 
 
 @dataclass
@@ -221,7 +275,7 @@ class GangBuilder:
     rows: list[CouplingRow] = field(default_factory=list)
     hopeless: dict[int, str] = field(default_factory=dict)
 
-    def pose(self, gangs: Mapping[QueueGang, Sequence[MemberAlternatives]]) -> None:
+    def pose(self, gangs: Mapping[Gang, Sequence[MemberAlternatives]]) -> None:
         """Pose all gangs of the queue with their members that are to be placed."""
         whole: dict[_GangSignature, list[tuple[Member, ...]]] = defaultdict(list)
         for gang, choices in gangs.items():
@@ -240,7 +294,7 @@ class GangBuilder:
         for (label, domains, _), sets in whole.items():
             self._whole(label, domains, sets)
 
-    def _domains(self, gang: QueueGang) -> tuple[str, ...] | None:
+    def _domains(self, gang: Gang) -> tuple[str, ...] | None:
         """The values of the label that all members may share; None where none is asked for."""
         if gang.domain is None:
             return None
@@ -260,7 +314,7 @@ class GangBuilder:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(posed, 1)), upper=len(sets)))
 
     def _partial(
-        self, gang: QueueGang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[MemberAlternatives]
+        self, gang: Gang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[MemberAlternatives]
     ) -> None:
         """A switch says whether the gang is placed, and each of its members is a choice of its own."""
         alike: dict[UnitClass, list[tuple[Member, ...]]] = defaultdict(list)
@@ -324,12 +378,6 @@ class GangRole:
     kind: UnitClass
     domain: Domain | None = None
     singles: list[ColocatedUnits] = field(default_factory=list)
-
-    def suits(self, node: PlanNodeClass) -> bool:
-        """Whether it may be played on nodes of this kind."""
-        if self.kind.index not in node.suited:
-            return False
-        return self.domain is None or node.labels.get(self.domain[0]) == self.domain[1]
 
 
 class GangRoles:
