@@ -159,8 +159,8 @@ class CodeBuilder:
     def conditional(self, branches: Sequence[tuple[Code, Code]], otherwise: Code) -> Code:
         """``c1 ? v1 : c2 ? v2 : otherwise``."""
         parts = [part for branch in branches for part in branch]
-        closures = [(condition.run, value.bare) for condition, value in branches]
-        return depth_bounded(self.attribute(self.emit.conditional(closures, otherwise.bare), 0, *parts, otherwise))
+        closures = [(condition.run, value.uncharged) for condition, value in branches]
+        return depth_bounded(self.attribute(self.emit.conditional(closures, otherwise.uncharged), 0, *parts, otherwise))
 
     def bind(self, variable: Variable, body: Code) -> Code:
         """A body with a variable that is computed when first read."""
@@ -284,7 +284,7 @@ class _Compiler(CodeBuilder):
 
     def _has(self, node: Has) -> Walk[Code]:
         operand = yield node.operand
-        base, own = (operand.bare, operand.own) if operand.attribute else (operand.run, 1)
+        base, own = (operand.uncharged, operand.own_cost) if operand.attribute else (operand.run, 1)
         return depth_bounded(code_from_parts(self.emit.test(base, own, node.field), operand))
 
     def _bind(self, node: Bind) -> Walk[Code]:
@@ -314,7 +314,7 @@ class _Compiler(CodeBuilder):
         """Selections from a value, or more selections from an attribute."""
         if not steps:
             return code
-        base, own = (code.bare, code.own) if code.attribute else (code.run, 1)
+        base, own = (code.uncharged, code.own_cost) if code.attribute else (code.run, 1)
         keys = tuple(key for key, computed, optional in steps if type(key) is str and not computed and not optional)
         if code.path is not None and len(keys) == len(steps):
             slot, name, before = code.path
@@ -323,7 +323,7 @@ class _Compiler(CodeBuilder):
         made: list[Step] = [
             self.emit.constant_step(key, optional)
             if computed is None
-            else self.emit.computed_step(computed.bare, optional)
+            else self.emit.computed_step(computed.uncharged, optional)
             for key, computed, optional in steps
         ]
         parts = [code, *(computed for _, computed, _ in steps if computed is not None)]
@@ -358,15 +358,15 @@ UNKNOWN: Final = object()
 class Code:
     """The closures of a node.
 
-    An *attribute* is a variable, a conditional, or selections from something. Its evaluation costs ``own`` units where
-    its value is used (``run``), but not where it is only a part of another attribute (``bare``): a key, a branch of
+    An *attribute* is a variable, a conditional, or selections from something. Its evaluation costs ``own_cost`` units where
+    its value is used (``run``), but not where it is only a part of another attribute (``uncharged``): a key, a branch of
     a conditional, the operand of more selections. For all other nodes the two closures are the same.
     ``path`` says that an attribute is constant fields of the variable in a slot: slot, name, fields.
     """
 
     run: Closure
-    bare: Closure
-    own: int = 0
+    uncharged: Closure
+    own_cost: int = 0
     attribute: bool = False
     constant: Value = UNKNOWN
     path: tuple[int, str, tuple[str, ...]] | None = None
@@ -389,7 +389,7 @@ def depth_bounded(code: Code) -> Code:
     if code.depth < CLOSURE_LEVELS_PER_STACK:
         return code
     return replace(
-        code, run=on_fresh_stack_closure(code.run), bare=on_fresh_stack_closure(code.bare), path=None, depth=1
+        code, run=on_fresh_stack_closure(code.run), uncharged=on_fresh_stack_closure(code.uncharged), path=None, depth=1
     )
 
 

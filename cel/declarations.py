@@ -63,7 +63,7 @@ class Declarations:
     dotted_names: frozenset[str]
 
     @classmethod
-    def of(
+    def build(
         cls,
         functions: Mapping[str, tuple[Overload, ...]],
         variables: Mapping[str, Type],

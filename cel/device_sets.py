@@ -46,23 +46,23 @@ class DeviceSetExpression:
         return self._dependence.reads
 
     @property
-    def compares(self) -> bool:
+    def compares_devices(self) -> bool:
         """Whether devices themselves are compared, as values (CELC-5); or may be, in a function or a map."""
         return self._dependence.compares
 
     @property
-    def ordered(self) -> bool:
+    def is_order_sensitive(self) -> bool:
         """Whether the order of ``devices`` can matter, to the result or to whether there is one (CELC-7).
 
         ``min``, ``max`` and ``distinct`` are taken for free of it, as they are where devices agree in the type of an
-        attribute; ``ordered_among`` looks at the devices. What may exceed the limit of cost may do so in one order
+        attribute; ``is_order_sensitive_among`` looks at the devices. What may exceed the limit of cost may do so in one order
         only.
         """
         return self._dependence.ordered or self.program.estimate.max > COST_LIMIT
 
-    def ordered_among(self, devices: Iterable[PreparedDevice]) -> bool:
-        """As ``ordered``, for sets of these devices, whatever the types of their attributes."""
-        return self.ordered or not kinds_agree(self._dependence.demands, devices)
+    def is_order_sensitive_among(self, devices: Iterable[PreparedDevice]) -> bool:
+        """As ``is_order_sensitive``, for sets of these devices, whatever the types of their attributes."""
+        return self.is_order_sensitive or not kinds_agree(self._dependence.demands, devices)
 
     def result(self, devices: Sequence[PreparedDevice], *, deadline: float | None = None) -> bool | CelError:
         """Evaluate: an error is returned, but ``CelDeadlineError`` raised (CELC-4).

@@ -83,7 +83,7 @@ def dra_environment(
     if not allow_multiple_allocations:
         del fields["allowMultipleAllocations"]
     functions = LazyFunctions(by_name(_OPERATORS), without=frozenset() if includes else _INCLUDES)
-    declarations = Declarations.of(functions, {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
+    declarations = Declarations.build(functions, {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
     return Environment(declarations, device_sizes, frozenset({BOOL, value}))
 
 
@@ -92,7 +92,7 @@ def device_set_environment() -> Environment:
     """The environment of constraints over ``devices``, each of them a ``device`` of selectors (CELC-1, CELC-2)."""
     one = dra_environment()
     declared = one.declarations
-    declarations = Declarations.of(declared.functions, {"devices": types.list_of(DEVICE)}, declared.fields)
+    declarations = Declarations.build(declared.functions, {"devices": types.list_of(DEVICE)}, declared.fields)
     return Environment(declarations, device_set_sizes(MOST_DEVICES), one.results)
 
 
@@ -108,5 +108,5 @@ def generic_environment(
     A type is a ``Type`` or the text of one, e.g. ``map(string, list(int))``, ``dyn``, ``kubernetes.Quantity``;
     CelCompileError for a text that is none. ``functions`` come on top of those of the libraries.
     """
-    declarations = Declarations.of(by_name([*_OPERATORS, *all_functions(), *functions]), declared_types(variables))
+    declarations = Declarations.build(by_name([*_OPERATORS, *all_functions(), *functions]), declared_types(variables))
     return Environment(declarations, sizes, mixed_literals=mixed_literals)

@@ -133,12 +133,12 @@ class Program:
         """Evaluate, and say what it cost; never raises."""
         meter = Meter(limit, deadline)
         try:
-            value = _on_any_stack(lambda: self._counted(meter, self._values({} if inputs is None else inputs)))
+            value = _on_any_stack(lambda: self._evaluate_metered(meter, self._values({} if inputs is None else inputs)))
         except CelError as error:
             return Outcome(None, error, meter.cost)
         return Outcome(value, None, meter.cost)
 
-    def _counted(self, meter: Meter, values: list[Value]) -> Value:
+    def _evaluate_metered(self, meter: Meter, values: list[Value]) -> Value:
         compiled = self._metered
         meter.restart()
         return _run_with_meter(meter, compiled, compiled.frame(meter, values))

@@ -497,7 +497,7 @@ def _compile_cel(posed: ApplicableEntry, claim: int, asks: NumberedRequests, gro
         raise FatalError("cel", (*subject, f": CEL compile error: {expression.text}"), claim=claim)
     profiles = ground.shape.profiles
     prepared = (ground.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
-    ordered = expression.ordered or expression.ordered_among(prepared)
+    ordered = expression.is_order_sensitive or expression.is_order_sensitive_among(prepared)
     condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_encoding, subject)
     return _make_relation(posed, claim, asks, condition, ground)
 

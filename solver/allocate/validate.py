@@ -182,7 +182,7 @@ def indistinguishable_devices(manifests: Sequence[Manifest]) -> Iterator[InputPr
 def _compares_devices(text: str) -> bool:
     from ...cel.device_sets import DeviceSetExpression
 
-    return DeviceSetExpression(text).compares
+    return DeviceSetExpression(text).compares_devices
 
 
 class _PairSearch:

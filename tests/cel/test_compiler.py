@@ -130,10 +130,10 @@ class TestStacks:
     def test_code_is_cut_where_it_gets_too_deep(self):
         code = Code(lambda frame: threading.get_ident(), lambda frame: "bare", depth=1)
         assert depth_bounded(code) is code
-        deep = depth_bounded(Code(code.run, code.bare, depth=CLOSURE_LEVELS_PER_STACK))
+        deep = depth_bounded(Code(code.run, code.uncharged, depth=CLOSURE_LEVELS_PER_STACK))
         assert deep.depth == 1
         assert deep.run([]) != threading.get_ident()
-        assert deep.bare([]) == "bare"
+        assert deep.uncharged([]) == "bare"
 
     def test_depth_is_one_more_than_that_of_the_deepest_part(self):
         parts = [Code(on_fresh_stack_closure, on_fresh_stack_closure, depth=depth) for depth in (3, 7, 5)]

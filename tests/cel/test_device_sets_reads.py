@@ -72,7 +72,7 @@ def test_parts_that_are_read(text, reads):
     ],
 )
 def test_devices_are_compared(text):
-    assert DeviceSetExpression(text).compares
+    assert DeviceSetExpression(text).compares_devices
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_devices_are_compared(text):
     ["size(devices) == 2", f"devices.all(d, d.{A} == devices[0].{A})", "dyn(devices[0])", "devices.exists(d, true)"],
 )
 def test_devices_are_not_compared(text):
-    assert not DeviceSetExpression(text).compares
+    assert not DeviceSetExpression(text).compares_devices
 
 
 def told(expression, devices):

@@ -17,12 +17,12 @@ N, S, L = "attributes['d.x'].n", "attributes['d.x'].s", "attributes['d.x'].l"
 
 @pytest.mark.parametrize("text", cases("cel/device-sets-order", "ordered"))
 def test_order_may_matter(text):
-    assert DeviceSetExpression(text).ordered
+    assert DeviceSetExpression(text).is_order_sensitive
 
 
 @pytest.mark.parametrize("text", cases("cel/device-sets-order", "free"))
 def test_order_cannot_matter(text):
-    assert not DeviceSetExpression(text).ordered
+    assert not DeviceSetExpression(text).is_order_sensitive
 
 
 def device(**attributes):
@@ -43,20 +43,20 @@ def test_order_among_devices_of_several_types(text, matters):
     """What cannot be compared is neither more nor less: the first of [1, 'a'] is its greatest and its least."""
     expression = DeviceSetExpression(text)
     number, string = device(n=DeviceAttribute(int_value=1)), device(n=DeviceAttribute(string="a"))
-    assert expression.ordered_among([number, string, device()]) is matters
-    assert expression.ordered_among([number, number, device()]) is expression.ordered
+    assert expression.is_order_sensitive_among([number, string, device()]) is matters
+    assert expression.is_order_sensitive_among([number, number, device()]) is expression.is_order_sensitive
 
 
 def test_a_default_of_another_type_is_one_type_more():
     expression = DeviceSetExpression("devices.map(d, d.attributes['d.x'].?n.orValue('-')).max() == 'a'")
-    assert expression.ordered_among([device(n=DeviceAttribute(int_value=1))])
-    assert not expression.ordered_among([device(n=DeviceAttribute(string="a"))])
+    assert expression.is_order_sensitive_among([device(n=DeviceAttribute(int_value=1))])
+    assert not expression.is_order_sensitive_among([device(n=DeviceAttribute(string="a"))])
 
 
 def test_fields_of_devices_are_of_one_type():
     expression = DeviceSetExpression("devices.map(d, [d.driver]).distinct().size() == 1")
-    assert not expression.ordered_among([device(), device(n=DeviceAttribute(int_value=1))])
-    assert not DeviceSetExpression(f"devices.map(d, d.capacity['{DRIVER}'].c).distinct().size() == 1").ordered_among(
+    assert not expression.is_order_sensitive_among([device(), device(n=DeviceAttribute(int_value=1))])
+    assert not DeviceSetExpression(f"devices.map(d, d.capacity['{DRIVER}'].c).distinct().size() == 1").is_order_sensitive_among(
         [device()]
     )
 
@@ -78,7 +78,7 @@ def test_where_order_cannot_matter_no_order_does():
         for _ in range(2):
             devices = [prepared(grammar.device()) for _ in range(3)]
             found = outcomes(expression, devices)
-            if expression.ordered_among(devices):
+            if expression.is_order_sensitive_among(devices):
                 ordered += 1
                 differing += len(found) > 1
             else:
