@@ -21,7 +21,7 @@ from tables import show
 
 import cel as cel_benchmark
 from drasat import scenarios
-from drasat.cel import cache, closures, device_sets, program, selector
+from drasat.cel import closures, program, selector
 from drasat.cel.compiler import Compiled
 from drasat.cel.devices import DeviceShapes, PreparedDevice
 from drasat.cel.errors import CelCompileError, CelError
@@ -72,7 +72,7 @@ EMITTERS = (
 
 
 def _forget() -> None:
-    for one in (selector._compiled, device_sets._compiled, cache._program, cache._selector):  # noqa: SLF001
+    for one in (selector._compiled, selector._compile_device_set, selector._selector, program._program):  # noqa: SLF001
         one.cache_clear()
 
 

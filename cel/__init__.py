@@ -29,20 +29,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .cache import compile, compile_selector  # noqa: A004
     from .devices import DeviceShapes, PreparedDevice, prepare_device
     from .errors import CelCompileError, CelCostError, CelDeadlineError, CelError, CelRuntimeError
-    from .program import Outcome, Program
-    from .selector import Selector
+    from .program import Outcome, Program, compile  # noqa: A004
+    from .selector import Selector, compile_selector
     from .types import Type
     from .values import NONE, CelMap, Duration, Optional, Timestamp, TypeValue, UInt
 
 _MODULES = {
-    "cache": ("compile", "compile_selector"),
     "devices": ("DeviceShapes", "PreparedDevice", "prepare_device"),
     "errors": ("CelCompileError", "CelCostError", "CelDeadlineError", "CelError", "CelRuntimeError"),
-    "program": ("Outcome", "Program"),
-    "selector": ("Selector",),
+    "program": ("Outcome", "Program", "compile"),
+    "selector": ("Selector", "compile_selector"),
     "types": ("Type",),
     "values": ("NONE", "CelMap", "Duration", "Optional", "Timestamp", "TypeValue", "UInt"),
 }

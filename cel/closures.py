@@ -32,9 +32,9 @@ from threading import Thread
 from typing import Any, Final, TypeAlias, TypeVar
 
 from .declarations import Overload
-from .dispatch import Dispatcher
 from .errors import CelCostError, CelRuntimeError
 from .meter import Meter, current_meter
+from .operators import Dispatcher
 from .values import (
     NONE,
     CelMap,

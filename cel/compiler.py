@@ -21,11 +21,10 @@ from typing import Any, Final, TypeAlias
 from . import folds
 from .closures import CLOSURE_LEVELS_PER_STACK, Closure, Emitter, Frame, Step, check_key, on_fresh_stack_closure
 from .declarations import TYPE_NAMES, Overload
-from .dispatch import Dispatcher
 from .errors import CelCompileError, CelRuntimeError
 from .folds import Iterate
 from .meter import Meter
-from .operators import NAMES, UNARY_NAMES
+from .operators import NAMES, UNARY_NAMES, Dispatcher
 from .syntax import (
     Bind,
     Call,
@@ -358,9 +357,9 @@ UNKNOWN: Final = object()
 class Code:
     """The closures of a node.
 
-    An *attribute* is a variable, a conditional, or selections from something. Its evaluation costs ``own_cost`` units where
-    its value is used (``run``), but not where it is only a part of another attribute (``uncharged``): a key, a branch of
-    a conditional, the operand of more selections. For all other nodes the two closures are the same.
+    An *attribute* is a variable, a conditional, or selections from something. Its evaluation costs ``own_cost`` units
+    where its value is used (``run``). Where it is only a part of another attribute (``uncharged``), it costs nothing:
+    a key, a branch of a conditional, the operand of more selections. For all other nodes the two closures are the same.
     ``path`` says that an attribute is constant fields of the variable in a slot: slot, name, fields.
     """
 

@@ -11,37 +11,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
+from operator import or_
 from typing import Any
 
 from . import syntax, types
 from .checker import Checked
-from .declarations import UNBOUNDED, Estimate, Operand, Overload, Range
-from .sizes import (
-    ITEMS,
-    KEYS,
-    ONE_RANGE,
-    UNKNOWN_RANGE,
-    VALUES,
-    ZERO_RANGE,
-    NodeEstimate,
-    Path,
-    SizeOf,
-    add_ranges,
-    child_path,
-    fixed_range,
-    multiply_ranges,
-    range_union,
-    range_union_if_known,
-    scale_range,
-    size_at,
-)
-from .syntax import Macro, Postfix, Select, Walk, walk
+from .declarations import ONE_RANGE, UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Operand, Overload, Range
+from .syntax import Literal, Macro, Postfix, Select, Walk, walk
 from .types import DYN, Type
 
-COST_LIMIT = 1_000_000
-"""What evaluating a selector may cost (CLM-6)."""
-LIST_COST, MAP_COST, STRUCT_COST = fixed_range(10), fixed_range(30), fixed_range(40)
+Path = tuple[str, ...]
+SizeOf = Callable[[Path], Range | None]
+"""Declared sizes: of a variable, a field, and of ``@items``, ``@keys``, ``@values`` below it."""
+ITEMS, KEYS, VALUES = "@items", "@keys", "@values"
+_SCALARS = frozenset(
+    {types.BOOL, types.INT, types.UINT, types.DOUBLE, types.NULL, types.DURATION, types.TIMESTAMP}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEstimate:
+    """What is known of the value of a node.
+
+    ``size`` is known of itself, else it follows from ``path`` or type. ``key`` and ``item`` are the sizes of what
+    a literal list or map holds, one level deep as cel-go has it. ``literal`` is the node of a constant.
+    """
+
+    cost: Range
+    type: Type
+    size: Range | None = None
+    path: Path | None = None
+    key: Range | None = None
+    item: Range | None = None
+    literal: Literal | None = None
+
+
+LIST_COST, MAP_COST, STRUCT_COST = Range.of(10), Range.of(30), Range.of(40)
 _FIELDS = frozenset({"map", "kubernetes.DRADevice"})
 _HOLDERS = frozenset({"list", "map", "optional_type"})
 
@@ -55,7 +62,7 @@ def estimate(checked: Checked, sizes: SizeOf, unknown: Range = UNKNOWN_RANGE) ->
 
 
 def _union(sizes: list[Range]) -> Range:
-    return reduce(range_union, sizes) if sizes else ZERO_RANGE
+    return reduce(or_, sizes) if sizes else ZERO_RANGE
 
 
 class EstimatorBase:
@@ -92,8 +99,8 @@ class EstimatorBase:
 
     def choose(self, pos: int, condition: Range, value: NodeEstimate, otherwise: NodeEstimate) -> NodeEstimate:
         """One of two values after a condition."""
-        cost = add_ranges(condition, range_union(value.cost, otherwise.cost))
-        size = range_union(self.size(value), self.size(otherwise))
+        cost = condition + (value.cost | otherwise.cost)
+        size = self.size(value) | self.size(otherwise)
         key, item = range_union_if_known(value.key, otherwise.key), range_union_if_known(value.item, otherwise.item)
         return NodeEstimate(cost, self.result_type(pos), size, None, key, item)
 
@@ -127,7 +134,7 @@ class _Estimator(EstimatorBase):
 
     def _literal(self, node: syntax.Literal) -> NodeEstimate:
         value = node.value
-        size = fixed_range(len(value)) if isinstance(value, (str, bytes)) else None
+        size = Range.of(len(value)) if isinstance(value, (str, bytes)) else None
         return NodeEstimate(ZERO_RANGE, self.result_type(node.pos), size, literal=node)
 
     def _ident(self, node: syntax.Ident) -> NodeEstimate:
@@ -141,9 +148,9 @@ class _Estimator(EstimatorBase):
         cost, item = LIST_COST, None
         for number, element in enumerate(node.elements):
             subject = yield element
-            cost = add_ranges(cost, subject.cost)
+            cost = cost + subject.cost
             item = self.size(subject) if number == 0 else range_union_if_known(item, self.size(subject))
-        count = fixed_range(len(node.elements))
+        count = Range.of(len(node.elements))
         return NodeEstimate(cost, self.result_type(node.pos), count, item=item or ZERO_RANGE)
 
     def _map(self, node: syntax.MapLiteral) -> Walk[NodeEstimate]:
@@ -151,17 +158,17 @@ class _Estimator(EstimatorBase):
         for key, value in node.entries:
             key_subject = yield key
             value_subject = yield value
-            cost = add_ranges(cost, key_subject.cost, value_subject.cost)
+            cost = cost + key_subject.cost + value_subject.cost
             keys.append(self.size(key_subject))
             values.append(self.size(value_subject))
-        count = fixed_range(len(node.entries))
+        count = Range.of(len(node.entries))
         return NodeEstimate(cost, self.result_type(node.pos), count, None, _union(keys), _union(values))
 
     def _struct(self, node: syntax.Struct) -> Walk[NodeEstimate]:
         cost = STRUCT_COST
         for _, value in node.entries:
             subject = yield value
-            cost = add_ranges(cost, subject.cost)
+            cost = cost + subject.cost
         return NodeEstimate(cost, self.result_type(node.pos))
 
     # --- operators
@@ -185,7 +192,7 @@ class _Estimator(EstimatorBase):
         for operand in node.operands:
             subject = yield operand
             costs.append(subject.cost)
-        return NodeEstimate(Range(costs[0].min, add_ranges(*costs).max), self.result_type(node.pos))
+        return NodeEstimate(Range(costs[0].min, sum(costs, ZERO_RANGE).max), self.result_type(node.pos))
 
     def _conditional(self, node: syntax.Conditional) -> Walk[NodeEstimate]:
         branches = []
@@ -212,10 +219,10 @@ class _Estimator(EstimatorBase):
         """A function on arguments: the union of the overloads it may turn out to be."""
         operands = tuple(self._operand(arg) for arg in args)
         found = [estimate_call(overload, operands) for overload in self.checked.overloads[pos]]
-        own = reduce(range_union, [one.cost for one in found])
+        own = reduce(or_, [one.cost for one in found])
         sizes = [one.result_size for one in found if one.result_size is not None]
         size = _union(sizes) if sizes else None
-        return NodeEstimate(add_ranges(own, *(arg.cost for arg in args)), self.result_type(pos), size)
+        return NodeEstimate(sum((arg.cost for arg in args), own), self.result_type(pos), size)
 
     def _call(self, node: syntax.Call) -> Walk[NodeEstimate]:
         args = []
@@ -233,7 +240,7 @@ class _Estimator(EstimatorBase):
         init = yield node.init
         with self.scope({node.variable: init}):
             body = yield node.body
-        cost = add_ranges(init.cost, LIST_COST, body.cost)
+        cost = init.cost + LIST_COST + body.cost
         if type(node.body) is syntax.Ident and node.body.name == node.variable:
             body = self._bound(node.variable) or NodeEstimate(body.cost, body.type, path=body.path)
             if body.size is None and body.path is None:
@@ -255,9 +262,9 @@ class _Estimator(EstimatorBase):
     def _select(self, step: Select, target: NodeEstimate) -> Walk[NodeEstimate]:
         type_ = self.result_type(step.pos)
         if step.optional:
-            return NodeEstimate(add_ranges(target.cost, ONE_RANGE), type_)
+            return NodeEstimate(target.cost + ONE_RANGE, type_)
         cost = ONE_RANGE if target.type.name in _FIELDS else ZERO_RANGE
-        return NodeEstimate(add_ranges(target.cost, cost), type_, path=child_path(target.path, step.field))
+        return NodeEstimate(target.cost + cost, type_, path=child_path(target.path, step.field))
         yield  # Steps are visited as generators.
 
     def _has(self, node: syntax.Has) -> Walk[NodeEstimate]:
@@ -284,10 +291,10 @@ class _Estimator(EstimatorBase):
         return (yield from MACROS[step.name](self, step, target))
 
 
-_TWO, _THREE = fixed_range(2), fixed_range(3)
-_LIST, _MAP = fixed_range(10), fixed_range(30)
+_TWO, _THREE = Range.of(2), Range.of(3)
+_LIST, _MAP = Range.of(10), Range.of(30)
 # Appending to a list: the accumulator, a list of one, and the addition.
-_APPEND = fixed_range(12)
+_APPEND = Range.of(12)
 _WITH_LENGTH = frozenset({types.STRING, types.BYTES, DYN})
 
 
@@ -323,8 +330,8 @@ def _predicate(test: Range) -> Callable[[EstimatorBase, Macro, NodeEstimate], Wa
         assert step.condition is not None
         with estimator.scope(_names(step, target)):
             condition = yield step.condition
-        each = add_ranges(test, Range(1, add_ranges(ONE_RANGE, condition.cost).max))
-        cost = add_ranges(target.cost, multiply_ranges(estimator.size(target), each), ONE_RANGE)
+        each = test + Range(1, (ONE_RANGE + condition.cost).max)
+        cost = target.cost + estimator.size(target) * each + ONE_RANGE
         return NodeEstimate(cost, estimator.result_type(step.pos))
 
     return estimate
@@ -334,8 +341,8 @@ def _exists_one(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> 
     assert step.condition is not None
     with estimator.scope(_names(step, target)):
         condition = yield step.condition
-    each = add_ranges(condition.cost, Range(1, 2))
-    cost = add_ranges(target.cost, multiply_ranges(estimator.size(target), each), _TWO)
+    each = condition.cost + Range(1, 2)
+    cost = target.cost + estimator.size(target) * each + _TWO
     return NodeEstimate(cost, estimator.result_type(step.pos))
 
 
@@ -351,11 +358,11 @@ def _collect(
             condition = (yield step.condition).cost
         if step.body is not None:
             body = yield step.body
-    each = add_ranges(insert, body.cost)
+    each = insert + body.cost
     if step.condition is not None:
-        each = add_ranges(condition, range_union(each, ONE_RANGE))
-    cost = add_ranges(target.cost, start, multiply_ranges(estimator.size(target), each), ONE_RANGE)
-    item = range_union(ZERO_RANGE, estimator.size(body)) if start is _LIST else None
+        each = condition + (each | ONE_RANGE)
+    cost = target.cost + start + estimator.size(target) * each + ONE_RANGE
+    item = ZERO_RANGE | estimator.size(body) if start is _LIST else None
     return NodeEstimate(cost, estimator.result_type(step.pos), estimator.size(target), item=item)
 
 
@@ -378,25 +385,25 @@ def _sort_by(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Wal
         assert step.body is not None
         key = yield step.body
     count = estimator.size(target)
-    mapped = add_ranges(ONE_RANGE, _LIST, multiply_ranges(count, add_ranges(_APPEND, key.cost)), ONE_RANGE)
-    compared = add_ranges(multiply_ranges(count, count), multiply_ranges(count, count))
+    mapped = ONE_RANGE + _LIST + count * (_APPEND + key.cost) + ONE_RANGE
+    compared = count * count + count * count
     if key.type in _WITH_LENGTH:
-        longer = add_ranges(compared, scale_range(multiply_ranges(count, count), 0.1))
-        compared = range_union(compared, longer) if key.type is DYN else longer
-    cost = add_ranges(target.cost, _LIST, ONE_RANGE, mapped, fixed_range(11), compared)
-    return NodeEstimate(cost, estimator.result_type(step.pos), multiply_ranges(count, count))
+        longer = compared + (count * count).scaled(0.1)
+        compared = compared | longer if key.type is DYN else longer
+    cost = target.cost + _LIST + ONE_RANGE + mapped + Range.of(11) + compared
+    return NodeEstimate(cost, estimator.result_type(step.pos), count * count)
 
 
 def _optional(wrap: Range) -> Callable[[EstimatorBase, Macro, NodeEstimate], Walk[NodeEstimate]]:
     """``optMap`` and ``optFlatMap``: ``wrap`` is the cost of making the result an optional."""
 
     def estimate(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-        present = add_ranges(target.cost, ONE_RANGE)
+        present = target.cost + ONE_RANGE
         with estimator.scope({step.variables[0]: NodeEstimate(ONE_RANGE, _content(target.type))}):
             assert step.body is not None
             body = yield step.body
         type_ = estimator.result_type(step.pos)
-        some = NodeEstimate(add_ranges(present, _LIST, body.cost, wrap), type_)
+        some = NodeEstimate(present + _LIST + body.cost + wrap, type_)
         return estimator.choose(step.pos, present, some, NodeEstimate(ONE_RANGE, type_))
 
     return estimate
@@ -432,7 +439,7 @@ def estimate_call(overload: Overload, operands: tuple[Operand, ...]) -> Estimate
 
 def _compare(operands: tuple[Operand, ...]) -> Estimate:
     """A tenth of the shorter side, but at least 1 unless a side cannot be anything but empty."""
-    most = scale_range(Range(0, min(operand.size.max for operand in operands)), 0.1).max
+    most = Range(0, min(operand.size.max for operand in operands)).scaled(0.1).max
     return Estimate(Range(min(1, most), most))
 
 
@@ -445,12 +452,12 @@ def _equal(operands: tuple[Operand, ...]) -> Estimate:
 
 
 def _concatenate(operands: tuple[Operand, ...]) -> Estimate:
-    size = add_ranges(operands[0].size, operands[1].size)
-    return Estimate(scale_range(size, 0.1), size)
+    size = operands[0].size + operands[1].size
+    return Estimate(size.scaled(0.1), size)
 
 
 def _concatenate_lists(operands: tuple[Operand, ...]) -> Estimate:
-    return Estimate(ONE_RANGE, add_ranges(operands[0].size, operands[1].size))
+    return Estimate(ONE_RANGE, operands[0].size + operands[1].size)
 
 
 def _search(operands: tuple[Operand, ...]) -> Estimate:
@@ -467,3 +474,60 @@ _OPERATORS: dict[str, Callable[[tuple[Operand, ...]], Estimate]] = {
         f"{order}_{name}": _compare for order in ("less", "less_equals", "greater", "greater_equals") for name in _SIZED
     },
 }
+
+
+def range_union_if_known(one: Range | None, other: Range | None) -> Range | None:
+    """The union where both are known."""
+    return one | other if one is not None and other is not None else None
+
+
+def size_at(path: Path | None, type_: Type, declared: SizeOf) -> Range:
+    """The size of what stands at a path, from its declaration or its type."""
+    found = declared(path) if path else None
+    return size_by_type(type_) if found is None else found
+
+
+def size_by_type(type_: Type) -> Range:
+    """The size of what is known by its type alone; an optional is as large as its value."""
+    while type_.name == "optional_type":
+        type_ = type_.params[0]
+    return ONE_RANGE if type_ in _SCALARS else UNKNOWN_RANGE
+
+
+def child_path(path: Path | None, name: str) -> Path | None:
+    """A path one step longer."""
+    return (*path, name) if path is not None else None
+
+
+_DEVICE: dict[Path, int] = {
+    (): 0, ("driver",): 63, ("attributes",): 32, ("capacity",): 32, ("allowMultipleAllocations",): 1,
+    ("capacity", VALUES, VALUES): 0,
+}  # fmt: skip
+_DOMAINS: dict[Path, int] = {(KEYS,): 63, (VALUES,): 32, (VALUES, KEYS): 32}
+_ATTRIBUTE = 64
+
+
+def device_sizes(path: Path) -> Range | None:
+    """The sizes of the variable ``device`` (cel.md 1.1): 32 domains of 63, 32 names of 32, attribute values of 64."""
+    if path[0] != "device":
+        return None
+    path = tuple(VALUES if part == ITEMS else part for part in path)
+    limit = _DEVICE.get(path[1:])
+    if limit is None and path[1] in ("attributes", "capacity"):
+        limit = _DOMAINS.get(path[2:])
+    if limit is None and len(path) == 4 and path[1:3] == ("attributes", VALUES):
+        limit = _ATTRIBUTE
+    return None if limit is None else Range(0, limit)
+
+
+def device_set_sizes(most: int) -> SizeOf:
+    """The sizes of the variable ``devices``: at most so many, each as ``device``, but of size 1 itself (CELC-6)."""
+
+    def sizes(path: Path) -> Range | None:
+        if path[0] != "devices":
+            return None
+        if len(path) <= 2:
+            return Range(0, most if len(path) == 1 else 1)
+        return device_sizes(("device", *path[2:]))
+
+    return sizes

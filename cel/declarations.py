@@ -7,6 +7,7 @@ Types as text, e.g. ``map(string, list(int))``.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -95,10 +96,32 @@ UNBOUNDED = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From ``min`` to ``max``, of sizes or of cost units; ``UNBOUNDED`` is absorbing."""
+    """From ``min`` to ``max``, of sizes or of cost units; what would exceed 64 bits stays ``UNBOUNDED``."""
 
     min: int
     max: int
+
+    @classmethod
+    def of(cls, amount: int) -> Range:
+        """The range of one number."""
+        return cls(amount, amount)
+
+    def __add__(self, other: Range) -> Range:
+        return Range(min(self.min + other.min, UNBOUNDED), min(self.max + other.max, UNBOUNDED))
+
+    def __mul__(self, other: Range) -> Range:
+        return Range(min(self.min * other.min, UNBOUNDED), min(self.max * other.max, UNBOUNDED))
+
+    def __or__(self, other: Range) -> Range:
+        """From the lesser minimum to the greater maximum."""
+        return Range(min(self.min, other.min), max(self.max, other.max))
+
+    def scaled(self, factor: float) -> Range:
+        """A part of each end, rounded up; in floating point, as cel-go computes it."""
+        return Range(min(math.ceil(self.min * factor), UNBOUNDED), min(math.ceil(self.max * factor), UNBOUNDED))
+
+
+ZERO_RANGE, ONE_RANGE, UNKNOWN_RANGE = Range(0, 0), Range(1, 1), Range(0, UNBOUNDED)
 
 
 @dataclass(frozen=True, slots=True)

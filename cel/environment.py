@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from . import types
 from .checker import Checked, check
-from .cost import estimate
+from .cost import Path, SizeOf, device_set_sizes, device_sizes, estimate
 from .declarations import OBJECTS, Declarations, Function, Range, by_name, declared_types
-from .errors import CelCompileError
+from .errors import CelCompileError, CelRuntimeError, Issue
 from .libraries import LazyFunctions, all_functions
 from .operators import OPERATORS
 from .parser import parse
-from .sizes import Path, SizeOf, device_set_sizes, device_sizes
-from .types import ANY, BOOL, DEVICE, DYN, Type, full_name
-from .validators import validate
+from .syntax import Call, ListLiteral, Literal, MapLiteral, Method, Node, Postfix, children, position
+from .types import (
+    ANY,
+    BOOL,
+    BYTES,
+    DEVICE,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Type,
+    full_name,
+    optional_of,
+)
 
 # In the order of cel-go: where the type of an operand is still open, the first overload that fits decides it.
 _OPERATORS = [Function(one.name, tuple(sorted(one.overloads, key=lambda overload: overload.id))) for one in OPERATORS]
@@ -110,3 +127,193 @@ def generic_environment(
     """
     declarations = Declarations.build(by_name([*_OPERATORS, *all_functions(), *functions]), declared_types(variables))
     return Environment(declarations, sizes, mixed_literals=mixed_literals)
+
+
+_PARSED = frozenset({"duration", "timestamp", "matches"})
+
+
+def validate(checked: Checked, *, mixed_literals: bool = False) -> list[Issue]:
+    """All complaints of the validators; with ``mixed_literals`` none about lists and maps of several types."""
+    return [
+        issue for node, exempt in _nodes(checked.tree) for issue in _issues(checked, node, exempt or mixed_literals)
+    ]
+
+
+def _nodes(tree: Node) -> Iterator[tuple[Node, bool]]:
+    """Every node, and whether it is part of a call of ``format``, whose arguments may be mixed."""
+    pending = [(tree, False)]
+    while pending:
+        node, exempt = pending.pop()
+        yield node, exempt
+        exempt = exempt or (type(node) is Postfix and any(_is_format(step) for step in node.steps))
+        pending.extend((child, exempt) for child in children(node))
+
+
+def _is_format(step: object) -> bool:
+    return type(step) is Method and step.name == "format"
+
+
+def _issues(checked: Checked, node: Node, exempt: bool) -> Iterator[Issue]:
+    validator = _VALIDATORS.get(type(node))
+    if validator is not None and not (exempt and type(node) in (ListLiteral, MapLiteral)):
+        yield from validator(checked, node)
+
+
+def _list(checked: Checked, node: ListLiteral) -> Iterator[Issue]:
+    return _same_type(checked, node.elements, node.optional)
+
+
+def _map(checked: Checked, node: MapLiteral) -> Iterator[Issue]:
+    yield from _same_type(checked, [key for key, _ in node.entries], frozenset())
+    yield from _same_type(checked, [value for _, value in node.entries], node.optional)
+
+
+def _same_type(checked: Checked, nodes: Iterable[Node], optional: frozenset[int]) -> Iterator[Issue]:
+    """At most one complaint: about the first that differs from the first of all."""
+    first: Type | None = None
+    for number, node in enumerate(nodes):
+        found = checked.type_of(node)
+        if number in optional and found.params and found is optional_of(found.params[0]):
+            found = found.params[0]
+        if first is None:
+            first = found
+        elif found is not first:
+            yield Issue(position(node), f"expected type '{first}' but found '{found}'")
+            return
+
+
+def _call(checked: Checked, node: Call) -> Iterator[Issue]:
+    if node.function in _PARSED and node.args:
+        argument = node.args[0]
+        # cel-go looks at the first argument of ``matches(s, re)`` too, though that is not the pattern.
+        parts = (argument,) if node.function != "matches" else ("", argument)
+        yield from _constant_argument_issues(checked, node.function, node.pos, argument, parts)
+
+
+def _postfix(checked: Checked, node: Postfix) -> Iterator[Issue]:
+    for number, step in enumerate(node.steps):
+        if type(step) is not Method:
+            continue
+        if step.name == "matches" and len(step.args) == 1:
+            yield from _constant_argument_issues(checked, "matches", step.pos, step.args[0], ("", step.args[0]))
+        elif step.name == "format" and number == 0:
+            yield from format_issues(checked, node.operand, step)
+
+
+def _constant_argument_issues(
+    checked: Checked, name: str, pos: int, argument: Node, parts: tuple[Any, ...]
+) -> Iterator[Issue]:
+    """Try a function on a constant string."""
+    if type(argument) is not Literal or type(argument.value) is not str:
+        return
+    values = [part.value if type(part) is Literal else part for part in parts]
+    try:
+        checked.overloads[pos][0].apply(*values)
+    except CelRuntimeError:
+        yield Issue(argument.pos, f"invalid {name} argument")
+
+
+_PRECISION = re.compile(r"\.([0-9]*)")
+_Clause = tuple[frozenset[str], str]
+
+
+def _clause(complaint: str, *allowed: Type) -> _Clause:
+    return frozenset(type_.name for type_ in (*allowed, DYN)), complaint
+
+
+_HEXADECIMAL = _clause(
+    "only integers, byte buffers, and strings can be formatted as hex", INT, UINT, BYTES, STRING
+)  # fmt: skip
+_CLAUSES: dict[str, _Clause] = {
+    "s": _clause(
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
+        "timestamps",
+        STRING, BOOL, BYTES, INT, UINT, DOUBLE, NULL, DURATION, TIMESTAMP, Type("list"), Type("map"), Type("type"),
+    ),
+    "d": _clause("decimal clause can only be used on integers", INT, UINT),
+    "f": _clause("fixed-point clause can only be used on doubles", DOUBLE, STRING),
+    "e": _clause("scientific clause can only be used on doubles", DOUBLE, STRING),
+    "b": _clause("only integers and bools can be formatted as binary", INT, UINT, BOOL),
+    "x": _HEXADECIMAL,
+    "X": _HEXADECIMAL,
+    "o": _clause("octal clause can only be used on integers", INT, UINT),
+}  # fmt: skip
+
+
+def format_issues(checked: Checked, receiver: Node, call: Method) -> Iterator[Issue]:
+    """At most one complaint about ``'...'.format([...])``; none where either is not written out."""
+    if len(call.args) != 1 or type(receiver) is not Literal or type(receiver.value) is not str:
+        return
+    args = call.args[0]
+    if type(args) is not ListLiteral:
+        return
+    used = 0
+    try:
+        for letter in _letters(receiver.value):
+            if used == len(args.elements):
+                raise ValueError(f"index {used} out of range")
+            issue = _unprintable_part(checked, args.elements[used], _CLAUSES[letter])
+            if issue:
+                yield issue
+                return
+            used += 1
+        if used < len(args.elements):
+            raise ValueError(
+                f"too many arguments supplied to string.format (expected {used}, got {len(args.elements)})"
+            )
+    except ValueError as error:
+        yield Issue(call.pos, str(error))
+
+
+def _letters(text: str) -> Iterator[str]:
+    """The letters of the clauses of a format string; ValueError for what is none."""
+    end = 0
+    while (start := text.find("%", end)) >= 0:
+        end = start + 1
+        if end == len(text):
+            raise ValueError("unexpected end of string")
+        if text[end] == "%":
+            end += 1
+            continue
+        end = _skip_precision(text, end)
+        if text[end] not in _CLAUSES:
+            raise ValueError(f'could not parse formatting clause: unrecognized formatting clause "{text[end]}"')
+        yield text[end]
+        end += 1
+
+
+def _skip_precision(text: str, start: int) -> int:
+    match = _PRECISION.match(text, start)
+    if match is None:
+        return start
+    prefix = "could not parse formatting clause: error while parsing precision: "
+    if match.end() == len(text):
+        raise ValueError(f"{prefix}could not find end of precision specifier")
+    if not match.group(1):
+        raise ValueError(
+            f'{prefix}error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+        )
+    return match.end()
+
+
+def _unprintable_part(checked: Checked, arg: Node, clause: _Clause) -> Issue | None:
+    """The first constituent of an argument that the clause cannot print; it looks into literals."""
+    allowed, complaint = clause
+    pending = [arg]
+    while pending:
+        node = pending.pop()
+        found = checked.type_of(node)
+        if found.name not in allowed:
+            name = full_name(Type(found.name))
+            return Issue(position(node), f"error during formatting: {complaint}, was given {name}")
+        if type(node) in (ListLiteral, MapLiteral):
+            pending.extend(reversed(list(children(node))))
+    return None
+
+
+_VALIDATORS: dict[type, Callable[[Checked, Any], Iterator[Issue]]] = {
+    ListLiteral: _list,
+    MapLiteral: _map,
+    Call: _call,
+    Postfix: _postfix,
+}

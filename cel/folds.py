@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from .closures import Closure, Frame, display_key, go_name
-from .dispatch import no_overload_error
 from .errors import CelCostError, CelRuntimeError
+from .operators import no_overload_error
 from .values import CelMap, Value, put_key, stored_key
 
 Iterate: TypeAlias = Callable[[Frame], Iterator[None]]

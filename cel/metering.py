@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from .closures import Closure, Emitter, Frame, Step, charge, charged_closure, has_field
 from .declarations import Overload
-from .dispatch import Dispatcher
 from .errors import CelCostError, CelRuntimeError
 from .folds import Iterate
-from .operators import BY_NAME
+from .operators import BY_NAME, Dispatcher
 from .values import Optional, Value
 
 # The cost of these goes by the overload the type checker found, and is 1 where it left several; that of all other

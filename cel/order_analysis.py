@@ -10,14 +10,14 @@ What macros do with parts of devices, and with the order of lists (CELC-7).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from . import syntax, types
 from .checker import Checked, result_position
-from .devices import CAPACITY, Path, shortest_paths
+from .devices import CAPACITY, DeviceShape, Path, PreparedDevice, shortest_paths
 from .order_flow import (
     DEVICES,
     LONGEST_PATH,
@@ -46,6 +46,24 @@ class Dependence:
     compares: bool
     ordered: bool
     demands: frozenset[Demand]
+
+    def agrees_for(self, devices: Iterable[PreparedDevice]) -> bool:
+        """Whether the demands hold of devices: all values that a demand is about are of one kind."""
+        shapes = {device.shape for device in devices} if self.demands else set()
+        return all(len(kinds.union(_kinds_of_parts(parts, shapes))) <= 1 for parts, kinds in self.demands)
+
+
+_FIELD_KINDS = {"driver": "string", "allowMultipleAllocations": "bool"}
+
+
+def _kinds_of_parts(parts: Iterable[Path], shapes: Iterable[DeviceShape]) -> Iterator[str]:
+    for part in parts:
+        if part[0] in _FIELD_KINDS:
+            yield _FIELD_KINDS[part[0]]
+        elif part[0] == CAPACITY:
+            yield "quantity"
+        else:
+            yield from (shape.fields[position].kind for shape in shapes for position in shape.positions(part))
 
 
 def analyse_dependence(checked: Checked) -> Dependence:

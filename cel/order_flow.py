@@ -10,35 +10,13 @@ What an expression over ``devices`` reads of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TypeAlias
 
-from .devices import CAPACITY, DeviceShape, Path, PreparedDevice
+from .devices import Path
 from .types import ANY, DYN, Type
-
-_FIELD_KINDS = {"driver": "string", "allowMultipleAllocations": "bool"}
-
-
-def kinds_agree(demands: Iterable[Demand], devices: Iterable[PreparedDevice]) -> bool:
-    """Whether all values that a demand is about are of one kind."""
-    demands = list(demands)
-    if not demands:
-        return True
-    shapes = {device.shape for device in devices}
-    return all(len(kinds.union(_kinds_of_parts(parts, shapes))) <= 1 for parts, kinds in demands)
-
-
-def _kinds_of_parts(parts: Iterable[Path], shapes: Iterable[DeviceShape]) -> Iterator[str]:
-    for part in parts:
-        if part[0] in _FIELD_KINDS:
-            yield _FIELD_KINDS[part[0]]
-        elif part[0] == CAPACITY:
-            yield "quantity"
-        else:
-            yield from (shape.fields[position].kind for shape in shapes for position in shape.positions(part))
-
 
 _OPEN = frozenset({DYN, ANY})
 LONGEST_PATH = 3

@@ -7,24 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from .checker import Checked
 from .closures import ABSENT, Emitter, Frame, on_fresh_stack
 from .compiler import Compiled, compile_tree
-from .cost import estimate
-from .declarations import Range
+from .cost import SizeOf, estimate
+from .declarations import UNKNOWN_RANGE, Range, declared_types
 from .environment import Environment, dra_environment, generic_environment
 from .errors import CelCompileError, CelError, CelRuntimeError
 from .meter import COST_LIMIT, Meter, current_meter
 from .metering import MeteredEmitter
-from .native import from_native
-from .parser import parse
-from .sizes import UNKNOWN_RANGE, SizeOf, cost_shows_work
-from .syntax import Node
+from .parser import parse, require_text
+from .syntax import Bind, Call, Macro, Method, Node, Postfix, Step, children
 from .types import DYN, Type
-from .values import Optional, Value, type_name
+from .values import (
+    INT_MAX,
+    INT_MIN,
+    NANOS,
+    UINT_MAX,
+    CelMap,
+    Duration,
+    Optional,
+    Timestamp,
+    UInt,
+    Value,
+    put_key,
+    runtime_type,
+    type_name,
+)
 
 R = TypeVar("R")
 
@@ -239,3 +252,151 @@ def with_hint(error: CelRuntimeError) -> CelRuntimeError:
     if "no such key" not in text:
         return error
     return type(error)(f"{text}. {HINT}")
+
+
+def compile(text: str, variables: Mapping[str, Type | str] | None = None, *, check: bool = True) -> Program:  # noqa: A001
+    """The program of an expression over variables of the given types (``{"x": "list(int)"}``).
+
+    Lists and maps may be written with values of several types, as in standard CEL; in selectors Kubernetes forbids it.
+    With ``check=False`` the text is parsed but not type-checked. Raises ``CelCompileError``.
+    """
+    return unwrap_error(_program(require_text(text), tuple(declared_types(variables).items()), check))
+
+
+@lru_cache(maxsize=1024)
+def _program(text: str, variables: tuple[tuple[str, Type], ...], check: bool) -> Program | CelCompileError:
+    try:
+        return Program(text, dict(variables), check=check, mixed_literals=True)
+    except CelCompileError as error:
+        return error
+
+
+def unwrap_error(compiled: R | CelCompileError) -> R:
+    """What compiling gave; its error is raised."""
+    if isinstance(compiled, CelCompileError):
+        raise compiled.with_traceback(None)
+    return compiled
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_NESTING = 100
+
+
+def from_native(value: Any) -> Value:
+    """The value of a Python object.
+
+    Taken as they are: ``None``, ``bool``, ``int`` in int64, ``UInt``, ``float``, ``str``, ``bytes`` and all other
+    values of ``drasat.cel.values``. Lists, tuples and mappings are copied. ``datetime`` (naive ones count as UTC)
+    becomes a timestamp, ``timedelta`` a duration. Raises ``CelRuntimeError`` for anything else, and for numbers out
+    of range.
+    """
+    try:
+        return _convert(value, 0)
+    except (CelError, RecursionError):
+        raise
+    except Exception as error:
+        # Mappings of others may fail in any way.
+        raise CelRuntimeError(f"value of type {type(value).__name__} cannot be read: {error!r}") from None
+
+
+def _convert(value: Any, depth: int) -> Value:
+    convert = _CONVERSIONS.get(type(value))
+    if convert is not None:
+        return convert(value, depth)
+    if isinstance(value, Mapping) and type(value) is not CelMap:
+        return _map(value, depth)
+    prepared = getattr(value, "cel_value", None)
+    if prepared is not None:
+        return prepared
+    runtime_type(type(value))
+    return value
+
+
+def _int(value: int, _depth: int) -> int:
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise CelRuntimeError(f"integer overflow: {value if abs(value) < 1 << 80 else 'a huge number'} is out of int64")
+
+
+def _uint(value: UInt, _depth: int) -> UInt:
+    if 0 <= value <= UINT_MAX:
+        return value
+    raise CelRuntimeError("unsigned integer overflow")
+
+
+def _check_depth(depth: int) -> int:
+    if depth > _MOST_NESTING:
+        raise CelRuntimeError(f"value nested deeper than {_MOST_NESTING} levels")
+    return depth + 1
+
+
+def _list(value: Any, depth: int) -> list[Value]:
+    deeper = _check_depth(depth)
+    return [_convert(element, deeper) for element in value]
+
+
+def _map(value: Mapping[Any, Any], depth: int) -> CelMap:
+    deeper = _check_depth(depth)
+    entries: dict[Any, Value] = {}
+    for key, element in value.items():
+        put_key(entries, _convert(key, deeper), _convert(element, deeper))
+    return CelMap.of(entries)
+
+
+def _datetime(value: datetime, _depth: int) -> Timestamp:
+    moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+    return Timestamp.checked(_nanoseconds(moment - _EPOCH))
+
+
+def _timedelta(value: timedelta, _depth: int) -> Duration:
+    return Duration.checked(_nanoseconds(value))
+
+
+def _nanoseconds(span: timedelta) -> int:
+    return (span.days * 86_400 + span.seconds) * NANOS + span.microseconds * 1_000
+
+
+def _same(value: Any, _depth: int) -> Value:
+    return value
+
+
+_CONVERSIONS: dict[type, Callable[[Any, int], Value]] = {
+    **dict.fromkeys((type(None), bool, float, str, bytes), _same),
+    int: _int,
+    UInt: _uint,
+    list: _list,
+    tuple: _list,
+    dict: _map,
+    Timestamp: lambda value, _depth: Timestamp.checked(value.ns),
+    Duration: lambda value, _depth: Duration.checked(value.ns),
+    datetime: _datetime,
+    timedelta: _timedelta,
+}
+
+
+# Their work depends on what the pattern is, not on how long.
+_PATTERNS = frozenset({"find", "findAll", "matches"})
+
+
+def cost_shows_work(tree: Node) -> bool:
+    """Whether an expression can do no work that its cost does not show.
+
+    It may where it can put a value more than once into another, time and again: to compare or to print what comes of
+    that costs next to nothing and takes for ever. A search for a pattern may take long too.
+    """
+    pending: list[Node] = [tree]
+    while pending:
+        node = pending.pop()
+        parts = (node, *node.steps) if type(node) is Postfix else (node,)
+        if any(_HIDING[type(part)](part) for part in parts if type(part) in _HIDING):
+            return False
+        pending.extend(children(node))
+    return True
+
+
+_HIDING: dict[type[Node | Step], Callable[[Any], bool]] = {
+    Bind: lambda node: True,
+    Macro: lambda step: step.body is not None,
+    Call: lambda node: node.function in _PATTERNS,
+    Method: lambda step: step.name in _PATTERNS,
+}

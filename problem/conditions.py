@@ -23,8 +23,8 @@ from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import Profile
 
 if TYPE_CHECKING:
-    from ..cel.device_sets import DeviceSetExpression
     from ..cel.devices import PreparedDevice
+    from ..cel.selector import DeviceSetExpression
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from .problem import DeadlineExceededError, Message, Placeholder
 from .shapes import Profile
 
 if TYPE_CHECKING:
-    from ..cel.device_sets import DeviceSetExpression
+    from ..cel.selector import DeviceSetExpression
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class CelExpressionEvaluator:
     def device_set(self, text: str) -> DeviceSetExpression | ExpressionError:
         """Compile an expression over ``devices`` (CELC-1)."""
         # Few claims have any.
-        from ..cel.device_sets import DeviceSetExpression
+        from ..cel.selector import DeviceSetExpression
 
         found: DeviceSetExpression | ExpressionError = _compile_once(self._device_sets, text, DeviceSetExpression)
         return found

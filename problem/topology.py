@@ -18,9 +18,9 @@ from functools import cached_property
 from itertools import permutations
 from math import prod
 
-from ..cel.cache import compile_selector
 from ..cel.devices import DeviceShapes
 from ..cel.errors import CelError
+from ..cel.selector import compile_selector
 from ..models.cluster.topologies import TopologyMembership, driver_membership
 from ..models.kubernetes.claims import DeviceClass, DeviceSelector
 from ..models.kubernetes.extensions import STRAIGHT, DeviceTopology, TopologyRequest

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from ..declarations import UNBOUNDED, Estimate, Function, Operand, Overload, Range
 from ..errors import CelRuntimeError
-from ..sizes import scale_range
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, parameter, type_of
 from ..values import INT_MAX, INT_MIN, NANOS, UINT_MAX, Duration, Timestamp, TypeValue, UInt, Value, size_of, type_name
 from .declare import (
@@ -150,7 +149,7 @@ def _coded(id_: str, source: Type, to: Type, apply: Callable[..., Value]) -> Ove
         to,
         apply,
         cost=lambda args, _: scaled_cost(size_of(args[0]), STRING_FACTOR),
-        estimate=lambda operands: Estimate(scale_range(operands[0].size, STRING_FACTOR), result(operands)),
+        estimate=lambda operands: Estimate(operands[0].size.scaled(STRING_FACTOR), result(operands)),
     )
 
 

@@ -15,10 +15,9 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias, TypedDict, Unpack
 
-from ..declarations import Estimate, Function, Operand, Overload, Range
+from ..declarations import ONE_RANGE, UNKNOWN_RANGE, Estimate, Function, Operand, Overload, Range
 from ..errors import CelCostError, CelRuntimeError
 from ..meter import PACE, tick
-from ..sizes import ONE_RANGE, UNKNOWN_RANGE, add_ranges, multiply_ranges, scale_range
 from ..syntax import Literal
 from ..types import BYTES, STRING, Type
 from ..values import CelMap, Value, inner_size, size_of
@@ -135,7 +134,7 @@ def cost_per_length(
     """``factor`` for each character of an argument."""
     return {
         "cost": lambda args, _: scaled_cost(measure(args[index]), factor),
-        "estimate": lambda operands: Estimate(scale_range(operands[index].size, factor), result(operands)),
+        "estimate": lambda operands: Estimate(operands[index].size.scaled(factor), result(operands)),
     }
 
 
@@ -146,8 +145,7 @@ def search(result: ResultSize = unknown_size) -> CostRule:
             scaled_cost(inner_size(args[0]), STRING_FACTOR) * scaled_cost(inner_size(args[1]), STRING_FACTOR)
         ),
         "estimate": lambda operands: Estimate(
-            multiply_ranges(scale_range(operands[0].size, STRING_FACTOR), scale_range(operands[1].size, STRING_FACTOR)),
-            result(operands),
+            operands[0].size.scaled(STRING_FACTOR) * operands[1].size.scaled(STRING_FACTOR), result(operands)
         ),
     }
 
@@ -159,10 +157,7 @@ def regex_search(result: ResultSize = unknown_size, measure: Callable[[Value], i
             scaled_cost(measure(args[0]) + 1, STRING_FACTOR) * scaled_cost(measure(args[1]), REGEX_FACTOR)
         ),
         "estimate": lambda operands: Estimate(
-            multiply_ranges(
-                scale_range(add_ranges(operands[0].size, ONE_RANGE), STRING_FACTOR),
-                scale_range(operands[1].size, REGEX_FACTOR),
-            ),
+            (operands[0].size + ONE_RANGE).scaled(STRING_FACTOR) * operands[1].size.scaled(REGEX_FACTOR),
             result(operands),
         ),
     }
@@ -200,11 +195,11 @@ def traversal_cost(value: Value) -> int:
 def _estimated_traversal(operand: Operand, whole: float) -> Range:
     """For each element 1, and a tenth of its length if it is a string."""
     if operand.type.name not in _CONTAINERS:
-        return scale_range(operand.size, whole)
+        return operand.size.scaled(whole)
     each = ONE_RANGE
     if operand.type.params[0] in _TEXTS:
-        each = add_ranges(ONE_RANGE, scale_range(operand.element or UNKNOWN_RANGE, STRING_FACTOR))
-    return multiply_ranges(operand.size, each)
+        each = ONE_RANGE + (operand.element or UNKNOWN_RANGE).scaled(STRING_FACTOR)
+    return operand.size * each
 
 
 def _scalar_weight(value: Value) -> int:

@@ -18,7 +18,6 @@ from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.semver import Version
 from ..declarations import Estimate, Function, Range
 from ..errors import CelRuntimeError
-from ..sizes import multiply_ranges, scale_range
 from ..types import BOOL, DOUBLE, FORMAT, INT, QUANTITY, SEMVER, STRING, list_of, optional_of
 from ..values import NONE, Optional, Value, register, size_of
 from .declare import (
@@ -242,7 +241,7 @@ def _validate_cost(args: tuple[Value, ...], result: Value) -> int:
 _VALIDATE: CostRule = {
     "cost": _validate_cost,
     "estimate": lambda operands: Estimate(
-        multiply_ranges(scale_range(operands[1].size, STRING_FACTOR), scale_range(_LONGEST_PATTERN, REGEX_FACTOR))
+        operands[1].size.scaled(STRING_FACTOR) * _LONGEST_PATTERN.scaled(REGEX_FACTOR)
     ),
 }
 Complaints: TypeAlias = list[str]

@@ -18,10 +18,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ..declarations import UNBOUNDED, Estimate, Function, Operand, Overload, Range
+from ..declarations import ONE_RANGE, UNBOUNDED, Estimate, Function, Operand, Overload, Range
 from ..errors import CelRuntimeError
 from ..meter import PACE, tick, ticking
-from ..sizes import ONE_RANGE, add_ranges, multiply_ranges
 from ..types import (
     BOOL,
     BYTES,
@@ -170,7 +169,7 @@ def _estimate_slice(operands: tuple[Operand, ...]) -> Estimate:
 
 def _new_list_rule(length: Range) -> Estimate:
     """A new list."""
-    return Estimate(add_ranges(Range(_NEW_LIST_COST, _NEW_LIST_COST), length), length)
+    return Estimate(Range(_NEW_LIST_COST, _NEW_LIST_COST) + length, length)
 
 
 def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
@@ -179,7 +178,7 @@ def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
     if depth is None:
         return Estimate(Range(_NEW_LIST_COST, UNBOUNDED), length)
     visited = Range(length.min * max(depth, 0), min(length.max * max(depth, 0), UNBOUNDED))
-    return Estimate(add_ranges(Range(_NEW_LIST_COST, _NEW_LIST_COST), visited), length)
+    return Estimate(Range(_NEW_LIST_COST, _NEW_LIST_COST) + visited, length)
 
 
 def _squares(count: int, texts: bool) -> float:
@@ -200,7 +199,7 @@ def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Es
     cost = Range(
         *(min(scaled_cost(amount, 2 + STRING_FACTOR if texts else 2), UNBOUNDED) for amount in (square.min, square.max))
     )
-    return Estimate(add_ranges(Range(_NEW_LIST_COST, _NEW_LIST_COST), cost), square)
+    return Estimate(Range(_NEW_LIST_COST, _NEW_LIST_COST) + cost, square)
 
 
 def _pairwise(texts: bool) -> CostRule:
@@ -451,8 +450,8 @@ def _pairwise_rule(weight: int) -> CostRule:
     """1, and ``weight`` for each pair of elements."""
 
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
-        pairs = multiply_ranges(operands[0].size, operands[1].size)
-        return Estimate(add_ranges(ONE_RANGE, *(pairs,) * weight))
+        pairs = operands[0].size * operands[1].size
+        return Estimate(sum((pairs,) * weight, ONE_RANGE))
 
     return {"cost": lambda args, _: 1 + weight * size_of(args[0]) * size_of(args[1]), "estimate": estimate}
 

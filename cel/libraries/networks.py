@@ -16,7 +16,6 @@ from urllib.parse import unquote_plus
 
 from ..declarations import Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
-from ..sizes import add_ranges, scale_range
 from ..types import BOOL, CIDR, INT, IP, STRING, URL, list_of, map_of
 from ..values import CelMap, Value, register, size_of
 from .declare import (
@@ -103,10 +102,10 @@ def _containment(parsed: bool, network: bool) -> CostRule:
         return total if parsed else total + scaled_cost(size_of(args[1]), STRING_FACTOR)
 
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
-        total = scale_range(Range(1, _MOST_BYTES), REPLACE_FACTOR)
+        total = Range(1, _MOST_BYTES).scaled(REPLACE_FACTOR)
         if network:
-            total = add_ranges(total, scale_range(Range(1, _MOST_BYTES), STRING_FACTOR), Range(1, 1))
-        return Estimate(total if parsed else add_ranges(total, scale_range(operands[1].size, STRING_FACTOR)))
+            total = total + Range(1, _MOST_BYTES).scaled(STRING_FACTOR) + Range(1, 1)
+        return Estimate(total if parsed else total + operands[1].size.scaled(STRING_FACTOR))
 
     return {"cost": cost, "estimate": estimate}
 

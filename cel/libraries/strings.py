@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..declarations import UNBOUNDED, Estimate, Function, Operand, Range
+from ..declarations import UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
-from ..sizes import UNKNOWN_RANGE, ZERO_RANGE, scale_range
 from ..types import BOOL, INT, STRING, list_of
 from ..values import inner_size, size_of, type_name
 from .declare import (
@@ -138,7 +137,7 @@ def _clip(number: int) -> int:
 def _join_rule() -> CostRule:
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
         result = _joined_size(operands)
-        return Estimate(scale_range(result, STRING_FACTOR), result)
+        return Estimate(result.scaled(STRING_FACTOR), result)
 
     return {"cost": lambda args, result: scaled_cost(size_of(result), REPLACE_FACTOR), "estimate": estimate}
 

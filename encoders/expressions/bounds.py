@@ -11,10 +11,10 @@ from typing import Any
 
 from ...cel import syntax
 from ...cel.checker import Checked
+from ...cel.cost import ITEMS, KEYS, VALUES, Path
 from ...cel.declarations import UNBOUNDED, Range
 from ...cel.meter import COST_LIMIT
 from ...cel.program import Program
-from ...cel.sizes import ITEMS, KEYS, VALUES, Path
 from ...cel.syntax import Node, Postfix, Step, children
 from ...cel.values import CelMap, Value, inner_size
 from .formulas import TRUE, Formulas, GatedSum

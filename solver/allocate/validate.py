@@ -13,12 +13,12 @@ from itertools import islice
 from time import monotonic
 from typing import NamedTuple
 
-from ...cel.cache import compile_selector
 from ...cel.devices import ATTRIBUTES, CAPACITY, DeviceShapes, PreparedDevice
 from ...cel.environment import TOO_COSTLY
 from ...cel.errors import CelCompileError, CelError
 from ...cel.meter import COST_LIMIT
 from ...cel.program import Program
+from ...cel.selector import compile_selector
 from ...cel.types import DEVICE
 from ...cel.values import Value
 from ...models.cluster.cluster import Cluster
@@ -107,7 +107,7 @@ def _derived_attribute_program(text: str) -> Program:
 
 def _constraint_program(text: str) -> Program:
     # Few claims have any.
-    from ...cel.device_sets import DeviceSetExpression
+    from ...cel.selector import DeviceSetExpression
 
     return DeviceSetExpression(text).program
 
@@ -180,7 +180,7 @@ def indistinguishable_devices(manifests: Sequence[Manifest]) -> Iterator[InputPr
 
 
 def _compares_devices(text: str) -> bool:
-    from ...cel.device_sets import DeviceSetExpression
+    from ...cel.selector import DeviceSetExpression
 
     return DeviceSetExpression(text).compares_devices
 

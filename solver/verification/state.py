@@ -189,7 +189,7 @@ class VerifierExpressions:
     def refuses_together(self, expression: str, entries: Sequence[PublishedDevice]) -> Finding | None:
         """Why an expression over ``devices`` refuses these, in result order, if it does (CELC-2 to CELC-4)."""
         # Few claims have any.
-        from ...cel.device_sets import DeviceSetExpression
+        from ...cel.selector import DeviceSetExpression
 
         try:
             result = DeviceSetExpression(expression).result([self._device(entry) for entry in entries])

@@ -7,13 +7,13 @@ import threading
 
 import pytest
 
-from drasat.cel import cache
+from drasat import cel
 from drasat.cel.closures import CLOSURE_LEVELS_PER_STACK, fast_path, on_fresh_stack, on_fresh_stack_closure
 from drasat.cel.compiler import Code, Scope, depth_above, depth_bounded
 from drasat.cel.declarations import Overload
-from drasat.cel.dispatch import Dispatcher, no_overload_error
 from drasat.cel.errors import CelRuntimeError
 from drasat.cel.meter import Meter, current_meter
+from drasat.cel.operators import Dispatcher, no_overload_error
 from drasat.cel.types import DYN, INT, STRING, list_of, map_of, optional_of, parameter
 from drasat.cel.values import CelMap, Optional, UInt
 
@@ -161,6 +161,6 @@ class TestFastPaths:
 
     def test_domains_that_default_are_seen(self):
         """CEL-2"""
-        program = cache.compile("d.attributes.nowhere.x", {"d": "dyn"})
+        program = cel.compile("d.attributes.nowhere.x", {"d": "dyn"})
         with pytest.raises(CelRuntimeError, match="no such key: x"):
             program.evaluate_quickly([CelMap([("attributes", CelMap([("nowhere", CelMap())]))])])

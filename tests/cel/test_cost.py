@@ -5,22 +5,19 @@ from __future__ import annotations
 import pytest
 from support.data import cases
 
-from drasat.cel.declarations import UNBOUNDED, Estimate, Function, Operand, Overload, Range
-from drasat.cel.environment import dra_environment, generic_environment
-from drasat.cel.sizes import (
+from drasat.cel.cost import child_path, device_sizes, range_union_if_known, size_at
+from drasat.cel.declarations import (
     ONE_RANGE,
+    UNBOUNDED,
     UNKNOWN_RANGE,
     ZERO_RANGE,
-    add_ranges,
-    child_path,
-    device_sizes,
-    fixed_range,
-    multiply_ranges,
-    range_union,
-    range_union_if_known,
-    scale_range,
-    size_at,
+    Estimate,
+    Function,
+    Operand,
+    Overload,
+    Range,
 )
+from drasat.cel.environment import dra_environment, generic_environment
 from drasat.cel.syntax import Literal
 from drasat.cel.types import BOOL, DYN, INT, NULL, QUANTITY, STRING, TIMESTAMP, list_of
 
@@ -72,7 +69,7 @@ def test_functions_estimate_their_own_cost_and_result() -> None:
 
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
         seen.extend(operands)
-        return Estimate(fixed_range(100), fixed_range(50))
+        return Estimate(Range.of(100), Range.of(50))
 
     overload = Overload("f_id", (STRING, list_of(STRING), INT), STRING, lambda *values: values[0], estimate=estimate)
     sizes = {("s",): 5, ("l",): 6, ("l", "@items"): 7}
@@ -82,7 +79,7 @@ def test_functions_estimate_their_own_cost_and_result() -> None:
         sizes=lambda path: Range(0, sizes[path]) if path in sizes else None,
     )
     checked = environment.compile("f(s, l, 3) + 'abcdefghij'")
-    assert environment.estimate(checked) == fixed_range(1 + 1 + 100 + 6)
+    assert environment.estimate(checked) == Range.of(1 + 1 + 100 + 6)
     assert [operand.size for operand in seen] == [Range(0, 5), Range(0, 6), ONE_RANGE]
     assert [operand.element for operand in seen] == [None, Range(0, 7), None]
     assert [type(operand.node) for operand in seen] == [type(None), type(None), Literal]
@@ -91,12 +88,12 @@ def test_functions_estimate_their_own_cost_and_result() -> None:
 def test_functions_that_may_be_several_overloads_cost_the_union() -> None:
     def overload(name: str, *, cheap: bool) -> Overload:
         type_ = STRING if cheap else INT
-        return Overload(name, (type_,), BOOL, bool, estimate=lambda _: Estimate(fixed_range(2 if cheap else 9)))
+        return Overload(name, (type_,), BOOL, bool, estimate=lambda _: Estimate(Range.of(2 if cheap else 9)))
 
     both_kinds = Function("f", (overload("f_string", cheap=True), overload("f_int", cheap=False)))
     environment = generic_environment({"x": "dyn", "s": "string"}, functions=[both_kinds])
     assert environment.estimate(environment.compile("f(x)")) == Range(3, 10)
-    assert environment.estimate(environment.compile("f(s)")) == fixed_range(3)
+    assert environment.estimate(environment.compile("f(s)")) == Range.of(3)
 
 
 @pytest.mark.parametrize(
@@ -125,21 +122,21 @@ def test_declared_sizes_of_a_device(path: str, size: int | None) -> None:
 
 
 def test_ranges_add_and_multiply_up_to_64_bits() -> None:
-    assert add_ranges(Range(1, 2), Range(3, 5), ONE_RANGE) == Range(5, 8)
-    assert multiply_ranges(Range(1, 2), Range(3, 5)) == Range(3, 10)
-    assert add_ranges(UNKNOWN_RANGE, ONE_RANGE) == Range(1, UNBOUNDED)
-    assert multiply_ranges(UNKNOWN_RANGE, UNKNOWN_RANGE) == UNKNOWN_RANGE
-    assert multiply_ranges(UNKNOWN_RANGE, ZERO_RANGE) == ZERO_RANGE
+    assert Range(1, 2) + Range(3, 5) + ONE_RANGE == Range(5, 8)
+    assert Range(1, 2) * Range(3, 5) == Range(3, 10)
+    assert Range(1, UNBOUNDED) == UNKNOWN_RANGE + ONE_RANGE
+    assert UNKNOWN_RANGE * UNKNOWN_RANGE == UNKNOWN_RANGE
+    assert UNKNOWN_RANGE * ZERO_RANGE == ZERO_RANGE
 
 
 def test_ranges_scale_upwards_in_floating_point() -> None:
-    assert scale_range(Range(1, 11), 0.1) == Range(1, 2)
-    assert scale_range(Range(0, 20), 0.25) == Range(0, 5)
-    assert scale_range(UNKNOWN_RANGE, 0.1) == Range(0, 1844674407370955264)
+    assert Range(1, 11).scaled(0.1) == Range(1, 2)
+    assert Range(0, 20).scaled(0.25) == Range(0, 5)
+    assert UNKNOWN_RANGE.scaled(0.1) == Range(0, 1844674407370955264)
 
 
 def test_ranges_unite() -> None:
-    assert range_union(Range(1, 2), Range(3, 5)) == Range(1, 5)
+    assert Range(1, 2) | Range(3, 5) == Range(1, 5)
     assert range_union_if_known(Range(1, 2), Range(3, 5)) == Range(1, 5)
     assert range_union_if_known(None, Range(3, 5)) is None
 

@@ -8,10 +8,10 @@ import time
 import pytest
 from support.data import cases
 
-from drasat.cel.device_sets import DeviceSetExpression
 from drasat.cel.devices import prepare_device
 from drasat.cel.errors import CelCompileError, CelCostError, CelDeadlineError, CelRuntimeError
 from drasat.cel.program import HINT
+from drasat.cel.selector import DeviceSetExpression
 from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity
 
 MLA = "attributes['mla.example.com']"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.device_set_grammar import NAMES, Grammar, prepared
 
-from drasat.cel.device_sets import DeviceSetExpression
 from drasat.cel.errors import CelCompileError, CelError
+from drasat.cel.selector import DeviceSetExpression
 
 A, B = "attributes['a']", "attributes['b']"
 AX, AY, BX = ("attributes", "a", "x"), ("attributes", "a", "y"), ("attributes", "b", "x")

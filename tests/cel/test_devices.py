@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.data import cases
 
-from drasat.cel import cache
+from drasat import cel
 from drasat.cel.devices import DeviceShapes, prepare_device, read_paths
 from drasat.cel.errors import CelCompileError, CelCostError, CelDeadlineError, CelRuntimeError
 from drasat.cel.program import Program
@@ -73,7 +73,7 @@ def test_expressions_in_use_give_the_recorded_result(case):
     """CEL-1: every expression of the corpus."""
     try:
         if "devices" in case:
-            program = cache.compile(case["expression"], {"devices": "list(kubernetes.DRADevice)"})
+            program = cel.compile(case["expression"], {"devices": "list(kubernetes.DRADevice)"})
             result = program.evaluate({"devices": [from_corpus(data) for data in case["devices"]]})
         else:
             result = Selector(case["expression"]).matches(from_corpus(case["device"]))
@@ -344,10 +344,10 @@ class TestSelector:
         assert (copy.text, copy.matches(GPU)) == (selector.text, True)
 
     def test_compiled_selectors_are_remembered(self):
-        assert cache.compile_selector("device.driver == 'x'") is cache.compile_selector("device.driver == 'x'")
+        assert cel.compile_selector("device.driver == 'x'") is cel.compile_selector("device.driver == 'x'")
         for _ in range(2):
             with pytest.raises(CelCompileError, match="compilation failed") as raised:
-                cache.compile_selector("device.driver ==")
+                cel.compile_selector("device.driver ==")
             assert raised.value.issues
 
     def test_it_is_shown(self):

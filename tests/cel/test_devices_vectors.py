@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drasat.cel import cache
+from drasat import cel
 from drasat.cel.devices import DeviceShapes
 from drasat.cel.errors import CelError
 from drasat.cel.program import HINT
@@ -51,7 +51,7 @@ def test_selector_gives_what_upstream_gives(device, expression, result, cost):
 
 def test_remembered_results_are_those_of_evaluation():
     for expression in dict.fromkeys(expression for _, expression, _, _ in DATA["vectors"]):
-        selector = cache.compile_selector(expression)
+        selector = cel.compile_selector(expression)
         first = [recorded(result) for result in selector.matches_all(DEVICES * 2)]
         assert first == [recorded(selector.evaluate(device)) for device in DEVICES] * 2
         assert [recorded(result) for result in selector.matches_all(DEVICES)] == first[: len(DEVICES)]

@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 from drasat import cel
-from drasat.cel.cost import COST_LIMIT
 from drasat.cel.declarations import UNBOUNDED, Function, Overload, Range, parse_type
 from drasat.cel.environment import Environment, dra_environment, generic_environment
 from drasat.cel.errors import CelCompileError
+from drasat.cel.meter import COST_LIMIT
 from drasat.cel.types import BOOL, DYN, INT, QUANTITY, STRING, Type, full_name, list_of, map_of, optional_of, type_of
 
 DEVICE = dra_environment()

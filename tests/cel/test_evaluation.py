@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from drasat.cel import cache
+from drasat import cel
 from drasat.cel.declarations import parse_type
 from drasat.cel.errors import CelError, CelRuntimeError
-from drasat.cel.native import from_native
+from drasat.cel.program import from_native
 from drasat.cel.values import NONE, CelMap, Duration, Optional, Timestamp, TypeValue, UInt
 
 GROUPS = json.loads((Path(__file__).parents[1] / "data" / "cel-vectors.json").read_text())
@@ -105,7 +105,7 @@ WRITERS = {
 
 
 def program_of(variables, expression):
-    return cache.compile(expression, {name: parse_type(declared["type"]) for name, declared in variables.items()})
+    return cel.compile(expression, {name: parse_type(declared["type"]) for name, declared in variables.items()})
 
 
 def inputs_of(variables):
@@ -146,12 +146,12 @@ def test_results_without_counting_are_the_same(group):
 )
 def test_constants_that_cannot_be_converted_are_errors_of_compilation(expression, text):
     with pytest.raises(CelError, match=r"^program instantiation failed: ") as raised:
-        cache.compile(expression)
+        cel.compile(expression)
     assert str(raised.value).endswith(text)
 
 
 def test_absent_variable_is_an_error_only_where_it_is_read():
-    program = cache.compile("x == 1 || y", {"x": "int", "y": "bool"})
+    program = cel.compile("x == 1 || y", {"x": "int", "y": "bool"})
     assert program.evaluate({"x": 1}) is True
     assert program.evaluate({"y": True}) is True
     with pytest.raises(CelRuntimeError, match=r"no such attribute\(s\): y"):
@@ -159,14 +159,14 @@ def test_absent_variable_is_an_error_only_where_it_is_read():
 
 
 def test_unchecked_expressions_may_mix_types_and_read_unknown_names():
-    assert cache.compile('[1, "a", 2u]', check=False).evaluate() == [1, "a", 2]
-    assert cache.compile("nobody || true", check=False).evaluate() is True
+    assert cel.compile('[1, "a", 2u]', check=False).evaluate() == [1, "a", 2]
+    assert cel.compile("nobody || true", check=False).evaluate() is True
     with pytest.raises(CelRuntimeError, match="nobody"):
-        cache.compile("nobody && true", check=False).evaluate()
+        cel.compile("nobody && true", check=False).evaluate()
     with pytest.raises(CelRuntimeError, match=r"no such overload: nothing\(int\)"):
-        cache.compile("nothing(1)", check=False).evaluate()
+        cel.compile("nothing(1)", check=False).evaluate()
 
 
 def test_variables_with_qualified_names_come_before_fields():
-    program = cache.compile("a.b + a.b.c", {"a.b": "int", "a.b.c": "int"})
+    program = cel.compile("a.b + a.b.c", {"a.b": "int", "a.b.c": "int"})
     assert program.evaluate({"a.b": 1, "a.b.c": 2}) == 3

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drasat.cel import cache
+from drasat import cel
 from drasat.cel.errors import CelError
 from drasat.cel.values import CelMap, UInt
 
@@ -153,7 +153,7 @@ ERROR = "error"
 
 def ours(expression):
     try:
-        return plain(cache.compile(expression, TYPES).evaluate(INPUTS))
+        return plain(cel.compile(expression, TYPES).evaluate(INPUTS))
     except CelError:
         return ERROR
 

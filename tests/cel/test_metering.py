@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.data import cases
 
-from drasat.cel import cache
+from drasat import cel
 from drasat.cel.devices import prepare_device
 from drasat.cel.errors import CelCostError, CelDeadlineError
 from drasat.cel.meter import COST_LIMIT, Meter, current_meter, tick
@@ -23,12 +23,12 @@ DEVICE = prepare_device(
 
 def cost(expression, **variables):
     declared = {name: type_ for name, (type_, _) in variables.items()}
-    return cache.compile(expression, declared).measure({name: value for name, (_, value) in variables.items()}).cost
+    return cel.compile(expression, declared).measure({name: value for name, (_, value) in variables.items()}).cost
 
 
 @pytest.mark.parametrize(("expression", "units"), cases("cel/cost", "costs_on_devices"))
 def test_costs_on_devices(expression, units):
-    device = cache.compile(expression, {"device": "kubernetes.DRADevice"})
+    device = cel.compile(expression, {"device": "kubernetes.DRADevice"})
     assert device.measure({"device": DEVICE}).cost == units
 
 
@@ -44,7 +44,7 @@ def test_costs_of_expressions_over_sets_of_devices(story, units):
         )
         for data in case["devices"]
     ]
-    program = cache.compile(case["expression"], {"devices": "list(kubernetes.DRADevice)"})
+    program = cel.compile(case["expression"], {"devices": "list(kubernetes.DRADevice)"})
     assert program.measure({"devices": devices}).cost == units
 
 
@@ -73,7 +73,7 @@ def test_operands_of_unknown_type_are_compared_for_one_unit():
 class TestLimit:
     def test_a_million_units_may_be_spent(self):
         """CLM-6"""
-        outcome = cache.compile(NESTED).measure()
+        outcome = cel.compile(NESTED).measure()
         assert isinstance(outcome.error, CelCostError)
         assert str(outcome.error) == "operation cancelled: actual cost limit exceeded"
         assert COST_LIMIT < outcome.cost < COST_LIMIT + 10
@@ -83,11 +83,11 @@ class TestLimit:
     )
     def test_nothing_absorbs_the_limit(self, wrapped):
         """CEL-9"""
-        outcome = cache.compile(wrapped.replace("{}", NESTED)).measure(limit=1000)
+        outcome = cel.compile(wrapped.replace("{}", NESTED)).measure(limit=1000)
         assert outcome.value is True if wrapped.startswith("true") else isinstance(outcome.error, CelCostError)
 
     def test_the_limit_itself_is_still_allowed(self):
-        program = cache.compile("1 + 1 + 1")
+        program = cel.compile("1 + 1 + 1")
         assert program.measure(limit=2).value == 3
         assert isinstance(program.measure(limit=1).error, CelCostError)
 
@@ -95,7 +95,7 @@ class TestLimit:
     def test_doubling_is_stopped_before_memory_runs_out(self, start):
         doublings = "".join(f"cel.bind(a{n + 1}, a{n} + a{n}, " for n in range(40))
         expression = f"cel.bind(a0, {start}, {doublings} size(a40)" + ")" * 41
-        assert isinstance(cache.compile(expression).measure().error, CelCostError)
+        assert isinstance(cel.compile(expression).measure().error, CelCostError)
 
 
 class TestMeter:

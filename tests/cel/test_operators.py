@@ -6,9 +6,8 @@ import math
 
 import pytest
 
-from drasat.cel.dispatch import Dispatcher
 from drasat.cel.errors import CelCostError, CelRuntimeError
-from drasat.cel.operators import BY_NAME, NAMES, OPERATORS, UNARY_NAMES
+from drasat.cel.operators import BY_NAME, NAMES, OPERATORS, UNARY_NAMES, Dispatcher
 from drasat.cel.values import CelMap, Duration, Timestamp, UInt
 from drasat.models.kubernetes.quantity import Quantity
 

@@ -8,8 +8,8 @@ import pytest
 from support.data import cases
 from support.device_set_grammar import DRIVER, Grammar, prepared
 
-from drasat.cel.device_sets import DeviceSetExpression
 from drasat.cel.errors import CelError
+from drasat.cel.selector import DeviceSetExpression
 from drasat.models.kubernetes.slices import Device, DeviceAttribute
 
 N, S, L = "attributes['d.x'].n", "attributes['d.x'].s", "attributes['d.x'].l"
@@ -56,9 +56,8 @@ def test_a_default_of_another_type_is_one_type_more():
 def test_fields_of_devices_are_of_one_type():
     expression = DeviceSetExpression("devices.map(d, [d.driver]).distinct().size() == 1")
     assert not expression.is_order_sensitive_among([device(), device(n=DeviceAttribute(int_value=1))])
-    assert not DeviceSetExpression(f"devices.map(d, d.capacity['{DRIVER}'].c).distinct().size() == 1").is_order_sensitive_among(
-        [device()]
-    )
+    expression = DeviceSetExpression(f"devices.map(d, d.capacity['{DRIVER}'].c).distinct().size() == 1")
+    assert not expression.is_order_sensitive_among([device()])
 
 
 def outcomes(expression, devices):

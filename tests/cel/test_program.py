@@ -13,7 +13,7 @@ from decimal import Decimal
 import pytest
 
 from drasat import cel
-from drasat.cel import cache, types
+from drasat.cel import types
 from drasat.cel.errors import CelCompileError, CelError, CelRuntimeError
 from drasat.cel.program import Program
 from drasat.cel.selector import Selector
@@ -101,18 +101,18 @@ def test_retrying_upon_a_fresh_stack_counts_once():
 
 class TestEvaluation:
     def test_inputs_are_python_objects(self):
-        program = cache.compile("x.names.exists(n, n == y) ? x.sizes[1] : 0", {"x": "dyn", "y": "string"})
+        program = cel.compile("x.names.exists(n, n == y) ? x.sizes[1] : 0", {"x": "dyn", "y": "string"})
         assert program.evaluate({"x": {"names": ("a", "b"), "sizes": [1, 2]}, "y": "b"}) == 2
 
     def test_results_are_python_objects(self):
-        assert cache.compile('{"a": [1, 2u, 3.5], "b": []}', check=False).evaluate() == {"a": [1, 2, 3.5], "b": []}
+        assert cel.compile('{"a": [1, 2u, 3.5], "b": []}', check=False).evaluate() == {"a": [1, 2, 3.5], "b": []}
 
     def test_surplus_inputs_are_ignored(self):
-        assert cache.compile("1 + 1").evaluate({"x": object()}) == 2
+        assert cel.compile("1 + 1").evaluate({"x": object()}) == 2
 
     def test_inputs_that_are_no_values_are_errors(self):
         with pytest.raises(CelRuntimeError, match="unsupported value of type set"):
-            cache.compile("x", {"x": "dyn"}).evaluate({"x": {1}})
+            cel.compile("x", {"x": "dyn"}).evaluate({"x": {1}})
 
     @pytest.mark.parametrize(
         ("value", "message"),
@@ -133,35 +133,35 @@ class TestEvaluation:
     )
     def test_each_input_that_is_no_value_has_one_clear_error(self, value, message):
         with pytest.raises(CelRuntimeError, match=f"^{message}"):
-            cache.compile("x", {"x": "dyn"}).evaluate({"x": value})
+            cel.compile("x", {"x": "dyn"}).evaluate({"x": value})
 
     @pytest.mark.parametrize("inputs", [[1], "x", 5, {1}], ids=["list", "str", "int", "set"])
     def test_inputs_are_a_mapping(self, inputs):
         with pytest.raises(CelRuntimeError, match=r"^inputs must be a mapping of names to values, not "):
-            cache.compile("x", {"x": "dyn"}).evaluate(inputs)
+            cel.compile("x", {"x": "dyn"}).evaluate(inputs)
 
     def test_numbers_that_are_none_are_values(self):
-        assert math.isnan(cache.compile("x", {"x": "dyn"}).evaluate({"x": math.nan}))
+        assert math.isnan(cel.compile("x", {"x": "dyn"}).evaluate({"x": math.nan}))
 
     def test_constants_are_not_shared_with_callers(self):
-        program = cache.compile("x + [1, 2]", {"x": "list(int)"})
+        program = cel.compile("x + [1, 2]", {"x": "list(int)"})
         first = program.evaluate({"x": []})
         first.append(3)
         assert program.evaluate({"x": []}) == [1, 2]
 
     def test_measuring_tells_value_error_and_cost(self):
-        program = cache.compile("x / y", {"x": "int", "y": "int"})
+        program = cel.compile("x / y", {"x": "int", "y": "int"})
         good, bad = program.measure({"x": 6, "y": 3}), program.measure({"x": 6, "y": 0})
         assert (good.value, good.error, good.cost) == (2, None, 3)
         assert (bad.value, str(bad.error), bad.cost) == (None, "division by zero", 3)
 
     def test_type_and_estimate_are_known_beforehand(self):
-        program = cache.compile("[y, 2].all(x, x > y)", {"y": "int"})
+        program = cel.compile("[y, 2].all(x, x > y)", {"y": "int"})
         assert program.type == types.BOOL
         assert program.measure({"y": 0}).cost <= program.estimate.max == 24
 
     def test_many_threads_may_evaluate_one_program(self):
-        program = cache.compile("[1, 2, 3].map(a, cel.bind(b, a * x, b + x)).sum()", {"x": "int"})
+        program = cel.compile("[1, 2, 3].map(a, cel.bind(b, a * x, b + x)).sum()", {"x": "int"})
         with ThreadPoolExecutor(8) as threads:
             results = list(threads.map(lambda x: program.measure({"x": x}), range(400)))
         assert [result.value for result in results] == [9 * x for x in range(400)]
@@ -170,7 +170,7 @@ class TestEvaluation:
 
 class TestPickling:
     def test_a_program_pickles_as_its_text(self):
-        program = cache.compile("x + 1", {"x": "int"})
+        program = cel.compile("x + 1", {"x": "int"})
         program.evaluate({"x": 1})
         data = pickle.dumps(program)
         copy = pickle.loads(data)
@@ -178,28 +178,28 @@ class TestPickling:
         assert (copy.text, copy.variables, copy.evaluate({"x": 2})) == (program.text, program.variables, 3)
 
     def test_it_stays_unchecked(self):
-        assert pickle.loads(pickle.dumps(cache.compile('[1, "a"]', check=False))).evaluate() == [1, "a"]
+        assert pickle.loads(pickle.dumps(cel.compile('[1, "a"]', check=False))).evaluate() == [1, "a"]
 
     def test_it_is_shown(self):
-        assert repr(cache.compile("1 + 1")) == "Program('1 + 1')"
+        assert repr(cel.compile("1 + 1")) == "Program('1 + 1')"
 
 
 class TestCache:
     def test_programs_are_remembered_by_text_and_variables(self):
-        assert cache.compile("x", {"x": "int"}) is cache.compile("x", {"x": types.INT})
-        assert cache.compile("x", {"x": "int"}) is not cache.compile("x", {"x": "dyn"})
-        assert cache.compile("dyn(1)") is not cache.compile("dyn(1)", check=False)
+        assert cel.compile("x", {"x": "int"}) is cel.compile("x", {"x": types.INT})
+        assert cel.compile("x", {"x": "int"}) is not cel.compile("x", {"x": "dyn"})
+        assert cel.compile("dyn(1)") is not cel.compile("dyn(1)", check=False)
 
     def test_errors_are_remembered_and_leave_no_tracks(self):
         tracebacks = []
         for _ in range(3):
             with pytest.raises(CelCompileError) as raised:
-                cache.compile("1 +")
+                cel.compile("1 +")
             tracebacks.append(len(raised.traceback))
         assert len(set(tracebacks)) == 1
 
     @pytest.mark.parametrize("text", [123, None, b"true", ["1"], {}], ids=lambda value: type(value).__name__)
-    @pytest.mark.parametrize("compile_", [cache.compile, cache.compile_selector, Selector, Program])
+    @pytest.mark.parametrize("compile_", [cel.compile, cel.compile_selector, Selector, Program])
     def test_what_is_no_text_is_refused(self, compile_, text):
         with pytest.raises(CelCompileError, match=r"^an expression must be a string, not "):
             compile_(text)
@@ -207,32 +207,32 @@ class TestCache:
     @pytest.mark.parametrize("text", ["'\ud800'", "\udfff", "1 // \ud83d"], ids=ascii)
     def test_lone_surrogates_are_refused(self, text):
         with pytest.raises(CelCompileError, match="invalid unicode code point"):
-            cache.compile(text)
+            cel.compile(text)
 
     def test_null_characters_belong_into_strings(self):
-        assert cache.compile("'\0'").evaluate() == "\0"
+        assert cel.compile("'\0'").evaluate() == "\0"
         with pytest.raises(CelCompileError, match="token recognition error"):
-            cache.compile("1\0")
+            cel.compile("1\0")
 
     @pytest.mark.parametrize("variables", [5, ["x"], "x"], ids=["int", "list", "str"])
     def test_variables_are_a_mapping(self, variables):
         with pytest.raises(CelCompileError, match=r"^variables must be a mapping of names to types, not "):
-            cache.compile("1", variables)
+            cel.compile("1", variables)
 
     @pytest.mark.parametrize("name", ["", "a b", "1a", "a.", "\ud800", 5, None], ids=ascii)
     def test_names_that_are_none_are_refused(self, name):
         with pytest.raises(CelCompileError, match=r"^not the name of a variable: "):
-            cache.compile("1", {name: "int"})
+            cel.compile("1", {name: "int"})
 
     @pytest.mark.parametrize("type_", [5, None, b"int", int], ids=lambda value: type(value).__name__)
     def test_types_are_texts_or_types(self, type_):
         with pytest.raises(CelCompileError, match=r"^not a type: "):
-            cache.compile("1", {"x": type_})
+            cel.compile("1", {"x": type_})
 
     @pytest.mark.parametrize("type_", ["", "list(", "foo", "map(int)"])
     def test_texts_that_are_no_types_are_refused(self, type_):
         with pytest.raises(CelCompileError, match="type"):
-            cache.compile("x", {"x": type_})
+            cel.compile("x", {"x": type_})
 
 
 class TestPackage:

@@ -7,8 +7,8 @@ import pytest
 from drasat.cel.devices import prepare_device
 from drasat.cel.errors import CelCostError, CelDeadlineError
 from drasat.cel.parser import parse
+from drasat.cel.program import cost_shows_work
 from drasat.cel.selector import Selector
-from drasat.cel.sizes import cost_shows_work
 from drasat.models.kubernetes.slices import Device, DeviceAttribute
 
 DEVICE = prepare_device(Device(attributes={"x": DeviceAttribute(int_value=1)}), "d")

@@ -10,7 +10,7 @@ import pytest
 
 from drasat.cel import types
 from drasat.cel.errors import CelRuntimeError
-from drasat.cel.native import from_native
+from drasat.cel.program import from_native
 from drasat.cel.values import (
     NONE,
     TIMESTAMP_MAX,

@@ -73,7 +73,7 @@ def test_the_library_allocates_without_the_command_line(tmp_path):
 
 
 def test_selectors_load_the_function_libraries_that_they_call(tmp_path):
-    code = "from drasat.cel.cache import compile_selector\n"
+    code = "from drasat.cel.selector import compile_selector\n"
     code += "assert compile_selector('device.driver.startsWith(\"gpu\")')"
     loaded = loaded_by(code, tmp_path)
     assert "drasat.cel.libraries.strings" in loaded
