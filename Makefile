@@ -45,7 +45,7 @@ peers: setup  ## build the real allocator (needs Go; without it, pip install '.[
 	$(BIN)/drasat peers build
 
 differential: peers  ## compare backtracking with the real allocator on N=100000 random clusters, from FIRST=0
-	$(BIN)/python tests/differential/long_run.py $(or $(N),100000) $(or $(FIRST),0)
+	PYTHONPATH=tests $(BIN)/python tests/differential/long_run.py $(or $(N),100000) $(or $(FIRST),0)
 
 wheel: setup  ## build the wheel
 	$(BIN)/python -m build --wheel --outdir dist .

@@ -1,11 +1,10 @@
 """The openb queue: its sizes, its manifests, and what its tables tell; how long anything takes is not tested."""
 
-import importlib
-import sys
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
+import openb as program
+import openb_objects as objects
 import pytest
 from msgspec import structs
 
@@ -15,26 +14,13 @@ from drasat.solver.plan.plan import plan
 from drasat.solver.plan.price_and_branch import solve_stages
 from drasat.solver.plan.pricing.linear import LinearPricer
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 GPUS = 6212
 CLASSES = {"plain": 151, "models": 457}
 EVERY = pytest.mark.parametrize("queue", CLASSES)
 
 
-@pytest.fixture(scope="module")
-def program():
-    """The program, which imports others by their bare names."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield importlib.import_module("openb")
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in ("openb", "openb_objects", "tables"):
-            sys.modules.pop(name, None)
-
-
 @pytest.fixture
-def small(program, monkeypatch):
+def small(monkeypatch):
     """The program with a fortieth of all counts."""
     whole = program.openb
 
@@ -48,9 +34,8 @@ def small(program, monkeypatch):
 
 
 @pytest.fixture
-def few(program):
+def few():
     """Makes a trace of a few nodes and pods by hand."""
-    objects = importlib.import_module("openb_objects")
 
     def make(nodes, pods):
         return objects.Openb(tuple(objects.Nodes(*node) for node in nodes), tuple(objects.Pods(*pod) for pod in pods))
@@ -59,7 +44,7 @@ def few(program):
 
 
 @EVERY
-def test_nodes_are_those_of_the_trace(program, queue):
+def test_nodes_are_those_of_the_trace(queue):
     trace = program.openb(queue, 1.0)
     assert len(trace.nodes) == 27
     assert sum(node.count for node in trace.nodes) == 1523
@@ -68,14 +53,14 @@ def test_nodes_are_those_of_the_trace(program, queue):
 
 @EVERY
 @pytest.mark.parametrize("load", [1.0, 1.1, 1.3])
-def test_counts_are_scaled_so_that_the_demand_for_gpus_is_as_said(program, queue, load):
+def test_counts_are_scaled_so_that_the_demand_for_gpus_is_as_said(queue, load):
     trace = program.openb(queue, load)
     assert len(trace.pods) == CLASSES[queue]
     # The counts of classes are rounded one by one, and those of many are small.
     assert trace.demand / trace.gpus == pytest.approx(load, rel=0.012)
 
 
-def test_only_pods_of_one_queue_name_models(program):
+def test_only_pods_of_one_queue_name_models():
     plain, models = (program.openb(queue, 1.0) for queue in CLASSES)
     assert not any(pods.models for pods in plain.pods)
     named = {model for pods in models.pods for model in pods.models}
@@ -85,7 +70,7 @@ def test_only_pods_of_one_queue_name_models(program):
 
 
 @EVERY
-def test_manifests_are_a_cluster_with_the_whole_queue(program, queue):
+def test_manifests_are_a_cluster_with_the_whole_queue(queue):
     trace = program.openb(queue, 1.0)
     made = program.manifests(trace)
     cluster = read(made)
@@ -95,7 +80,7 @@ def test_manifests_are_a_cluster_with_the_whole_queue(program, queue):
     assert replicas == [pods.count for pods in trace.pods if pods.count]
 
 
-def test_a_node_offers_its_gpus_to_several_claims_each(program, few):
+def test_a_node_offers_its_gpus_to_several_claims_each(few):
     made = program.manifests(few([(2, "T4", 2, 9500, 64), (1, "", 0, 100, 6)], []))
     nodes = {item["metadata"]["name"]: item["status"]["allocatable"] for item in made if item["kind"] == "Node"}
     assert [*nodes] == ["node-0000", "node-0001", "node-0002"]
@@ -116,7 +101,7 @@ def test_a_node_offers_its_gpus_to_several_claims_each(program, few):
         ((3, 1, 250, 1, 1, ("T4", "G2")), 1, "250", 1),
     ],
 )
-def test_a_claim_asks_for_wholes_or_for_a_share_of_one(program, few, pods, count, share, selectors):
+def test_a_claim_asks_for_wholes_or_for_a_share_of_one(few, pods, count, share, selectors):
     made = program.manifests(few([], [pods]))
     (template,) = [item for item in made if item["kind"] == "ResourceClaimTemplate"]
     (request,) = template["spec"]["spec"]["devices"]["requests"]
@@ -128,12 +113,12 @@ def test_a_claim_asks_for_wholes_or_for_a_share_of_one(program, few, pods, count
     assert entry["resourceClaimTemplateName"] == template["metadata"]["name"]
 
 
-def test_kinds_without_pods_have_no_manifests(program, few):
+def test_kinds_without_pods_have_no_manifests(few):
     made = program.manifests(few([], [(0, 1, 1000, 1, 1), (1, 1, 1000, 1, 1)]))
     assert [item["metadata"]["name"] for item in made if item["kind"] == "Deployment"] == ["pods-001"]
 
 
-def test_pods_without_gpus_have_no_claims(program, few):
+def test_pods_without_gpus_have_no_claims(few):
     made = program.manifests(few([(1, "", 0, 4000, 8)], [(2, 0, 0, 1000, 1)]))
     assert {item["kind"] for item in made} == {"DeviceClass", "Node", "Deployment"}
     found = plan(read(made), objective="admitted", gap=0.0)
@@ -159,13 +144,13 @@ def test_pods_without_gpus_have_no_claims(program, few):
         ([(2, 1, 1000, 1, 1, ("T4",)), (2, 1, 1000, 1, 1, ("other", "T4"))], 2),
     ],
 )
-def test_a_node_takes_what_its_gpus_processors_and_memory_are_enough_for(program, few, pods, placed):
+def test_a_node_takes_what_its_gpus_processors_and_memory_are_enough_for(few, pods, placed):
     trace = few([(1, "T4", 2, 10_000, 100)], pods)
     found = plan(read(program.manifests(trace)), objective="admitted", gap=0.0)
     assert (found.placed, found.outcome) == (placed, "Optimal")
 
 
-def test_sums_say_the_same_as_the_trace(program, few):
+def test_sums_say_the_same_as_the_trace(few):
     trace = few(
         [(3, "T4", 2, 9, 8), (1, "", 0, 7, 6)],
         [(5, 2, 1000, 1, 2), (4, 1, 300, 3, 4, ("G2", "T4")), (6, 0, 0, 5, 6), (1, 1, 1000, 1, 1, ("G2",))],
@@ -183,12 +168,12 @@ def test_sums_say_the_same_as_the_trace(program, few):
     assert [one.count for one in sums.classes] == [3, 1]
 
 
-def test_where_no_pod_names_a_model_nodes_take_any(program):
+def test_where_no_pod_names_a_model_nodes_take_any():
     assert {node.takes for node in program.Sums.of(program.openb("plain", 1.0)).nodes} == {None}
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_manifests_and_sums_come_to_the_same(program, few, seed):
+def test_manifests_and_sums_come_to_the_same(few, seed):
     rng = Random(seed)
     nodes = [(rng.randint(1, 2), model, rng.randint(1, 3), rng.randint(4, 9), 9) for model in ("T4", "G2")]
     kinds = [(1, 1000), (2, 1000), (1, 300), (1, 500), (1, 700), (0, 0)]

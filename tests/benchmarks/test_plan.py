@@ -1,32 +1,19 @@
 """The measurements of plans: what is measured and told; how long anything takes is not tested."""
 
-import importlib
 import subprocess
 import sys
-from pathlib import Path
 
+import plan as program
+import plan_once
 import pytest
 
 from drasat.scenarios.queues import GANG_MEMBERS, fleet_demand, gang_count
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 PHASES = ["queue", "pose", "solve", "seat", "explain", "verify"]
 
 
 @pytest.fixture(scope="module")
-def program():
-    """The program, which imports others by their bare names."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield importlib.import_module("plan")
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in ("plan", "measuring", "tables"):
-            sys.modules.pop(name, None)
-
-
-@pytest.fixture(scope="module")
-def small(program):
+def small():
     return program.run("fleet", 5)
 
 
@@ -58,14 +45,14 @@ def test_a_fleet_is_planned_from_its_manifests(small):
         assert stage["value"] <= stage["bound"]
 
 
-def test_a_stage_says_what_was_asked_for(program):
+def test_a_stage_says_what_was_asked_for():
     found = program.run("fleet", 5, ["admitted=devices"], 20)
     (stage,) = found["stages"]
     assert stage["stage"] == "admitted=devices"
     assert found["placed"] <= stage["value"] <= 60
 
 
-def test_the_fleet_has_a_column_a_size_and_a_row_a_phase(program, small):
+def test_the_fleet_has_a_column_a_size_and_a_row_a_phase(small):
     head, *rows = program.fleet_rows([small, {**small, "nodes": 10}])
     assert head == ("", "5 nodes", "10 nodes", "growth", "at most")
     assert {len(row) for row in rows} == {len(head)}
@@ -75,7 +62,7 @@ def test_the_fleet_has_a_column_a_size_and_a_row_a_phase(program, small):
     assert names[-3:] == ["placed", "largest gap", "peak memory"]
 
 
-def test_targets_stand_beside_the_figures(program):
+def test_targets_stand_beside_the_figures():
     rows = {row[0]: row for row in program.fleet_rows([made_up(1000, 1.0), made_up(10_000, 12.0, 0.0005)])}
     assert rows["plan"] == ("plan", "1 s", "12 s", "1.08", "10 s, 1.1")
     assert rows["largest gap"] == ("largest gap", "0.000 %", "0.050 %", "", "0.100 %")
@@ -85,17 +72,17 @@ def test_targets_stand_beside_the_figures(program):
 
 
 @pytest.mark.parametrize(("large", "exponent"), [(10.0, "1.00"), (100.0, "2.00"), (1.0, "0.00")])
-def test_growth_is_the_slope_between_the_smallest_and_the_largest(program, large, exponent):
+def test_growth_is_the_slope_between_the_smallest_and_the_largest(large, exponent):
     runs = [made_up(nodes, 1.0) for nodes in (1000, 3000, 10_000)]
     assert program.growth(runs, [1.0, 3.0, large]) == exponent
 
 
-def test_one_size_does_not_grow(program):
+def test_one_size_does_not_grow():
     assert program.growth([made_up(1000, 1.0)], [1.0]) == ""
     assert program.growth([made_up(1000, 1.0), made_up(10_000, 1.0)], [0.0, 1.0]) == ""
 
 
-def test_a_stage_without_a_bound_has_no_gap(program):
+def test_a_stage_without_a_bound_has_no_gap():
     assert program.gap_of(made_up(10, 1.0, 0.25)) == 0.25
     unbounded = made_up(10, 1.0, None)
     assert program.gap_of(unbounded) is None
@@ -103,7 +90,7 @@ def test_a_stage_without_a_bound_has_no_gap(program):
 
 
 @pytest.mark.parametrize("name", ["two requests, matchAttribute", "32 requests, lists"])
-def test_workloads_stand_beside_first_fit_and_the_real_allocator(program, name):
+def test_workloads_stand_beside_first_fit_and_the_real_allocator(name):
     head, row = program.perf_rows(2, 10.0, [name])
     assert len(head) == len(row)
     told = dict(zip(head, row, strict=True))
@@ -113,15 +100,15 @@ def test_workloads_stand_beside_first_fit_and_the_real_allocator(program, name):
     assert told["first fit"] != "none in time"
 
 
-def test_an_allocator_that_is_not_built_is_not_asked(program, monkeypatch):
+def test_an_allocator_that_is_not_built_is_not_asked(monkeypatch):
     monkeypatch.setattr(program, "peer_is_built", lambda: False)
     monkeypatch.setattr(program, "run", lambda *_: made_up(1, 1.0))
     head, row = program.perf_rows(1, 10.0, ["pods"])
     told = dict(zip(head, row, strict=True))
-    assert (told["walking"], told["told"], told["at most"]) == ("not built", "not built", "")
+    assert (told["walking"], told["given the node"], told["at most"]) == ("not built", "not built", "")
 
 
-def test_gangs_are_planned_by_number_and_by_devices(program):
+def test_gangs_are_planned_by_number_and_by_devices():
     head, *rows = program.gang_rows(20, 10.0)
     assert [row[1] for row in rows] == ["admitted", "admitted=devices"]
     for row in rows:
@@ -134,7 +121,7 @@ def test_gangs_are_planned_by_number_and_by_devices(program):
     assert int(rows[0][2].replace(",", "")) % GANG_MEMBERS == 0
 
 
-def test_programs_are_chosen_by_name(program, monkeypatch, capsys):
+def test_programs_are_chosen_by_name(monkeypatch, capsys):
     asked = []
     monkeypatch.setattr(program, "run", lambda name, nodes, *_: asked.append((name, nodes)) or made_up(nodes, 1.0))
     program.main(["fleet", "--nodes", "10", "--nodes", "20"])
@@ -144,6 +131,6 @@ def test_programs_are_chosen_by_name(program, monkeypatch, capsys):
 
 
 def test_an_instance_that_is_not_known_is_refused():
-    done = subprocess.run([sys.executable, FOLDER / "plan_once.py", "nothing", "5"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, plan_once.__file__, "nothing", "5"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "invalid choice: 'nothing'" in done.stderr

@@ -1,31 +1,13 @@
 """The measurements of expressions over devices: what is measured and told; how long anything takes is not tested."""
 
-import importlib
-import sys
-from pathlib import Path
-
-import pytest
+import related as program
 
 from drasat.scenarios.lattices import DEVICE_KINDS, related_node, some_ways
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.outcome import ALLOCATED
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
-
-@pytest.fixture(scope="module")
-def program():
-    """The program, which imports others by their bare names."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield importlib.import_module("related")
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in ("related", "measuring", "solver_phases", "answering", "tables"):
-            sys.modules.pop(name, None)
-
-
-def test_a_row_tells_outcome_and_times(program):
+def test_a_row_tells_outcome_and_times():
     head, (name, outcome, target, *times, proof, literals, no_goods) = program.questions(["2x2 of 4x4"], 0.5)
     assert head == program.COLUMNS
     assert (name, outcome, target, proof) == ("2x2 of 4x4", ALLOCATED, "15 ms", "verified")
@@ -34,7 +16,7 @@ def test_a_row_tells_outcome_and_times(program):
     assert no_goods == "0"
 
 
-def test_growth_is_told_for_the_pairs_that_are_compared(program, monkeypatch, capsys):
+def test_growth_is_told_for_the_pairs_that_are_compared(monkeypatch, capsys):
     monkeypatch.setattr(program, "SIDES", (3,))
     program.main(["growth"])
     *_, head, _, row = capsys.readouterr().out.splitlines()

@@ -1,29 +1,12 @@
 """The measurements of shapes: what is measured and told; how long anything takes is not tested."""
 
-import importlib
-import sys
-from pathlib import Path
-
 import pytest
+import topology
 
 from drasat.scenarios.lattices import SHAPE_QUESTIONS, box, wired_node
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
-
-FOLDER = Path(__file__).parents[2] / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def topology():
-    """The program, which imports another one by its bare name."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        yield importlib.import_module("topology")
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in ("topology", "measuring", "answering", "tables"):
-            sys.modules.pop(name)
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat"])
@@ -41,14 +24,14 @@ def test_parts_of_a_lattice_are_broken_and_in_use():
     assert sum(len(claim.status.allocation.devices.results) for claim in held) == 8
 
 
-def test_a_row_tells_outcome_and_times(topology):
+def test_a_row_tells_outcome_and_times():
     ((name, outcome, target, *times, proof, literals),) = topology.rows(["grid of 4x4"], 0.5)
     assert (name, outcome, target, proof) == ("2x2 of a grid of 4x4", ALLOCATED, "5 ms", "verified")
     assert len(times) == len(topology.ENGINES)
     assert int(literals) > 0
 
 
-def test_questions_are_chosen_by_parts_of_their_names(topology, capsys):
+def test_questions_are_chosen_by_parts_of_their_names(capsys):
     topology.main(["grid of 4x4", "--limit", "0.5"])
     *_, head, rule, row = capsys.readouterr().out.splitlines()
     assert head.count("|") == rule.count("|") == row.count("|")

@@ -1,11 +1,11 @@
-"""Compare many clusters: ``long_run.py N [FIRST]``. Prints the first that differs as minimal manifests."""
+"""Compare many clusters: ``PYTHONPATH=tests python tests/differential/long_run.py N [FIRST]``.
+
+Prints the first that differs as minimal manifests.
+"""
 
 import sys
 from collections import Counter
-from pathlib import Path
 from time import monotonic
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.differential.members import Comparison, compare
 from support.differential.shrinking import story

@@ -1,5 +1,6 @@
 """The comparison itself: it sees planted differences, and makes them small."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -102,7 +103,8 @@ def test_a_long_run_stops_at_the_first_difference(real, monkeypatch, capsys):
 )
 def test_a_long_run_says_how_it_is_used(arguments):
     script = Path(long_run.__file__)
-    done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)
+    paths = {**os.environ, "PYTHONPATH": str(script.parents[1])}
+    done = subprocess.run([sys.executable, script, *arguments], env=paths, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (2, "usage: long_run.py N [FIRST]\n")
 
 
