@@ -1,10 +1,6 @@
-"""``quantity()`` and what can be asked of a quantity.
+"""Kubernetes in CEL: ``quantity()`` and ``semver()`` with what can be asked of them, and named formats of strings.
 
-``semver()`` and what can be asked of a version.
-
-Named formats of strings, and ``validate``, which gives none for a valid string, else what is wrong with it.
-
-What Kubernetes finds wrong with names, worded as its API machinery does; nothing for a good one.
+``validate`` of a format gives none for a valid string, else what is wrong with it, worded as the API machinery does.
 """
 
 from __future__ import annotations
@@ -14,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...models.kubernetes import meta
 from ...models.kubernetes.quantity import NANO, Quantity
 from ...models.kubernetes.semver import Version
 from ..declarations import Estimate, Function, Range
@@ -171,6 +168,10 @@ SEMVER_FUNCTIONS: tuple[Function, ...] = (
 _LONGEST_PATTERN = Range(128, 128)
 
 
+Complaints: TypeAlias = list[str]
+Check: TypeAlias = Callable[[str], Complaints]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedFormat:
     """A format: its name, its check, and the length of the pattern that its cost is counted by."""
@@ -244,105 +245,38 @@ _VALIDATE: CostRule = {
         operands[1].size.scaled(STRING_FACTOR) * _LONGEST_PATTERN.scaled(REGEX_FACTOR)
     ),
 }
-Complaints: TypeAlias = list[str]
-Check: TypeAlias = Callable[[str], Complaints]
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _OLD_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_VALUE = f"({_NAME})?"
-_is_label = re.compile(_LABEL).fullmatch
 _is_old_label = re.compile(_OLD_LABEL).fullmatch
-_is_name = re.compile(_NAME).fullmatch
-_is_value = re.compile(_VALUE).fullmatch
-
-
-def _hint(pattern: str, *examples: str) -> str:
-    listed = ",  or ".join(f"'{example}'" for example in examples)
-    return f"(e.g. {listed}, regex used for validation is '{pattern}')"
-
-
-_ENDS = "must start and end with an alphanumeric character"
-_LABEL_TEXT = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
-    f"{_ENDS} {_hint(_LABEL, 'my-name', '123-abc')}"
-)
 _OLD_LABEL_TEXT = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
-    f"and end with an alphanumeric character {_hint(_OLD_LABEL, 'my-name', 'abc-123')}"
-)
-_SUBDOMAIN_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and "
-    f"{_ENDS} {_hint(_SUBDOMAIN, 'example.com')}"
-)
-_NAME_TEXT = (
-    f"must consist of alphanumeric characters, '-', '_' or '.', and {_ENDS} "
-    f"{_hint(_NAME, 'MyName', 'my.name', '123-abc')}"
-)
-_KEY_TEXT = f"a valid label key {_NAME_TEXT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-_VALUE_TEXT = (
-    f"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and {_ENDS} "
-    f"{_hint(_VALUE, 'MyValue', 'my_value', '12345')}"
+    "and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+    f"regex used for validation is '{_OLD_LABEL}')"
 )
 
 
-def _is_subdomain(text: str) -> bool:
-    """Label by label: the one pattern for all takes much memory on long texts."""
-    return all(map(_is_label, text.split(".")))
+def _listed(rule: Callable[[str], tuple[str, ...]]) -> Check:
+    return lambda text: list(rule(text))
 
 
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
+_dns1123_label, _dns1123_subdomain = _listed(meta.label_complaints), _listed(meta.subdomain_complaints)
 
 
-def _limit(text: str, most: int, unit: str = "characters") -> Complaints:
-    return [f"must be no more than {most} {unit}"] if _bytes(text) > most else []
+def _dns1035_label(text: str) -> Complaints:
+    """A label that starts with a letter."""
+    complaints = list(meta.length_complaints(text, meta.LABEL_MAX, "characters"))
+    return complaints if _is_old_label(text) else [*complaints, _OLD_LABEL_TEXT]
 
 
-def dns1123_label(text: str) -> Complaints:
-    """A label: no dots, 63 characters."""
-    complaints = _limit(text, 63)
-    if not _is_label(text):
-        complaints.append("must not contain dots" if _is_subdomain(text) else _LABEL_TEXT)
+def _qualified_name(text: str) -> Complaints:
+    """``name`` or ``prefix/name``; the length of a prefix hides what else is wrong with it."""
+    complaints = list(meta.label_key_complaints(text))
+    prefix, *rest = text.split("/")
+    if len(rest) == 1 and meta.byte_length(prefix) > meta.SUBDOMAIN_MAX:
+        return [complaint for complaint in complaints if complaint != f"prefix part {meta.SUBDOMAIN_TEXT}"]
     return complaints
 
 
-def dns1123_subdomain(text: str) -> Complaints:
-    """Labels with dots between, 253 characters together."""
-    return _limit(text, 253) + ([] if _is_subdomain(text) else [_SUBDOMAIN_TEXT])
-
-
-def dns1035_label(text: str) -> Complaints:
-    """A label that starts with a letter."""
-    return _limit(text, 63) + ([] if _is_old_label(text) else [_OLD_LABEL_TEXT])
-
-
-def label_value(text: str) -> Complaints:
-    """The value of a label."""
-    return _limit(text, 63, "bytes") + ([] if _is_value(text) else [_VALUE_TEXT])
-
-
-def qualified_name(text: str) -> Complaints:
-    """``name`` or ``prefix/name``."""
-    first, *rest = text.split("/", 2)
-    if len(rest) > 1:
-        return [_KEY_TEXT]
-    complaints = [f"prefix part {complaint}" for complaint in _prefix(first)] if rest else []
-    return complaints + [f"name part {complaint}" for complaint in _name(rest[0] if rest else first)]
-
-
-def _prefix(text: str) -> Complaints:
-    if not text:
-        return ["must be non-empty"]
-    return _limit(text, 253, "bytes") if _bytes(text) > 253 else dns1123_subdomain(text)
-
-
-def _name(text: str) -> Complaints:
-    complaints = _limit(text, 63, "bytes") if text else ["must be non-empty"]
-    return complaints if _is_name(text) else [*complaints, _NAME_TEXT]
-
-
-def prefix_of(check: Check) -> Check:
+def _prefix_of(check: Check) -> Check:
     """The check of what a name is generated from; that may end in a dash."""
 
     def checked(text: str) -> Complaints:
@@ -354,14 +288,14 @@ def prefix_of(check: Check) -> Check:
 _FORMATS = {
     one.name: one
     for one in (
-        NamedFormat("dns1123Label", dns1123_label, 30),
-        NamedFormat("dns1123Subdomain", dns1123_subdomain, 60),
-        NamedFormat("dns1035Label", dns1035_label, 30),
-        NamedFormat("qualifiedName", qualified_name, 60),
-        NamedFormat("dns1123LabelPrefix", prefix_of(dns1123_label), 30),
-        NamedFormat("dns1123SubdomainPrefix", prefix_of(dns1123_subdomain), 60),
-        NamedFormat("dns1035LabelPrefix", prefix_of(dns1035_label), 30),
-        NamedFormat("labelValue", label_value, 40),
+        NamedFormat("dns1123Label", _dns1123_label, 30),
+        NamedFormat("dns1123Subdomain", _dns1123_subdomain, 60),
+        NamedFormat("dns1035Label", _dns1035_label, 30),
+        NamedFormat("qualifiedName", _qualified_name, 60),
+        NamedFormat("dns1123LabelPrefix", _prefix_of(_dns1123_label), 30),
+        NamedFormat("dns1123SubdomainPrefix", _prefix_of(_dns1123_subdomain), 60),
+        NamedFormat("dns1035LabelPrefix", _prefix_of(_dns1035_label), 30),
+        NamedFormat("labelValue", _listed(meta.label_value_complaints), 40),
         NamedFormat("uri", _uri, 1103),
         NamedFormat("uuid", _uuid, 70),
         NamedFormat("byte", _byte, 84),

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..kubernetes.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
-from ..kubernetes.labels import LabelError, Requirement
+from ..kubernetes.meta import LabelError, Requirement
 
 NAME_FIELD = "metadata.name"
 _UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")

@@ -40,8 +40,7 @@ from ..formats.model import Int64, Model, QuantityText
 from ..formats.yaml import yaml_documents
 from .claims import DeviceConstraint
 from .core import HOSTNAME_LABEL, Node, NodeSpec, NodeStatus, Taint
-from .labels import Requirement
-from .meta import ObjectMeta
+from .meta import ObjectMeta, Requirement
 from .quantity import Quantity
 from .slices import CounterSet, Device, DeviceAttribute, ResourcePool, ResourceSlice, ResourceSliceSpec
 

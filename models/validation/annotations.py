@@ -53,14 +53,13 @@ from ..kubernetes.extensions import (
     annotated_entries,
     annotation_problems,
 )
-from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.meta import ObjectMeta, byte_length
 from ..topology.places import ORIENTATIONS, REQUESTED_SHAPES
 from .findings import (
     STRUCTURE,
     Findings,
     MapKey,
     Path,
-    byte_length,
     check_driver,
     check_fully_qualified,
     check_label,

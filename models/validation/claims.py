@@ -29,7 +29,7 @@ from ..kubernetes.claims import (
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
-from . import findings
+from ..kubernetes.meta import extended_resource_complaints, share_id_complaints
 from .annotations import (
     check_annotated,
     check_annotated_template,
@@ -148,7 +148,7 @@ def check_class(found: Findings, device_class: DeviceClass) -> None:
     check_selectors(found, (*path, "selectors"), spec.selectors)
     check_configs(found, (*path, "config"), spec.config)
     if (resource := spec.extended_resource_name) is not None:
-        found.each_invalid((*path, "extendedResourceName"), resource, findings.extended_resource_complaints(resource))
+        found.each_invalid((*path, "extendedResourceName"), resource, extended_resource_complaints(resource))
 
 
 REQUESTS_MAX = 32
@@ -288,7 +288,7 @@ def _check_result(found: Findings, path: Path, result: DeviceRequestAllocationRe
     _check_device_id(found, path, result)
     check_tolerations(found, (*path, "tolerations"), result.tolerations)
     if result.share_id is not None:
-        found.each_invalid((*path, "shareID"), result.share_id, findings.share_id_complaints(result.share_id))
+        found.each_invalid((*path, "shareID"), result.share_id, share_id_complaints(result.share_id))
     for name, text in (result.consumed_capacity or {}).items():
         check_quantity(found, (*path, "consumedCapacity", MapKey(name)), text)
     check_node_operations(found, (*path, "skipNodeOperations"), result.skip_node_operations)

@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import astuple
 
 from ..formats.model import INT64_MAX, QuantityText
+from ..kubernetes.meta import byte_length, label_complaints, label_key_complaints
 from ..kubernetes.semver import Version
 from ..kubernetes.slices import (
     CapacityRange,
@@ -29,14 +30,12 @@ from ..kubernetes.slices import (
     DeviceCounterConsumption,
     ResourceSliceSpec,
 )
-from . import findings
 from .findings import (
     STRUCTURE,
     FieldProblem,
     Findings,
     MapKey,
     Path,
-    byte_length,
     check_label,
     check_qualified,
     check_quantity,
@@ -52,7 +51,7 @@ def check_device(found: Findings, path: Path, device: Device, spec: ResourceSlic
 
     Runs for every device of a cluster, so paths are extended only where something is looked at.
     """
-    if not device.name or findings.label_complaints(device.name):
+    if not device.name or label_complaints(device.name):
         check_label(found, (*path, "name"), device.name)
     attributes, capacity = device.attributes, device.capacity
     lists = False
@@ -75,7 +74,7 @@ def check_device(found: Findings, path: Path, device: Device, spec: ResourceSlic
         check_device_nodes(found, path, device, bool(spec.per_device_node_selection))
     for resource in device.node_allocatable_resources or ():
         where = (*path, "nodeAllocatableResources", MapKey(resource))
-        found.each_invalid(where, resource, findings.label_key_complaints(resource))
+        found.each_invalid(where, resource, label_key_complaints(resource))
     return lists or bool(device.taints or device.consumes_counters)
 
 
@@ -90,7 +89,7 @@ def _check_binding(found: Findings, path: Path, device: Device) -> None:
         found.at_most(where, listed, CONDITIONS_MAX)
         found.unique(where, listed)
         for index, condition in enumerate(listed):
-            found.each_invalid((*where, index), condition, findings.label_key_complaints(condition))
+            found.each_invalid((*where, index), condition, label_key_complaints(condition))
     if not failures:
         found.required((*path, "bindingFailureConditions"), "required with `bindingConditions`")
     if not conditions:
@@ -277,7 +276,7 @@ _KNOWN_COUNTERS_MAX = 16384
 
 @lru_cache(maxsize=4096)
 def _bad_names(counters: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in counters if findings.label_complaints(name))
+    return tuple(name for name in counters if label_complaints(name))
 
 
 def _check_counters(found: Findings, path: Path, counters: dict[str, Counter] | None) -> None:
@@ -287,7 +286,7 @@ def _check_counters(found: Findings, path: Path, counters: dict[str, Counter] | 
     if len(counters) > COUNTERS_MAX:
         found.too_many(path, len(counters), COUNTERS_MAX)
     for name in _bad_names(tuple(counters)):
-        found.each_invalid((*path, MapKey(name)), name, findings.label_complaints(name))
+        found.each_invalid((*path, MapKey(name)), name, label_complaints(name))
     if _KNOWN_COUNTERS.issuperset(counters.values()):
         return
     for name, counter in counters.items():

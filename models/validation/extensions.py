@@ -32,10 +32,9 @@ from ..kubernetes.extensions import (
     is_decimal,
 )
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.labels import LabelError
+from ..kubernetes.meta import LabelError, label_complaints, label_key_complaints, subdomain_complaints
 from ..kubernetes.slices import ResourceSliceSpec
 from ..topology.places import MOST_CELLS
-from . import findings
 from .annotations import REFERENCES_MAX, check_entries
 from .findings import (
     STRUCTURE,
@@ -67,9 +66,7 @@ def check_group(found: Findings, group: ConstraintGroup) -> None:
     if not spec.constraints and not spec.same_node_label:
         found.required(path, "at least one of `constraints` or `sameNodeLabel` is required", STRUCTURE)
     if spec.same_node_label:
-        found.each_invalid(
-            (*path, "sameNodeLabel"), spec.same_node_label, findings.label_key_complaints(spec.same_node_label)
-        )
+        found.each_invalid((*path, "sameNodeLabel"), spec.same_node_label, label_key_complaints(spec.same_node_label))
     check_entries(
         found,
         (*path, "constraints"),
@@ -129,8 +126,8 @@ def _is_reference(text: str) -> bool:
     claim, slash, own = text.partition("/")
     requests = own.split("/") if slash else [text]
     wrong = [
-        *(findings.subdomain_complaints(claim) if slash else ()),
-        *(told for name in requests for told in findings.label_complaints(name)),
+        *(subdomain_complaints(claim) if slash else ()),
+        *(told for name in requests for told in label_complaints(name)),
     ]
     return not wrong and len(requests) <= 2
 

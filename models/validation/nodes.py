@@ -33,7 +33,14 @@ from ..kubernetes.core import (
     ResourceRequirements,
     Taint,
 )
-from ..kubernetes.meta import ObjectMeta
+from ..kubernetes.meta import (
+    ObjectMeta,
+    extended_resource_complaints,
+    label_complaints,
+    label_key_complaints,
+    label_value_complaints,
+    subdomain_complaints,
+)
 from ..kubernetes.quantity import NANO
 from ..kubernetes.slices import Device, ResourceSliceSpec
 from ..kubernetes.workloads import (
@@ -47,7 +54,6 @@ from ..kubernetes.workloads import (
     StatefulSet,
     Workload,
 )
-from . import findings
 from .annotations import check_gang, check_plan_annotations, forbid_replicas
 from .findings import (
     LIMIT,
@@ -75,7 +81,7 @@ def _check_some_values(found: Findings, path: Path, requirement: NodeSelectorReq
     if not requirement.values:
         found.required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
     for index, value in enumerate(requirement.values or ()):
-        found.each_invalid((*path, "values", index), value, findings.label_value_complaints(value))
+        found.each_invalid((*path, "values", index), value, label_value_complaints(value))
 
 
 def _check_no_values(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
@@ -102,7 +108,7 @@ _REQUIREMENT_RULES: dict[str, RequirementRule] = {
 
 
 def _check_label_requirement(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
-    found.each_invalid((*path, "key"), requirement.key, findings.label_key_complaints(requirement.key))
+    found.each_invalid((*path, "key"), requirement.key, label_key_complaints(requirement.key))
     rule = _REQUIREMENT_RULES.get(requirement.operator)
     if rule is None:
         found.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
@@ -119,7 +125,7 @@ def _check_field_requirement(found: Findings, path: Path, requirement: NodeSelec
         detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
         found.required((*path, "values"), detail)
     for index, value in enumerate(requirement.values or ()):
-        found.each_invalid((*path, "values", index), value, findings.subdomain_complaints(value))
+        found.each_invalid((*path, "values", index), value, subdomain_complaints(value))
 
 
 def _check_term(found: Findings, path: Path, term: NodeSelectorTerm) -> None:
@@ -150,7 +156,7 @@ def _node_fields_set(owner: ResourceSliceSpec | Device) -> list[str]:
 def _check_node_fields(found: Findings, path: Path, owner: ResourceSliceSpec | Device, one_term: bool) -> None:
     if owner.node_name == "":
         found.invalid((*path, "nodeName"), "", "must be either unset or set to a non-empty string")
-    elif owner.node_name and (complaints := findings.subdomain_complaints(owner.node_name)):
+    elif owner.node_name and (complaints := subdomain_complaints(owner.node_name)):
         found.each_invalid((*path, "nodeName"), owner.node_name, complaints)
     if owner.node_selector is not None:
         check_node_selector(found, (*path, "nodeSelector"), owner.node_selector, one_term)
@@ -196,7 +202,7 @@ _NODE_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
 
 def check_namespace(found: Findings, namespace: Namespace) -> None:
     """Check a Namespace: its name is a label."""
-    check_metadata(found, namespace.metadata, namespaced=False, name_rule=findings.label_complaints)
+    check_metadata(found, namespace.metadata, namespaced=False, name_rule=label_complaints)
 
 
 def check_node(found: Findings, node: Node) -> None:
@@ -215,8 +221,8 @@ def check_node_taints(found: Findings, path: Path, taints: tuple[Taint, ...] | N
 
 
 def _check_node_taint(found: Findings, path: Path, taint: Taint) -> None:
-    found.each_invalid((*path, "key"), taint.key, findings.label_key_complaints(taint.key))
-    found.each_invalid((*path, "value"), taint.value, findings.label_value_complaints(taint.value))
+    found.each_invalid((*path, "key"), taint.key, label_key_complaints(taint.key))
+    found.each_invalid((*path, "value"), taint.value, label_value_complaints(taint.value))
     if taint.effect not in _NODE_EFFECTS:
         found.unsupported((*path, "effect"), taint.effect, _NODE_EFFECTS)
 
@@ -271,7 +277,7 @@ def _check_resources(found: Findings, path: Path, resources: ResourceRequirement
     for field, amounts in (("requests", resources.requests), ("limits", resources.limits)):
         check_amounts(found, (*path, field), amounts)
         for name, text in (amounts or {}).items():
-            if not findings.extended_resource_complaints(name) and (parse_nano(text) or 0) % NANO:
+            if not extended_resource_complaints(name) and (parse_nano(text) or 0) % NANO:
                 found.invalid((*path, field, MapKey(name)), text, "must be an integer")
 
 
@@ -334,7 +340,7 @@ def check_pod_group(found: Findings, group: PodGroup) -> None:
     _check_gang_policy(found, (*_SPEC_PATH, "schedulingPolicy"), group.spec.scheduling_policy)
     if group.domain is not None:
         where = (*_SPEC_PATH, "schedulingConstraints", "topology", 0, "key")
-        found.each_invalid(where, group.domain, findings.label_key_complaints(group.domain), STRUCTURE)
+        found.each_invalid(where, group.domain, label_key_complaints(group.domain), STRUCTURE)
 
 
 def _check_gang_policy(found: Findings, path: Path, policy: SchedulingPolicy) -> None:
@@ -381,9 +387,9 @@ def check_device_taint(found: Findings, path: Path, taint: DeviceTaint) -> None:
     """Check a device taint: label key and value, and an effect."""
     if not taint.key:
         found.required((*path, "key"))
-    elif complaints := findings.label_key_complaints(taint.key):
+    elif complaints := label_key_complaints(taint.key):
         found.each_invalid((*path, "key"), taint.key, complaints)
-    if complaints := findings.label_value_complaints(taint.value):
+    if complaints := label_value_complaints(taint.value):
         found.each_invalid((*path, "value"), taint.value, complaints)
     if not taint.effect:
         found.required((*path, "effect"))
@@ -408,7 +414,7 @@ def check_tolerations(found: Findings, path: Path, tolerations: tuple[DeviceTole
 
 
 def _check_toleration(found: Findings, path: Path, toleration: DeviceToleration) -> None:
-    if toleration.key and (complaints := findings.label_key_complaints(toleration.key)):
+    if toleration.key and (complaints := label_key_complaints(toleration.key)):
         found.each_invalid((*path, "key"), toleration.key, complaints)
     if not toleration.key and toleration.operator == "Equal":
         found.warning((*path, "operator"), "an empty key with operator Equal tolerates every key with this value")
@@ -424,7 +430,7 @@ def _check_operator(found: Findings, path: Path, toleration: DeviceToleration) -
         found.unsupported((*path, "operator"), toleration.operator, _TOLERATION_OPERATORS)
     if toleration.operator == "Exists" and toleration.value:
         found.invalid((*path, "value"), toleration.value, "must be empty for operator `Exists`")
-    elif complaints := findings.label_value_complaints(toleration.value):
+    elif complaints := label_value_complaints(toleration.value):
         found.each_invalid((*path, "value"), toleration.value, complaints)
 
 

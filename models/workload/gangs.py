@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..kubernetes.core import PodSpec
 from ..kubernetes.extensions import ConstraintGroup, PlanAnnotations, requests_in_claim
-from ..kubernetes.labels import matches_labels
-from ..kubernetes.meta import key_of
+from ..kubernetes.meta import key_of, matches_labels
 from .expansion import UnitExpander
 from .unit_classes import Gang, GangKind, UnitSet, signature_of
 from .units import ClaimRef, Unit

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.extensions import ConstraintGroup, Entry, GroupPod, requests_in_claim
-from ..kubernetes.labels import matches_labels
-from ..kubernetes.meta import ObjectKey, key_of
+from ..kubernetes.meta import ObjectKey, key_of, matches_labels
 from .units import Unit, all_units
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from ..kubernetes.extensions import (
     read_annotations,
 )
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.labels import matches_labels, parse_label_selector
-from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of
+from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of, matches_labels, parse_label_selector
 from ..kubernetes.workloads import PodController, PodTemplateSpec
 from ..manifests.writer import is_allocated
 from .expansion import missing_replicas

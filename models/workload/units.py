@@ -17,8 +17,16 @@ from typing import TYPE_CHECKING, Any
 from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.core import Pod, PodResourceClaim
 from ..kubernetes.extensions import constraints_annotation
-from ..kubernetes.labels import Requirement, matches_labels, parse_label_selector
-from ..kubernetes.meta import DEFAULT_NAMESPACE, ObjectKey, ObjectMeta, OwnerReference, key_of
+from ..kubernetes.meta import (
+    DEFAULT_NAMESPACE,
+    ObjectKey,
+    ObjectMeta,
+    OwnerReference,
+    Requirement,
+    key_of,
+    matches_labels,
+    parse_label_selector,
+)
 from ..manifests.reader import Manifest
 from ..manifests.writer import RESOURCE_API, as_mapping, is_allocated
 

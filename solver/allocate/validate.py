@@ -31,13 +31,13 @@ from ...models.formats.sources import InputSource
 from ...models.kubernetes.claims import DeviceClaim, DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId
+from ...models.kubernetes.meta import DeviceId, byte_length
 from ...models.kubernetes.slices import Device, ResourceSlice
 from ...models.manifests.reader import Manifest, read_manifests
 from ...models.topology.places import TopologyError, place_devices
 from ...models.validation.annotations import EXPRESSION_MAX
 from ...models.validation.expressions import LocatedEntry, Purpose, cel_path, expressions, located_entries
-from ...models.validation.findings import byte_length, quote
+from ...models.validation.findings import quote
 from ...models.validation.references import input_problem
 from ...models.validation.validate import validate_manifests
 from ...problem.constraints import entry_applies

@@ -3,7 +3,7 @@
 import pytest
 from support.data import cases
 
-from drasat.models.kubernetes.labels import LabelError, Requirement, matches_labels, parse_int64, parse_label_selector
+from drasat.models.kubernetes.meta import LabelError, Requirement, matches_labels, parse_int64, parse_label_selector
 
 LABELS = {"app": "web", "tier": "front", "empty": "", "size": "12", "example.com/zone": "a"}
 

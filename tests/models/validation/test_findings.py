@@ -3,7 +3,8 @@
 import pytest
 from support.validation import problems
 
-from drasat.models.validation.findings import Findings, MapKey, byte_length, quote, render_path
+from drasat.models.kubernetes.meta import byte_length
+from drasat.models.validation.findings import Findings, MapKey, quote, render_path
 
 
 @pytest.mark.parametrize(
