@@ -23,12 +23,12 @@ from typing import Any
 import msgspec
 import orjson
 import yaml
+from ortools.sat.python import cp_model
 
 from drasat import cel, scenarios
 from drasat.cel.devices import DeviceShapes
 from drasat.cel.program import Program
 from drasat.cel.selector import Selector
-from drasat.encoders.solver_library import cp_model
 from drasat.models.formats.errors import Unreadable
 from drasat.models.formats.model import Model
 from drasat.models.formats.yaml import yaml_documents

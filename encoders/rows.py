@@ -8,7 +8,7 @@ from math import gcd
 from operator import mul
 from typing import TypeAlias
 
-from .solver_library import cp_model
+from .solver_library import cp_sat
 
 Term: TypeAlias = tuple[int, int]
 """A variable's number and its coefficient."""
@@ -25,16 +25,15 @@ class CpSatRows:
 
     def __init__(self) -> None:
         self.has_packing_rows = False
-        self._model = cp_model.CpModel()
-        self._proto = self._model.proto
+        self._proto = cp_sat.CpModelProto()
         self._least: list[int] = []
         self._most: list[int] = []
 
     @property
-    def model(self) -> cp_model.CpModel:
+    def proto(self) -> cp_sat.CpModelProto:
         """The model as far as it has grown."""
         self._write_variables()
-        return self._model
+        return self._proto
 
     def _write_variables(self) -> None:
         """Write those that are new, runs of equal ones at once: one by one takes seven times as long."""
@@ -70,7 +69,7 @@ class CpSatRows:
 
     def restrict(self, variable: int, least: int, most: int) -> None:
         """Let a variable have these values only, inside its bounds, until other ones are given; rows stay."""
-        domain = self.model.proto.variables[variable].domain
+        domain = self.proto.variables[variable].domain
         domain.clear()
         domain.extend([least, most])
 

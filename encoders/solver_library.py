@@ -1,4 +1,7 @@
-"""The solver's library. Loading it takes a second, and must not be interrupted halfway.
+"""CP-SAT as its compiled library has it: models as protos, and one run on a proto.
+
+The Python layer above it, ``cp_model``, is not loaded: drasat writes protos itself, and the layer brings numpy and
+pandas, which takes seven times as long as the library. A run does what ``cp_model.CpSolver`` does.
 
 Native modules whose loading Ctrl-C stops are broken for the rest of the process, or lose the interrupt. Ctrl-C is
 therefore held back until they are loaded.
@@ -7,10 +10,11 @@ therefore held back until they are loaded.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import current_thread, main_thread
+from threading import Lock, current_thread, main_thread
 from types import FrameType
+from typing import Any
 
 
 @contextmanager
@@ -30,6 +34,43 @@ def defer_interrupts() -> Iterator[None]:
 
 
 with defer_interrupts():
-    from ortools.sat.python import cp_model
+    from ortools.sat.python import cp_model_helper as cp_sat
 
-__all__ = ["cp_model"]
+__all__ = ["CpSatRun", "cp_sat", "defer_interrupts"]
+
+
+class CpSatRun:
+    """One run of the solver with its ``parameters``; another thread may stop it.
+
+    ``on_bound`` is called with every better bound on the objective, from the solver's thread.
+    """
+
+    def __init__(self) -> None:
+        self.parameters = cp_sat.SatParameters()
+        self.on_bound: Callable[[float], None] | None = None
+        self.response: Any = None
+        self._run: cp_sat.SolveWrapper | None = None
+        self._lock = Lock()
+
+    def solve(self, model: cp_sat.CpModelProto, callback: cp_sat.SolutionCallback | None = None) -> Any:
+        """Solve and return the response, which is kept; ``callback`` is called with every solution."""
+        run = cp_sat.SolveWrapper()
+        with self._lock:
+            self._run = run
+        run.set_parameters(self.parameters)
+        if callback is not None:
+            run.add_solution_callback(callback)
+        if self.on_bound is not None:
+            run.add_best_bound_callback(self.on_bound)
+        self.response = run.solve(model)  # type: ignore[no-untyped-call]
+        if callback is not None:
+            run.clear_solution_callback(callback)
+        with self._lock:
+            self._run = None
+        return self.response
+
+    def stop(self) -> None:
+        """Stop the run if it has begun and has not ended."""
+        with self._lock:
+            if self._run is not None:
+                self._run.stop_search()

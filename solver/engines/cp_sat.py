@@ -26,7 +26,7 @@ from ...encoders.expressions.posting import forbid, forbid_at_least
 from ...encoders.model import AllocationModel, LazyConstraint
 from ...encoders.rows import CpSatRows, Term
 from ...encoders.solution import decode_solution
-from ...encoders.solver_library import cp_model
+from ...encoders.solver_library import CpSatRun, cp_sat
 from ...problem.problem import RelationError
 from .engine import Counts
 
@@ -138,7 +138,7 @@ SolveWatch = Callable[[int | None, int | None], None]
 """Called about every second with the best value and the bound so far, None for none yet."""
 
 
-class _ProgressCallback(cp_model.CpSolverSolutionCallback):
+class _ProgressCallback(cp_sat.SolutionCallback):
     """Notes how far a run is; nothing but what is shown depends on it."""
 
     def __init__(self) -> None:
@@ -146,8 +146,9 @@ class _ProgressCallback(cp_model.CpSolverSolutionCallback):
         self.best: int | None = None
         self.bound: int | None = None
 
-    def on_solution_callback(self) -> None:
-        self.best, self.bound = round(self.objective_value), round(self.best_objective_bound)
+    def OnSolutionCallback(self) -> None:
+        """Note the value of a solution, and the bound."""
+        self.best, self.bound = round(self.ObjectiveValue()), round(self.BestObjectiveBound())
 
     def note_bound(self, bound: float) -> None:
         """Note a better bound."""
@@ -155,10 +156,10 @@ class _ProgressCallback(cp_model.CpSolverSolutionCallback):
 
 
 _STATUS_OF_RESPONSE = {
-    cp_model.OPTIMAL: SolverStatus.OPTIMAL,
-    cp_model.FEASIBLE: SolverStatus.FEASIBLE,
-    cp_model.INFEASIBLE: SolverStatus.INFEASIBLE,
-    cp_model.UNKNOWN: SolverStatus.UNKNOWN,
+    cp_sat.OPTIMAL: SolverStatus.OPTIMAL,
+    cp_sat.FEASIBLE: SolverStatus.FEASIBLE,
+    cp_sat.INFEASIBLE: SolverStatus.INFEASIBLE,
+    cp_sat.UNKNOWN: SolverStatus.UNKNOWN,
 }
 
 
@@ -169,7 +170,7 @@ def run_solver(
     solver = _configured_solver(limits, configuration)
     progress = _ProgressCallback() if watch else None
     if progress:
-        solver.best_bound_callback = progress.note_bound
+        solver.on_bound = progress.note_bound
     done = Event()
     thread = Thread(target=_solve_and_signal, args=(solver, rows, progress, done), daemon=True)
     try:
@@ -183,21 +184,19 @@ def run_solver(
     return _solve_result(rows, solver)
 
 
-def _stop_solver(solver: cp_model.CpSolver, done: Event) -> None:
+def _stop_solver(solver: CpSatRun, done: Event) -> None:
     """Stop the solver; further interrupts meanwhile are the same one, as ``timeout`` sends it twice."""
     while not done.is_set():
         with suppress(KeyboardInterrupt):
             # A search that has not begun yet cannot be stopped.
-            solver.stop_search()
+            solver.stop()
             done.wait(_POLL_SECONDS / 10)
 
 
-def _solve_and_signal(
-    solver: cp_model.CpSolver, rows: CpSatRows, progress: _ProgressCallback | None, done: Event
-) -> None:
+def _solve_and_signal(solver: CpSatRun, rows: CpSatRows, progress: _ProgressCallback | None, done: Event) -> None:
     """Tell by an event that the solver has ended: a join that Ctrl-C ends takes the thread for dead (Python 3.11)."""
     try:
-        solver.solve(rows.model, progress)
+        solver.solve(rows.proto, progress)
     finally:
         done.set()
 
@@ -271,8 +270,8 @@ def _lowest_limit(*limits: float | None) -> float | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _configured_solver(limits: Limits, configuration: SolverConfiguration) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
+def _configured_solver(limits: Limits, configuration: SolverConfiguration) -> CpSatRun:
+    solver = CpSatRun()
     parameters = solver.parameters
     parameters.num_workers = 1
     parameters.random_seed = (limits.seed + configuration.seed) % _SEED_LIMIT
@@ -284,8 +283,8 @@ def _configured_solver(limits: Limits, configuration: SolverConfiguration) -> cp
     parameters.cut_level = int(configuration.cuts)
     parameters.use_sat_inprocessing = configuration.inprocessing
     if configuration.greedy:
-        parameters.initial_polarity = cp_model.SatParameters.Polarity.POLARITY_TRUE
-        parameters.preferred_variable_order = cp_model.SatParameters.VariableOrder.IN_REVERSE_ORDER
+        parameters.initial_polarity = cp_sat.SatParameters.Polarity.POLARITY_TRUE
+        parameters.preferred_variable_order = cp_sat.SatParameters.VariableOrder.IN_REVERSE_ORDER
     # The solver drops enforced rows that it believes to include each other (or-tools #5293).
     parameters.presolve_inclusion_work_limit = 0
     parameters.catch_sigint_signal = False
@@ -297,11 +296,11 @@ def _configured_solver(limits: Limits, configuration: SolverConfiguration) -> cp
     return solver
 
 
-def _solve_result(rows: CpSatRows, solver: cp_model.CpSolver) -> SolveResult:
-    response = solver.response_proto
+def _solve_result(rows: CpSatRows, solver: CpSatRun) -> SolveResult:
+    response = solver.response
     status = _STATUS_OF_RESPONSE.get(response.status)
     if status is None:
-        raise InvalidModelError(rows.model.validate(), str(rows.model.proto))
+        raise InvalidModelError(cp_sat.CpSatHelper.validate_model(rows.proto), str(rows.proto))
     if status in (SolverStatus.INFEASIBLE, SolverStatus.UNKNOWN):
         return SolveResult(status, conflicts=response.num_conflicts, work=response.deterministic_time)
     objective, bound = round(response.objective_value), round(response.best_objective_bound)
@@ -391,7 +390,7 @@ def _forbid_all_failing(lazy: LazyConstraint) -> int:
 _DUPLICATES_PER_SOLUTION = 8
 
 
-class _SolutionCollector(cp_model.CpSolverSolutionCallback):
+class _SolutionCollector(cp_sat.SolutionCallback):
     """Keeps what a solution says of some variables, and stops when there are too many."""
 
     def __init__(self, variables: Sequence[int], most: int, holds: Callable[[Sequence[int]], bool]) -> None:
@@ -408,14 +407,15 @@ class _SolutionCollector(cp_model.CpSolverSolutionCallback):
         """Whether there are more than are wanted, or it takes too long to tell."""
         return max(len(self.found), len(self.refused)) > self._most or self.seen > self._most * _DUPLICATES_PER_SOLUTION
 
-    def on_solution_callback(self) -> None:
-        values = tuple(self.response_proto.solution)
+    def OnSolutionCallback(self) -> None:
+        """Keep a solution."""
+        values = tuple(self.Response().solution)  # type: ignore[no-untyped-call]
         own = tuple(values[variable] for variable in self._variables)
         self.seen += 1
         if own not in self.found and own not in self.refused:
             (self.found if self._holds(values) else self.refused).add(own)
         if self.overfull:
-            self.stop_search()
+            self.StopSearch()
 
 
 def enumerate_solutions(
@@ -425,7 +425,7 @@ def enumerate_solutions(
 
     ``holds`` judges the values of all variables, and must not change the model.
     """
-    solver = cp_model.CpSolver()
+    solver = CpSatRun()
     solver.parameters.num_workers = 1
     solver.parameters.enumerate_all_solutions = True
     solver.parameters.catch_sigint_signal = False
@@ -433,7 +433,7 @@ def enumerate_solutions(
         solver.parameters.max_time_in_seconds = max(0.0, deadline - monotonic())
     rows.minimize([])
     collecting = _SolutionCollector(variables, most, holds)
-    status = solver.solve(rows.model, collecting)
-    if collecting.overfull or status not in (cp_model.OPTIMAL, cp_model.INFEASIBLE):
+    response = solver.solve(rows.proto, collecting)
+    if collecting.overfull or response.status not in (cp_sat.OPTIMAL, cp_sat.INFEASIBLE):
         return None
     return sorted(collecting.found)

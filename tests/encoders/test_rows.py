@@ -13,7 +13,7 @@ GIB = 1 << 30
 
 def rows_of(rows):
     """Coefficients and bounds of what was posted."""
-    linear = [constraint.linear for constraint in rows.model.proto.constraints]
+    linear = [constraint.linear for constraint in rows.proto.constraints]
     return [(list(one.coeffs), list(one.domain)) for one in linear]
 
 
@@ -142,7 +142,7 @@ def test_a_second_hint_replaces_the_first():
     x = rows.integer(0, 3)
     rows.hint({x: 1})
     rows.hint({x: 2})
-    assert list(rows.model.proto.solution_hint.values) == [2]
+    assert list(rows.proto.solution_hint.values) == [2]
     assert run_solver(rows, Limits()).status is SolverStatus.OPTIMAL
 
 
@@ -154,7 +154,7 @@ def test_a_second_objective_replaces_the_first():
     rows.minimize([(x, 1)])
     assert run_solver(rows, Limits()).objective == 0
     rows.minimize([])
-    assert not rows.model.proto.has_objective()
+    assert not rows.proto.has_objective()
 
 
 @pytest.mark.parametrize("least", [None, 0, 1])
@@ -188,5 +188,5 @@ def test_variables_are_written_in_order_as_they_come():
         assert rows.integer(*one) == position
         if position in (1, 2):
             rows.fix(0, 1)
-    written = [tuple(variable.domain) for variable in rows.model.proto.variables]
+    written = [tuple(variable.domain) for variable in rows.proto.variables]
     assert written == [(1, 1), *bounds[1:]]

@@ -7,9 +7,8 @@ from collections import defaultdict
 from itertools import combinations
 from math import lcm
 
+from ortools.sat.python import cp_model
 from support.plan_by_force import Force
-
-from drasat.encoders.solver_library import cp_model
 
 
 class UndecidedError(Exception):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import product
 from random import Random
 
-from drasat.encoders.solver_library import cp_model
+from ortools.sat.python import cp_model
+
 from drasat.solver.plan.master_problem import (
     Column,
     MasterGangClass,

@@ -78,7 +78,7 @@ def counted(most, rng_seed=0):
 def test_constants_need_no_variables():
     formulas, model, posting = counted([2, 2])
     posting.require(TRUE)
-    assert not model.rows.model.proto.constraints
+    assert not model.rows.proto.constraints
     guard = model.rows.boolean()
     posting.require(FALSE, guard)
     assert model.allows((1, 1), (guard, 0))
@@ -91,8 +91,8 @@ def test_a_sum_in_bounds_is_one_row():
     formulas, model, posting = counted([3, 3, 3])
     sum_ = GatedSum.of_terms(0, [(0, TRUE, 2), (1, TRUE, 3), (2, TRUE, -1)])
     posting.require(formulas.between(sum_, 2, 7))
-    assert len(model.rows.model.proto.constraints) == 1
-    assert len(model.rows.model.proto.variables) == sum(map(len, model.variables))
+    assert len(model.rows.proto.constraints) == 1
+    assert len(model.rows.proto.variables) == sum(map(len, model.variables))
 
 
 def test_values_of_one_sum_are_one_row_with_holes():
@@ -101,7 +101,7 @@ def test_values_of_one_sum_are_one_row_with_holes():
     posting.require(formulas.disj([formulas.equal(sum_, value) for value in (0, 5, 6, 11)]))
     allowed = {vector for vector in vectors_by_hand([4, 4, 4], 0, 12) if model.allows(vector)}
     assert allowed == {vector for vector in vectors_by_hand([4, 4, 4], 0, 12) if sum(vector) in (0, 5, 6, 11)}
-    domains = [list(one.linear.domain) for one in model.rows.model.proto.constraints]
+    domains = [list(one.linear.domain) for one in model.rows.proto.constraints]
     assert [0, 0, 5, 6, 11, 11] in domains
 
 
@@ -152,4 +152,4 @@ def test_formulas_with_many_parents_are_posted_once():
     for _ in range(30):
         step = [formulas.conj([*step, *(part() for _ in range(20))]) for _ in range(2)]
     posting.require(formulas.disj(step), model.rows.boolean())
-    assert len(model.rows.model.proto.constraints) < 10_000
+    assert len(model.rows.proto.constraints) < 10_000

@@ -99,4 +99,4 @@ def test_no_goods_share_their_literals():
 def test_counts_out_of_reach_need_no_exclusion():
     model = Counted([2, 2], Random(6))
     forbid(OrderLiterals(model.rows, model.counts), (3, 0))
-    assert not model.rows.model.proto.constraints
+    assert not model.rows.proto.constraints

@@ -215,7 +215,7 @@ def test_a_second_ctrl_c_while_the_solver_stops_is_the_same_one():
 
         asked = 0
 
-        def stop_search(self):
+        def stop(self):
             self.asked += 1
             if self.asked == 1:
                 raise KeyboardInterrupt

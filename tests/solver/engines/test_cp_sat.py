@@ -213,7 +213,7 @@ def test_what_one_run_found_is_where_the_next_begins(monkeypatch):
         saying(SolveResult(SolverStatus.FEASIBLE, (9, 0), 9), SolveResult(SolverStatus.OPTIMAL, (4, 0), 4)),
     )
     assert run_by_configurations(rows, Limits()).values == (4, 0)
-    hinted = rows.model.proto.solution_hint
+    hinted = rows.proto.solution_hint
     assert (list(hinted.vars), list(hinted.values)) == ([x, y], [9, 0])
 
 
