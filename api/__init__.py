@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from .models.formats.errors import InputError
     from .models.kubernetes.extensions import ChosenDevice, Predicate
     from .models.kubernetes.gates import FeatureGates
-    from .results import AllocationInterrupted, AllocationResult, ValidationResult
     from .solver.allocate.load import load
-    from .verbs.allocate import allocate, validate
+    from .verbs.allocate import AllocationInterrupted, AllocationResult, allocate
     from .verbs.capacity import CapacityInterrupted, CapacityResult, capacity
     from .verbs.compare import ComparisonResult, PlanComparisonResult, compare, compare_plans
     from .verbs.explain import ExplanationInterrupted, ExplanationResult, explain
     from .verbs.plan import PlanInterrupted, PlanResult, plan
     from .verbs.topology import TopologyResult, topology
+    from .verbs.validate import ValidationResult, validate
 
 _HOMES = {
-    "AllocationInterrupted": ".results",
-    "AllocationResult": ".results",
+    "AllocationInterrupted": ".verbs.allocate",
+    "AllocationResult": ".verbs.allocate",
     "CapacityInterrupted": ".verbs.capacity",
     "CapacityResult": ".verbs.capacity",
     "Cluster": ".models.cluster.cluster",
@@ -43,7 +43,7 @@ _HOMES = {
     "PlanResult": ".verbs.plan",
     "Predicate": ".models.kubernetes.extensions",
     "TopologyResult": ".verbs.topology",
-    "ValidationResult": ".results",
+    "ValidationResult": ".verbs.validate",
     "allocate": ".verbs.allocate",
     "capacity": ".verbs.capacity",
     "compare": ".verbs.compare",
@@ -52,7 +52,7 @@ _HOMES = {
     "load": ".solver.allocate.load",
     "plan": ".verbs.plan",
     "topology": ".verbs.topology",
-    "validate": ".verbs.allocate",
+    "validate": ".verbs.validate",
 }
 __all__ = [
     "AllocationInterrupted",

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, output
-from .inputs import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
+from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
 from .output import Exit, UsageError, print_problems, print_stderr, search_progress, write_stdout
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
-    from ..results import AllocationResult
+    from ..verbs.allocate import AllocationResult
 
 
 def command(
@@ -42,8 +42,7 @@ def command(
     output: options.Output = options.OutputFormat.TABLE,
 ) -> None:
     """Allocate the claims that have no allocation: those of pods, and loose ones."""
-    from ..results import AllocationInterrupted
-    from ..verbs.allocate import allocate
+    from ..verbs.allocate import AllocationInterrupted, allocate
 
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, output
-from .inputs import check_node_name, load_cluster, unknown_node_warnings
+from .options import check_node_name, load_cluster, unknown_node_warnings
 from .output import Exit, UsageError, print_problems, print_stderr, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:

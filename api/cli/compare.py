@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options, output
-from .inputs import load_cluster
+from .options import load_cluster
 from .output import Exit, UsageError, call_with_usage_errors, print_problems, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:

@@ -1,35 +1,59 @@
-"""The entry point: ``drasat`` and ``kubectl drasat``."""
+"""The entry point: ``drasat`` and ``kubectl drasat``. The module of a command is imported when it is used."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.main
+from typer.core import TyperGroup
 
-from . import allocate, capacity, compare, explain, peers, plan, topology, validate
 from .output import Exit, run_command, write_stdout_lines
 
+# In the order of the help. Each is a module beside this one.
+COMMANDS = ("allocate", "validate", "compare", "plan", "capacity", "explain", "topology", "peers")
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported when they are used: a command loads only what it needs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the names in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a command; for a name that is none import all, so that a similar one can be suggested."""
+        for name in (cmd_name,) if cmd_name in COMMANDS else COMMANDS:
+            if name not in self.commands:
+                self.commands[name] = typer.main.get_command(_command_app(name))
+        return self.commands.get(cmd_name)
+
+
+def _command_app(name: str) -> typer.Typer:
+    module = importlib.import_module(f".{name}", __package__)
+    if hasattr(module, "app"):
+        group: typer.Typer = module.app
+        return group
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name)(module.command)
+    return single
+
+
 app = typer.Typer(
+    cls=LazyGroup,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("allocate")(allocate.command)
-app.command("validate")(validate.command)
-app.command("compare")(compare.command)
-app.command("plan")(plan.command)
-app.command("capacity")(capacity.command)
-app.command("explain")(explain.command)
-app.command("topology")(topology.command)
-app.add_typer(peers.app, name="peers")
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import version
 
         write_stdout_lines([f"drasat {version('drasat')}"])
@@ -39,7 +63,7 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Allocate Kubernetes DRA devices: does an allocation exist, which one, and why not.

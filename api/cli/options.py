@@ -1,18 +1,19 @@
-"""Options that verbs share, with the text of their help."""
+"""What commands share: options with the text of their help, what these mean, and reading the input."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import UsageError
+from .output import Exit, UsageError, print_problems
 
 if TYPE_CHECKING:
+    from ..models.cluster.cluster import Cluster
     from ..models.kubernetes.gates import FeatureGates as FeatureGateSet
 
 Filenames = Annotated[
@@ -156,3 +157,28 @@ def parse_fraction(text: str) -> float:
     if found >= 1:
         raise UsageError(f"--gap: {text!r} is not a part such as 0.1% or 0.001, below 100%")
     return found
+
+
+EXIT_BY_OUTCOME = {"Allocated": Exit.DONE, "Unallocatable": Exit.NO, "Error": Exit.NO, "Unknown": Exit.UNDECIDED}
+"""The exit code of each outcome."""
+
+
+def check_node_name(name: str | None) -> None:
+    """Refuse what no node can be called. Raises ``UsageError``."""
+    if name is not None and not name.isprintable():
+        raise UsageError(f"--node: {name!r} is no name of a node")
+
+
+def load_cluster(filename: Sequence[str], *, recursive: bool, skip_validation: bool, gates: FeatureGateSet) -> Cluster:
+    """Read and validate the input; warnings and what was ignored go to stderr. Raises ``InputError``."""
+    from ..solver.allocate.load import load_all
+
+    loaded = load_all(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
+    print_problems(*map(str, loaded.warnings), *ignored_kinds_line(loaded.ignored))
+    return loaded.cluster
+
+
+def unknown_node_warnings(cluster: Cluster, name: str | None) -> Iterator[str]:
+    """Warn of a node that is not in the input."""
+    if name is not None and not cluster.knows_node(name):
+        yield f'warning: node "{name}" is not in the input'

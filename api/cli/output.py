@@ -18,7 +18,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, TypeVar
 
 if TYPE_CHECKING:
-    from ..results import Result
+    from ..verbs import Result
 
 
 class ResultWithManifests(Protocol):

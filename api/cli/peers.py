@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ..peers.kube_scheduler import PeerStatus
 
 app = typer.Typer(
+    name="peers",
+    add_completion=False,
     rich_markup_mode=None,
     help="List the peers, programs of other systems that drasat runs beside itself, with versions.",
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, output
-from .inputs import load_cluster
+from .options import load_cluster
 from .output import Exit, UsageError, plan_progress, print_problems, print_stderr, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:

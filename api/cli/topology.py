@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options, output
-from .inputs import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
+from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
 from .output import Exit, UsageError, print_problems, print_stderr, write_stdout
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..models.kubernetes.gates import FeatureGates
-    from ..results import AllocationResult
+    from ..verbs.allocate import AllocationResult
     from ..verbs.topology import TopologyResult
 
 
@@ -81,8 +81,7 @@ def _allocate_open_claims(
     cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float, objective: str
 ) -> tuple[AllocationResult, Exit]:
     """What open claims get, and the exit code; after Ctrl-C what they got by then."""
-    from ..results import AllocationInterrupted
-    from ..verbs.allocate import allocate
+    from ..verbs.allocate import AllocationInterrupted, allocate
 
     try:
         result = allocate(cluster, node=node, feature_gates=gates, time_limit=seconds, objective=objective)

@@ -11,7 +11,7 @@ from . import options
 from .output import Exit, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
-    from ..results import ValidationResult
+    from ..verbs.validate import ValidationResult
 
 
 class ValidationFormat(StrEnum):
@@ -59,7 +59,7 @@ def command(
     ] = ValidationFormat.TABLE,
 ) -> None:
     """Check manifests as the API server would, all of them in one run. Exit code 2 if anything is refused."""
-    from ..verbs.allocate import validate
+    from ..verbs.validate import validate
 
     result = validate(
         *filename,

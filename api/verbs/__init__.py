@@ -1,1 +1,49 @@
-"""The public functions, one module a verb."""
+"""The public functions, one module a verb, and what their results have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Result:
+    """A document, as a dict, as JSON, as YAML, and as a table."""
+
+    document: msgspec.Struct
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result document; see ``docs/reference/results.schema.json``."""
+        document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.document))
+        return document
+
+    def to_json(self) -> str:
+        """The document as indented JSON, equal byte for byte for equal input and seed."""
+        return msgspec.json.format(msgspec.json.encode(self.document), indent=2).decode() + "\n"
+
+    def to_yaml(self) -> str:
+        """The document as YAML."""
+        from ..models.manifests.writer import to_yaml
+
+        return to_yaml([self.to_dict()])
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The main table of the result."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False))
+
+
+ResultT = TypeVar("ResultT", bound=Result)
+
+
+class Interrupted(KeyboardInterrupt, Generic[ResultT]):
+    """Ctrl-C during a verb; ``result`` is the best there was by then, and is verified."""
+
+    def __init__(self, result: ResultT) -> None:
+        super().__init__()
+        self.result = result

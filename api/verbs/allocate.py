@@ -1,19 +1,86 @@
-"""The public functions: the command line's verbs, with its options as keyword arguments."""
+"""The public function ``allocate``, its result, and the document made of what the solver found."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..documents import allocated_manifests, allocation_document, validation_document
+import msgspec
+
 from ..models.cluster.cluster import Cluster
-from ..models.formats.sources import InputSource
+from ..models.formats.errors import Source
+from ..models.formats.model import api_name
+from ..models.kubernetes.claims import AllocationResult as ClaimAllocation
 from ..models.kubernetes.gates import FeatureGates
-from ..results import AllocationInterrupted, AllocationResult, ValidationResult
+from ..models.kubernetes.meta import ObjectKey
+from ..models.manifests.reader import Manifest
+from ..models.manifests.writer import RESOURCE_API, claim_manifest
+from ..models.results.common import (
+    NODES_NAMED,
+    AllocationDocument,
+    ClaimAnswer,
+    RejectedNodes,
+    RequestTable,
+    StageAnswer,
+    UnitAnswer,
+    outcome_of,
+)
+from ..models.workload.units import ClaimRef, Unit
+from . import Interrupted, Result
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..models.kubernetes.extensions import Predicate
-    from ..solver.engines.outcome import AllocationOutcome
+    from ..solver.engines.outcome import AllocationOutcome, DemandTable, NodeClassFailure, UnitOutcome
+    from ..solver.plan.outcome import PlanOutcome
+
+
+class AllocationResult(Result):
+    """The answer of ``allocate``."""
+
+    document: AllocationDocument
+
+    def __init__(self, document: AllocationDocument, manifests: Sequence[dict[str, Any]] = ()) -> None:
+        self.document = document
+        self._manifests = tuple(manifests)
+
+    @property
+    def outcome(self) -> str:
+        """``Allocated``, ``Unallocatable``, ``Error`` or ``Unknown``: the gravest of the units'."""
+        return self.document.outcome
+
+    @property
+    def units(self) -> tuple[UnitAnswer, ...]:
+        """Pods and loose claims in the order read, each with its node, claims and reasons."""
+        return self.document.units
+
+    @property
+    def statistics(self) -> dict[str, int]:
+        """Steps, CEL evaluations and the like."""
+        return self.document.statistics
+
+    def manifests(self) -> list[dict[str, Any]]:
+        """The allocated claims as manifests, as they were read plus ``status.allocation``."""
+        return list(self._manifests)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a device."""
+        import pandas
+
+        from ..reports import allocation as report
+
+        return pandas.DataFrame(report.wide_rows(self.document), columns=list(report.WIDE_HEADERS))
+
+    def __repr__(self) -> str:
+        done = sum(unit.outcome == "Allocated" for unit in self.units)
+        return f"AllocationResult({self.outcome}, {done} of {len(self.units)} units allocated)"
+
+
+class AllocationInterrupted(Interrupted[AllocationResult]):
+    """Ctrl-C during ``allocate``; ``result`` holds what was decided by then, the other units are ``Unknown``."""
+
 
 Progress = Callable[[int, int], None]
 AllocationWatch = Callable[[str, int | None, int | None], None]
@@ -123,30 +190,81 @@ def _allocation_result(found: AllocationOutcome, timings: bool) -> AllocationRes
     return AllocationResult(allocation_document(found, timings=timings), allocated_manifests(found))
 
 
-def validate(
-    *sources: InputSource,
-    recursive: bool = False,
-    skip_validation: bool = False,
-    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
-) -> ValidationResult:
-    """Say what the API server, or drasat, would refuse or warn about; nothing in the input raises.
-
-    Parameters
-    ----------
-    sources
-        As for ``load``.
-    recursive
-        Read folders and the folders below them.
-    skip_validation
-        Leave out what ``load(skip_validation=True)`` accepts.
-    feature_gates
-        Switches by upstream name; fields of a feature that is off are warned about.
-
-    """
-    from ..solver.allocate.validate import validate as check
-
-    gates = (
-        feature_gates if isinstance(feature_gates, FeatureGates) else FeatureGates.all_on().with_(feature_gates or {})
+def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> AllocationDocument:
+    """The document of an ``allocate``."""
+    return AllocationDocument(
+        outcome=outcome_of(found.outcome),
+        engine=found.engine,
+        units=tuple(_unit_answer(unit) for unit in found.units),
+        feature_gates=found.gates.to_dict(),
+        verified=found.verified,
+        certified=all(_is_certified(unit) for unit in found.units),
+        statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
+        notices=found.notices,
+        timings=found.seconds if timings else msgspec.UNSET,
     )
-    problems = check(sources, gates, recursive=recursive, skip_validation=skip_validation)
-    return ValidationResult(validation_document(problems), problems)
+
+
+def _unit_answer(found: UnitOutcome) -> UnitAnswer:
+    unit, got = found.unit, {ref.key: allocation for ref, allocation in found.allocations}
+    names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims]
+    return UnitAnswer(
+        pod=unit.pod_label,
+        node=found.node,
+        outcome=outcome_of(found.outcome),
+        reasons=found.reasons,
+        claims=claim_answers(unit, got),
+        failures=tuple(_rejected_nodes(failure, names) for failure in found.failures),
+        objective=tuple(
+            StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven) for one in found.objective
+        ),
+        soft_entries=found.soft_entries,
+    )
+
+
+def _rejected_nodes(failure: NodeClassFailure, claims: Sequence[str]) -> RejectedNodes:
+    return RejectedNodes(
+        nodes=len(failure.nodes),
+        names=failure.nodes[:NODES_NAMED],
+        message=failure.message,
+        proof=failure.proof.message if failure.proof else "",
+        certified=failure.certified,
+        requests=tuple(request_table(table, claims) for table in failure.tables),
+    )
+
+
+def request_table(table: DemandTable, claims: Sequence[str]) -> RequestTable:
+    """The document of a table; ``claims`` are the names by number."""
+    return RequestTable(
+        claim=claims[table.claim],
+        request=table.label,
+        needed=table.needed,
+        devices=table.devices,
+        fitting=table.fitting,
+        fallen=table.fallen,
+    )
+
+
+def claim_answers(unit: Unit, got: Mapping[ObjectKey, ClaimAllocation]) -> tuple[ClaimAnswer, ...]:
+    """The documents of a unit's claims with what they got; those that had an allocation before are left out."""
+    return tuple(
+        ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key))
+        for ref in unit.claims
+        if ref.key in got or not ref.allocated
+    )
+
+
+def _is_certified(unit: UnitOutcome) -> bool:
+    """Whether a no is sure: by a witness, by trying everything, or by two runs of the solver that agree."""
+    return unit.outcome != "Unallocatable" or all(failure.certified for failure in unit.failures)
+
+
+def allocated_manifests(found: AllocationOutcome | PlanOutcome) -> list[dict[str, Any]]:
+    """The claims that were allocated, as read (or as made from a template) plus ``status.allocation``."""
+    return [_allocated_manifest(ref, allocation) for unit in found.units for ref, allocation in unit.allocations]
+
+
+def _allocated_manifest(ref: ClaimRef, allocation: ClaimAllocation) -> dict[str, Any]:
+    version = ref.manifest.api_version if ref.manifest else RESOURCE_API
+    source = ref.manifest.source if ref.manifest else Source("", 0)
+    return claim_manifest(Manifest("ResourceClaim", version, ref.claim, ref.raw, source), allocation)

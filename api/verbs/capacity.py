@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..documents import request_table
 from ..models.cluster.cluster import Cluster
 from ..models.formats.model import api_name
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.capacity import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
-from ..results import Interrupted, Result
+from . import Interrupted, Result
+from .allocate import request_table
 
 if TYPE_CHECKING:
     import pandas

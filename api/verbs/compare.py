@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..documents import plan_verdict
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.common import outcome_of
@@ -32,8 +31,9 @@ from ..models.results.comparison import (
     UnitSide,
     UnitSides,
 )
-from ..results import Result
 from ..solver.compare.engines import devices_by_request
+from . import Result
+from .plan import plan_verdict
 
 if TYPE_CHECKING:
     import pandas

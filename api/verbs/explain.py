@@ -12,7 +12,7 @@ from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.extensions import Predicate
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.explanation import ExplainedUnit, ExplanationDocument
-from ..results import Interrupted, Result
+from . import Interrupted, Result
 
 if TYPE_CHECKING:
     import pandas

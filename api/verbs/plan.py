@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..documents import allocated_manifests, plan_document
+import msgspec
+
 from ..models.cluster.cluster import Cluster
+from ..models.formats.model import api_name
+from ..models.kubernetes.claims import AllocationResult
+from ..models.kubernetes.core import Node
 from ..models.kubernetes.gates import FeatureGates
-from ..models.results.plan import PlanDocument, PlannedNode, PlannedUnit
-from ..results import Interrupted, Result
+from ..models.kubernetes.meta import ObjectKey
+from ..models.results.plan import BoughtNodes, Number, PlanDocument, PlannedNode, PlannedUnit, PlanVerdict
+from . import Interrupted, Result
+from .allocate import allocated_manifests, claim_answers
 
 if TYPE_CHECKING:
     import pandas
 
-    from ..solver.plan.outcome import PlanOutcome
+    from ..solver.plan.outcome import PlannedUnitOutcome, PlanOutcome
 
 PlanWatch = Callable[[str, float, float | None], None]
 
@@ -196,3 +203,59 @@ def _decimal_budget(budget: Decimal | float | str) -> Decimal:
     if not amount.is_finite():
         raise ValueError(f"budget {str(budget)!r} is no decimal number")
     return amount
+
+
+def plan_document(found: PlanOutcome, cluster: Cluster, *, timings: bool = False) -> PlanDocument:
+    """The document of a ``plan``; the cluster knows what nodes cost."""
+    got = {ref.key: allocation for unit in found.units for ref, allocation in unit.allocations}
+    prices = {name: template.spec.price or 0 for name, template in cluster.node_templates.items()}
+    return PlanDocument(
+        outcome=plan_verdict(found.outcome),
+        asked=found.asked,
+        placed=found.placed,
+        objective=found.objective,
+        units=tuple(_planned_unit(unit, got) for unit in found.units),
+        nodes=found.nodes,
+        bought=tuple(_bought_nodes(name, nodes, prices[name]) for name, nodes in sorted(found.bought.items()) if nodes),
+        gap=found.gap,
+        feature_gates=found.gates.to_dict(),
+        cel_errors=found.cel_errors,
+        verified=found.verified,
+        statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
+        notices=found.notices,
+        timings=dict(found.seconds) if timings else msgspec.UNSET,
+    )
+
+
+def plan_verdict(text: str) -> PlanVerdict:
+    """The solver's outcome as the documents' type."""
+    verdict: PlanVerdict = msgspec.convert(text, PlanVerdict)
+    return verdict
+
+
+def _planned_unit(found: PlannedUnitOutcome, got: Mapping[ObjectKey, AllocationResult]) -> PlannedUnit:
+    placed = found.node is not None
+    return PlannedUnit(
+        kind=found.kind,
+        namespace=found.namespace,
+        name=found.name,
+        replica=found.replica,
+        unit=found.unit.name,
+        gang=found.gang,
+        node=found.node,
+        outcome="Placed" if placed else "NotPlaced",
+        reasons=found.reasons,
+        claims=claim_answers(found.unit, got if placed else {}),
+    )
+
+
+def _bought_nodes(template: str, nodes: Sequence[Node], price: str | float) -> BoughtNodes:
+    each = Decimal(str(price))
+    return BoughtNodes(
+        template=template, count=len(nodes), price=_plain_number(each), cost=_plain_number(each * len(nodes))
+    )
+
+
+def _plain_number(amount: Decimal) -> Number:
+    """A number as people write it: 12.5, and 25 for 25.0."""
+    return int(amount) if amount == amount.to_integral_value() else float(amount)

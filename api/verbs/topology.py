@@ -6,13 +6,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..documents import topology_document
+import msgspec
+
 from ..models.cluster.cluster import Cluster
+from ..models.kubernetes.extensions import TopologyScope
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import DeviceId
-from ..models.results.topology import TopologyAnswer, TopologyDocument
-from ..results import AllocationResult, Result
+from ..models.results.topology import (
+    AxisAnswer,
+    DeviceState,
+    FreeShapeAnswer,
+    InstanceAnswer,
+    PlacedDevice,
+    TopologyAnswer,
+    TopologyDocument,
+    UnplacedDevice,
+)
+from ..models.topology.free_shapes import FreeShape
+from ..models.topology.places import PlacedDevices
+from ..solver.allocate.topology import InstanceSurvey, TopologyOutcome, TopologySurvey
 from ..solver.allocate.topology import topology as survey
+from . import Result
+from .allocate import AllocationResult
 
 if TYPE_CHECKING:
     import networkx
@@ -104,7 +119,7 @@ def topology(
     """
     devices = chosen_devices(chosen) if isinstance(chosen, AllocationResult) else tuple(chosen)
     return TopologyResult(
-        topology_document(survey(cluster, names=names, node=node, chosen=devices, feature_gates=feature_gates))
+        _topology_document(survey(cluster, names=names, node=node, chosen=devices, feature_gates=feature_gates))
     )
 
 
@@ -117,4 +132,75 @@ def chosen_devices(result: AllocationResult) -> tuple[DeviceId, ...]:
         if claim.allocation is not None
         for one in claim.allocation.devices.results or ()
         if not one.admin_access
+    )
+
+
+def _topology_document(found: TopologyOutcome) -> TopologyDocument:
+    """The document of a ``topology``."""
+    answers = tuple(_topology_answer(survey) for survey in found.surveys)
+    return TopologyDocument(topologies=answers, feature_gates=found.gates.to_dict())
+
+
+def _topology_answer(survey: TopologySurvey) -> TopologyAnswer:
+    spec = survey.topology.spec
+    return TopologyAnswer(
+        name=survey.topology.metadata.name,
+        driver=spec.driver,
+        device_class_name=spec.device_class_name,
+        scope=msgspec.convert(spec.scope, TopologyScope),
+        shape=survey.topology.known_shape,
+        coordinates=spec.coordinates or ((spec.links.id,) if spec.links else ()),
+        instances=tuple(_instance_answer(one) for one in survey.instances),
+    )
+
+
+def _instance_answer(found: InstanceSurvey) -> InstanceAnswer:
+    places = found.places
+    numbers = {device: number for number, device in enumerate(places.devices)}
+    free = len(places.devices) - len(found.used) - len(found.chosen)
+    return InstanceAnswer(
+        name=found.instance.name,
+        axes=tuple(
+            AxisAnswer(attribute=axis.name, first=axis.first, size=axis.size, periodic=axis.periodic)
+            for axis in places.axes
+        ),
+        levels=tuple(_free_shape_answer(shape, places, numbers) for shape in found.levels),
+        levels_left=tuple(_free_shape_answer(shape, places, numbers) for shape in found.levels_left),
+        free=free,
+        used=len(found.used),
+        chosen=len(found.chosen),
+        largest=_free_shape_answer(found.largest, places, numbers),
+        left=_free_shape_answer(found.left, places, numbers),
+        devices=tuple(_placed_device(device, found) for device in places.devices),
+        unplaced=tuple(
+            UnplacedDevice(driver=driver, pool=pool, device=device) for driver, pool, device in places.unplaced
+        ),
+        links=tuple((numbers[one], numbers[other]) for one, other in places.links),
+    )
+
+
+def _placed_device(device: DeviceId, found: InstanceSurvey) -> PlacedDevice:
+    state: DeviceState = "used" if device in found.used else "chosen" if device in found.chosen else "free"
+    driver, pool, name = device
+    coordinates = _published_coordinates(device, found.places)
+    return PlacedDevice(driver=driver, pool=pool, device=name, coordinates=coordinates, state=state)
+
+
+def _published_coordinates(device: DeviceId, places: PlacedDevices) -> tuple[int | str | bool, ...]:
+    """What the device publishes of its place."""
+    if device in places.cells:
+        return tuple(axis.first + place for axis, place in zip(places.axes, places.cells[device], strict=True))
+    scalars = places.paths.get(device) or (places.ids[device],)
+    return tuple(scalar.value for scalar in scalars)
+
+
+def _free_shape_answer(shape: FreeShape, places: PlacedDevices, numbers: Mapping[DeviceId, int]) -> FreeShapeAnswer:
+    first = tuple(axis.first + place for axis, place in zip(places.axes, shape.first, strict=False))
+    return FreeShapeAnswer(
+        kind=shape.kind,
+        count=len(shape.devices),
+        size=shape.size,
+        first=first,
+        level=shape.level,
+        devices=tuple(sorted(numbers[device] for device in shape.devices)),
     )

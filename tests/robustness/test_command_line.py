@@ -8,7 +8,7 @@ from support.data import cases
 
 from drasat.cli import main as entry
 
-HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat.solver", "drasat.results"}
+HEAVY = {"pandas", "networkx", "numpy", "ortools", "rich", "drasat.cel", "drasat.solver", "drasat.verbs"}
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,10 @@ Results go to stdout. Reasons, warnings and progress go to stderr. Progress appe
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The command and all below it, each with the words to call it."""
     yield path, command
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from commands(inner, (*path, name))
+    if hasattr(command, "list_commands"):
+        context = command.make_context(path[-1] if path else "drasat", [], resilient_parsing=True)
+        for name in command.list_commands(context):
+            yield from commands(command.get_command(context, name), (*path, name))
 
 
 def section(path: tuple[str, ...], command: Any) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """What ``plan`` found, made by hand, and its document."""
 
-from drasat.documents import plan_document
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import (
     AllocationResult,
@@ -17,6 +16,7 @@ from drasat.models.results.common import Reason
 from drasat.models.results.plan import PlannedNode, plan_stage
 from drasat.models.workload.units import ClaimRef, Unit
 from drasat.solver.plan.outcome import PlannedUnitOutcome, PlanOutcome, PlanStatistics
+from drasat.verbs.plan import plan_document
 
 
 def metadata(name, namespace="ns"):

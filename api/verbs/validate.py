@@ -1,0 +1,92 @@
+"""The public function ``validate``, its result and its document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..models.formats.errors import InputProblem, has_errors
+from ..models.formats.sources import InputSource
+from ..models.kubernetes.gates import FeatureGates
+from ..models.results.common import ValidationDocument, ValidationProblem
+from . import Result
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class ValidationResult(Result):
+    """The answer of ``validate``."""
+
+    document: ValidationDocument
+
+    def __init__(self, document: ValidationDocument, problems: Sequence[InputProblem] = ()) -> None:
+        self.document = document
+        self.problems = tuple(problems)
+
+    def count(self, severity: str) -> int:
+        """How many problems are ``error`` or ``warning``."""
+        return sum(problem.severity == severity for problem in self.problems)
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing would be refused; warnings do not count."""
+        return self.document.valid
+
+    def __repr__(self) -> str:
+        return f"ValidationResult(valid={self.valid}, {len(self.document.problems)} problems)"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a problem."""
+        import pandas
+
+        fields = ("severity", "source", "kind", "name", "field", "message")
+        rows = [[getattr(problem, field) for field in fields] for problem in self.document.problems]
+        return pandas.DataFrame(rows, columns=list(fields))
+
+
+def validate(
+    *sources: InputSource,
+    recursive: bool = False,
+    skip_validation: bool = False,
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+) -> ValidationResult:
+    """Say what the API server, or drasat, would refuse or warn about; nothing in the input raises.
+
+    Parameters
+    ----------
+    sources
+        As for ``load``.
+    recursive
+        Read folders and the folders below them.
+    skip_validation
+        Leave out what ``load(skip_validation=True)`` accepts.
+    feature_gates
+        Switches by upstream name; fields of a feature that is off are warned about.
+
+    """
+    from ..solver.allocate.validate import validate as check
+
+    gates = (
+        feature_gates if isinstance(feature_gates, FeatureGates) else FeatureGates.all_on().with_(feature_gates or {})
+    )
+    problems = check(sources, gates, recursive=recursive, skip_validation=skip_validation)
+    return ValidationResult(_validation_document(problems), problems)
+
+
+def _validation_document(problems: Sequence[InputProblem]) -> ValidationDocument:
+    """The document of a ``validate``."""
+    return ValidationDocument(
+        valid=not has_errors(problems),
+        problems=tuple(
+            ValidationProblem(
+                severity=problem.severity,
+                source=str(problem.source),
+                kind=problem.kind,
+                name=problem.name,
+                field=problem.field,
+                message=problem.message,
+            )
+            for problem in problems
+        ),
+    )
