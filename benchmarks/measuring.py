@@ -17,7 +17,7 @@ from drasat.models.workload.units import requested_units
 from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.compare.kube_scheduler import UnitList
+from drasat.solver.compare.engines import UnitList
 from drasat.solver.engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from drasat.solver.engines.outcome import (
     ALLOCATED,

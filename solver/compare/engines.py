@@ -1,14 +1,14 @@
-"""The question ``compare``: the same input through several engines, side by side.
+"""Compare engines: the same input allocated by several engines, side by side.
 
-Answers of several engines to one unit, beside each other.
-
-What an answer leaves free.
+Answers are compared unit by unit with those of the first engine (``compare_units``), and by what they leave free
+(``leftover_devices``). The real scheduler's allocator gets all units in one question (``UnitList``): talking to it
+takes time, which is not the allocator's.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from time import monotonic
@@ -20,20 +20,28 @@ from msgspec.structs import replace as replace_struct
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.device_taints import apply_taint_rules
 from ...models.cluster.pools import per_device
+from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId
+from ...models.kubernetes.meta import DeviceId, key_of
 from ...models.kubernetes.slices import Device
+from ...models.manifests.writer import is_allocated
+from ...models.results.common import Reason
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation
-from ...models.workload.units import Unit, requested_units
+from ...models.workload.units import ClaimRef, Unit, requested_units
+from ...peers.answers import PodVerdict
+from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
+from ...peers.requests import PodRequest, ScheduleRequest, features_of_gates
 from ..allocate.allocate import TIME_LIMIT, allocate, gates_of, with_joined_loose_claims
 from ..allocate.check import check_allocations
+from ..allocate.nodes import SuitableNodes, pod_suitability_key
+from ..allocate.placement import unplaced_outcome
 from ..allocate.unsupported import check_engine_support, ignored_soft_entries
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
-from ..engines.kube_scheduler import check_peer_policy
-from ..engines.outcome import ALLOCATED, UNKNOWN, AllocationOutcome, Statistics, UnitOutcome
+from ..engines.kube_scheduler import check_peer_policy, named_classes, with_seeded_share_ids
+from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, AllocationOutcome, Statistics, UnitOutcome
+from ..engines.reasons import missing_reference_reasons
 from ..engines.registry import check_engine
-from .kube_scheduler import UnitList, is_listable
 
 DEFAULT_ENGINES = ("backtracking", KUBE_SCHEDULER)
 
@@ -315,3 +323,137 @@ def _device_nodes(cluster: Cluster) -> Iterator[tuple[DeviceId, str]]:
         for device in spec.devices or ():
             home = device.node_name if per_device(slice_) else spec.node_name
             yield (spec.driver, spec.pool.name, device.name), home or ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListSchedule:
+    """What became of the units, the search steps, and the seconds spent in the allocator alone."""
+
+    units: tuple[UnitOutcome, ...]
+    steps: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _ListedUnit:
+    """A unit with the names of the nodes that suit its pod, and why others do not; ``total`` counts all nodes."""
+
+    unit: Unit
+    total: int
+    nodes: tuple[str, ...] | None = None
+    """None: all of them."""
+    misfits: tuple[Reason, ...] = ()
+
+
+def is_listable(units: Sequence[Unit]) -> bool:
+    """Tell whether units can be in one ``UnitList``: all claims of a pod must be in its namespace."""
+    return all(ref.key[0] == unit.namespace for unit in units for ref in unit.claims)
+
+
+class UnitList:
+    """Units and nodes as one question to the scheduler's own allocator, which places the units one after the other.
+
+    Asked again, it gives the same answer, but for the seconds.
+    """
+
+    def __init__(
+        self, cluster: Cluster, gates: FeatureGates, units: Sequence[Unit], nodes: Sequence[Node], seed: int
+    ) -> None:
+        self._cluster = cluster
+        self._nodes = nodes
+        self._seed = seed
+        self._units = units
+        self._suitable: dict[bytes, SuitableNodes] = {}
+        self._refused = {
+            unit: reasons for unit in units if (reasons := missing_reference_reasons(unit, cluster.classes))
+        }
+        self._asked = [self._listed(unit) for unit in units if unit not in self._refused]
+        self._request = self._build_request(gates)
+
+    def _listed(self, unit: Unit) -> _ListedUnit:
+        if unit.pod is None:
+            return _ListedUnit(unit, len(self._nodes))
+        key = pod_suitability_key(unit.pod.spec, ())
+        suitable = self._suitable.setdefault(key, SuitableNodes(self._nodes, unit.pod.spec, ()))
+        names = tuple(self._nodes[position].metadata.name for position in suitable)
+        nodes = None if len(names) == len(self._nodes) else names
+        return _ListedUnit(unit, len(self._nodes), nodes, suitable.reasons)
+
+    def _build_request(self, gates: FeatureGates) -> ScheduleRequest:
+        cluster = self._cluster
+        claims = {
+            ref.key: ref.claim for asked in self._asked for ref in asked.unit.requested_claims if ref.claim is not None
+        }
+        return ScheduleRequest(
+            nodes=self._nodes,
+            pods=[_pod_request(asked) for asked in self._asked],
+            claims=list(claims.values()),
+            classes=named_classes(claims.values(), cluster),
+            slices=cluster.slices,
+            taint_rules=cluster.taint_rules,
+            allocated=[claim for claim in cluster.claims.values() if is_allocated(claim)],
+            features=features_of_gates(gates),
+        )
+
+    def schedule(self, peer: KubeScheduler, time_limit: float | None) -> ListSchedule:
+        """Ask; ``time_limit`` in seconds is for the whole. Raises ``PeerError``."""
+        answer = peer.schedule(replace_struct(self._request, time_limit_seconds=time_limit or 0.0))
+        if [(pod.namespace, pod.name) for pod in answer.pods] != [_pod_key(asked.unit) for asked in self._asked]:
+            raise PeerError(f"peer {KUBE_SCHEDULER} answered nonsense: other pods than it was asked about")
+        placed = {
+            asked.unit: _OUTCOME_MAKERS[verdict.outcome](asked, verdict, self._seed)
+            for asked, verdict in zip(self._asked, answer.pods, strict=True)
+        }
+        refused = {unit: unplaced_outcome(unit, UNALLOCATABLE, reasons) for unit, reasons in self._refused.items()}
+        outcomes = placed | refused
+        units = tuple(outcomes[unit] for unit in self._units)
+        return ListSchedule(units, sum(verdict.steps or 0 for verdict in answer.pods), answer.seconds)
+
+
+def _pod_request(asked: _ListedUnit) -> PodRequest:
+    namespace, name = _pod_key(asked.unit)
+    claims = tuple(ref.key[1] for ref in asked.unit.claims if ref.claim is not None)
+    return PodRequest(namespace=namespace, name=name, claims=claims, nodes=asked.nodes)
+
+
+def _pod_key(unit: Unit) -> tuple[str, str]:
+    return key_of(unit.pod.metadata) if unit.pod else (unit.namespace, unit.name)
+
+
+def _allocated(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcome:
+    made = verdict.allocations or ()
+    refs = {ref.key[1]: ref for ref in asked.unit.requested_claims}
+    if len(made) != len(verdict.claims) or not refs.keys() >= set(verdict.claims):
+        raise PeerError(f"peer {KUBE_SCHEDULER} answered nonsense: claims of {verdict.name} that were not asked for")
+    named: list[ClaimRef] = [refs[name] for name in verdict.claims]
+    pairs = tuple(
+        (ref, with_seeded_share_ids(allocation, ref.claim, seed))
+        for ref, allocation in zip(named, made, strict=True)
+        if ref.claim is not None
+    )
+    return UnitOutcome(asked.unit, ALLOCATED, verdict.node, allocations=pairs)
+
+
+def _unallocatable(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
+    tried, total = verdict.nodes_tried, asked.total
+    told = verdict.error or "cannot allocate all claims"
+    devices = [Reason("combination", "", f"{tried} of {total} nodes: {told}")] if tried else []
+    reasons = [*devices, *asked.misfits]
+    nodes = "the pod's claims are allocated for other nodes" if total else "there are no nodes"
+    return unplaced_outcome(asked.unit, UNALLOCATABLE, reasons or [Reason("nodes", "", nodes)])
+
+
+def _fatal(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
+    return unplaced_outcome(asked.unit, ERROR, [Reason("error", "", verdict.error)])
+
+
+def _timeout(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
+    return unplaced_outcome(asked.unit, UNKNOWN, [Reason("timeLimit", "", verdict.error or "the time limit passed")])
+
+
+_OUTCOME_MAKERS: dict[str, Callable[[_ListedUnit, PodVerdict, int], UnitOutcome]] = {
+    "allocated": _allocated,
+    "unallocatable": _unallocatable,
+    "error": _fatal,
+    "timeout": _timeout,
+}

@@ -1,16 +1,12 @@
-"""Fragmentation: what is free of devices, and of no use to the units of the queue.
+"""The figures by which plans are compared, counted from final allocations: admitted units, gangs and fragmentation.
 
-A device is free if nobody holds it and its counters and compatibility groups let somebody take it; of a device that
-may be shared the part counts that is left of the capacity of which the least is left. A class of units (equal ones of
-the queue, placed or not) can use a free device of a node if one more unit fits there, by all rules: the node suits it
-and has room for its requests, and its claims have an allocation beside all that is held; and if one of its requests
-could take this device. A class without claims can use none. Each class counts as often as it has units.
-
-This is the measure of fragmentation gradient descent (Weng and others, USENIX ATC 2023), with devices in place of GPUs.
-
-What a plan comes to, whoever made it: counted from its final allocations, the same way for all.
-
-What sequential schedulers work on: the queue, the nodes, and what is made of them.
+Fragmentation is what is free of devices and of no use to the units of the queue. A device is free if nobody holds it,
+and its counters and compatibility groups let somebody take it; of a device that may be shared the part counts that is
+left of the capacity of which the least is left. A class of units (equal ones of the queue, placed or not) can use a
+free device of a node if one more unit fits there, by all rules: the node suits it and has room for its requests, and
+its claims have an allocation beside all that is held; and if one of its requests could take this device. A class
+without claims can use none. Each class counts as often as it has units. This is the measure of fragmentation gradient
+descent (Weng and others, USENIX ATC 2023), with devices in place of GPUs.
 """
 
 from __future__ import annotations
@@ -81,9 +77,9 @@ class TargetWorkload:
             self._free[devices] = _free_parts(devices.view.shape, devices.in_use)
         return self._free[devices]
 
-    def usable(self, case: UnitRequirements, state: NodeState) -> frozenset[int]:
+    def usable(self, requirements: UnitRequirements, state: NodeState) -> frozenset[int]:
         """Find the free devices that a class can use on a node in this state. Raises ``TimeOverError``."""
-        return self._of_use(case, state)[0]
+        return self._of_use(requirements, state)[0]
 
     def wasted(self, state: NodeState) -> int:
         """Count the free parts on a node in this state that a class cannot use, for each unit of the queue.
@@ -92,29 +88,31 @@ class TargetWorkload:
         """
         if state not in self._wasted:
             free = sum(self.free(state.devices).values())
-            used = sum(units * self._of_use(case, state)[1] for case, units in self.classes) if free else 0
+            used = (
+                sum(units * self._of_use(requirements, state)[1] for requirements, units in self.classes) if free else 0
+            )
             self._wasted[state] = self.units * free - used
         return self._wasted[state]
 
-    def _of_use(self, case: UnitRequirements, state: NodeState) -> _UsableParts:
-        if case.refused or not case.claims or not state.takes[case.place.number]:
+    def _of_use(self, requirements: UnitRequirements, state: NodeState) -> _UsableParts:
+        if requirements.refused or not requirements.claims or not state.suits[requirements.suitable.number]:
             return _NO_USABLE_PARTS
-        key = case.question.index, state.devices
+        key = requirements.question.index, state.devices
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._on(case, state.devices)
+            found = self._known[key] = self._on(requirements, state.devices)
         # Rooms are many and devices few, so that room is asked for last.
-        return found if found[1] and not missing_resources(case.requests, state.room) else _NO_USABLE_PARTS
+        return found if found[1] and not missing_resources(requirements.requests, state.room) else _NO_USABLE_PARTS
 
-    def _on(self, case: UnitRequirements, devices: DeviceState) -> _UsableParts:
-        if not self.free(devices) or not self._trials.of(case, devices).fits:
+    def _on(self, requirements: UnitRequirements, devices: DeviceState) -> _UsableParts:
+        if not self.free(devices) or not self._trials.of(requirements, devices).fits:
             return _NO_USABLE_PARTS
-        numbers = self._takeable(case, devices)
+        numbers = self._takeable(requirements, devices)
         return numbers, sum(self.free(devices)[number] for number in numbers)
 
-    def _takeable(self, case: UnitRequirements, devices: DeviceState) -> frozenset[int]:
+    def _takeable(self, requirements: UnitRequirements, devices: DeviceState) -> frozenset[int]:
         try:
-            problem = self._compiler.problem(case.question, devices.view.shape)
+            problem = self._compiler.problem(requirements.question, devices.view.shape)
         except FatalError:
             return frozenset()
         found = zip(problem.demands, usable_devices(problem, devices.in_use), strict=True)
@@ -188,25 +186,27 @@ class Figures:
     fragmentation: Fragmentation | None
 
 
-def figures(setting: SchedulingContext, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]) -> Figures:
-    """Count; ``setting`` is a fresh one, and ``outcomes`` are those of the units, in their order."""
-    floor = setting.floor
-    _apply_outcomes(floor, units, outcomes)
-    reached = _reached_devices(floor)
-    used = sum(floor.ledger.usage.in_use(device) for device in reached)
+def figures(context: SchedulingContext, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]) -> Figures:
+    """Count; ``context`` is a fresh one, and ``outcomes`` are those of the units, in their order."""
+    node_states = context.node_states
+    _apply_outcomes(node_states, units, outcomes)
+    reached = _reached_devices(node_states)
+    used = sum(node_states.ledger.usage.in_use(device) for device in reached)
     try:
-        found = _fragmentation(floor, setting.mix, len(reached))
+        found = _fragmentation(node_states, context.workload, len(reached))
     except TimeOverError:
         found = None
     admitted = sum(one.node is not None for one in outcomes)
     return Figures(admitted, _whole_gangs(units, outcomes), used, len(reached), found)
 
 
-def _apply_outcomes(floor: NodeStates, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]) -> None:
+def _apply_outcomes(
+    node_states: NodeStates, units: Sequence[QueuedUnit], outcomes: Sequence[PlannedUnitOutcome]
+) -> None:
     for unit, one in zip(units, outcomes, strict=True):
         if one.node is not None:
             made = [(ref.key, allocation) for ref, allocation in one.allocations]
-            floor.take(floor.position(one.node), unit.unit_set.shape.requests, made)
+            node_states.add_pod(node_states.position(one.node), unit.unit_set.shape.requests, made)
 
 
 def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutcome]) -> int:
@@ -218,31 +218,33 @@ def _whole_gangs(units: Iterable[QueuedUnit], outcomes: Iterable[PlannedUnitOutc
     return sum(bool(there) and is_whole(gang, there, members) for gang, there, members in placed)
 
 
-def _reached_devices(floor: NodeStates) -> set[DeviceId]:
+def _reached_devices(node_states: NodeStates) -> set[DeviceId]:
     return {
         device.id
-        for position in range(floor.size)
-        for view in (floor.view(position),)
+        for position in range(node_states.size)
+        for view in (node_states.view(position),)
         for device, reached in zip(view.devices, view.shape.reachable, strict=True)
         if reached
     }
 
 
-def _fragmentation(floor: NodeStates, mix: TargetWorkload, devices: int) -> Fragmentation:
+def _fragmentation(node_states: NodeStates, workload: TargetWorkload, devices: int) -> Fragmentation:
     """Devices that several nodes reach count once: a class can use them if it can on one of these nodes."""
     free: dict[DeviceId, int] = {}
-    of_use: list[set[DeviceId]] = [set() for _ in mix.classes]
-    for state, positions in floor.groups.items():
-        numbers = [mix.usable(case, state) for case, _ in mix.classes]
+    of_use: list[set[DeviceId]] = [set() for _ in workload.classes]
+    for state, positions in node_states.groups.items():
+        numbers = [workload.usable(requirements, state) for requirements, _ in workload.classes]
         for position in positions:
-            own = floor.view(position).devices
-            free.update((own[number].id, part) for number, part in mix.free(state.devices).items())
+            own = node_states.view(position).devices
+            free.update((own[number].id, part) for number, part in workload.free(state.devices).items())
             for found, usable in zip(of_use, numbers, strict=True):
                 found.update(own[number].id for number in usable)
     total = sum(free.values())
-    used = sum(units * sum(free[one] for one in found) for found, (_, units) in zip(of_use, mix.classes, strict=True))
-    parts = max(1, mix.units) * PARTS_OF_DEVICE
-    return Fragmentation(total / PARTS_OF_DEVICE, (mix.units * total - used) / parts, devices)
+    used = sum(
+        units * sum(free[one] for one in found) for found, (_, units) in zip(of_use, workload.classes, strict=True)
+    )
+    parts = max(1, workload.units) * PARTS_OF_DEVICE
+    return Fragmentation(total / PARTS_OF_DEVICE, (workload.units * total - used) / parts, devices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,18 +269,24 @@ class SchedulingContext:
     ``deadline`` is a reading of ``time.monotonic``, None for none.
     """
 
-    def __init__(self, given: SchedulingInput, deadline: float | None) -> None:
-        cluster = given.cluster
+    def __init__(self, inputs: SchedulingInput, deadline: float | None) -> None:
+        cluster = inputs.cluster
         nodes = list(cluster.nodes.values())
-        self.session = Session(cluster, given.gates, given.cel_errors, given.seed)
+        self.session = Session(cluster, inputs.gates, inputs.cel_errors, inputs.seed)
         engine = BacktrackingEngine(self.session)
-        self.cases = UnitRequirementsTable(cluster, nodes, engine.compiler)
-        classes = self._classes(given.units)
+        self.requirements = UnitRequirementsTable(cluster, nodes, engine.compiler)
+        classes = self._classes(inputs.units)
         self.trials = AllocationTrials(engine, deadline)
-        self.mix = TargetWorkload(classes, self.trials, engine.compiler)
-        visible = reduce(VisibleAttributes.joined, (case.question.visible for case, _ in classes), VisibleAttributes())
-        ledger = AllocatedState(cluster.usage(given.gates))
-        self.floor = NodeStates(list(self._sites(given, nodes)), DeviceStates(engine.views, visible), ledger)
+        self.workload = TargetWorkload(classes, self.trials, engine.compiler)
+        visible = reduce(
+            VisibleAttributes.joined,
+            (requirements.question.visible for requirements, _ in classes),
+            VisibleAttributes(),
+        )
+        ledger = AllocatedState(cluster.usage(inputs.gates))
+        self.node_states = NodeStates(
+            list(self._schedulable_nodes(inputs, nodes)), DeviceStates(engine.views, visible), ledger
+        )
 
     def _classes(self, units: Iterable[QueuedUnit]) -> Sequence[tuple[UnitRequirements, int]]:
         counts: Counter[bytes] = Counter()
@@ -287,16 +295,15 @@ class SchedulingContext:
             signature = unit.unit_set.shape.signature
             counts[signature] += 1
             firsts.setdefault(signature, unit)
-        return [(self.cases.of(first, {}), counts[signature]) for signature, first in firsts.items()]
+        return [(self.requirements.of(first, {}), counts[signature]) for signature, first in firsts.items()]
 
-    def _sites(self, given: SchedulingInput, nodes: Sequence[Node]) -> Iterable[SchedulableNode]:
-        rooms = remaining_allocatable(given.cluster, given.gates)
-        asked = sorted({name for unit in given.units for name in unit.unit_set.shape.requests})
-        places = self.cases.places
+    def _schedulable_nodes(self, inputs: SchedulingInput, nodes: Sequence[Node]) -> Iterable[SchedulableNode]:
+        rooms = remaining_allocatable(inputs.cluster, inputs.gates)
+        asked = sorted({name for unit in inputs.units for name in unit.unit_set.shape.requests})
         for position, node in enumerate(nodes):
-            takes = tuple(position in place.members for place in places)
+            suits = tuple(position in one.members for one in self.requirements.suitable_sets)
             yield SchedulableNode(
-                node, _restricted_room(rooms[node.metadata.name], asked), takes, _reached_pools(given, node)
+                node, _restricted_room(rooms[node.metadata.name], asked), suits, _reached_pools(inputs, node)
             )
 
 
@@ -304,8 +311,8 @@ def _restricted_room(room: Requests | None, names: Iterable[str]) -> Requests | 
     return None if room is None else {name: room[name] for name in names if name in room}
 
 
-def _reached_pools(given: SchedulingInput, node: Node) -> tuple[PoolId, ...]:
+def _reached_pools(inputs: SchedulingInput, node: Node) -> tuple[PoolId, ...]:
     try:
-        return tuple(pool.id for pool in given.cluster.pools(given.gates).pools_for(node))
+        return tuple(pool.id for pool in inputs.cluster.pools(inputs.gates).pools_for(node))
     except SelectorError:
         return ()

@@ -1,12 +1,8 @@
-"""Nodes as they fill up: those of one kind in equal states are together.
+"""The states of nodes as they fill up, and what units require of them, for schedulers that place units one by one.
 
-What is left of the devices that a node sees: equal nodes with equal usage are in one state.
-
-What equal units ask for: their claims, their requests, and the nodes that suit them.
-
-Whether claims fit on devices in some state: asked once, however many nodes are like that.
-
-When the members of a gang that have a node may stay.
+A ``NodeState`` stands for all nodes that nothing tells apart for the units of the queue: the same units suit them, the
+same room is left by pods, and the same devices are left. So the engine tries a unit once on each state, however many
+nodes are in it (``AllocationTrials``). Units are grouped, too: equal units have the same ``UnitRequirements``.
 """
 
 from __future__ import annotations
@@ -44,42 +40,43 @@ from ..engines.reasons import missing_reference_reasons
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeState:
-    """What a node still has. ``takes`` says which places of the queue it suits, by their numbers.
+    """What a node still has.
 
-    ``room`` is what pods leave of the resources that the queue asks for; None: nothing is known, it takes anything.
+    ``suits`` says for each ``SuitableNodeSet``, by its number, whether the node is in it. ``room`` is what pods leave
+    of the resources that the queue asks for; None: nothing is known, the node takes any pod.
     """
 
-    takes: tuple[bool, ...]
+    suits: tuple[bool, ...]
     room: Requests | None
     devices: DeviceState
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulableNode:
-    """A node: its room at the start, the places of the queue that it suits, and the pools it sees."""
+    """A node with its room at the start, the sets of suitable nodes that it is in, and the pools that it sees."""
 
     node: Node
     room: Requests | None
-    takes: tuple[bool, ...]
+    suits: tuple[bool, ...]
     pools: tuple[PoolId, ...]
 
 
 class NodeStates:
-    """All nodes by position, and the positions in each state, ascending."""
+    """All nodes by position, and for each state the positions of the nodes in it, ascending."""
 
-    def __init__(self, sites: Sequence[SchedulableNode], devices: DeviceStates, ledger: AllocatedState) -> None:
+    def __init__(self, nodes: Sequence[SchedulableNode], devices: DeviceStates, ledger: AllocatedState) -> None:
         self.ledger = ledger
         self.groups: dict[NodeState, list[int]] = {}
-        self._sites = sites
-        self._positions = {site.node.metadata.name: position for position, site in enumerate(sites)}
+        self._nodes = nodes
+        self._positions = {one.node.metadata.name: position for position, one in enumerate(nodes)}
         self._devices = devices
-        self._rooms = [site.room for site in sites]
+        self._rooms = [one.room for one in nodes]
         self._known: dict[Hashable, NodeState] = {}
         self._watchers: dict[PoolId, list[int]] = defaultdict(list)
         self._seen = ledger.changes
         self._states: list[NodeState] = []
-        for position, site in enumerate(sites):
-            for pool in site.pools:
+        for position, one in enumerate(nodes):
+            for pool in one.pools:
                 self._watchers[pool].append(position)
             state = self._find(position)
             self._states.append(state)
@@ -87,38 +84,38 @@ class NodeStates:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
-        return len(self._sites)
+        """The number of nodes."""
+        return len(self._nodes)
 
     def node(self, position: int) -> Node:
-        """The node there."""
-        return self._sites[position].node
+        """Return the node at a position."""
+        return self._nodes[position].node
 
     def position(self, name: str) -> int:
-        """Where the node of this name is."""
+        """Return the position of the node of this name."""
         return self._positions[name]
 
     def view(self, position: int) -> NodeView:
-        """What it sees, by the numbers of its state."""
-        return self._devices.view(self._sites[position].node)
+        """Return what the node sees, numbered as in its state."""
+        return self._devices.view(self._nodes[position].node)
 
-    def take(
+    def add_pod(
         self, position: int, requests: Mapping[str, int], made: Iterable[tuple[ObjectKey, AllocationResult]]
     ) -> None:
-        """Put a pod with these requests there, and commit allocations."""
+        """Place a pod with these requests on the node, and commit the allocations made for it."""
         self.ledger.commit(made)
         self._change(position, requests, 1)
 
-    def give_back(self, position: int, requests: Mapping[str, int], claims: Iterable[ObjectKey]) -> None:
-        """Take a pod away again, and the allocations of these claims."""
+    def remove_pod(self, position: int, requests: Mapping[str, int], claims: Iterable[ObjectKey]) -> None:
+        """Remove a pod with these requests from the node, and release the allocations of these claims."""
         self.ledger.release(claims)
         self._change(position, requests, -1)
 
-    def imagined(self, state: NodeState, requests: Mapping[str, int], made: Iterable[AllocationResult]) -> NodeState:
-        """What a state would become with a pod with these requests, and these allocations."""
+    def state_with(self, state: NodeState, requests: Mapping[str, int], made: Iterable[AllocationResult]) -> NodeState:
+        """Return the state after a pod with these requests is placed, and these allocations are made."""
         made = list(made)
         devices = self._devices.after(state.devices, made) if made else state.devices
-        return self._state(state.takes, remaining_after(state.room, requests), devices)
+        return self._state(state.suits, remaining_after(state.room, requests), devices)
 
     def _change(self, position: int, requests: Mapping[str, int], sign: int) -> None:
         self._rooms[position] = remaining_after(self._rooms[position], requests, sign)
@@ -139,20 +136,20 @@ class NodeStates:
         self._states[position] = after
 
     def _find(self, position: int) -> NodeState:
-        site = self._sites[position]
-        return self._state(site.takes, self._rooms[position], self._devices.of(site.node, self.ledger))
+        one = self._nodes[position]
+        return self._state(one.suits, self._rooms[position], self._devices.of(one.node, self.ledger))
 
-    def _state(self, takes: tuple[bool, ...], room: Requests | None, devices: DeviceState) -> NodeState:
-        key = takes, None if room is None else tuple(room.items()), devices
+    def _state(self, suits: tuple[bool, ...], room: Requests | None, devices: DeviceState) -> NodeState:
+        key = suits, None if room is None else tuple(room.items()), devices
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = NodeState(takes, None if room is None else dict(room), devices)
+            found = self._known[key] = NodeState(suits, None if room is None else dict(room), devices)
         return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceState:
-    """Devices by number, and what is held of them; ``view`` and ``usage`` are those of the first node met like this."""
+    """Devices by number, and what is held of them; ``view`` and ``usage`` are those of the first such node."""
 
     view: NodeView
     usage: Usage
@@ -160,7 +157,7 @@ class DeviceState:
 
 
 class DeviceStates:
-    """Finds states; equal ones are one object. ``visible`` is what all questions together look at."""
+    """Finds the states of devices; equal states are one object. ``visible`` is what all questions together see."""
 
     def __init__(self, views: NodeViews, visible: VisibleAttributes) -> None:
         self._views = views
@@ -169,7 +166,7 @@ class DeviceStates:
         self._names = count()
 
     def view(self, node: Node) -> NodeView:
-        """What a node sees: nothing where a node selector cannot be parsed (NODE-2)."""
+        """Return what a node sees: nothing where a node selector cannot be parsed (NODE-2)."""
         return self._seen(node)[0]
 
     def of(self, node: Node, ledger: AllocatedState) -> DeviceState:
@@ -184,8 +181,8 @@ class DeviceStates:
             return self._views.of_pools(node, (), self._visible), True
 
     def after(self, state: DeviceState, made: Iterable[AllocationResult]) -> DeviceState:
-        """Find the state once these allocations are there, too."""
-        # Names that no claim has: what a claim of the queue holds already must stay.
+        """Find the state after these allocations are made, too."""
+        # No claim has these names, so that what claims of the queue hold already stays.
         named = [(("", str(next(self._names))), allocation) for allocation in made]
         return self._state(state.view, AllocatedState(state.usage.plus(named)), broken=False)
 
@@ -204,9 +201,9 @@ AllocationByClaim = Mapping[ObjectKey, AllocationResult]
 
 @dataclass(frozen=True, slots=True)
 class SuitableNodeSet:
-    """The positions of the nodes that suit a pod and its claims that are allocated; ``number`` is the place's own.
+    """The positions of the nodes that suit a pod and its allocated claims; sets are numbered as they are met.
 
-    ``problem`` says why none can be told.
+    ``problem`` says why no node can be said to suit: a node selector that cannot be parsed.
     """
 
     number: int
@@ -216,66 +213,70 @@ class SuitableNodeSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitRequirements:
-    """What a unit asks for as things are; ``claims`` are those of one of its equals. ``refused``: it must wait."""
+    """What equal units require: requests, claims without an allocation (those of one of them), and suitable nodes.
+
+    ``refused`` says why no node is tried, if none is.
+    """
 
     requests: Mapping[str, int]
     claims: tuple[ResourceClaim, ...]
     question: Question
-    place: SuitableNodeSet
+    suitable: SuitableNodeSet
     refused: tuple[Reason, ...] = ()
 
 
 class UnitRequirementsTable:
-    """Finds the case of a unit. Units that are alike are of different ones where claims that they share differ."""
+    """Finds the requirements of units; those of equal units differ where allocations of shared claims differ."""
 
     def __init__(self, cluster: Cluster, nodes: Sequence[Node], compiler: Compiler) -> None:
         self._classes = cluster.classes
         self._nodes = nodes
         self._compiler = compiler
         self._known: dict[Hashable, UnitRequirements] = {}
-        self._places: dict[bytes, SuitableNodeSet] = {}
+        self._suitable: dict[bytes, SuitableNodeSet] = {}
 
     @property
-    def places(self) -> Sequence[SuitableNodeSet]:
-        """All places met so far, by number."""
-        return list(self._places.values())
+    def suitable_sets(self) -> Sequence[SuitableNodeSet]:
+        """All sets of suitable nodes met so far, by number."""
+        return list(self._suitable.values())
 
     def of(self, planned: QueuedUnit, made: AllocationByClaim) -> UnitRequirements:
-        """Find the case while these allocations of the queue's claims are there."""
+        """Find the requirements of a unit after these allocations of claims of the queue were made."""
         shape = planned.unit_set.shape
         shared = tuple(claim.key for claim in shape.claims if claim.key in made)
         key = shape.signature, tuple((key, _encode(made[key].node_selector)) for key in shared if key is not None)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._case(planned, made)
+            found = self._known[key] = self._requirements(planned, made)
         return found
 
-    def _case(self, planned: QueuedUnit, made: AllocationByClaim) -> UnitRequirements:
+    def _requirements(self, planned: QueuedUnit, made: AllocationByClaim) -> UnitRequirements:
         unit = planned.unit
         claims = tuple(ref.claim for ref in unallocated_claims(unit, made) if ref.claim is not None)
-        place = self._place(unit, made)
+        suitable = self._suitable_nodes(unit, made)
         refused = missing_reference_reasons(unit, self._classes) or (
-            [Reason("nodeSelector", "", place.problem)] if place.problem else ()
+            [Reason("nodeSelector", "", suitable.problem)] if suitable.problem else ()
         )
         return UnitRequirements(
-            planned.unit_set.shape.requests, claims, self._compiler.question(claims), place, tuple(refused)
+            planned.unit_set.shape.requests, claims, self._compiler.question(claims), suitable, tuple(refused)
         )
 
-    def _place(self, unit: Unit, made: AllocationByClaim) -> SuitableNodeSet:
+    def _suitable_nodes(self, unit: Unit, made: AllocationByClaim) -> SuitableNodeSet:
         earlier = list(unit.existing_allocations(made))
         spec = unit.pod.spec if unit.pod else None
         key = pod_suitability_key(spec, earlier)
-        if key not in self._places:
+        if key not in self._suitable:
+            problem, positions = "", frozenset[int]()
             try:
-                found = frozenset(SuitableNodes(self._nodes, spec, earlier))
-                self._places[key] = SuitableNodeSet(len(self._places), found)
+                positions = frozenset(SuitableNodes(self._nodes, spec, earlier))
             except SelectorError as error:
-                self._places[key] = SuitableNodeSet(len(self._places), frozenset(), str(error))
-        return self._places[key]
+                problem = str(error)
+            self._suitable[key] = SuitableNodeSet(len(self._suitable), positions, problem)
+        return self._suitable[key]
 
 
 def unallocated_claims(unit: Unit, made: AllocationByClaim) -> list[ClaimRef]:
-    """The claims of a unit that have no allocation yet."""
+    """List the claims of a unit that have no allocation yet."""
     return [ref for ref in unit.requested_claims if ref.key not in made]
 
 
@@ -292,7 +293,7 @@ class TrialAbortedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How an attempt ends in some state, and what is made there."""
+    """The status of one attempt of the engine, and the allocations that it found."""
 
     status: Status
     made: tuple[AllocationResult, ...] = ()
@@ -300,7 +301,7 @@ class Trial:
 
     @property
     def fits(self) -> bool:
-        """There is an allocation."""
+        """Whether there is an allocation."""
         return self.status is Status.ALLOCATED
 
 
@@ -308,28 +309,28 @@ _NO_CLAIMS_TRIAL = Trial(Status.ALLOCATED)
 
 
 class AllocationTrials:
-    """Asks an engine; ``deadline`` is a reading of ``time.monotonic``, None for none."""
+    """Asks an engine once for each state of devices; ``deadline`` is a reading of ``time.monotonic``, None for none."""
 
     def __init__(self, engine: Engine, deadline: float | None) -> None:
         self.engine = engine
         self.deadline = deadline
         self._known: dict[tuple[int, DeviceState], Trial] = {}
 
-    def of(self, case: UnitRequirements, devices: DeviceState) -> Trial:
-        """Try the claims of a case on devices in this state. Raises ``TimeOverError``."""
-        if not case.claims:
+    def of(self, requirements: UnitRequirements, devices: DeviceState) -> Trial:
+        """Try the claims on devices in this state. Raises ``TimeOverError``."""
+        if not requirements.claims:
             return _NO_CLAIMS_TRIAL
-        key = case.question.index, devices
+        key = requirements.question.index, devices
         if key not in self._known:
             attempt = self.engine.allocate_on(
-                devices.view.node, case.claims, AllocatedState(devices.usage), self.deadline
+                devices.view.node, requirements.claims, AllocatedState(devices.usage), self.deadline
             )
             self._known[key] = trial_of(attempt)
         return self._known[key]
 
 
 def trial_of(attempt: NodeResult) -> Trial:
-    """Shorten an attempt. Raises ``TimeOverError``."""
+    """Turn the result of an engine into a trial. Raises ``TimeOverError``."""
     if attempt.status is Status.TIMEOUT:
         raise TimeOverError(attempt.message)
     return Trial(attempt.status, attempt.allocations, attempt.message)

@@ -1,7 +1,4 @@
-"""The question ``compare`` about plans: one queue by sequential schedulers and by ``plan``, side by side.
-
-Planners by name: sequential schedulers, and ``plan``, which looks at the whole queue at once.
-"""
+"""Compare plans: one queue planned by sequential schedulers and by ``plan``, which looks at the whole queue at once."""
 
 from __future__ import annotations
 
@@ -59,7 +56,7 @@ class PlannerRun:
 
     @property
     def label(self) -> str:
-        """How it is called: ``planner/order``, or the planner alone."""
+        """The name of the run: ``planner/order``, or the planner alone."""
         return f"{self.planner}/{self.order}" if self.order else self.planner
 
 
@@ -74,8 +71,8 @@ class PlanComparison:
     cel_errors: str
 
     @property
-    def rivals(self) -> tuple[PlannerRun, ...]:
-        """Those that place one unit after the other."""
+    def sequential(self) -> tuple[PlannerRun, ...]:
+        """The runs of planners that place one unit after the other."""
         return tuple(run for run in self.runs if run.planner != PLAN)
 
     @property
@@ -85,13 +82,13 @@ class PlanComparison:
 
     @property
     def beaten(self) -> bool:
-        """Some rival admits more units than ``plan``."""
+        """Whether a sequential scheduler admits more units than ``plan``."""
         plan = self.plan
-        return plan is not None and any(run.figures.admitted > plan.figures.admitted for run in self.rivals)
+        return plan is not None and any(run.figures.admitted > plan.figures.admitted for run in self.sequential)
 
     @property
     def decided(self) -> bool:
-        """All were done in time."""
+        """Whether all were done in time."""
         return all(run.decided for run in self.runs)
 
 
@@ -125,8 +122,8 @@ def compare_plans(
     gates = gates_of(feature_gates)
     sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
     units = tuple(expand_units(cluster, sets, gates))
-    given = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
-    asker = _PlannerRunner(given, tuple(orders), objective, gap, time_limit)
+    inputs = SchedulingInput(cluster, units, gates, cel_errors, seed, namespace, selector)
+    asker = _PlannerRunner(inputs, tuple(orders), objective, gap, time_limit)
     names = asker.all() if planners is None else planners
     for name in names:
         asker.check(name)
@@ -152,7 +149,7 @@ def _check_names(planners: Sequence[str] | None, orders: Sequence[str]) -> None:
 class _PlannerRunner:
     """Options that all planners are asked with."""
 
-    given: SchedulingInput
+    inputs: SchedulingInput
     orders: tuple[str, ...]
     objective: str | Sequence[str]
     gap: float
@@ -173,18 +170,18 @@ class _PlannerRunner:
         """Raise ``ValueError`` for a planner that does not know what some claims demand (SOFT-3, CEL-6)."""
         if planner == PLAN:
             return
-        asked = [one.unit for one in self.given.units]
-        check_planner_support(planner, self.given.cluster, asked)
+        asked = [one.unit for one in self.inputs.units]
+        check_planner_support(planner, self.inputs.cluster, asked)
         if planner == KUBE_SCHEDULER:
-            check_upstream_policy(self.given.cel_errors)
-            check_engine_support(planner, self.given.cluster, asked)
+            check_upstream_policy(self.inputs.cel_errors)
+            check_engine_support(planner, self.inputs.cluster, asked)
 
     def runs(self, planner: str) -> list[PlannerRun]:
         return [self._plan()] if planner == PLAN else [self._scheduled(planner, order) for order in self.orders]
 
     def _scheduled(self, planner: str, order: str) -> PlannerRun:
-        found = schedule(self.given, planner, order, self.time_limit)
-        notices = ignored_soft_entries(planner, self.given.cluster, [one.unit for one in self.given.units])
+        found = schedule(self.inputs, planner, order, self.time_limit)
+        notices = ignored_soft_entries(planner, self.inputs.cluster, [one.unit for one in self.inputs.units])
         counted = self._figures(found.units)
         return PlannerRun(
             planner, order, found.units, counted, found.in_time, found.seconds, found.version, notices=notices
@@ -194,18 +191,18 @@ class _PlannerRunner:
         # Loads the solver's library, which schedulers do without.
         from ..plan.plan import plan
 
-        given = self.given
+        inputs = self.inputs
         started = monotonic()
         found = plan(
-            given.cluster,
+            inputs.cluster,
             objective=self.objective,
             gap=self.gap,
-            namespace=given.namespace,
-            selector=given.selector,
-            feature_gates=given.gates,
-            cel_errors=given.cel_errors,
+            namespace=inputs.namespace,
+            selector=inputs.selector,
+            feature_gates=inputs.gates,
+            cel_errors=inputs.cel_errors,
             time_limit=self.time_limit,
-            seed=given.seed,
+            seed=inputs.seed,
         )
         seconds = monotonic() - started - found.seconds.get("verify", 0.0)
         counted = self._figures(found.units)
@@ -223,15 +220,15 @@ class _PlannerRunner:
 
     def _figures(self, units: Sequence[PlannedUnitOutcome]) -> Figures:
         deadline = None if self.time_limit is None else monotonic() + self.time_limit
-        return figures(SchedulingContext(self.given, deadline), self.given.units, units)
+        return figures(SchedulingContext(self.inputs, deadline), self.inputs.units, units)
 
 
 PLAN = "plan"
 PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], PlacementPolicy]] = {
-    "first-fit": lambda _setting: FirstFitPolicy(),
-    "best-fit": lambda setting: BestFitPolicy(setting.mix, setting.floor.groups),
-    "fgd": lambda setting: FragmentationDescent(setting.mix),
-    KUBE_SCHEDULER: lambda _setting: FirstFitPolicy(),
+    "first-fit": lambda _context: FirstFitPolicy(),
+    "best-fit": lambda context: BestFitPolicy(context.workload, context.node_states.groups),
+    "fgd": lambda context: FragmentationDescent(context.workload),
+    KUBE_SCHEDULER: lambda _context: FirstFitPolicy(),
 }
 PLANNERS = (*PLACEMENT_POLICIES, PLAN)
 
@@ -261,38 +258,38 @@ def check_planner(name: str) -> str:
     return name
 
 
-def schedule(given: SchedulingInput, planner: str, order: str, time_limit: float | None) -> SequentialSchedule:
+def schedule(inputs: SchedulingInput, planner: str, order: str, time_limit: float | None) -> SequentialSchedule:
     """Place the units one by one in this order, and check the whole.
 
     Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
     """
-    queue = arrival_order(given.units, order, given.seed)
+    queue = arrival_order(inputs.units, order, inputs.seed)
     started = monotonic()
     deadline = None if time_limit is None else started + time_limit
-    setting = SchedulingContext(given, deadline)
-    with _allocation_trials(planner, setting) as (trials, version):
-        scheduler = SequentialScheduler(setting, PLACEMENT_POLICIES[planner](setting), trials)
+    context = SchedulingContext(inputs, deadline)
+    with _allocation_trials(planner, context) as (trials, version):
+        scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
         scheduler.run(queue)
     seconds = monotonic() - started
-    units = tuple(scheduler.outcomes(given.units))
+    units = tuple(scheduler.outcomes(inputs.units))
     check_plan(
-        given.cluster,
+        inputs.cluster,
         units,
-        given.gates,
-        given.cel_errors,
-        order=scheduler.order(given.units),
-        namespace=given.namespace,
-        selector=given.selector,
+        inputs.gates,
+        inputs.cel_errors,
+        order=scheduler.order(inputs.units),
+        namespace=inputs.namespace,
+        selector=inputs.selector,
     )
     return SequentialSchedule(units, scheduler.in_time, seconds, version)
 
 
 @contextmanager
-def _allocation_trials(planner: str, setting: SchedulingContext) -> Iterator[tuple[AllocationTrials, str]]:
-    """Who is asked for devices: our own search, or the real allocator."""
+def _allocation_trials(planner: str, context: SchedulingContext) -> Iterator[tuple[AllocationTrials, str]]:
+    """Start what allocates devices: our own search, or the real allocator; with the version of the latter."""
     if planner != KUBE_SCHEDULER:
-        yield setting.trials, ""
+        yield context.trials, ""
         return
     with KubeScheduler() as peer:
-        engine = KubeSchedulerEngine(setting.session, peer)
-        yield AllocationTrials(engine, setting.trials.deadline), peer.handshake.version
+        engine = KubeSchedulerEngine(context.session, peer)
+        yield AllocationTrials(engine, context.trials.deadline), peer.handshake.version

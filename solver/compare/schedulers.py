@@ -1,12 +1,7 @@
-"""Units arrive one by one, and each is placed for good on one node, or left out.
+"""Sequential schedulers: units arrive one by one, and each is placed for good on one node, or refused.
 
-What sequential schedulers prefer: each scores what a unit makes of a node; the lowest score wins.
-
-Of equal scores the first node by name has it, so that a scheduler that scores nothing takes the first that fits.
-
-Which node a unit goes to: states of nodes are looked at, not nodes, and each but once for equal units.
-
-In which order units arrive at a sequential scheduler.
+A scheduler is a ``SequentialScheduler`` with a policy, which scores what a unit makes of a node. The unit goes to the
+node with the lowest score, among equal scores to the first by name. ``ORDERS`` are the orders in which units arrive.
 """
 
 from __future__ import annotations
@@ -47,7 +42,7 @@ _GANG_NOT_WHOLE = Reason("gang", "", "its gang is not whole")
 
 @dataclass(frozen=True, slots=True)
 class PositionedUnit:
-    """A unit with its node, by position."""
+    """A unit with the position of its node."""
 
     unit: QueuedUnit
     position: int
@@ -62,12 +57,12 @@ class SequentialScheduler:
     """
 
     def __init__(
-        self, setting: SchedulingContext, choice: PlacementPolicy, trials: AllocationTrials | None = None
+        self, context: SchedulingContext, policy: PlacementPolicy, trials: AllocationTrials | None = None
     ) -> None:
-        self._setting = setting
-        self._floor = setting.floor
-        self._trials = trials or setting.trials
-        self._choosing = NodeChooser(self._floor, choice, self._trials)
+        self._context = context
+        self._node_states = context.node_states
+        self._trials = trials or context.trials
+        self._chooser = NodeChooser(self._node_states, policy, self._trials)
         self._made: dict[ObjectKey, AllocationResult] = {}
         self._users: Counter[ObjectKey] = Counter()
         self._placed: dict[int, PositionedUnit] = {}
@@ -90,7 +85,7 @@ class SequentialScheduler:
                     self._settle(gang, members[gang])
 
     def outcomes(self, units: Iterable[QueuedUnit]) -> Iterator[PlannedUnitOutcome]:
-        """What became of each; a claim that several share is in the first that was placed of them."""
+        """Yield what became of each unit; a shared claim is in the outcome of the first unit that was placed."""
         made = dict(self._made)
         allocated = {
             key: tuple((ref, made.pop(ref.key)) for ref in placed.unit.unit.claims if ref.key in made)
@@ -101,29 +96,29 @@ class SequentialScheduler:
             placed = self._placed.get(key)
             yield PlannedUnitOutcome.of(
                 one,
-                self._floor.node(placed.position).metadata.name if placed else None,
+                self._node_states.node(placed.position).metadata.name if placed else None,
                 () if placed else self._reasons[key],
                 allocated.get(key, ()),
             )
 
     def order(self, units: Sequence[QueuedUnit]) -> list[int]:
-        """Positions of the placed units among these, in the order in which they were placed."""
+        """Return the positions of the placed units among these, in the order in which they were placed."""
         positions = {id(one.unit): position for position, one in enumerate(units)}
         return [positions[key] for key in self._placed]
 
     def _arrive(self, unit: QueuedUnit) -> None:
-        case = self._setting.cases.of(unit, self._made)
+        requirements = self._context.requirements.of(unit, self._made)
         gang = unit.unit_set.gang
         if gang is not None and gang.problem:
             self._refuse(unit, Reason("gang", "", gang.problem))
-        elif case.refused:
-            self._refuse(unit, *case.refused)
+        elif requirements.refused:
+            self._refuse(unit, *requirements.refused)
         else:
-            self._try(unit, case)
+            self._try(unit, requirements)
 
-    def _try(self, unit: QueuedUnit, case: UnitRequirements) -> None:
+    def _try(self, unit: QueuedUnit, requirements: UnitRequirements) -> None:
         try:
-            position = self._choosing.position(case)
+            position = self._chooser.position(requirements)
             if position is None:
                 self._refuse(unit, _NO_NODE)
             else:
@@ -145,22 +140,24 @@ class SequentialScheduler:
         claims = [ref.claim for ref in asked if ref.claim is not None]
         made: tuple[AllocationResult, ...] = ()
         if claims:
-            node = self._floor.node(position)
-            trial = trial_of(self._trials.engine.allocate_on(node, claims, self._floor.ledger, self._trials.deadline))
+            node = self._node_states.node(position)
+            trial = trial_of(
+                self._trials.engine.allocate_on(node, claims, self._node_states.ledger, self._trials.deadline)
+            )
             if not trial.fits:
                 raise TrialAbortedError(node, trial)
             made = trial.made
         pairs = [(ref.key, allocation) for ref, allocation in zip(asked, made, strict=True)]
         self._made.update(pairs)
         self._users.update(ref.key for ref in unit.unit.claims)
-        self._floor.take(position, unit.unit_set.shape.requests, pairs)
+        self._node_states.add_pod(position, unit.unit_set.shape.requests, pairs)
         self._placed[id(unit.unit)] = PositionedUnit(unit, position)
 
     def _settle(self, gang: Gang, members: Sequence[QueuedUnit]) -> None:
         """Remove the members of a gang that is not whole."""
         there = [placed for one in members if (placed := self._placed.get(id(one.unit))) is not None]
-        names = [self._floor.node(placed.position).metadata.name for placed in there]
-        nodes = self._setting.session.cluster.nodes
+        names = [self._node_states.node(placed.position).metadata.name for placed in there]
+        nodes = self._context.session.cluster.nodes
         if is_whole(gang, names, len(members)) and in_one_domain(gang, names, nodes):
             return
         for placed in there:
@@ -172,7 +169,7 @@ class SequentialScheduler:
         gone = [ref.key for ref in unit.claims if not self._users[ref.key] and ref.key in self._made]
         for key in gone:
             del self._made[key]
-        self._floor.give_back(placed.position, placed.unit.unit_set.shape.requests, gone)
+        self._node_states.remove_pod(placed.position, placed.unit.unit_set.shape.requests, gone)
         del self._placed[id(unit)]
         self._refuse(placed.unit, _GANG_NOT_WHOLE)
 
@@ -186,15 +183,15 @@ def _gang_members(units: Iterable[QueuedUnit]) -> dict[Gang, list[QueuedUnit]]:
 
 
 class PlacementPolicy(Protocol):
-    """A preference. Scores depend on nothing but the two states."""
+    """A preference between nodes. Scores depend on nothing but the two states."""
 
     @property
     def takes_first(self) -> bool:
-        """The first node that fits is taken; no other is looked at."""
+        """Whether the first node that fits is taken, without a score."""
         ...
 
     def score(self, before: NodeState, after: NodeState) -> float:
-        """How much it is disliked. Raises ``TimeOverError``."""
+        """Score the change of a node's state; the lowest score wins. Raises ``TimeOverError``."""
         ...
 
 
@@ -204,7 +201,7 @@ class FirstFitPolicy:
     takes_first = True
 
     def score(self, before: NodeState, after: NodeState) -> float:
-        """All nodes are as good."""
+        """Score all nodes alike."""
         return 0.0
 
 
@@ -217,89 +214,94 @@ class BestFitPolicy:
 
     takes_first = False
 
-    def __init__(self, mix: TargetWorkload, states: Iterable[NodeState]) -> None:
-        self._mix = mix
+    def __init__(self, workload: TargetWorkload, states: Iterable[NodeState]) -> None:
+        self._workload = workload
         self._most: dict[str, int] = {}
         self._devices = 1
         for state in states:
-            self._devices = max(self._devices, sum(mix.free(state.devices).values()))
+            self._devices = max(self._devices, sum(workload.free(state.devices).values()))
             for name, amount in (state.room or {}).items():
                 self._most[name] = max(self._most.get(name, 1), amount)
 
     def score(self, before: NodeState, after: NodeState) -> float:
-        """What is left."""
+        """Score what is left."""
         room = sum(amount / self._most[name] for name, amount in (after.room or {}).items())
-        return room + sum(self._mix.free(after.devices).values()) / self._devices
+        return room + sum(self._workload.free(after.devices).values()) / self._devices
 
 
 class FragmentationDescent:
-    """Fragmentation gradient descent: the node whose fragmentation for the mix grows the least."""
+    """Fragmentation gradient descent: the node whose fragmentation for the workload grows the least."""
 
     takes_first = False
 
-    def __init__(self, mix: TargetWorkload) -> None:
-        self._mix = mix
+    def __init__(self, workload: TargetWorkload) -> None:
+        self._workload = workload
 
     def score(self, before: NodeState, after: NodeState) -> float:
-        """By how much it grows, for all units of the queue together."""
-        return self._mix.wasted(after) - self._mix.wasted(before)
+        """Score by how much it grows, for all units of the queue together."""
+        return self._workload.wasted(after) - self._workload.wasted(before)
 
 
 class NodeChooser:
     """Finds the node that is preferred of those that suit, have room, and have the devices."""
 
-    def __init__(self, floor: NodeStates, choice: PlacementPolicy, trials: AllocationTrials) -> None:
-        self._floor = floor
-        self._choice = choice
+    def __init__(self, node_states: NodeStates, policy: PlacementPolicy, trials: AllocationTrials) -> None:
+        self._node_states = node_states
+        self._policy = policy
         self._trials = trials
         # None: units like this do not fit there.
         self._scores: dict[UnitRequirements, dict[NodeState, float | None]] = defaultdict(dict)
 
-    def position(self, case: UnitRequirements) -> int | None:
-        """Find its position; None if no node fits. Raises ``TrialAbortedError`` and ``TimeOverError``."""
+    def position(self, requirements: UnitRequirements) -> int | None:
+        """Find the position of the node for a unit; None: no node fits.
+
+        Raises ``TrialAbortedError`` and ``TimeOverError``.
+        """
         if is_past(self._trials.deadline):
             raise TimeOverError
-        known = self._scores[case]
+        known = self._scores[requirements]
         best: tuple[float, int] | None = None
-        for position, state in self._open(case, known):
+        for position, state in self._open(requirements, known):
             if state not in known:
-                known[state] = self._score(case, state)
+                known[state] = self._score(requirements, state)
             score = known[state]
             if score is not None and (best is None or score < best[0]):
                 best = score, position
-                if self._choice.takes_first:
+                if self._policy.takes_first:
                     break
         return best[1] if best else None
 
-    def _open(self, case: UnitRequirements, known: Mapping[NodeState, float | None]) -> list[tuple[int, NodeState]]:
+    def _open(
+        self, requirements: UnitRequirements, known: Mapping[NodeState, float | None]
+    ) -> list[tuple[int, NodeState]]:
         """States in which the unit may fit, each with the first such node that suits, in the order of these nodes."""
         found = []
-        for state, positions in self._floor.groups.items():
+        for state, positions in self._node_states.groups.items():
             if known.get(state, 0.0) is not None:
-                first = _first_suitable(case, state, positions)
+                first = _first_suitable(requirements, state, positions)
                 if first is not None:
                     found.append((first, state))
         return sorted(found, key=lambda pair: pair[0])
 
-    def _score(self, case: UnitRequirements, state: NodeState) -> float | None:
-        """How much the node would be disliked; None: the unit does not fit. Raises as ``position``."""
-        if missing_resources(case.requests, state.room):
+    def _score(self, requirements: UnitRequirements, state: NodeState) -> float | None:
+        """Score a node in this state; None: the unit does not fit. Raises as ``position``."""
+        if missing_resources(requirements.requests, state.room):
             return None
-        trial = self._trials.of(case, state.devices)
+        trial = self._trials.of(requirements, state.devices)
         if trial.status is Status.FATAL:
             raise TrialAbortedError(state.devices.view.node, trial)
         if not trial.fits:
             return None
-        if self._choice.takes_first:
+        if self._policy.takes_first:
             return 0.0
-        return self._choice.score(state, self._floor.imagined(state, case.requests, trial.made))
+        return self._policy.score(state, self._node_states.state_with(state, requirements.requests, trial.made))
 
 
-def _first_suitable(case: UnitRequirements, state: NodeState, positions: list[int]) -> int | None:
-    """The first of these nodes that suits; all do or none, but where an allocated claim has a say."""
-    if case.place.number < len(state.takes):
-        return positions[0] if state.takes[case.place.number] else None
-    return next((position for position in positions if position in case.place.members), None)
+def _first_suitable(requirements: UnitRequirements, state: NodeState, positions: list[int]) -> int | None:
+    """Find the first of these nodes that suits; all do or none, unless the set was met after the state was made."""
+    if requirements.suitable.number < len(state.suits):
+        return positions[0] if state.suits[requirements.suitable.number] else None
+    return next((position for position in positions if position in requirements.suitable.members), None)
 
 
 def _as_read(units: Iterable[QueuedUnit], _seed: int) -> list[QueuedUnit]:

@@ -67,10 +67,10 @@ def told(found):
 
 
 class Walk:
-    """A scheduler by the book: each unit asks every node anew, in a setting of its own, with all placed so far."""
+    """A scheduler by the book: each unit asks every node anew, in a context of its own, with all placed so far."""
 
     def __init__(self, what, planner):
-        self._given, self._choice = what, PLACEMENT_POLICIES[planner](SchedulingContext(what, None))
+        self._given, self._policy = what, PLACEMENT_POLICIES[planner](SchedulingContext(what, None))
         self._nodes = list(what.cluster.nodes.values())
         self._engine = BacktrackingEngine(Session(what.cluster, what.gates, what.cel_errors, what.seed))
         self._placed = {}
@@ -107,7 +107,7 @@ class Walk:
                 score = self._score(unit, position, made)
                 if best is None or score < best[0]:
                     best = score, position, made
-                if self._choice.takes_first:
+                if self._policy.takes_first:
                     break
         if best is not None:
             self._placed[id(unit.unit)] = best[1:]
@@ -118,7 +118,7 @@ class Walk:
         ):
             return None
         claims = [ref.claim for ref in self._asked(unit)]
-        return self._engine.allocate_on(self._nodes[position], claims, self._floor().ledger, None)
+        return self._engine.allocate_on(self._nodes[position], claims, self._node_states().ledger, None)
 
     def _held(self):
         return {ref.key: one for _, made in self._placed.values() for ref, one in made}
@@ -133,20 +133,20 @@ class Walk:
         fits = unit.unit.pod is None or not pod_fits(unit.unit.pod.spec, node)
         return fits and all(selector_test(selector)(node) for selector in selectors)
 
-    def _floor(self, *more):
-        floor = SchedulingContext(self._given, None).floor
+    def _node_states(self, *more):
+        node_states = SchedulingContext(self._given, None).node_states
         requests = {id(unit.unit): unit.unit_set.shape.requests for unit in self._given.units}
         for key, (position, made) in [*self._placed.items(), *more]:
-            floor.take(position, requests[key], [(ref.key, one) for ref, one in made])
-        return floor
+            node_states.add_pod(position, requests[key], [(ref.key, one) for ref, one in made])
+        return node_states
 
     def _room(self, position):
-        return _state(self._floor(), position).room
+        return _state(self._node_states(), position).room
 
     def _score(self, unit, position, made):
-        before = _state(self._floor(), position)
-        after = _state(self._floor((id(unit.unit), (position, made))), position)
-        return self._choice.score(before, after)
+        before = _state(self._node_states(), position)
+        after = _state(self._node_states((id(unit.unit), (position, made))), position)
+        return self._policy.score(before, after)
 
     def _end(self, gang, members):
         there = [id(one.unit) for one in members if id(one.unit) in self._placed]
@@ -166,5 +166,5 @@ class Walk:
             self._placed[heir][1].append((ref, allocation))
 
 
-def _state(floor, position):
-    return next(state for state, positions in floor.groups.items() if position in positions)
+def _state(node_states, position):
+    return next(state for state, positions in node_states.groups.items() if position in positions)

@@ -34,18 +34,18 @@ class Counting:
 
 
 class Scene:
-    """A setting, and what its units come to one by one."""
+    """A context, and what its units come to one by one."""
 
     def __init__(self, *given_objects, **options):
         self.what = given(*given_objects, **options)
-        self.setting = SchedulingContext(self.what, None)
-        self.floor = self.setting.floor
+        self.context = SchedulingContext(self.what, None)
+        self.node_states = self.context.node_states
 
     def case(self, number, made=()):
-        return self.setting.cases.of(self.what.units[number], dict(made))
+        return self.context.requirements.of(self.what.units[number], dict(made))
 
     def trial(self, number, position=0):
-        return self.setting.trials.of(self.case(number), self.state(position).devices)
+        return self.context.trials.of(self.case(number), self.state(position).devices)
 
     def put(self, number, position):
         """Place a unit; returns the keys of its claims."""
@@ -54,20 +54,20 @@ class Scene:
             (ref.key, one)
             for ref, one in zip(unit.unit.requested_claims, self.trial_there(number, position), strict=True)
         ]
-        self.floor.take(position, unit.unit_set.shape.requests, made)
+        self.node_states.add_pod(position, unit.unit_set.shape.requests, made)
         return [key for key, _ in made]
 
     def trial_there(self, number, position):
         claims = [ref.claim for ref in self.what.units[number].unit.requested_claims]
-        node = self.floor.node(position)
-        return self.setting.trials.engine.allocate_on(node, claims, self.floor.ledger, None).allocations
+        node = self.node_states.node(position)
+        return self.context.trials.engine.allocate_on(node, claims, self.node_states.ledger, None).allocations
 
     def state(self, position):
-        return next(state for state, positions in self.floor.groups.items() if position in positions)
+        return next(state for state, positions in self.node_states.groups.items() if position in positions)
 
     @property
     def groups(self):
-        return sorted(self.floor.groups.values())
+        return sorted(self.node_states.groups.values())
 
 
 def test_equal_nodes_are_one_state():
@@ -107,7 +107,7 @@ def test_a_node_moves_when_it_takes_something_and_back_when_that_goes():
     keys = scene.put(0, 1)
     assert scene.groups == [[0, 2], [1]]
     assert scene.state(1).room["cpu"] == 7000
-    scene.floor.give_back(1, scene.what.units[0].unit_set.shape.requests, keys)
+    scene.node_states.remove_pod(1, scene.what.units[0].unit_set.shape.requests, keys)
     assert scene.groups == [[0, 1, 2]]
     assert scene.state(1) is before
 
@@ -115,7 +115,7 @@ def test_a_node_moves_when_it_takes_something_and_back_when_that_goes():
 def test_what_is_imagined_is_what_comes():
     scene = Scene(*supply(n1=3, n2=3), taker("a", 2, cpu="1"))
     before = scene.state(0)
-    imagined = scene.floor.imagined(before, scene.case(0).requests, scene.trial(0).made)
+    imagined = scene.node_states.state_with(before, scene.case(0).requests, scene.trial(0).made)
     assert scene.groups == [[0, 1]]
     scene.put(0, 0)
     assert scene.state(0) is imagined
@@ -124,10 +124,10 @@ def test_what_is_imagined_is_what_comes():
 
 def test_what_is_imagined_twice_adds_up():
     scene = Scene(*supply(n1=4), taker("a", 1))
-    once = scene.floor.imagined(scene.state(0), {}, scene.trial(0).made)
-    trial = scene.setting.trials.of(scene.case(0), once.devices)
-    twice = scene.floor.imagined(once, {}, trial.made)
-    free = [sum(scene.setting.mix.free(state.devices).values()) for state in (scene.state(0), once, twice)]
+    once = scene.node_states.state_with(scene.state(0), {}, scene.trial(0).made)
+    trial = scene.context.trials.of(scene.case(0), once.devices)
+    twice = scene.node_states.state_with(once, {}, trial.made)
+    free = [sum(scene.context.workload.free(state.devices).values()) for state in (scene.state(0), once, twice)]
     assert free == [4 * PARTS_OF_DEVICE, 3 * PARTS_OF_DEVICE, 2 * PARTS_OF_DEVICE]
 
 
@@ -137,12 +137,12 @@ def test_a_node_of_which_nothing_is_known_takes_any_pod():
     assert scene.state(0).room is None
     scene.put(0, 0)
     assert scene.state(0).room is None
-    assert BestFitPolicy(scene.setting.mix, scene.floor.groups).score(scene.state(0), scene.state(0)) > 0
+    assert BestFitPolicy(scene.context.workload, scene.node_states.groups).score(scene.state(0), scene.state(0)) > 0
 
 
 def test_equal_questions_on_equal_devices_are_asked_once():
     scene = Scene(*supply(n1=2, n2=2), taker("a", 1, cpu="1"), taker("b", 1, cpu="2"), taker("c", 2))
-    engine = Counting(scene.setting.trials.engine)
+    engine = Counting(scene.context.trials.engine)
     trials = AllocationTrials(engine, None)
     for number in (0, 1, 0, 2, 2):
         assert trials.of(scene.case(number), scene.state(1).devices).fits
@@ -151,25 +151,25 @@ def test_equal_questions_on_equal_devices_are_asked_once():
 
 def test_who_asks_for_no_device_asks_nobody():
     scene = Scene(*supply(n1=1), pod("a", cpu="1"))
-    engine = Counting(scene.setting.trials.engine)
+    engine = Counting(scene.context.trials.engine)
     assert AllocationTrials(engine, None).of(scene.case(0), scene.state(0).devices).fits
     assert engine.asked == 0
 
 
 def test_first_fit_asks_no_further_than_the_first():
     scene = Scene(*supply(n1=1, n2=2, n3=3, n4=4), taker("a", 2))
-    engine = Counting(scene.setting.trials.engine)
-    assert NodeChooser(scene.floor, FirstFitPolicy(), AllocationTrials(engine, None)).position(scene.case(0)) == 1
+    engine = Counting(scene.context.trials.engine)
+    assert NodeChooser(scene.node_states, FirstFitPolicy(), AllocationTrials(engine, None)).position(scene.case(0)) == 1
     assert engine.asked == 2
 
 
 def test_where_a_unit_failed_it_is_not_tried_again():
     scene = Scene(*supply(n1=1, n2=1, n3=2), *(taker(f"a{number}", 2) for number in range(2)))
-    engine = Counting(scene.setting.trials.engine)
-    choosing = NodeChooser(scene.floor, FirstFitPolicy(), AllocationTrials(engine, None))
-    assert choosing.position(scene.case(0)) == 2
+    engine = Counting(scene.context.trials.engine)
+    chooser = NodeChooser(scene.node_states, FirstFitPolicy(), AllocationTrials(engine, None))
+    assert chooser.position(scene.case(0)) == 2
     scene.put(0, 2)
-    assert choosing.position(scene.case(1)) is None
+    assert chooser.position(scene.case(1)) is None
     # One device, two, none left of two; each but once.
     assert engine.asked == 3
 
@@ -184,7 +184,7 @@ def test_equal_units_are_one_case_until_a_claim_that_they_share_is_allocated():
     follower = scene.case(1, [(scene.what.units[0].unit.claims[0].key, made)])
     assert follower is not scene.case(1)
     assert follower.claims == ()
-    assert follower.place.members == {1}
+    assert follower.suitable.members == {1}
     assert scene.case(2, [(scene.what.units[0].unit.claims[0].key, made)]) is scene.case(2)
 
 
@@ -194,9 +194,9 @@ def test_followers_of_a_shared_claim_go_where_it_is_among_equal_nodes():
     scene = Scene(*supply(n1=1, n2=1, n3=1), shared, *users)
     (made,) = scene.trial_there(0, 2)
     follower = scene.case(1, [(scene.what.units[0].unit.claims[0].key, made)])
-    choosing = NodeChooser(scene.floor, FirstFitPolicy(), scene.setting.trials)
-    assert choosing.position(scene.case(0)) == 0
-    assert choosing.position(follower) == 2
+    chooser = NodeChooser(scene.node_states, FirstFitPolicy(), scene.context.trials)
+    assert chooser.position(scene.case(0)) == 0
+    assert chooser.position(follower) == 2
 
 
 def test_endings_of_attempts():
@@ -205,40 +205,40 @@ def test_endings_of_attempts():
     with pytest.raises(TimeOverError):
         trial_of(NodeResult(Status.TIMEOUT))
     with pytest.raises(TimeOverError):
-        NodeChooser(Scene(*supply(n1=1)).floor, FirstFitPolicy(), AllocationTrials(None, -1.0)).position(None)
+        NodeChooser(Scene(*supply(n1=1)).node_states, FirstFitPolicy(), AllocationTrials(None, -1.0)).position(None)
 
 
 def test_an_error_says_where_it_was():
     wrong = needs(1)
     wrong["devices"]["requests"][0]["exactly"]["selectors"] = [{"cel": {"expression": 'device.attributes["x"].y == 1'}}]
     scene = Scene(*supply(n1=1, n2=1), obj("ResourceClaim", "wrong", wrong), cel_errors="kube")
-    choosing = NodeChooser(scene.floor, FragmentationDescent(scene.setting.mix), scene.setting.trials)
+    chooser = NodeChooser(scene.node_states, FragmentationDescent(scene.context.workload), scene.context.trials)
     with pytest.raises(TrialAbortedError, match=r"^node n1: "):
-        choosing.position(scene.case(0))
+        chooser.position(scene.case(0))
 
 
 def test_fragmentation_falls_where_what_was_of_no_use_is_taken():
     scene = Scene(*supply(n1=3), taker("one", 1), taker("four", 4))
-    choice = FragmentationDescent(scene.setting.mix)
+    policy = FragmentationDescent(scene.context.workload)
     before = scene.state(0)
-    after = scene.floor.imagined(before, {}, scene.trial(0).made)
+    after = scene.node_states.state_with(before, {}, scene.trial(0).made)
     # Before, three devices are of no use to one of two units; after, two.
-    assert (scene.setting.mix.wasted(before), scene.setting.mix.wasted(after)) == (
+    assert (scene.context.workload.wasted(before), scene.context.workload.wasted(after)) == (
         3 * PARTS_OF_DEVICE,
         2 * PARTS_OF_DEVICE,
     )
-    assert choice.score(before, after) == -PARTS_OF_DEVICE
+    assert policy.score(before, after) == -PARTS_OF_DEVICE
 
 
 def test_best_fit_counts_in_parts_of_the_most_that_any_node_has():
     scene = Scene(*supply(n1=4, n2=2), taker("a", 1, cpu="2"))
-    choice = BestFitPolicy(scene.setting.mix, scene.floor.groups)
+    policy = BestFitPolicy(scene.context.workload, scene.node_states.groups)
     large, small = scene.state(0), scene.state(1)
     # Devices, cpu and the number of pods: two of four devices, and all of the others.
-    assert choice.score(large, large) == 3
-    assert choice.score(small, small) == 2.5
-    after = scene.floor.imagined(small, scene.case(0).requests, scene.trial(0, 1).made)
-    assert choice.score(small, after) == pytest.approx(1 / 4 + 6 / 8 + 9 / 10)
+    assert policy.score(large, large) == 3
+    assert policy.score(small, small) == 2.5
+    after = scene.node_states.state_with(small, scene.case(0).requests, scene.trial(0, 1).made)
+    assert policy.score(small, after) == pytest.approx(1 / 4 + 6 / 8 + 9 / 10)
 
 
 def test_orders_are_of_all_units_and_stable():
@@ -261,6 +261,6 @@ def test_gates_decide_what_is_seen():
         for gates in (ALL, ALL.with_({"DRAPartitionableDevices": False}))
     )
     counts = [
-        sum(scene.setting.mix.free(scene.state(0).devices).values()) // PARTS_OF_DEVICE for scene in (seen, unseen)
+        sum(scene.context.workload.free(scene.state(0).devices).values()) // PARTS_OF_DEVICE for scene in (seen, unseen)
     ]
     assert counts == [2, 1]

@@ -130,8 +130,8 @@ class Slow:
 def test_when_time_is_up_what_is_placed_of_a_gang_goes():
     gang = [taker(f"g{number}", number + 1, GANG="all") for number in range(3)]
     what = given(*supply(n1=4, n2=4), taker("before", 1), *gang, taker("after", 1))
-    setting = SchedulingContext(what, None)
-    scheduler = SequentialScheduler(setting, FirstFitPolicy(), AllocationTrials(Slow(setting.trials.engine, 4), None))
+    context = SchedulingContext(what, None)
+    scheduler = SequentialScheduler(context, FirstFitPolicy(), AllocationTrials(Slow(context.trials.engine, 4), None))
     scheduler.run(what.units)
     units = tuple(scheduler.outcomes(what.units))
     assert not scheduler.in_time

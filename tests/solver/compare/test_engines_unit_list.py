@@ -14,7 +14,7 @@ from drasat.models.workload.units import requested_units
 from drasat.peers.answers import PodVerdict, ScheduleAnswer
 from drasat.peers.errors import PeerError
 from drasat.solver.allocate.allocate import with_joined_loose_claims
-from drasat.solver.compare.kube_scheduler import UnitList, is_listable
+from drasat.solver.compare.engines import UnitList, is_listable
 
 SHARE = "11111111-2222-4333-8444-555555555555"
 
