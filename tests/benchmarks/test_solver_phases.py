@@ -21,8 +21,8 @@ def test_equal_devices_are_one_variable_however_many(size):
 
 
 def test_a_row_a_question(capsys, monkeypatch):
-    monkeypatch.setattr("GROWING", (8,))
-    monkeypatch.setattr("REPEATS", 1)
+    monkeypatch.setattr(program, "GROWING", (8,))
+    monkeypatch.setattr(program, "REPEATS", 1)
     program.main(["13 of 12"])
     head, rule, *rows = capsys.readouterr().out.splitlines()
     assert [row.split(" | ")[0] for row in rows] == ["| 7 of 8 equal devices, by ones", "| 13 of 12 devices"]
