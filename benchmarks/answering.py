@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from measuring import LIMIT, measure
 
+from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.lattices import LatticeQuestion
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN, Statistics
+from drasat.solver.engines.outcome import Statistics
 
 ENGINES = ("auto", "cp-sat", "backtracking")
 COLUMNS = ("question", "outcome", "at most", *ENGINES, "proof")
@@ -36,9 +37,9 @@ def answers(
 def _answer(name: str, question: LatticeQuestion, limit: float) -> tuple[tuple[str, ...], Statistics]:
     cluster = load(question.objects())
     found = {engine: measure(cluster, engine, limit) for engine in ENGINES}
-    expected = ALLOCATED if question.fits else UNALLOCATABLE
-    wrong = [engine for engine, one in found.items() if one.outcome not in (expected, UNKNOWN)]
+    expected = Status.ALLOCATED if question.fits else Status.UNALLOCATABLE
+    wrong = [engine for engine, one in found.items() if one.outcome not in (expected, Status.UNKNOWN)]
     outcome = found["auto"].outcome + (f", WRONG: {', '.join(wrong)}" if wrong else "")
-    times = ["none in time" if one.outcome == UNKNOWN else display_duration(one.whole) for one in found.values()]
+    times = ["none in time" if one.outcome == Status.UNKNOWN else display_duration(one.whole) for one in found.values()]
     row = name, outcome, display_duration(question.target), *times, found["auto"].proof
     return row, found["cp-sat"].statistics

@@ -13,20 +13,14 @@ from time import perf_counter, process_time
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.peers.kube_scheduler import KubeScheduler, peer_statuses
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.compare.engines import UnitList
 from drasat.solver.engines.kube_scheduler import NAME as KUBE_SCHEDULER
-from drasat.solver.engines.outcome import (
-    ALLOCATED,
-    UNALLOCATABLE,
-    UNKNOWN,
-    AllocationOutcome,
-    Statistics,
-    worst_outcome,
-)
+from drasat.solver.engines.outcome import AllocationOutcome, Statistics, worst_outcome
 
 LIMIT = 10.0
 # A question is asked until one of them is reached.
@@ -53,7 +47,7 @@ class Measured:
     @property
     def told(self) -> str:
         """The time of the search, or that there was no answer."""
-        return "none in time" if self.outcome == UNKNOWN else display_duration(self.search)
+        return "none in time" if self.outcome == Status.UNKNOWN else display_duration(self.search)
 
 
 def measure(cluster: Cluster, engine: str, limit: float = LIMIT, repeats: int = REPEATS) -> Measured:
@@ -64,7 +58,7 @@ def measure(cluster: Cluster, engine: str, limit: float = LIMIT, repeats: int = 
     times: list[list[float]] = []
     started = perf_counter()
     answer, *first = _ask(cluster, engine, limit)
-    decided = answer.outcome != UNKNOWN
+    decided = answer.outcome != Status.UNKNOWN
     while decided and len(times) < repeats and (not times or perf_counter() < started + ENOUGH_SECONDS):
         answer, *seconds = _ask(cluster, engine, limit)
         times.append(seconds)
@@ -88,9 +82,9 @@ def _ask(cluster: Cluster, engine: str, limit: float) -> tuple[AllocationOutcome
 
 def _proof(answer: AllocationOutcome) -> str:
     failures = [failure for unit in answer.units for failure in unit.failures]
-    if answer.outcome == ALLOCATED:
+    if answer.outcome == Status.ALLOCATED:
         return "verified"
-    if answer.outcome != UNALLOCATABLE or not all(failure.certified for failure in failures):
+    if answer.outcome != Status.UNALLOCATABLE or not all(failure.certified for failure in failures):
         return "none"
     return ", ".join(dict.fromkeys(failure.proof.id if failure.proof else "certified" for failure in failures))
 

@@ -18,10 +18,10 @@ from typing import Any
 from measuring import measure, measure_peer, peer_is_built
 from tables import machine, show
 
+from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.queues import GANG_NODES, PERF_NODES, WORKLOADS, PerfWorkload, gang_count
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.outcome import UNKNOWN
 
 HERE = Path(__file__).parent
 SIZES = (1_000, 3_000, 10_000)
@@ -123,7 +123,7 @@ def _peer(workload: PerfWorkload, nodes: int, limit: float, *, told: bool) -> fl
     if not peer_is_built():
         return "not built"
     found = measure_peer(load(workload.objects(nodes, told=told)), limit)
-    return found.told if found.outcome == UNKNOWN else found.search
+    return found.told if found.outcome == Status.UNKNOWN else found.search
 
 
 def gang_rows(nodes: int, limit: float) -> Iterator[tuple[str, ...]]:

@@ -22,13 +22,13 @@ from measuring import LIMIT, Measured, measure, measure_peer, peer_is_built, sha
 from tables import machine
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
 from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.full_nodes import full_node
 from drasat.scenarios.one_node import QUESTIONS
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
 
 ENGINES = ("auto", "cp-sat", "backtracking")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "whole-gpus"
@@ -99,14 +99,14 @@ def _hard_row(name: str, cluster: Cluster, fits: bool, limit: float) -> str:
     found = {engine: measure(cluster, engine, limit) for engine in ENGINES}
     auto, solver = found["auto"], found["cp-sat"]
     peer = measure_peer(cluster, limit).told if peer_is_built() else "not built"
-    wrong = [engine for engine, one in found.items() if one.outcome not in (_outcome(fits), UNKNOWN)]
+    wrong = [engine for engine, one in found.items() if one.outcome not in (_outcome(fits), Status.UNKNOWN)]
     outcome = auto.outcome + (f", WRONG: {', '.join(wrong)}" if wrong else "")
     times = [auto.told, display_duration(auto.whole), solver.told, found["backtracking"].told, peer]
     return _row(name, outcome, *times, auto.proof, f"{solver.statistics.literals:,}")
 
 
 def _outcome(fits: bool) -> str:
-    return ALLOCATED if fits else UNALLOCATABLE
+    return Status.ALLOCATED if fits else Status.UNALLOCATABLE
 
 
 def full(options: Options) -> Iterator[str]:
@@ -124,7 +124,7 @@ def full(options: Options) -> Iterator[str]:
 
 def _full_row(engine: str, outcome: str, found: Sequence[Measured]) -> str:
     seconds = [one.search for one in found]
-    decided = [one.search for one in found if one.outcome != UNKNOWN]
+    decided = [one.search for one in found if one.outcome != Status.UNKNOWN]
     soon = [f"{sum(time <= limit for time in decided) / len(found):.0%}" for limit in (0.1, 2.0)]
     times = [median(seconds), share(seconds, 0.95), max(seconds)]
     return _row(engine, outcome, str(len(found)), *soon, *map(display_duration, times))

@@ -5,6 +5,7 @@ Shapes only grow within ``v1alpha1``. Field names are those of the documents, so
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Final, Literal
 
 import msgspec
@@ -18,9 +19,21 @@ NODES_NAMED = 5
 Outcome = Literal["Allocated", "Unallocatable", "Error", "Unknown"]
 
 
-def outcome_of(text: str) -> Outcome:
-    """The solver's outcome as the documents' type."""
-    outcome: Outcome = msgspec.convert(text, Outcome)
+class Status(StrEnum):
+    """The status of an answer: about a unit, about its claims on one node, or about all units.
+
+    The gravest comes first: a single one of them decides about the whole.
+    """
+
+    ERROR = "Error"
+    UNALLOCATABLE = "Unallocatable"
+    UNKNOWN = "Unknown"
+    ALLOCATED = "Allocated"
+
+
+def outcome_of(status: Status) -> Outcome:
+    """The status as the documents' type."""
+    outcome: Outcome = msgspec.convert(status.value, Outcome)
     return outcome
 
 

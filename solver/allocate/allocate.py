@@ -10,13 +10,13 @@ from ...models.cluster.cluster import Cluster
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.validation.annotations import read_caller_constraints
 from ...models.workload.units import Unit, merge_units, requested_units
 from ...problem.in_use import AllocatedState
 from ...problem.problem import check_policy
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
-from ..engines.outcome import UNKNOWN, AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
+from ..engines.outcome import AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
 from ..engines.registry import (
     ENGINES,
     OPTIMIZERS,
@@ -191,7 +191,7 @@ def _place_units(
     except KeyboardInterrupt:
         interrupted = True
     return tuple(
-        placed.get(id(unit)) or unplaced_outcome(unit, UNKNOWN, [_INTERRUPTED_REASON]) for unit in asked
+        placed.get(id(unit)) or unplaced_outcome(unit, Status.UNKNOWN, [_INTERRUPTED_REASON]) for unit in asked
     ), interrupted
 
 

@@ -12,7 +12,8 @@ from ...models.kubernetes.claims import ResourceClaim, ResourceClaimStatus
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ..engines.outcome import ALLOCATED, UnitOutcome
+from ...models.results.common import Status
+from ..engines.outcome import UnitOutcome
 from ..verification.verify import Placement, Violation, verify
 
 
@@ -47,7 +48,7 @@ def _placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -
     made: dict[tuple[str, str], ResourceClaim] = {}
     costs = _soft_costs_by_claim(outcomes)
     for outcome in outcomes:
-        if outcome.outcome != ALLOCATED:
+        if outcome.outcome != Status.ALLOCATED:
             continue
         pairs = tuple((ref.claim, allocation) for ref, allocation in outcome.allocations if ref.claim is not None)
         new = {ref.key for ref, _ in outcome.allocations}

@@ -22,7 +22,7 @@ from ...models.cluster.pools import Located, PoolDevice, per_device
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
-from ...models.results.common import Reason, SoftEntry
+from ...models.results.common import Reason, SoftEntry, Status
 from ...problem.compiler import order_independent, without_devices
 from ...problem.conditions import TokenCondition
 from ...problem.in_use import AllocatedState
@@ -41,9 +41,9 @@ from ...problem.problem import (
 from ...problem.shapes import NodeView
 from ...problem.surroundings import NodeContextBuilder
 from ..engines.auto import decide_by_counting
-from ..engines.engine import Decision, DecisionStatus, OptimizingDecider, Session, Status
+from ..engines.engine import Decision, OptimizingDecider, Session
 from ..engines.engines import NodeEngine, decisive_error, first_relation_error, problem_names
-from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, NodeClassFailure, UnitOutcome
+from ..engines.outcome import NodeClassFailure, UnitOutcome
 from ..engines.reasons import deletion_filter, device_reasons
 from ..engines.result import has_uncombinable_selector, soft_entries
 from ..engines.search import Pick
@@ -83,27 +83,27 @@ class GroupPlacer:
             return self._place(coupled, suited)
         except SelectorError as error:
             reason = Reason("nodeSelector", "", f"gather pool information: {error}")
-            return _same_outcome_for_all(coupled, ERROR, reason)
+            return _same_outcome_for_all(coupled, Status.ERROR, reason)
         except GroupAbortedError as error:
-            return _same_outcome_for_all(coupled, ERROR, error.reason)
+            return _same_outcome_for_all(coupled, Status.ERROR, error.reason)
         except ContradictingViewsError as error:
-            return _same_outcome_for_all(coupled, UNKNOWN, Reason("constraintGroup", "", str(error)))
+            return _same_outcome_for_all(coupled, Status.UNKNOWN, Reason("constraintGroup", "", str(error)))
         except DeadlineExceededError as error:
-            return _same_outcome_for_all(coupled, UNKNOWN, Reason("timeLimit", "", str(error)))
+            return _same_outcome_for_all(coupled, Status.UNKNOWN, Reason("timeLimit", "", str(error)))
 
     def _place(self, coupled: CoupledUnits, suited: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
         asking = GroupSolver(self._session, self._engine, self._ledger, self._deadline, coupled)
-        decision, posed = Decision(DecisionStatus.NO, certified=True), None
+        decision, posed = Decision(Status.UNALLOCATABLE, certified=True), None
         for nodes in asking.candidate_node_sets(suited):
             posed = asking.build_problem(nodes)
             decision = asking.decide_or_raise(posed)
-            if decision.status is DecisionStatus.YES:
+            if decision.status is Status.ALLOCATED:
                 self.interrupted = decision.interrupted
                 return self._allocated(asking, nodes, posed, decision)
-        if decision.status is DecisionStatus.UNKNOWN:
-            return _same_outcome_for_all(coupled, UNKNOWN, Reason("timeLimit", "", decision.message))
+        if decision.status is Status.UNKNOWN:
+            return _same_outcome_for_all(coupled, Status.UNKNOWN, Reason("timeLimit", "", decision.message))
         if asking.errors:
-            return _same_outcome_for_all(coupled, ERROR, asking.errors[0])
+            return _same_outcome_for_all(coupled, Status.ERROR, asking.errors[0])
         return GroupFailureExplainer(asking, suited, posed).outcomes()
 
     def _allocated(
@@ -123,7 +123,7 @@ class GroupPlacer:
                 number for number, one in devices if one.id[1] != STAND_IN_POOL and has_uncombinable_selector(one)
             }
             other = asking.decide(posed, without_devices(posed.problem, awkward))
-            if other.status is not DecisionStatus.YES:
+            if other.status is not Status.ALLOCATED:
                 raise
             return self._built(asking.coupled, nodes, posed, other)
 
@@ -160,7 +160,7 @@ def _unit_outcomes(seat: SameNodeUnits, node: Node, allocations: AllocationsByCl
     left = dict(allocations)
     for unit in seat.units:
         pairs = tuple((ref, left.pop(ref.key)) for ref in unit.requested_claims if ref.key in left)
-        yield UnitOutcome(unit, ALLOCATED, node.metadata.name, allocations=pairs)
+        yield UnitOutcome(unit, Status.ALLOCATED, node.metadata.name, allocations=pairs)
 
 
 def _with_soft_entries(
@@ -175,7 +175,7 @@ def _with_soft_entries(
     return [replace(told_[0], objective=decision.objective), *told_[1:]]
 
 
-def _same_outcome_for_all(coupled: CoupledUnits, outcome: str, reason: Reason) -> list[UnitOutcome]:
+def _same_outcome_for_all(coupled: CoupledUnits, outcome: Status, reason: Reason) -> list[UnitOutcome]:
     return [UnitOutcome(unit, outcome, reasons=(reason,)) for unit in coupled.units]
 
 
@@ -314,12 +314,12 @@ class GroupSolver:
             decision = self.decide(posed, posed.problem)
             if (
                 self.session.policy != STRICT
-                or decision.status is not DecisionStatus.NO
+                or decision.status is not Status.UNALLOCATABLE
                 or not decision.has_relation_error
             ):
                 return decision
             found = self.decide(posed, with_errors_as_true(posed.problem))
-            trouble = first_relation_error(posed.problem, found.picks) if found.status is DecisionStatus.YES else None
+            trouble = first_relation_error(posed.problem, found.picks) if found.status is Status.ALLOCATED else None
             if trouble is not None:
                 raise trouble
         return decision
@@ -365,7 +365,7 @@ class GroupFailureExplainer:
         doubt = self._doubt()
         if doubt:
             return [
-                UnitOutcome(unit, UNKNOWN, reasons=(Reason(CONSTRAINT_GROUP_REASON, "", doubt),))
+                UnitOutcome(unit, Status.UNKNOWN, reasons=(Reason(CONSTRAINT_GROUP_REASON, "", doubt),))
                 for unit in coupled.units
             ]
         alone = [self._alone(seat, own) for seat, own in zip(coupled.node_groups, self._suited, strict=True)]
@@ -373,7 +373,7 @@ class GroupFailureExplainer:
         found = []
         for seat, own in zip(coupled.node_groups, alone, strict=True):
             mine, failures = own or (tuple(reasons), ())
-            found += [UnitOutcome(unit, UNALLOCATABLE, reasons=mine, failures=failures) for unit in seat.units]
+            found += [UnitOutcome(unit, Status.UNALLOCATABLE, reasons=mine, failures=failures) for unit in seat.units]
         return found
 
     def _doubt(self) -> str:
@@ -389,7 +389,7 @@ class GroupFailureExplainer:
         failed = FailedNodes([node.metadata.name for node in suited.nodes])
         for position, node in enumerate(suited.nodes):
             attempt = asking.engine.allocate_on(node, seat.claims, asking.ledger, asking.deadline)
-            if attempt.status is not Status.NONE:
+            if attempt.status is not Status.UNALLOCATABLE:
                 return None
             failed.add(position, attempt)
         report = failed.report()
@@ -449,7 +449,7 @@ class GroupFailureExplainer:
         positions = {relation.position for relation in posed.group_relations} - {relation.position for relation in kept}
         relations = tuple(one for one in posed.problem.relations if one.position not in positions)
         decision = self._asking.decide(posed, replace(posed.problem, relations=relations))
-        return decision.status is DecisionStatus.NO
+        return decision.status is Status.UNALLOCATABLE
 
 
 def _relation_label(relation: Relation) -> str:

@@ -19,10 +19,10 @@ from ...models.cluster.node_fit import Misfit, pod_fits, selector_test
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.meta import PoolId
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...problem.in_use import AllocatedState
 from ...problem.problem import Justification
-from ..engines.engine import NodeResult, Status
+from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable, NodeClassFailure
 from ..engines.reasons import misfit_reasons
 

@@ -18,16 +18,12 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.in_use import AllocatedState
 from ...problem.problem import claim_text
-from ..engines.engine import Engine, NodeResult, Optimizer, Session, Status
+from ..engines.engine import Engine, NodeResult, Optimizer, Session
 from ..engines.outcome import (
-    ALLOCATED,
-    ERROR,
-    UNALLOCATABLE,
-    UNKNOWN,
     NodeClassFailure,
     Objective,
     UnitOutcome,
@@ -93,16 +89,16 @@ class Placer:
         """Find a node and devices for a unit, and commit them."""
         if self._timed_out:
             return unplaced_outcome(
-                unit, UNKNOWN, [Reason("timeLimit", "", "the time limit passed before this was tried")]
+                unit, Status.UNKNOWN, [Reason("timeLimit", "", "the time limit passed before this was tried")]
             )
         reasons = missing_reference_reasons(unit, self._session.cluster.classes)
         if reasons:
-            return unplaced_outcome(unit, UNALLOCATABLE, reasons)
+            return unplaced_outcome(unit, Status.UNALLOCATABLE, reasons)
         asked = [ref for ref in unit.requested_claims if ref.key not in self._made]
         try:
             candidates = self._candidates_for(unit, asked)
         except SelectorError as error:
-            return unplaced_outcome(unit, ERROR, [Reason("nodeSelector", "", str(error))])
+            return unplaced_outcome(unit, Status.ERROR, [Reason("nodeSelector", "", str(error))])
         return self._place_on_first_fit(unit, asked, candidates)
 
     def place_together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
@@ -112,10 +108,10 @@ class Placer:
         """
         answers = self._together(coupled)
         soft = ", ".join(tie.label for tie in coupled.groups if tie.is_soft)
-        if not soft or all(answer.outcome == ALLOCATED for answer in answers):
+        if not soft or all(answer.outcome == Status.ALLOCATED for answer in answers):
             return answers
         parts = split_soft_coupling(coupled)
-        if len(parts) == 1 and answers[0].outcome == UNALLOCATABLE:
+        if len(parts) == 1 and answers[0].outcome == Status.UNALLOCATABLE:
             # A no never depends on soft entries.
             return answers
         self.notices.append(f"not all units fit together: soft entries are left aside, those of {soft}")
@@ -131,11 +127,13 @@ class Placer:
             for reason in missing_reference_reasons(unit, self._session.cluster.classes)
         ]
         if refused:
-            return [unplaced_outcome(unit, UNALLOCATABLE, refused) for unit in coupled.units]
+            return [unplaced_outcome(unit, Status.UNALLOCATABLE, refused) for unit in coupled.units]
         try:
             suited = [self._nodes_for_all(seat) for seat in coupled.node_groups]
         except SelectorError as error:
-            return [unplaced_outcome(unit, ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units]
+            return [
+                unplaced_outcome(unit, Status.ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units
+            ]
         if self._joint is None:
             from .groups import GroupPlacer
 
@@ -144,7 +142,7 @@ class Placer:
         answers = self._joint.place(coupled, suited)
         self.interrupted |= self._joint.interrupted
         for answer in answers:
-            if answer.outcome == ALLOCATED:
+            if answer.outcome == Status.ALLOCATED:
                 self._commit(answer)
         return answers
 
@@ -170,7 +168,7 @@ class Placer:
             return self._no_node_outcome(unit, asked, candidates)
         position, attempt = walked.decisive
         answer = self._decided_outcome(unit, asked, self._nodes[position], attempt)
-        if answer.outcome == ALLOCATED:
+        if answer.outcome == Status.ALLOCATED:
             self._commit(answer)
         return answer
 
@@ -180,7 +178,7 @@ class Placer:
             pairs = tuple(zip(asked, attempt.allocations, strict=True))
             return UnitOutcome(
                 unit,
-                ALLOCATED,
+                Status.ALLOCATED,
                 node.metadata.name,
                 allocations=pairs,
                 objective=attempt.objective,
@@ -188,8 +186,8 @@ class Placer:
             )
         claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
         reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
-        self._timed_out = attempt.status is Status.TIMEOUT
-        return unplaced_outcome(unit, UNKNOWN if self._timed_out else ERROR, [reason])
+        self._timed_out = attempt.timed_out
+        return unplaced_outcome(unit, attempt.status, [reason])
 
     def _commit(self, answer: UnitOutcome) -> None:
         made = [(ref.key, allocation) for ref, allocation in answer.allocations]
@@ -201,10 +199,10 @@ class Placer:
         report = failed.report()
         error = self._decisive_error(asked, failed)
         if error is not None:
-            return unplaced_outcome(unit, ERROR, [error], report)
+            return unplaced_outcome(unit, Status.ERROR, [error], report)
         names = [claim_text(ref.key) for ref in asked]
         reasons = [*device_reasons(report, names), *candidates.suitable.reasons]
-        outcome = UNKNOWN if failed.undecided else UNALLOCATABLE
+        outcome = Status.UNKNOWN if failed.undecided else Status.UNALLOCATABLE
         return unplaced_outcome(unit, outcome, reasons or [Reason("nodes", "", "there are no nodes")], report)
 
     def _decisive_error(self, asked: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
@@ -244,14 +242,12 @@ def _claims_of_refs(refs: Sequence[ClaimRef]) -> list[ResourceClaim]:
 
 
 def unplaced_outcome(
-    unit: Unit, outcome: str, reasons: Sequence[Reason], failures: tuple[NodeClassFailure, ...] = ()
+    unit: Unit, outcome: Status, reasons: Sequence[Reason], failures: tuple[NodeClassFailure, ...] = ()
 ) -> UnitOutcome:
     """Make the outcome of a unit that got nothing."""
     return UnitOutcome(unit, outcome, reasons=tuple(reasons), failures=failures)
 
 
-# After these another node may still fit.
-NODE_FAILURES = frozenset({Status.NONE, Status.UNKNOWN})
 PositionedResult = tuple[int, NodeResult]
 """The position of a node, and the attempt made there."""
 
@@ -290,7 +286,7 @@ class FirstNodeWalk:
         failed: list[PositionedResult] = []
         for position in positions:
             attempt = self.engine.allocate_on(self.nodes[position], claims, self.ledger, self.deadline)
-            if attempt.status not in NODE_FAILURES:
+            if not attempt.fails_here:
                 return WalkResult((position, attempt), failed, attempt.interrupted)
             failed.append((position, attempt))
         return WalkResult(None, failed)
@@ -326,7 +322,7 @@ class BestNodeWalk:
                     raise
                 return search.walked(complete=False, interrupted=True)
             if search.note(position, attempt):
-                complete = attempt.status is not Status.TIMEOUT and number + 1 == len(asked)
+                complete = not attempt.timed_out and number + 1 == len(asked)
                 return search.walked(complete=complete, interrupted=attempt.interrupted)
         return search.walked(complete=True)
 
@@ -345,14 +341,14 @@ class _BestNodeSearch:
         if attempt.status is Status.ALLOCATED:
             self._compare(position, attempt)
             return attempt.interrupted or is_zero_objective(attempt.objective)
-        if attempt.status in NODE_FAILURES:
+        if attempt.fails_here:
             self.failed.append((position, attempt))
             if attempt.status is Status.UNKNOWN:
                 self.others.append(None)
             return False
         if self.best is None:
             self.decisive = position, attempt
-        return self.best is None or attempt.status is Status.TIMEOUT
+        return self.best is None or attempt.timed_out
 
     def _compare(self, position: int, attempt: NodeResult) -> None:
         if self.best is None:

@@ -15,7 +15,7 @@ from ...models.cluster.node_fit import SelectorError
 from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.in_use import AllocatedState
 from ...problem.node_classes import group_equal
@@ -25,7 +25,7 @@ from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import ALLOCATED, SearchInterrupted, UnitOutcome
+from ..engines.outcome import SearchInterrupted, UnitOutcome
 from ..engines.reasons import missing_reference_reasons
 from .node import CopyEngine, CopyProblem, CountedCopies, count_on_node, deadline_slice, failed_room
 from .records import CapacityOutcome, NodeRoom, Room, SharedRoom, find_copy_source, ignored_group_notices, total_room
@@ -123,7 +123,7 @@ def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[Uni
         unit = engine.asked.copy(number)
         allocations = engine.build(place.scene, unit, picks)
         pairs = tuple(zip(unit.requested_claims, allocations, strict=True))
-        outcomes.append(UnitOutcome(unit, ALLOCATED, place.node.metadata.name, allocations=pairs))
+        outcomes.append(UnitOutcome(unit, Status.ALLOCATED, place.node.metadata.name, allocations=pairs))
     return outcomes
 
 

@@ -20,7 +20,7 @@ from ...models.cluster.pools import Pool, merge_pool_views
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, PoolId
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.topology.places import Axis
 from ...models.workload.units import Unit
 from ...problem.compiler import Question, order_independent
@@ -42,7 +42,7 @@ from ..engines.copies import (
     side_by_side,
     without_admin,
 )
-from ..engines.engine import Decision, DecisionStatus, NodeResult, Session, Status
+from ..engines.engine import Decision, NodeResult, Session
 from ..engines.engines import NodeEngine, problem_names
 from ..engines.outcome import NodeClassFailure
 from ..engines.reasons import class_reasons
@@ -76,7 +76,7 @@ class FirstFitDecider(SearchThenSolve):
     """Finds what the scheduler's search finds first, however long that takes; only a no may come from the solver."""
 
     def _is_final(self, decision: Decision) -> bool:
-        return decision.status is DecisionStatus.NO
+        return decision.status is Status.UNALLOCATABLE
 
 
 class CopyEngine(NodeEngine):
@@ -147,8 +147,8 @@ class CopyEngine(NodeEngine):
         try:
             while len(copies) < most:
                 decision = self.decider.decide(scene.problem, ledger.in_use(scene.view), deadline)
-                if decision.status is not DecisionStatus.YES:
-                    return FirstFitCopies(tuple(copies), decision.status is DecisionStatus.NO)
+                if decision.status is not Status.ALLOCATED:
+                    return FirstFitCopies(tuple(copies), decision.status is Status.UNALLOCATABLE)
                 copies.append(decision.picks)
                 self.commit(scene, ledger, decision.picks)
         except DeadlineExceededError:
@@ -207,7 +207,7 @@ def deadline_slice(deadline: float | None, parts: int) -> float | None:
     return min(deadline, now + max(_LEAST_SLICE, (deadline - now) / parts))
 
 
-_UNDECIDED = Decision(DecisionStatus.UNKNOWN, message="not decided within the limit")
+_UNDECIDED = Decision(Status.UNKNOWN, message="not decided within the limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +246,10 @@ class CopyFeasibility:
         if copies > 1 and self._opaque:
             return _UNDECIDED
         decision = self._decide(self._at_least(copies), deadline)
-        if decision.status is not DecisionStatus.YES or copies == 1 or not self._admin:
+        if decision.status is not Status.ALLOCATED or copies == 1 or not self._admin:
             return decision
         together = self._decide(side_by_side([self._problem] * copies), deadline)
-        return together if together.status is DecisionStatus.YES else _UNDECIDED
+        return together if together.status is Status.ALLOCATED else _UNDECIDED
 
     def witness(self, copies: int) -> Justification | None:
         """Return a proof by counting that so many copies do not fit."""
@@ -291,19 +291,19 @@ def most_copies(together: CopyFeasibility, known: Sequence[Picks], limit: int, d
     if refuted is not None:
         copies, justification = refuted
         top = copies - 1
-        found = replace(found, bound=top, refuted=Decision(DecisionStatus.NO, certified=True, witness=justification))
+        found = replace(found, bound=top, refuted=Decision(Status.UNALLOCATABLE, certified=True, witness=justification))
     apart = together.apart() if len(found.copies) < top else []
     if apart:
         return _most_copies_by_part(apart, found, limit, deadline)
     asked = _next_count(found, top)
     while len(found.copies) < top:
         decision = together.decide(asked, deadline_slice(deadline, 2))
-        if decision.status is DecisionStatus.YES:
+        if decision.status is Status.ALLOCATED:
             found = replace(found, copies=tuple(together.tell_apart(decision.picks, asked)))
             asked = _next_count(found, top)
         else:
             top = asked - 1
-            if decision.status is DecisionStatus.NO:
+            if decision.status is Status.UNALLOCATABLE:
                 found = replace(found, bound=top, refuted=decision)
             asked = (len(found.copies) + top + 1) // 2
     return found
@@ -322,7 +322,7 @@ def _most_copies_by_part(
         rooms = ", ".join(f"{number} times {room}" for room, number in sorted(Counter(bounds).items(), reverse=True))
         text = f"{len(each)} groups of devices that have no counters in common have room for {rooms}"
         certified = all(one.refuted is not None and one.refuted.certified for one in each)
-        against = Decision(DecisionStatus.NO, certified=certified, witness=Justification("parts", (text,)))
+        against = Decision(Status.UNALLOCATABLE, certified=certified, witness=Justification("parts", (text,)))
         found = replace(found, bound=sum(bounds), refuted=against)
     return replace(found, copies=max(copies, found.copies, key=len))
 
@@ -335,7 +335,7 @@ def tighten_upper_bound(together: CopyFeasibility, fitting: int, bound: int, dea
     low, asked = fitting, fitting + 1
     while low < bound:
         decision = together.decide(asked, deadline_slice(deadline, 2))
-        if decision.status is DecisionStatus.NO:
+        if decision.status is Status.UNALLOCATABLE:
             bound = asked - 1
         else:
             low = asked
@@ -390,7 +390,7 @@ def count_on_node(
     endless = CopyFeasibility(scene.problem, ledger.in_use(scene.view), engine.joint).endless(
         deadline_slice(deadline, 4)
     )
-    if endless.status is DecisionStatus.YES:
+    if endless.status is Status.ALLOCATED:
         return CountedCopies(_node_room(node, Room(unbounded=True), [_UNBOUNDED]), (endless.picks, endless.picks))
     first, found = count_copies(engine, scene, ledger, limit, deadline)
     room = Room(len(found.copies), found.bound, len(first.copies) if first.decided else None)
@@ -441,10 +441,10 @@ def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room)
     names = engine.asked.claims
     if attempt.status is Status.ALLOCATED:
         return _node_room(node, room, [])
-    if attempt.status is Status.FATAL or attempt.error:
+    if attempt.status is Status.ERROR or attempt.error:
         claim = "" if attempt.claim is None else names[attempt.claim]
         return _node_room(node, room, [Reason(attempt.rule or "expression", claim, attempt.error or attempt.message)])
-    if attempt.status is Status.TIMEOUT:
+    if attempt.timed_out:
         return _node_room(node, room, [])
     name = (node.metadata.name,)
     proof = Reason(attempt.witness.id, "", attempt.proof) if attempt.witness else None

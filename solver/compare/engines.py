@@ -25,7 +25,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, key_of
 from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation
 from ...models.workload.units import ClaimRef, Unit, requested_units
 from ...peers.answers import PodVerdict
@@ -39,7 +39,7 @@ from ..allocate.placement import unplaced_outcome
 from ..allocate.unsupported import check_engine_support, ignored_soft_entries
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import check_peer_policy, named_classes, with_seeded_share_ids
-from ..engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, AllocationOutcome, Statistics, UnitOutcome
+from ..engines.outcome import AllocationOutcome, Statistics, UnitOutcome
 from ..engines.reasons import missing_reference_reasons
 from ..engines.registry import check_engine
 
@@ -64,7 +64,7 @@ class EngineRun:
     @property
     def admitted(self) -> int:
         """How many units got all they ask for."""
-        return self.answer.counts()[ALLOCATED]
+        return self.answer.counts()[Status.ALLOCATED]
 
     @property
     def verdict(self) -> tuple[str, int]:
@@ -87,7 +87,7 @@ class EngineComparison:
     @property
     def decided(self) -> tuple[EngineRun, ...]:
         """The engines that were done within the limit."""
-        return tuple(run for run in self.runs if not run.answer.counts()[UNKNOWN])
+        return tuple(run for run in self.runs if not run.answer.counts()[Status.UNKNOWN])
 
     @property
     def all_decided(self) -> bool:
@@ -404,7 +404,9 @@ class UnitList:
             asked.unit: _OUTCOME_MAKERS[verdict.outcome](asked, verdict, self._seed)
             for asked, verdict in zip(self._asked, answer.pods, strict=True)
         }
-        refused = {unit: unplaced_outcome(unit, UNALLOCATABLE, reasons) for unit, reasons in self._refused.items()}
+        refused = {
+            unit: unplaced_outcome(unit, Status.UNALLOCATABLE, reasons) for unit, reasons in self._refused.items()
+        }
         outcomes = placed | refused
         units = tuple(outcomes[unit] for unit in self._units)
         return ListSchedule(units, sum(verdict.steps or 0 for verdict in answer.pods), answer.seconds)
@@ -431,7 +433,7 @@ def _allocated(asked: _ListedUnit, verdict: PodVerdict, seed: int) -> UnitOutcom
         for ref, allocation in zip(named, made, strict=True)
         if ref.claim is not None
     )
-    return UnitOutcome(asked.unit, ALLOCATED, verdict.node, allocations=pairs)
+    return UnitOutcome(asked.unit, Status.ALLOCATED, verdict.node, allocations=pairs)
 
 
 def _unallocatable(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
@@ -440,15 +442,17 @@ def _unallocatable(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitO
     devices = [Reason("combination", "", f"{tried} of {total} nodes: {told}")] if tried else []
     reasons = [*devices, *asked.misfits]
     nodes = "the pod's claims are allocated for other nodes" if total else "there are no nodes"
-    return unplaced_outcome(asked.unit, UNALLOCATABLE, reasons or [Reason("nodes", "", nodes)])
+    return unplaced_outcome(asked.unit, Status.UNALLOCATABLE, reasons or [Reason("nodes", "", nodes)])
 
 
 def _fatal(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
-    return unplaced_outcome(asked.unit, ERROR, [Reason("error", "", verdict.error)])
+    return unplaced_outcome(asked.unit, Status.ERROR, [Reason("error", "", verdict.error)])
 
 
 def _timeout(asked: _ListedUnit, verdict: PodVerdict, _seed: int) -> UnitOutcome:
-    return unplaced_outcome(asked.unit, UNKNOWN, [Reason("timeLimit", "", verdict.error or "the time limit passed")])
+    return unplaced_outcome(
+        asked.unit, Status.UNKNOWN, [Reason("timeLimit", "", verdict.error or "the time limit passed")]
+    )
 
 
 _OUTCOME_MAKERS: dict[str, Callable[[_ListedUnit, PodVerdict, int], UnitOutcome]] = {

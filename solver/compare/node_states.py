@@ -21,7 +21,7 @@ from ...models.cluster.usage import Usage
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey, PoolId
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.requests import Requests
 from ...models.workload.running import remaining_after
@@ -34,7 +34,7 @@ from ...problem.node_classes import node_class_key
 from ...problem.problem import InUse
 from ...problem.shapes import NodeView, NodeViews
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
-from ..engines.engine import Engine, NodeResult, Status
+from ..engines.engine import Engine, NodeResult
 from ..engines.reasons import missing_reference_reasons
 
 
@@ -331,7 +331,7 @@ class AllocationTrials:
 
 def trial_of(attempt: NodeResult) -> Trial:
     """Turn the result of an engine into a trial. Raises ``TimeOverError``."""
-    if attempt.status is Status.TIMEOUT:
+    if attempt.timed_out:
         raise TimeOverError(attempt.message)
     return Trial(attempt.status, attempt.allocations, attempt.message)
 

@@ -14,11 +14,10 @@ from typing import Protocol
 
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.running import missing_resources
 from ...models.workload.unit_classes import Gang
-from ..engines.engine import Status
 from ..plan.master_problem import is_past
 from ..plan.outcome import PlannedUnitOutcome
 from .figures import SchedulingContext, TargetWorkload
@@ -288,7 +287,7 @@ class NodeChooser:
         if missing_resources(requirements.requests, state.room):
             return None
         trial = self._trials.of(requirements, state.devices)
-        if trial.status is Status.FATAL:
+        if trial.status is Status.ERROR:
             raise TrialAbortedError(state.devices.view.node, trial)
         if not trial.fits:
             return None

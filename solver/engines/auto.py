@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from ...models.results.common import Status
 from ...problem.conditions import has_no_penalty
 from ...problem.filters import usable_devices
 from ...problem.problem import DeadlineExceededError, InUse, Member, Problem
 from ..proofs import find_witness
 from .backtracking import bounded_search
-from .engine import Counts, Decision, DecisionStatus, Session
+from .engine import Counts, Decision, Session
 from .engines import OptimizingEngine
 from .search import BudgetError, Pick
 
@@ -44,9 +45,9 @@ class SearchThenSolve:
         if counted is not None:
             return counted
         start = self._start(problem, in_use, deadline)
-        if start.status is DecisionStatus.YES:
+        if start.status is Status.ALLOCATED:
             return self._improve(problem, in_use, candidates, start, deadline)
-        if start.status is DecisionStatus.NO:
+        if start.status is Status.UNALLOCATABLE:
             return start
         decision = self._solve(problem, in_use, candidates, (), deadline)
         return decision if self._is_final(decision) else bounded_search(problem, in_use, self.counts, deadline)
@@ -66,7 +67,7 @@ class SearchThenSolve:
             better = self._solve(problem, in_use, candidates, start.picks, deadline)
         except DeadlineExceededError:
             return start
-        return start if better.status is DecisionStatus.UNKNOWN else better
+        return start if better.status is Status.UNKNOWN else better
 
     def _solve(
         self,
@@ -84,7 +85,7 @@ class SearchThenSolve:
 
     def _is_final(self, decision: Decision) -> bool:
         """Tell whether the solver has the last word: not if it could not even be asked."""
-        return decision.status is not DecisionStatus.UNKNOWN or not decision.retry
+        return decision.status is not Status.UNKNOWN or not decision.retry
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
         """Return the dive's answer if nothing can be better, else improve it."""
@@ -92,10 +93,10 @@ class SearchThenSolve:
         if counted is not None:
             return counted
         start = self._start(problem, in_use, deadline)
-        if start.status is DecisionStatus.NO:
+        if start.status is Status.UNALLOCATABLE:
             return start
         picked = _members_of_decision(start)
-        if start.status is DecisionStatus.YES and all(stage.is_free(problem, picked) for stage in self._session.stages):
+        if start.status is Status.ALLOCATED and all(stage.is_free(problem, picked) for stage in self._session.stages):
             from .outcome import zero_objective
 
             return replace(start, objective=zero_objective(self._session.stages))
@@ -106,7 +107,7 @@ class SearchThenSolve:
         try:
             return ask(Limits(deadline, work, self._session.seed), start.picks, self._session.watch)
         except KeyboardInterrupt:
-            if start.status is not DecisionStatus.YES:
+            if start.status is not Status.ALLOCATED:
                 raise
             # The dive's answer is the best so far; without any work the model only says what it is worth.
             return replace(ask(Limits(work=0.0, seed=self._session.seed), start.picks), interrupted=True)
@@ -116,7 +117,7 @@ class SearchThenSolve:
         try:
             return bounded_search(problem, in_use, self.counts, deadline, SEARCH_VISITS, after_dead_end)
         except BudgetError:
-            return Decision(DecisionStatus.UNKNOWN)
+            return Decision(Status.UNKNOWN)
 
 
 def _members_of_decision(decision: Decision) -> list[Member]:
@@ -179,4 +180,4 @@ def decide_by_counting(
     """
     candidates = usable_devices(problem, in_use)
     found = find_witness(problem, in_use, candidates, deadline)
-    return candidates, None if found is None else Decision(DecisionStatus.NO, certified=True, witness=found)
+    return candidates, None if found is None else Decision(Status.UNALLOCATABLE, certified=True, witness=found)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ...models.results.common import Status
 from ...problem.problem import InUse, Problem
-from .engine import Counts, Decision, DecisionStatus, Session
+from .engine import Counts, Decision, Session
 from .engines import NodeEngine
 from .search import Search
 
@@ -26,8 +27,8 @@ def bounded_search(
     finally:
         counts.steps += search.steps
     if picks is None:
-        return Decision(DecisionStatus.NO, certified=True, has_relation_error=search.has_relation_error)
-    return Decision(DecisionStatus.YES, picks)
+        return Decision(Status.UNALLOCATABLE, certified=True, has_relation_error=search.has_relation_error)
+    return Decision(Status.ALLOCATED, picks)
 
 
 class DepthFirstDecider:

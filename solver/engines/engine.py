@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from ...models.cluster.cluster import Cluster
@@ -15,6 +14,7 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
+from ...models.results.common import Status
 from ...problem.in_use import AllocatedState
 from ...problem.problem import InUse, Justification, Problem
 from .outcome import DemandTable
@@ -60,18 +60,8 @@ class Session:
     caller_constraints: tuple[CallerConstraint, ...] = ()
 
 
-class Status(Enum):
-    """How an attempt ends (section 16)."""
-
-    ALLOCATED = "allocated"
-    # No solution on this node; another may have one.
-    NONE = "none"
-    # The attempt for the unit is aborted, no other node is tried (SCHED-6).
-    FATAL = "fatal"
-    # The deadline passed.
-    TIMEOUT = "timeout"
-    # Not decided for another reason; another node may have a solution.
-    UNKNOWN = "unknown"
+# The rule of a result that the deadline ended.
+TIME_LIMIT_RULE = "timeLimit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +88,16 @@ class NodeResult:
     objective: Objective = ()
     interrupted: bool = False
     soft_entries: tuple[SoftEntry, ...] = ()
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the deadline passed."""
+        return self.rule == TIME_LIMIT_RULE
+
+    @property
+    def fails_here(self) -> bool:
+        """Whether the claims get nothing on this node, and another node may still have devices for them."""
+        return self.status in (Status.UNALLOCATABLE, Status.UNKNOWN) and not self.timed_out
 
 
 _ENCODING_COUNTS = {"lower": "cel_lowered", "table": "cel_tabulated", "lazy": "cel_lazy"}
@@ -160,14 +160,6 @@ class Optimizer(Engine, Protocol):
         raise NotImplementedError
 
 
-class DecisionStatus(Enum):
-    """Whether the claims can be allocated."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True)
 class Decision:
     """An answer with what belongs to it.
@@ -179,7 +171,7 @@ class Decision:
     ``has_relation_error``: a relation may have failed for an error only (CELC-4).
     """
 
-    status: DecisionStatus
+    status: Status
     picks: tuple[Pick, ...] = ()
     certified: bool = False
     witness: Justification | None = None

@@ -18,6 +18,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import LATTICES, DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
+from ...models.results.common import Status
 from ...models.topology.places import Axis, TopologyError, place_devices
 from ...problem.compiler import Compiler, Question, order_independent, without_devices
 from ...problem.filters import EXPRESSION_FILTERS
@@ -41,12 +42,12 @@ from ...problem.selectors import CelExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
 from ...problem.surroundings import NodeContextBuilder
 from ...problem.topology import membership_of
-from .engine import Counts, Decider, Decision, DecisionStatus, NodeResult, OptimizingDecider, Session, Status
+from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Session
 from .outcome import DemandTable, demand_tables
 from .result import ResultBuilder, has_uncombinable_selector, soft_entries
 from .search import Pick
 
-_STATUS_OF_DECISION = {DecisionStatus.NO: Status.NONE, DecisionStatus.UNKNOWN: Status.UNKNOWN}
+_STATUS_OF_DECISION = {Status.UNALLOCATABLE: Status.UNALLOCATABLE, Status.UNKNOWN: Status.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +128,11 @@ class NodeEngine:
             view = self.views.of(node, question.visible)
             return self._decide(NodeQuery(question, claims, view, ledger.in_use(view)), decide)
         except SelectorError as error:
-            return NodeResult(Status.FATAL, rule="nodeSelector", message=f"gather pool information: {error}")
+            return NodeResult(Status.ERROR, rule="nodeSelector", message=f"gather pool information: {error}")
         except FatalError as error:
             return _fatal_result(error, claims, view)
         except DeadlineExceededError as error:
-            return NodeResult(Status.TIMEOUT, rule="timeLimit", message=str(error))
+            return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=str(error))
 
     def _decide(self, asked: NodeQuery, decide: DecideFunction) -> NodeResult:
         key = asked.question.index, node_class_key(asked.view, asked.in_use)
@@ -140,7 +141,7 @@ class NodeEngine:
             problem = self.compiler.problem(asked.question, asked.view.shape)
             posed = problem if self.decider.in_order else order_independent(problem)
             decision = decide(asked, posed)
-            if decision.status is DecisionStatus.YES:
+            if decision.status is Status.ALLOCATED:
                 return self._allocated(asked, posed, decision, decide)
             error = self._error(asked, problem, posed, decision, decide)
             shortfall = self._failed[key] = self._explain(problem, asked.in_use, decision, error)
@@ -158,7 +159,7 @@ class NodeEngine:
                 raise
             awkward = {number for number, device in enumerate(asked.view.devices) if has_uncombinable_selector(device)}
             other = decide(asked, without_devices(problem, awkward))
-            if other.status is not DecisionStatus.YES:
+            if other.status is not Status.ALLOCATED:
                 raise
             return self._build_result(asked, problem, other)
 
@@ -177,13 +178,13 @@ class NodeEngine:
         self, asked: NodeQuery, problem: Problem, posed: Problem, decision: Decision, decide: DecideFunction
     ) -> FatalError | None:
         """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
-        if self._session.policy != STRICT or decision.status is not DecisionStatus.NO:
+        if self._session.policy != STRICT or decision.status is not Status.UNALLOCATABLE:
             return None
         error = decisive_error(problem, asked.in_use, self.decider.in_order)
         if error is not None or not decision.has_relation_error:
             return error
         found = decide(asked, with_errors_as_true(posed))
-        return first_relation_error(posed, found.picks) if found.status is DecisionStatus.YES else None
+        return first_relation_error(posed, found.picks) if found.status is Status.ALLOCATED else None
 
     def _explain(self, problem: Problem, in_use: InUse, decision: Decision, error: FatalError | None) -> _NodeFailure:
         return _NodeFailure(decision, problem.invalid_pools, demand_tables(problem, in_use), error)
@@ -218,7 +219,7 @@ class OptimizingEngine(NodeEngine):
             if decision is None:
                 seen = replace(problem, landscape=landscape)
                 decision = self._best_decider.best(seen, asked.in_use, deadline, work)
-                if decision.status is DecisionStatus.YES and not decision.interrupted:
+                if decision.status is Status.ALLOCATED and not decision.interrupted:
                     self._best[key] = decision
             return decision
 
@@ -291,7 +292,7 @@ def problem_names(claims: Sequence[ResourceClaim], view: NodeView) -> ProblemNam
 def _fatal_result(error: FatalError, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:
     names = problem_names(claims, view)
     message = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
-    return NodeResult(Status.FATAL, rule=error.rule, message=message, claim=error.claim)
+    return NodeResult(Status.ERROR, rule=error.rule, message=message, claim=error.claim)
 
 
 Axes = tuple[Axis, ...]

@@ -25,13 +25,14 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey, ObjectMeta, PoolId
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.slices import ResourceSlice
+from ...models.results.common import Status
 from ...peers.answers import AllocatorVerdict
 from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import AllocateRequest, features_of_gates
 from ...problem.in_use import AllocatedState
 from ...problem.problem import KUBE
-from .engine import Counts, NodeResult, Session, Status
+from .engine import TIME_LIMIT_RULE, Counts, NodeResult, Session
 from .reasons import device_class_names
 from .result import share_id
 
@@ -62,7 +63,7 @@ class KubeSchedulerEngine:
         """Ask for the claims on the node."""
         left = None if deadline is None else deadline - monotonic()
         if left is not None and left <= 0:
-            return NodeResult(Status.TIMEOUT, rule="timeLimit", message=_TIME_OVER)
+            return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=_TIME_OVER)
         slices = self._supply.slices(node)
         cluster = self._session.cluster
         answer = self._peer.allocate(
@@ -181,15 +182,15 @@ def with_seeded_share_ids(allocation: AllocationResult, claim: ResourceClaim, se
 
 def _unallocatable_result(verdict: AllocatorVerdict, _claims: Sequence[ResourceClaim], _seed: int) -> NodeResult:
     rule = "pool" if verdict.error.startswith(_INVALID_POOLS) else ""
-    return NodeResult(Status.NONE, rule=rule, message=verdict.error or _NO_SOLUTION)
+    return NodeResult(Status.UNALLOCATABLE, rule=rule, message=verdict.error or _NO_SOLUTION)
 
 
 def _fatal_result(verdict: AllocatorVerdict, _claims: Sequence[ResourceClaim], _seed: int) -> NodeResult:
-    return NodeResult(Status.FATAL, rule="error", message=verdict.error)
+    return NodeResult(Status.ERROR, rule="error", message=verdict.error)
 
 
 def _timeout_result(verdict: AllocatorVerdict, _claims: Sequence[ResourceClaim], _seed: int) -> NodeResult:
-    return NodeResult(Status.TIMEOUT, rule="timeLimit", message=verdict.error or _TIME_OVER)
+    return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=verdict.error or _TIME_OVER)
 
 
 _RESULT_OF_OUTCOME: dict[str, Callable[[AllocatorVerdict, Sequence[ResourceClaim], int], NodeResult]] = {

@@ -15,6 +15,7 @@ from ...encoders.objectives.table import default_stages
 from ...encoders.rows import CoefficientError
 from ...encoders.solution import decode_solution
 from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from ...models.results.common import Status
 from ...problem.problem import BoundedValue, InUse, Problem
 from .cp_sat import (
     Limits,
@@ -25,7 +26,7 @@ from .cp_sat import (
     run_improving,
     solve_with_lazy_constraints,
 )
-from .engine import Counts, Decision, DecisionStatus, ObjectiveWatch
+from .engine import Counts, Decision, ObjectiveWatch
 from .lexicographic import LexicographicOptimization, ObjectivePart, combine_parts, complete_solution
 from .outcome import StageValue
 from .search import Pick
@@ -79,18 +80,18 @@ def optimize(
         early = None if thorough or start else _quick_solution(model, flat, limits)
         found = _first_solution(model, limits, counts, start, watch, early)
         if found.status is SolverStatus.INFEASIBLE:
-            return Decision(DecisionStatus.NO, certified=True, has_relation_error=model.excludes_errors)
+            return Decision(Status.UNALLOCATABLE, certified=True, has_relation_error=model.excludes_errors)
         if found.status is SolverStatus.UNKNOWN:
-            return Decision(DecisionStatus.UNKNOWN, message="not decided within the limit")
+            return Decision(Status.UNKNOWN, message="not decided within the limit")
         staging = LexicographicOptimization(model, found, limits, counts, thorough, improved=found is early)
         staging.run(flat, _display_stage_watch(stages, parts, watch))
     except CoefficientError as error:
-        return Decision(DecisionStatus.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
+        return Decision(Status.UNKNOWN, message=f"the solver cannot be asked: {error}", retry=True)
     except EncodingError as error:
-        return Decision(DecisionStatus.UNKNOWN, message=str(error))
+        return Decision(Status.UNKNOWN, message=str(error))
     picks = tuple(Pick(*taken) for taken in decode_solution(model, staging.found.values))
     objective = _stage_values(model, stages, parts, staging.reached)
-    return Decision(DecisionStatus.YES, picks, objective=objective, interrupted=staging.interrupted)
+    return Decision(Status.ALLOCATED, picks, objective=objective, interrupted=staging.interrupted)
 
 
 def _stage_values(

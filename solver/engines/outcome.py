@@ -15,20 +15,13 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import Reason, RejectedDevices, SoftEntry
+from ...models.results.common import Reason, RejectedDevices, SoftEntry, Status
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
 from ...problem.problem import BoundedValue, Demand, InUse, Problem, groups_compatible
 
 if TYPE_CHECKING:
     from ...encoders.objectives.stage import AllocationStage
-
-ALLOCATED = "Allocated"
-UNALLOCATABLE = "Unallocatable"
-ERROR = "Error"
-UNKNOWN = "Unknown"
-# The gravest first: one of them makes the whole answer so.
-OUTCOMES_BY_SEVERITY = (ERROR, UNALLOCATABLE, UNKNOWN, ALLOCATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +47,7 @@ class UnitOutcome:
     """
 
     unit: Unit
-    outcome: str
+    outcome: Status
     node: str | None = None
     reasons: tuple[Reason, ...] = ()
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
@@ -113,18 +106,18 @@ class AllocationOutcome:
     notices: tuple[str, ...] = ()
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> Status:
         """The gravest of the units' outcomes."""
         return worst_outcome([unit.outcome for unit in self.units])
 
-    def counts(self) -> Counter[str]:
+    def counts(self) -> Counter[Status]:
         """Count the units by outcome."""
         return Counter(unit.outcome for unit in self.units)
 
 
-def worst_outcome(outcomes: Sequence[str]) -> str:
+def worst_outcome(outcomes: Sequence[Status]) -> Status:
     """Pick the outcome that decides about the whole; nothing asked is all allocated."""
-    return min(outcomes, key=OUTCOMES_BY_SEVERITY.index, default=ALLOCATED)
+    return min(outcomes, key=list(Status).index, default=Status.ALLOCATED)
 
 
 @dataclass(frozen=True, slots=True)

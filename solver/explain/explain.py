@@ -15,7 +15,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason, outcome_of
+from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.annotations import read_caller_constraints
 from ...models.workload.units import Unit, requested_units
@@ -27,7 +27,7 @@ from ..allocate.coupling import CoupledUnits, find_coupled_units, in_request_ord
 from ..allocate.placement import Placer
 from ..engines.auto import AutoEngine
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import ALLOCATED, UNKNOWN, SearchInterrupted, UnitOutcome, worst_outcome
+from ..engines.outcome import SearchInterrupted, UnitOutcome, worst_outcome
 from ..engines.registry import effective_policy
 
 if TYPE_CHECKING:
@@ -84,10 +84,11 @@ def explain(
         interrupted = True
     check_allocations(cluster, run.placed, gates, policy, given)
     told = tuple(
-        run.told.get(id(unit)) or _explained_unit(unit, UNKNOWN, reasons=(_INTERRUPTED_REASON,)) for unit in asked
+        run.told.get(id(unit)) or _explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
+        for unit in asked
     )
     document = ExplanationDocument(
-        outcome=outcome_of(worst_outcome([unit.outcome for unit in told])),
+        outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in told])),
         units=told,
         notices=tuple(placer.notices),
         feature_gates=gates.to_dict(),
@@ -100,7 +101,7 @@ def explain(
 
 
 def _explained_unit(
-    unit: Unit, outcome: str, *, node: str | None = None, reasons: tuple[Reason, ...] = (), complete: bool = True
+    unit: Unit, outcome: Status, *, node: str | None = None, reasons: tuple[Reason, ...] = (), complete: bool = True
 ) -> ExplainedUnit:
     """Write down a unit of which there is no more to say, or not yet."""
     return ExplainedUnit(
@@ -158,10 +159,10 @@ class _ExplanationRun:
         self.told.update((id(answer.unit), self._told(answer, ties)) for answer in answers)
 
     def _told(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:
-        if answer.outcome == ALLOCATED:
-            return _explained_unit(answer.unit, ALLOCATED, node=answer.node)
-        if answer.outcome == UNKNOWN:
-            return _explained_unit(answer.unit, UNKNOWN, reasons=answer.reasons, complete=False)
+        if answer.outcome == Status.ALLOCATED:
+            return _explained_unit(answer.unit, Status.ALLOCATED, node=answer.node)
+        if answer.outcome == Status.UNKNOWN:
+            return _explained_unit(answer.unit, Status.UNKNOWN, reasons=answer.reasons, complete=False)
         self._explainer = self._explainer or self._make()
         whole = _explained_unit(answer.unit, answer.outcome, reasons=answer.reasons)
         return self._explainer.explain(answer, whole, self._allocated, self._ledger, ties)

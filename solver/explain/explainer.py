@@ -15,7 +15,7 @@ from ...models.cluster.pools import COMPLETE
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import NODES_NAMED, Reason, RejectedDevices
+from ...models.results.common import NODES_NAMED, Reason, RejectedDevices, Status
 from ...models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit
 from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
@@ -24,7 +24,7 @@ from ...problem.obstacles import Obstacle
 from ...problem.problem import DeadlineExceededError, claim_text
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session
-from ..engines.outcome import ERROR, UnitOutcome
+from ..engines.outcome import UnitOutcome
 from .changes import RelaxationLevel, WhatIf
 from .conflict import MinimalUnsatisfiableSubset, is_refuted_by_counting, minimal_unsatisfiable_subset
 from .relaxation import MAX_RELAXATIONS, RelaxationNode, UnitRelaxationSearch
@@ -95,7 +95,7 @@ class Explainer:
         done = relaxer.run([one.place for one in explained if one.place is not None])
         return structs.replace(
             whole,
-            reasons=(*_tied_reason(ties), *(answer.reasons if answer.outcome == ERROR else ())),
+            reasons=(*_tied_reason(ties), *(answer.reasons if answer.outcome == Status.ERROR else ())),
             failures=tuple(_merge_equal_classes(explained)),
             relaxations=tuple(relaxer.found[:MAX_RELAXATIONS]),
             complete=done and len(groups) <= MAX_NODE_CLASSES,

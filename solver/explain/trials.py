@@ -7,10 +7,11 @@ from time import monotonic
 
 from ...models.cluster.node_fit import node_matches, pod_fits
 from ...models.kubernetes.core import Node
+from ...models.results.common import Status
 from ..allocate.check import check_allocations
 from ..engines.auto import CpSatEngine
-from ..engines.engine import Session, Status
-from ..engines.outcome import ALLOCATED, UnitOutcome
+from ..engines.engine import Session
+from ..engines.outcome import UnitOutcome
 from .changes import WhatIf
 
 # Attempts for one unit.
@@ -42,12 +43,12 @@ class WhatIfTrials:
         if not _is_suitable_node(scene, node):
             return False
         attempt = self._engine_for(scene).allocate_on(node, scene.claims, scene.ledger(), self._deadline)
-        if attempt.status is Status.TIMEOUT:
+        if attempt.timed_out:
             raise TrialLimitError
         if attempt.status is not Status.ALLOCATED:
             return False
         pairs = tuple(zip(scene.unit.requested_claims, attempt.allocations, strict=True))
-        answer = UnitOutcome(scene.unit, ALLOCATED, node.metadata.name, allocations=pairs)
+        answer = UnitOutcome(scene.unit, Status.ALLOCATED, node.metadata.name, allocations=pairs)
         check_allocations(scene.cluster, [answer], scene.gates, self._session.policy, scene.given)
         return True
 

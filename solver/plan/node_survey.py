@@ -20,6 +20,7 @@ from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
+from ...models.results.common import Status
 from ...models.workload.requests import Requests, effective_requests
 from ...models.workload.running import missing_resources
 from ...models.workload.units import ClaimRef, Unit
@@ -28,7 +29,7 @@ from ...problem.in_use import AllocatedState
 from ...problem.problem import claim_text
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
 from ..engines.auto import AutoEngine
-from ..engines.engine import NodeResult, Session, Status
+from ..engines.engine import NodeResult, Session
 from ..engines.registry import effective_policy
 
 # Kinds of nodes that are asked about one unit in one state, the largest first.
@@ -55,12 +56,12 @@ class ScreenedNodes:
     @property
     def lacks_devices(self) -> bool:
         """Whether it finds too few of them, and nothing else went wrong."""
-        return self.attempt.status is Status.NONE
+        return self.attempt.status is Status.UNALLOCATABLE
 
     @property
     def is_undecided(self) -> bool:
         """Whether the search ended before that was known."""
-        return self.attempt.status in (Status.UNKNOWN, Status.TIMEOUT)
+        return self.attempt.status is Status.UNKNOWN
 
 
 @dataclass(slots=True)

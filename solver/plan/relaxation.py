@@ -14,10 +14,10 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import DeviceSubRequest, ExactDeviceRequest
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.workload.requests import format_amount
 from ...problem.problem import claim_text
-from ..engines.engine import NodeResult, Status
+from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable
 from ..engines.reasons import deletion_filter, device_reasons
 from ..explain.changes import CHANGE_COSTS, WhatIf, pod_changes
@@ -220,7 +220,7 @@ def _device_shortage_reasons(
 ) -> Iterator[Reason]:
     failed = surveyor.failed(kinds)
     for kind in kinds:
-        if kind.attempt.status is Status.FATAL:
+        if kind.attempt.status is Status.ERROR:
             yield _abort_reason(kind.attempt, wish, surveyor.name(kind.nodes[0]))
             return
     erring = failed.first_erring

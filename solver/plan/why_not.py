@@ -21,14 +21,13 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
-from ...models.results.common import Reason
+from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.running import backed_resources, remaining_after, remaining_allocatable, subtract_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.in_use import AllocatedState
 from ...problem.problem import claim_text
-from ..engines.engine import Status
 from ..engines.reasons import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons

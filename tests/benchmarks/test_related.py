@@ -2,15 +2,15 @@
 
 import related as program
 
+from drasat.models.results.common import Status
 from drasat.scenarios.lattices import DEVICE_KINDS, related_node, some_ways
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.outcome import ALLOCATED
 
 
 def test_a_row_tells_outcome_and_times():
     head, (name, outcome, target, *times, proof, literals, no_goods) = program.questions(["2x2 of 4x4"], 0.5)
     assert head == program.COLUMNS
-    assert (name, outcome, target, proof) == ("2x2 of 4x4", ALLOCATED, "15 ms", "verified")
+    assert (name, outcome, target, proof) == ("2x2 of 4x4", Status.ALLOCATED, "15 ms", "verified")
     assert len(times) == len(program.ENGINES)
     assert int(literals) > 0
     assert no_goods == "0"

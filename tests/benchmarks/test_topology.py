@@ -3,10 +3,10 @@
 import pytest
 import topology
 
+from drasat.models.results.common import Status
 from drasat.scenarios.lattices import SHAPE_QUESTIONS, box, wired_node
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 
 
 @pytest.mark.parametrize("engine", ["auto", "cp-sat"])
@@ -14,7 +14,7 @@ from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 def test_every_question_about_shapes_has_its_answer(name, engine):
     question = SHAPE_QUESTIONS[name]
     answer = allocate(load(question.objects()), engine=engine)
-    assert answer.outcome == (ALLOCATED if question.fits else UNALLOCATABLE)
+    assert answer.outcome == (Status.ALLOCATED if question.fits else Status.UNALLOCATABLE)
 
 
 def test_parts_of_a_lattice_are_broken_and_in_use():
@@ -26,7 +26,7 @@ def test_parts_of_a_lattice_are_broken_and_in_use():
 
 def test_a_row_tells_outcome_and_times():
     ((name, outcome, target, *times, proof, literals),) = topology.rows(["grid of 4x4"], 0.5)
-    assert (name, outcome, target, proof) == ("2x2 of a grid of 4x4", ALLOCATED, "5 ms", "verified")
+    assert (name, outcome, target, proof) == ("2x2 of a grid of 4x4", Status.ALLOCATED, "5 ms", "verified")
     assert len(times) == len(topology.ENGINES)
     assert int(literals) > 0
 

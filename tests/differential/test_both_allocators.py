@@ -7,9 +7,9 @@ from support.differential.sources import gates_of, named, objects_of
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
+from drasat.models.results.common import Status
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.engine import Status
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
 from drasat.solver.engines.registry import ENGINES
 
@@ -35,7 +35,7 @@ def test_the_cases_are_worth_comparing(real):
         total.variants += found.variants
     asked = total.endings.total()
     assert asked > 400
-    for ending in (Status.ALLOCATED, Status.NONE, Status.FATAL):
+    for ending in (Status.ALLOCATED, Status.UNALLOCATABLE, Status.ERROR):
         assert total.endings[ending] > asked / 20
     assert min(total.variants[name] for name in ("stable", "incubating", "experimental")) > asked / 40
 

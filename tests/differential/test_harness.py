@@ -14,9 +14,10 @@ from support.differential.shrinking import is_valid, shrink, story
 from support.differential.sources import WILD, gates_of, named, objects_of
 from support.gates import ALL
 
+from drasat.models.results.common import Status
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Counts, NodeResult, Status
+from drasat.solver.engines.engine import Counts, NodeResult
 
 
 class Refusing:
@@ -32,7 +33,7 @@ class Refusing:
     def allocate_on(self, node, claims, ledger, deadline):
         found = self._real.allocate_on(node, claims, ledger, deadline)
         devices = [result for made in found.allocations for result in made.devices.results or ()]
-        return NodeResult(Status.NONE, message="cannot allocate all claims") if len(devices) > 1 else found
+        return NodeResult(Status.UNALLOCATABLE, message="cannot allocate all claims") if len(devices) > 1 else found
 
 
 class Miscounting(Refusing):
@@ -86,7 +87,7 @@ def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
     assert text.startswith(f"# case {number}: ")
     assert text.count("kind: ResourceClaim\n") + text.count("kind: ResourceClaimTemplate\n") == 1
     assert text.count("\nkind: ResourceSlice\n") <= 2
-    assert "theirs: Status.ALLOCATED" in text
+    assert "theirs: Allocated" in text
     assert "constraints:" not in text
 
 

@@ -5,9 +5,9 @@ from support.differential.listed import listed
 from support.differential.members import compare
 from support.differential.shrinking import is_valid
 
-from drasat.solver.engines.engine import Status
+from drasat.models.results.common import Status
 
-ENDINGS = {"Allocated": Status.ALLOCATED, "Unallocatable": Status.NONE, "Error": Status.FATAL}
+ENDINGS = {"Allocated": Status.ALLOCATED, "Unallocatable": Status.UNALLOCATABLE, "Error": Status.ERROR}
 REPEATED = listed("Repeated")
 PAGE = """
 ## Differences

@@ -7,12 +7,12 @@ from msgspec.structs import replace as changed
 from support.modelling import asked, replayed, searched
 
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.problem.problem import DeadlineExceededError, FatalError
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.engine import DecisionStatus
 
 SEEDS = range(6)
 LISTS = FeatureGates.all_on()
@@ -77,7 +77,7 @@ def test_preference_is_at_least_that_of_the_search(family):
                 first = searched(question)
             except (DeadlineExceededError, FatalError):
                 continue
-            assert decision.answer is (DecisionStatus.NO if first is None else DecisionStatus.YES)
+            assert decision.status is (Status.UNALLOCATABLE if first is None else Status.ALLOCATED)
             if first is not None:
                 assert replayed(question, [(pick.demand, pick.device) for pick in decision.picks])
                 assert _ranks(question.problem, decision.picks) <= _ranks(question.problem, first)

@@ -6,9 +6,9 @@ import pytest
 from support.modelling import question
 from support.objects import DRIVER, claim, device, distinct, either, match, option, pool, want
 
+from drasat.models.results.common import Status
 from drasat.problem.filters import usable_devices
 from drasat.problem.problem import DeadlineExceededError
-from drasat.solver.engines.engine import DecisionStatus
 from drasat.solver.engines.search import Search
 from drasat.solver.proofs import find_witness
 
@@ -22,7 +22,7 @@ def test_a_claim_with_an_entry_twice_is_one_claim():
     supply = pool(*(device(f"d{number}", x=number) for number in range(3)))
     asked = question(supply, *(claim(want(), name=name, constraints=entries) for name in "ab"))
     assert find_witness(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use)) is None
-    assert asked.decision().answer is DecisionStatus.YES
+    assert asked.decision().status is Status.ALLOCATED
 
 
 def member(rng):
@@ -86,4 +86,4 @@ def test_very_many_lists_are_left_to_the_model(monkeypatch):
     )
     monkeypatch.setattr("drasat.solver.proofs.values._MAX_LISTS", 2)
     assert find_witness(asked.problem, asked.in_use, usable_devices(asked.problem, asked.in_use)) is None
-    assert asked.decision().answer is DecisionStatus.NO
+    assert asked.decision().status is Status.UNALLOCATABLE

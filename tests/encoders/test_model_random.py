@@ -7,10 +7,10 @@ import pytest
 from support.modelling import Question, replayed, searched
 from support.random_problems import random_problem
 
+from drasat.models.results.common import Status
 from drasat.problem.filters import usable_devices
 from drasat.problem.problem import DeadlineExceededError
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
-from drasat.solver.engines.engine import DecisionStatus
 from drasat.solver.proofs import find_witness
 
 BATCHES = 8
@@ -58,7 +58,7 @@ def test_the_best_alternatives_are_found(batch):
         if not lists or len(lists) > 4:
             continue
         hasty, decision = question.decision(thorough=False), question.decision()
-        assert (hasty.answer, decision.answer) == ((DecisionStatus.NO, DecisionStatus.YES)[first is not None],) * 2, (
+        assert (hasty.status, decision.status) == ((Status.UNALLOCATABLE, Status.ALLOCATED)[first is not None],) * 2, (
             number
         )
         if first is not None:

@@ -21,11 +21,11 @@ from support.objects import (
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.slices import DeviceAttribute
+from drasat.models.results.common import Status
 from drasat.problem.asks import ALL_VISIBLE, VisibleAttributes
 from drasat.problem.compiler import Compiler
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
-from drasat.solver.engines.engine import Status
 
 
 class Scene:
@@ -154,7 +154,7 @@ def test_a_value_that_cannot_be_read_is_not_merged_away(bad):
     assert first != second
     model = 'device.attributes["d.x"].model == "m"'
     slices = pool(device("a", model="m", firmware=version("1.0.0")), device("b", model="m", firmware=bad))
-    assert attempt(slices, claim(want(count=2, select=model))).status is Status.FATAL
+    assert attempt(slices, claim(want(count=2, select=model))).status is Status.ERROR
     assert names(slices, claim(want(count=1, select=model))) == ["a"]
 
 

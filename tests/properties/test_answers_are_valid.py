@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 from support.random_clusters import clusters, examples, gates, load
 
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.allocate import check
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError
-from drasat.solver.engines.outcome import ALLOCATED
 from drasat.solver.verification.verify import verify
 
 POLICIES = ("kube", "strict", "skip")
@@ -36,7 +36,7 @@ def test_every_family_has_answers(family):
         unit.outcome
         for seed in range(12)
         for unit in allocate(load(family, seed), engine="backtracking").units
-        if unit.outcome == ALLOCATED
+        if unit.outcome == Status.ALLOCATED
     ]
     assert len(found) >= 3
 
@@ -56,6 +56,6 @@ def test_an_answer_that_breaks_a_rule_is_never_given(monkeypatch):
     """The facade asks the verifier, and raises what it finds."""
     cluster = load("match", 0)
     outcome = allocate(cluster, engine="backtracking", feature_gates=FeatureGates.all_on())
-    assert any(unit.outcome == ALLOCATED for unit in outcome.units)
+    assert any(unit.outcome == Status.ALLOCATED for unit in outcome.units)
     with pytest.raises(VerificationError, match="does not pass verification"):
         check.check_allocations(cluster.without(nodes=()), outcome.units * 2, outcome.gates, "strict")

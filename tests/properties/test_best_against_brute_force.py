@@ -14,8 +14,8 @@ from support.random_clusters import clusters, examples, load
 from drasat.encoders.objectives.table import STAGES
 from drasat.models.cluster.node_fit import pod_fits
 from drasat.models.kubernetes.claims import ResourceClaimStatus
+from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 from drasat.solver.verification.requests import all_requested
 
 FAMILIES = (
@@ -98,7 +98,7 @@ def compare(cluster, stages, engine="auto"):
             best = cheapest(cluster, unit.unit, claims, stages)
         except (FatalError, TooLargeError):
             best = "unknown"
-        if unit.outcome == ALLOCATED:
+        if unit.outcome == Status.ALLOCATED:
             allocations = [allocation for _, allocation in unit.allocations]
             if best != "unknown":
                 reached = Measures(cluster, ALL, cluster.node(unit.node), claims)
@@ -111,7 +111,7 @@ def compare(cluster, stages, engine="auto"):
             cluster = cluster.with_claims(
                 replace(claim, status=ResourceClaimStatus(allocation=allocation)) for claim, allocation in made
             )
-        elif unit.outcome == UNALLOCATABLE and best != "unknown":
+        elif unit.outcome == Status.UNALLOCATABLE and best != "unknown":
             assert best is None
             told["impossible"] += 1
     return told

@@ -12,9 +12,9 @@ from functools import partial
 import pytest
 from support.cel_cases import Expected, case
 
+from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError
-from drasat.solver.engines.outcome import ALLOCATED, UNKNOWN
 
 ENCODINGS = ("auto", "lower", "table", "lazy")
 FACTOR = int(os.environ.get("DRASAT_PROPERTY_FACTOR", "1"))
@@ -43,14 +43,14 @@ def disagreements(seed, seen):
             continue
         reasons = [failure.message for unit in answer.units for failure in unit.failures]
         refused = [way for way in ("cannot be lowered", "cannot be tabulated") if way in str(reasons)]
-        if answer.outcome == UNKNOWN and refused:
+        if answer.outcome == Status.UNKNOWN and refused:
             seen[refused[0]] += 1
             continue
         in_order = name == "backtracking" and asked.policy == "kube"
         right = expected.outcome_in_order() if in_order else wanted
         if answer.outcome != right:
             yield f"case {seed}, {name}: {right}, not {answer.outcome} {reasons}: {asked}"
-        elif right == ALLOCATED and not expected.holds(answer):
+        elif right == Status.ALLOCATED and not expected.holds(answer):
             yield f"case {seed}, {name}: not a choice that holds: {asked}"
         seen["no-goods"] += answer.statistics.no_goods
 

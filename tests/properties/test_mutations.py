@@ -10,11 +10,12 @@ from support.random_clusters import clusters, examples, gates, load, pinned, wit
 
 from drasat.models.kubernetes.claims import DeviceToleration
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.verification.verify import Placement, verify
 
 # What a result repeats follows from the devices, and is not what is asked here.

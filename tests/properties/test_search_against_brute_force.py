@@ -9,11 +9,12 @@ from support.brute_force import BruteForce, FatalError, TooLargeError
 from support.random_clusters import clusters, examples, gates, load
 
 from drasat.models.kubernetes.claims import ResourceClaimStatus
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.verification.verify import Placement, verify
 
 POLICY = "strict"
@@ -38,10 +39,10 @@ def tried(cluster, gates, node, claims):
     try:
         picks = BruteForce(cluster, gates).first(node, claims)
     except FatalError:
-        return Status.FATAL
+        return Status.ERROR
     except TooLargeError:
         return None
-    return Status.NONE if picks is None else [(pick.claim, pick.request, pick.device) for pick in picks]
+    return Status.UNALLOCATABLE if picks is None else [(pick.claim, pick.request, pick.device) for pick in picks]
 
 
 def searched(cluster, gates, node, claims):

@@ -4,11 +4,12 @@ import pytest
 from support.gates import ALL
 
 from drasat.models.cluster.node_fit import pod_fits
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 
 SEEDS = range(80)
 

@@ -8,11 +8,12 @@ from support.gates import ALL
 from drasat import scenarios
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.clusters import CLAIM_KINDS
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 
 OFFERS = {
     "gpu": scenarios.gpu_nodes,
@@ -59,7 +60,7 @@ def test_an_empty_node_has_what_is_asked_for(kind):
 
 @pytest.mark.parametrize("kind", [kind for kind in CLAIM_KINDS if kind != "monitor"])
 def test_a_full_node_has_nothing(kind):
-    assert {found.status for found in attempts(kind, fullness=1.0)} == {Status.NONE}
+    assert {found.status for found in attempts(kind, fullness=1.0)} == {Status.UNALLOCATABLE}
 
 
 def test_monitoring_a_full_node_is_possible():

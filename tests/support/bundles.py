@@ -8,6 +8,7 @@ from support.objects import NODE
 from support.random_problems import Supply, assembled, template
 
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.problem.compiler import order_independent
 from drasat.problem.constraints import draws_counters
 from drasat.problem.filters import usable_devices
@@ -17,7 +18,7 @@ from drasat.problem.surroundings import NodeContextBuilder
 from drasat.solver.engines.auto import CpSatEngine
 from drasat.solver.engines.copies import side_by_side
 from drasat.solver.engines.cp_sat import LINEARIZED, Limits, SolverStatus, run_solver, solve_with_lazy_constraints
-from drasat.solver.engines.engine import Counts, DecisionStatus, Session
+from drasat.solver.engines.engine import Counts, Session
 from drasat.solver.engines.optimize import solve
 from drasat.solver.engines.search import Search
 from drasat.solver.plan.pricing.bundle import BundleQuestion, BundleUnit
@@ -58,8 +59,8 @@ def possible(question, counts):
     decision = solve(
         problem, question.in_use, usable_devices(problem, question.in_use), Counts(), Limits(), thorough=False
     )
-    assert decision.status is not DecisionStatus.UNKNOWN
-    return decision.status is DecisionStatus.YES
+    assert decision.status is not Status.UNKNOWN
+    return decision.status is Status.ALLOCATED
 
 
 def allowed(model, counts):

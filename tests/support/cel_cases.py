@@ -29,7 +29,7 @@ from drasat.models.kubernetes.claims import (
 )
 from drasat.models.kubernetes.semver import Version
 from drasat.models.kubernetes.slices import Device, DeviceAttribute
-from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE
+from drasat.models.results.common import Status
 
 ALL = "All"
 SELECTORS = {"": None, "b": f"has(device.attributes['{DRIVER}'].b)", "s": f"has(device.attributes['{DRIVER}'].s)"}
@@ -257,8 +257,8 @@ class Expected:
         """What comes of the case where errors are met in no order."""
         verdicts = {self.verdict(choice) for choice in self._choices(())}
         if True in verdicts:
-            return ALLOCATED
-        return ERROR if None in verdicts and self._case.policy != "skip" else UNALLOCATABLE
+            return Status.ALLOCATED
+        return Status.ERROR if None in verdicts and self._case.policy != "skip" else Status.UNALLOCATABLE
 
     def verdict(self, choice: Choice) -> bool | None:
         """Whether all entries hold of a complete choice; None: no entry is false, but one is an error."""
@@ -268,9 +268,9 @@ class Expected:
     def outcome_in_order(self) -> str:
         """What comes of it in a search that ends with the first error that it meets (policy ``kube``)."""
         try:
-            return ALLOCATED if self._search(()) else UNALLOCATABLE
+            return Status.ALLOCATED if self._search(()) else Status.UNALLOCATABLE
         except Aborted:
-            return ERROR
+            return Status.ERROR
 
     def _search(self, choice: Choice) -> bool:
         if not all(map(self._holds, *self._due(choice))):

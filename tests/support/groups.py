@@ -9,8 +9,8 @@ from drasat.models.kubernetes.claims import AllocationResult, DeviceAllocationRe
 from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroupSpec, Entry, GroupClaim
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.outcome import ALLOCATED
 
 ISLAND = f"{DRIVER}/island"
 
@@ -62,7 +62,7 @@ def answered(*objects, nodes=(), **options):
 
 def placed(answer):
     """Node and devices of each unit by its name; all must be allocated."""
-    assert {unit.outcome for unit in answer.units} <= {ALLOCATED}, [unit.reasons for unit in answer.units]
+    assert {unit.outcome for unit in answer.units} <= {Status.ALLOCATED}, [unit.reasons for unit in answer.units]
     return {unit.unit.name: (unit.node, taken(unit)) for unit in answer.units}
 
 
@@ -74,5 +74,7 @@ def taken(unit):
 def refused(answer):
     """The ids of the reasons of each unit that is not allocated, by its name."""
     return {
-        unit.unit.name: [reason.id for reason in unit.reasons] for unit in answer.units if unit.outcome != ALLOCATED
+        unit.unit.name: [reason.id for reason in unit.reasons]
+        for unit in answer.units
+        if unit.outcome != Status.ALLOCATED
     }

@@ -13,6 +13,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceClass, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.problem.compiler import Compiler, order_independent
 from drasat.problem.filters import usable_devices
 from drasat.problem.in_use import AllocatedState
@@ -20,7 +21,7 @@ from drasat.problem.problem import InUse, Problem
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
-from drasat.solver.engines.engine import Counts, DecisionStatus
+from drasat.solver.engines.engine import Counts
 from drasat.solver.engines.optimize import collapse_problem, solve
 from drasat.solver.engines.search import Search
 
@@ -91,8 +92,8 @@ def fits(*objects, **options):
     return merged
 
 
-def answer(*objects, **options) -> DecisionStatus:
-    return question(*objects, **options).decision().answer
+def answer(*objects, **options) -> Status:
+    return question(*objects, **options).decision().status
 
 
 def searched(question):

@@ -58,9 +58,10 @@ from drasat.models.kubernetes.slices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
+from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 
 DRIVER, NODE = "d.x", "n1"
 
@@ -342,15 +343,15 @@ def names(*objects, **options):
 def fatal(*objects, **options):
     """The text of an attempt that must be aborted."""
     answer = attempt(*objects, **options)
-    assert answer.status is Status.FATAL, answer.picked
+    assert answer.status is Status.ERROR, answer.picked
     return answer.message
 
 
 def fails(*objects, **options):
     """Whether an attempt ends without solution and without error."""
     answer = attempt(*objects, **options)
-    assert answer.status in (Status.NONE, Status.ALLOCATED), answer.message
-    return answer.status is Status.NONE
+    assert answer.status in (Status.UNALLOCATABLE, Status.ALLOCATED), answer.message
+    return answer.status is Status.UNALLOCATABLE
 
 
 def after(*objects, **options):

@@ -11,11 +11,11 @@ from support.plan_scene import Plan, of
 from drasat.models.cluster.node_fit import pod_fits
 from drasat.models.kubernetes.claims import ResourceClaimStatus
 from drasat.models.kubernetes.core import Container, ResourceRequirements, Toleration
+from drasat.models.results.common import Status
 from drasat.models.workload.requests import effective_requests
 from drasat.models.workload.running import backed_resources, missing_resources, remaining_allocatable
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.outcome import ALLOCATED
 from drasat.solver.plan.why_not import UnplacedExplainer
 
 __all__ = ["Left", "of", "tolerating", "with_counts", "with_cpu"]
@@ -88,7 +88,7 @@ class Left:
             del claims["default", name]
         cluster = dataclasses.replace(self.cluster, pods={}, claims=dict(sorted(claims.items())), read=(), _usages={})
         found = allocate(cluster, node=node, claims=["/".join(key) for key in asked]) if asked else None
-        return found is None or [one.outcome for one in found.units] == [ALLOCATED]
+        return found is None or [one.outcome for one in found.units] == [Status.ALLOCATED]
 
     def _has_room(self, pod, node):
         return not missing_resources(self._requests(pod), self.rooms[node])

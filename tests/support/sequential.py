@@ -10,6 +10,7 @@ from support.plan_scene import gpus, node
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.cluster.node_fit import pod_fits, selector_test
 from drasat.models.manifests.reader import read_manifests
+from drasat.models.results.common import Status
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue
 from drasat.models.workload.running import missing_resources
@@ -17,7 +18,7 @@ from drasat.solver.compare.figures import SchedulingContext, SchedulingInput
 from drasat.solver.compare.plans import PLACEMENT_POLICIES, schedule
 from drasat.solver.compare.schedulers import arrival_order
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.engines.reasons import missing_reference_reasons
 
 OURS = ("first-fit", "best-fit", "fgd")
@@ -100,7 +101,7 @@ class Walk:
         best = None
         for position in range(len(self._nodes)):
             attempt = self._attempt(unit, position)
-            if attempt is not None and attempt.status is Status.FATAL:
+            if attempt is not None and attempt.status is Status.ERROR:
                 return
             if attempt is not None and attempt.status is Status.ALLOCATED:
                 made = list(zip(self._asked(unit), attempt.allocations, strict=True))

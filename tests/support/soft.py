@@ -7,8 +7,8 @@ from support.objects import DRIVER, device_class, node
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.extensions import CONSTRAINTS_ANNOTATION
+from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.outcome import ALLOCATED
 
 ROOT = f"{DRIVER}/root"
 
@@ -43,7 +43,7 @@ def ask(*objects, nodes=("n1",), **options):
 def only(*objects, **options):
     """The only unit, which must be allocated."""
     (unit,) = ask(*objects, **options).units
-    assert unit.outcome == ALLOCATED, unit.reasons
+    assert unit.outcome == Status.ALLOCATED, unit.reasons
     return unit
 
 

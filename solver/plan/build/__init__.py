@@ -13,7 +13,7 @@ from fractions import Fraction
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
-from ....models.results.common import Reason
+from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import Requests, add_requests, sum_requests
 from ....models.workload.running import missing_resources, remaining_allocatable, subtract_requests
@@ -28,7 +28,7 @@ from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
 from ...engines.auto import CpSatEngine
 from ...engines.engine import Session
 from ...engines.engines import NodeEngine
-from ...engines.outcome import ALLOCATED, UnitOutcome
+from ...engines.outcome import UnitOutcome
 from ...engines.result import has_uncombinable_selector
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
@@ -335,7 +335,7 @@ class EarlierPlacements:
         found: dict[str, Requests] = {}
         shapes = {id(queue[place].unit): queue[place].unit_set.shape for place in places}
         for answer in answers:
-            if answer.outcome != ALLOCATED or answer.node is None:
+            if answer.outcome != Status.ALLOCATED or answer.node is None:
                 return None
             add_requests(found.setdefault(answer.node, {}), shapes[id(answer.unit)].requests)
         return found if not any(self.lacks(own, node) for node, own in found.items()) else None
@@ -351,7 +351,7 @@ class EarlierPlacements:
         shapes = {id(queue[place].unit): queue[place] for place in places}
         there: dict[str, list[QueuedUnit]] = {}
         for answer in answers:
-            if answer.outcome != ALLOCATED or answer.node is None:
+            if answer.outcome != Status.ALLOCATED or answer.node is None:
                 return set()
             there.setdefault(answer.node, []).append(shapes[id(answer.unit)])
         for node, units in there.items():

@@ -7,10 +7,12 @@ import sys
 import pytest
 import yaml
 
+from drasat.models.results.common import Status
 from drasat.peers.errors import PeerError
 from drasat.reports.comparison import display_duration
 from drasat.solver.allocate.load import load
 from drasat.solver.compare import engines as module
+from drasat.solver.engines.engine import NodeResult
 from drasat.solver.engines.registry import ENGINES
 from drasat.verbs.compare import compare, sweep
 
@@ -94,11 +96,11 @@ def swap(names):
 
 
 def refuse(attempt):
-    return type(attempt)(type(attempt.status).NONE, message="not today")
+    return NodeResult(Status.UNALLOCATABLE, message="not today")
 
 
 def give_up(attempt):
-    return type(attempt)(type(attempt.status).TIMEOUT, message="too long")
+    return NodeResult(Status.UNKNOWN, rule="timeLimit", message="too long")
 
 
 def test_equal_answers_are_a_table_and_exit_0(drasat, manifests, other):

@@ -10,8 +10,8 @@ from support.topology import answered, asking, grid_of, line_of, shape, taken, t
 from support.topology_settings import Setting
 
 from drasat.encoders.objectives import compact as compact_module
+from drasat.models.results.common import Status
 from drasat.problem.problem import BoundedValue
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 
 RING = topology("Ring", "at", size=(8,))
 LINE = topology("Line", "at")
@@ -72,7 +72,7 @@ def test_as_little_is_lost_as_in_the_best_of_all_allocations(start):
         answer = best(setting.topology, setting.supply(), *held(*setting.used), ask)
         expected = least_loss(setting, (kind, fields), count, others)
         seen.add(expected)
-        assert answer.outcome == (UNALLOCATABLE if expected is None else ALLOCATED), seed
+        assert answer.outcome == (Status.UNALLOCATABLE if expected is None else Status.ALLOCATED), seed
         if expected is not None:
             assert lost(answer) == expected, seed
             (names,) = taken(answer)

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_row, in_a_square, related_node
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import Session
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 from drasat.solver.explain.explain import explain
 from drasat.solver.explain.wording import ExplanationCompiler
 
@@ -31,7 +31,7 @@ def places(cluster):
 def chosen(answer, cluster):
     """Where the devices of the only claim are."""
     (unit,) = answer.units
-    assert answer.outcome == ALLOCATED, unit.failures
+    assert answer.outcome == Status.ALLOCATED, unit.failures
     assert answer.verified
     where = places(cluster)
     return sorted(where[result.device] for _, made in unit.allocations for result in made.devices.results)
@@ -68,7 +68,7 @@ def test_nothing_fits_around_what_is_in_use(drasat, examples, engine, example):
     done = drasat("allocate", "-f", folder, "-f", folder / "in-use", "--engine", engine, "-o", "json")
     assert done.code == 1
     (unit,) = json.loads(done.out)["units"]
-    assert unit["outcome"] == UNALLOCATABLE
+    assert unit["outcome"] == Status.UNALLOCATABLE
     assert {failure["certified"] for failure in unit["failures"]} == {True}
 
 
@@ -97,7 +97,7 @@ def test_many_devices_with_holes(sizes, count, engine, used):
     cluster = load(related_node(sizes, count, expression, used=used))
     answer = allocate(cluster, engine=engine)
     fits = count == 4 or used == 0
-    assert answer.outcome == (ALLOCATED if fits else UNALLOCATABLE)
+    assert answer.outcome == (Status.ALLOCATED if fits else Status.UNALLOCATABLE)
     assert not fits or holds(chosen(answer, cluster), count)
     assert engine == "auto" or answer.statistics.cel_evaluations <= 1, "the class selects"
 
@@ -105,7 +105,7 @@ def test_many_devices_with_holes(sizes, count, engine, used):
 @pytest.mark.parametrize("name", ["16 in a row of 256, 40 % in use", "2x2 of 16x16, 70 % in use"])
 def test_where_holes_leave_no_room_that_is_certain(name):
     answer = allocate(load(RELATED_QUESTIONS[name].objects()))
-    assert answer.outcome == UNALLOCATABLE
+    assert answer.outcome == Status.UNALLOCATABLE
     assert all(failure.certified for unit in answer.units for failure in unit.failures)
 
 
@@ -133,4 +133,4 @@ def test_explanations_ask_about_no_more_devices_than_a_claim_may_have():
 def test_what_is_measured_has_its_answer(name):
     """CELC-10: also where trying takes too long, and all 6,435 vectors of counts are judged beforehand."""
     question = RELATED_QUESTIONS[name]
-    assert allocate(load(question.objects())).outcome == (ALLOCATED if question.fits else UNALLOCATABLE)
+    assert allocate(load(question.objects())).outcome == (Status.ALLOCATED if question.fits else Status.UNALLOCATABLE)

@@ -5,7 +5,7 @@ from support.groups import ISLAND, answered, asking, group, holding, placed, ref
 from support.objects import DRIVER, claim, device, distinct, either, labels, node, option, pod, pool, want
 from support.soft import apart, cel, wishing
 
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
+from drasat.models.results.common import Status
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 
@@ -163,7 +163,7 @@ def test_pods_that_share_a_claim_of_one_node_and_fit_on_none_are_refused():
     answer = answered(
         *supply, asking("a"), asking("b"), *pods, group("a", "b", entries=[together()]), nodes=["n1", "n2"]
     )
-    assert answer.outcome == UNALLOCATABLE
+    assert answer.outcome == Status.UNALLOCATABLE
 
 
 def test_pods_that_share_a_claim_for_all_nodes_may_fit_on_several():
@@ -171,7 +171,7 @@ def test_pods_that_share_a_claim_for_all_nodes_may_fit_on_several():
     one = asking("a", 1, want(select=f"device.attributes['{DRIVER}'].island == 1"))
     pods = [pod("a", "b", name="p"), pod("a", "c", name="q")]
     answer = answered(*supply, one, asking("b"), asking("c"), *pods, group("b", "c", label="rack"), nodes=["n1", "n2"])
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
     assert "share a claim" in answer.units[0].reasons[0].message
 
 
@@ -192,14 +192,14 @@ def test_with_a_node_loose_claims_of_a_group_are_one_pod():
     objects = [*supply, asking("a"), asking("b"), tie]
     found = placed(answered(*objects, nodes=["n1", "n2"], node="n2"))
     assert found == {"a+b": ("n2", ["n2/d0", "n2/d1"])}
-    assert answered(*objects, nodes=["n1", "n2"], node="n1").outcome == UNALLOCATABLE
+    assert answered(*objects, nodes=["n1", "n2"], node="n1").outcome == Status.UNALLOCATABLE
 
 
 def test_members_that_are_not_asked_do_not_count():
     supply = [island("n1", 1), island("n2", 2)]
     tie = group("a", "b", entries=[together()])
     objects = [*supply, asking("a"), asking("b"), tie]
-    assert answered(*objects, nodes=["n1", "n2"]).outcome == UNALLOCATABLE
+    assert answered(*objects, nodes=["n1", "n2"]).outcome == Status.UNALLOCATABLE
     assert placed(answered(*objects, nodes=["n1", "n2"], claims=["ns/b"])) == {"b": ("n1", ["n1/d0"])}
 
 
@@ -274,7 +274,7 @@ def test_a_claim_without_requests_has_no_say():
 
 def test_a_claim_of_a_group_without_any_requests_is_allocated():
     answer = answered(island("n1", 1), claim(name="b"), group("b", entries=[together()]), nodes=["n1"])
-    assert answer.outcome == ALLOCATED
+    assert answer.outcome == Status.ALLOCATED
 
 
 @ENGINES
@@ -295,7 +295,7 @@ def test_soft_entries_do_not_tie_what_does_not_fit_together():
     supply = [island("n1", 1)]
     tie = group("a", "b", entries=[together(weight=3)])
     answer = answered(*supply, asking("a"), asking("b", 5), tie, nodes=["n1"])
-    assert [unit.outcome for unit in answer.units] == [ALLOCATED, UNALLOCATABLE]
+    assert [unit.outcome for unit in answer.units] == [Status.ALLOCATED, Status.UNALLOCATABLE]
     assert any("ConstraintGroup ns/g" in notice for notice in answer.notices)
 
 
@@ -303,7 +303,7 @@ def test_a_soft_entry_over_claims_is_kept_if_that_costs_nothing():
     supply = [island("n1", 1, 2, 2, 3)]
     tie = group("a", "b", entries=[together(weight=3)])
     answer = answered(*supply, asking("a"), asking("b"), tie, nodes=["n1"])
-    assert [unit.outcome for unit in answer.units] == [ALLOCATED, ALLOCATED]
+    assert [unit.outcome for unit in answer.units] == [Status.ALLOCATED, Status.ALLOCATED]
     entries = [entry for unit in answer.units for entry in unit.soft_entries]
     assert [(entry.claim, entry.id, entry.kept, entry.cost) for entry in entries] == [("", "matchAttribute", True, 0)]
 
@@ -324,7 +324,7 @@ def test_an_objective_looks_at_all_nodes():
         answered(*supply, asking("a", 2), asking("b"), tie, nodes=names, objective=objective)
         for objective in ((), ("soft",))
     )
-    assert plain.outcome == best.outcome == ALLOCATED
+    assert plain.outcome == best.outcome == Status.ALLOCATED
     (value,) = best.units[0].objective
     assert value.value == sum(entry.cost for unit in best.units for entry in unit.soft_entries) == 0
 

@@ -4,7 +4,7 @@ import pytest
 from support.groups import answered
 from support.random_groups import Instance
 
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
+from drasat.models.results.common import Status
 
 ENGINES = ("backtracking", "cp-sat", "auto")
 
@@ -33,7 +33,12 @@ def check(seed, engine):
     answer = answered(*instance.objects(), engine=engine)
     first = next(instance.answers(), None)
     outcomes = {unit.outcome for unit in answer.units}
-    assert outcomes == ({UNALLOCATABLE} if first is None else {ALLOCATED}), (seed, engine, outcomes, first)
+    assert outcomes == ({Status.UNALLOCATABLE} if first is None else {Status.ALLOCATED}), (
+        seed,
+        engine,
+        outcomes,
+        first,
+    )
     if first is not None:
         chosen = chosen_by(instance, answer)
         assert instance.fits(chosen), (seed, engine)

@@ -6,7 +6,7 @@ from support.groups import ISLAND, answered, asking, group, holding, placed, ref
 from support.objects import DRIVER, claim, device, draws, labels, node, pod, pool, want
 from support.soft import apart, cel
 
-from drasat.solver.engines.outcome import UNALLOCATABLE, UNKNOWN
+from drasat.models.results.common import Status
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 
@@ -46,7 +46,9 @@ def test_equal_nodes_are_refused_together():
     supply = [own(name, 1) for name in names]
     tie = group("a", "b", entries=[apart(attribute=ISLAND, weight=None)])
     for engine in ("backtracking", "cp-sat", "auto"):
-        assert answered(*supply, asking("a"), asking("b"), tie, nodes=names, engine=engine).outcome == UNALLOCATABLE
+        assert (
+            answered(*supply, asking("a"), asking("b"), tie, nodes=names, engine=engine).outcome == Status.UNALLOCATABLE
+        )
 
 
 @ENGINES
@@ -116,7 +118,7 @@ def test_generations_of_a_pool_that_differ_from_node_to_node_are_not_decided():
     new = pool(device("d1", island=1), name="s", slice_name="new", generation=2, node_name="n2")
     tie = group("a", "b", entries=[together()])
     answer = answered(old, new, asking("a"), asking("b"), tie, nodes=["n1", "n2"])
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
     assert "resource pool d.x/s" in answer.units[0].reasons[0].message
 
 

@@ -7,8 +7,9 @@ from support.groups import ISLAND, answered, asking, group, refused, together
 from support.objects import DRIVER, device, node, pod, pool, want
 from support.soft import apart, cel
 
+from drasat.models.results.common import Status
 from drasat.solver.allocate.groups import GroupSolver
-from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN, SearchInterrupted
+from drasat.solver.engines.outcome import SearchInterrupted
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 ODD = "devices.all(d, d.attributes['d.x'].island % 2 == 1)"
@@ -58,7 +59,7 @@ def test_a_demand_that_is_too_much_alone_is_the_only_one_named(engine):
         nodes=["n1", "n2"],
         engine=engine,
     )
-    assert answer.outcome == UNALLOCATABLE
+    assert answer.outcome == Status.UNALLOCATABLE
     assert refused(answer)["a"] == ["constraintGroup", "matchAttribute"]
     assert said(answer, "a")[1][1].startswith(
         f"ConstraintGroup ns/g, entry near (matchAttribute {ISLAND}): cannot hold"
@@ -102,7 +103,7 @@ def test_very_many_demands_are_named_by_their_group():
 def test_missing_claims_and_classes_refuse_all_of_a_group():
     objects = [own("n1", 1, 1), asking("a"), asking("b", 1, want(cls="none")), group("a", "b", entries=[together()])]
     answer = answered(*objects, nodes=["n1"])
-    assert {unit.outcome for unit in answer.units} == {UNALLOCATABLE}
+    assert {unit.outcome for unit in answer.units} == {Status.UNALLOCATABLE}
     assert answer.units[0].reasons[0].id == "deviceClass"
 
 
@@ -112,7 +113,7 @@ def test_an_expression_that_fails_and_alone_stands_in_the_way_is_an_error(engine
     answer = answered(
         own("n1", 1, 1), asking("a"), asking("b"), group("a", "b", entries=[broken]), nodes=["n1"], engine=engine
     )
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert "ConstraintGroup ns/g, entry #0" in answer.units[0].reasons[0].message
     skipped = answered(
         own("n1", 1, 1),
@@ -123,7 +124,7 @@ def test_an_expression_that_fails_and_alone_stands_in_the_way_is_an_error(engine
         engine=engine,
         cel_errors="skip",
     )
-    assert skipped.outcome == UNALLOCATABLE
+    assert skipped.outcome == Status.UNALLOCATABLE
 
 
 @ENGINES
@@ -131,9 +132,9 @@ def test_a_selector_that_fails_on_a_device_that_is_needed_is_an_error(engine):
     fails = want(select="device.attributes['d.x'].nothing == 1")
     objects = [own("n1", 1, 1), asking("a", 1, fails), asking("b"), group("a", "b", entries=[together()])]
     answer = answered(*objects, nodes=["n1"], engine=engine)
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert "node n1" in answer.units[1].reasons[0].message
-    assert answered(*objects, nodes=["n1"], engine=engine, cel_errors="skip").outcome == UNALLOCATABLE
+    assert answered(*objects, nodes=["n1"], engine=engine, cel_errors="skip").outcome == Status.UNALLOCATABLE
 
 
 def test_under_kube_an_error_that_the_search_meets_aborts_all():
@@ -142,10 +143,10 @@ def test_under_kube_an_error_that_the_search_meets_aborts_all():
     tie = group("a", "b", entries=[cel("devices.size() == 2", weight=None)])
     objects = [mixed, asking("a", 1, fails), asking("b"), tie]
     aborted = answered(*objects, nodes=["n1"], engine="backtracking", cel_errors="kube")
-    assert {unit.outcome for unit in aborted.units} == {ERROR}
+    assert {unit.outcome for unit in aborted.units} == {Status.ERROR}
     assert "n1/d0" in aborted.units[0].reasons[0].message
     assert aborted.units[0].reasons[0].claim == "ns/a"
-    assert answered(*objects, nodes=["n1"], engine="backtracking").outcome == ALLOCATED
+    assert answered(*objects, nodes=["n1"], engine="backtracking").outcome == Status.ALLOCATED
 
 
 @ENGINES
@@ -157,14 +158,14 @@ def test_a_node_in_trouble_does_not_keep_a_group_from_others(engine):
     fine = answered(*objects, own("n2", 1), nodes=["n1", "n2"], engine=engine)
     assert fine.units[0].node == "n2"
     alone = answered(*objects, nodes=["n1"], engine=engine)
-    assert alone.outcome == ERROR
+    assert alone.outcome == Status.ERROR
     assert "half is currently being updated" in alone.units[0].reasons[0].message
 
 
 def test_a_topology_that_is_not_there_is_an_error_with_the_name_of_the_group():
     entry = {"topology": {"name": "nowhere", "shape": "Segment"}}
     answer = answered(own("n1", 1, 1), asking("a"), asking("b"), group("a", "b", entries=[entry]), nodes=["n1"])
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert (
         answer.units[0]
         .reasons[0]
@@ -177,7 +178,7 @@ def test_entries_of_a_feature_that_is_off_are_an_error():
     answer = answered(
         own("n1", 1, 1), asking("a"), asking("b"), tie, nodes=["n1"], feature_gates={"DRACELDeviceConstraint": False}
     )
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert "ConstraintGroup ns/g, entry #0: empty constraint" in answer.units[0].reasons[0].message
 
 
@@ -185,7 +186,7 @@ def test_beyond_the_time_limit_nothing_is_said():
     answer = answered(
         own("n1", 1, 1), asking("a"), asking("b"), group("a", "b", entries=[together()]), nodes=["n1"], time_limit=0.0
     )
-    assert {unit.outcome for unit in answer.units} == {UNKNOWN}
+    assert {unit.outcome for unit in answer.units} == {Status.UNKNOWN}
     assert answer.units[0].reasons[0].id == "timeLimit"
 
 
@@ -214,11 +215,11 @@ def interrupted(monkeypatch, decided):
 def test_an_interrupt_while_a_group_is_improved_ends_the_search_with_what_was_found(monkeypatch):
     plain = GroupSolver.decide_or_raise
     found = interrupted(monkeypatch, lambda asking_, posed: replace(plain(asking_, posed), interrupted=True))
-    assert found == [ALLOCATED, ALLOCATED, UNKNOWN]
+    assert found == [Status.ALLOCATED, Status.ALLOCATED, Status.UNKNOWN]
 
 
 def test_an_interrupt_before_a_group_is_decided_leaves_all_open(monkeypatch):
     def decided(_asking, _posed):
         raise KeyboardInterrupt
 
-    assert interrupted(monkeypatch, decided) == [UNKNOWN, UNKNOWN, UNKNOWN]
+    assert interrupted(monkeypatch, decided) == [Status.UNKNOWN, Status.UNKNOWN, Status.UNKNOWN]

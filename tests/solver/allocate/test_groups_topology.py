@@ -6,7 +6,7 @@ from support.objects import device, node, pod, pool
 from support.soft import wishing
 from support.topology import shape, topology
 
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE, UNKNOWN
+from drasat.models.results.common import Status
 
 ENGINES = pytest.mark.parametrize("engine", ["backtracking", "cp-sat", "auto"])
 
@@ -85,7 +85,7 @@ def test_a_device_held_on_another_node_is_in_another_topology():
     held = holding(asking("b"), "n2/d0", on="n2")
     tie = group("a", "b", entries=[shape("Segment")])
     assert names(placed(answered(*objects, held, tie, nodes=["n1", "n2"]))) == ["n2/d1"]
-    assert answered(*objects, held, tie, nodes=["n1", "n2"], node="n1").outcome == UNALLOCATABLE
+    assert answered(*objects, held, tie, nodes=["n1", "n2"], node="n1").outcome == Status.UNALLOCATABLE
 
 
 @ENGINES
@@ -99,14 +99,14 @@ def test_devices_that_all_nodes_see_are_in_one_topology(engine):
 def test_a_topology_of_nodes_that_overlap_is_not_decided():
     objects = [fabric(0, 2), line("n1", 1), line("n2", 1), asking("a"), asking("b"), topology("Line", "at")]
     answer = answered(*objects, group("a", "b", entries=[shape("Segment")]), nodes=["n1", "n2"])
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
     assert "one node of topology t" in answer.units[0].reasons[0].message
 
 
 def test_a_soft_shape_that_cannot_be_decided_is_left_aside():
     objects = [fabric(0, 2), line("n1", 1), line("n2", 1), asking("a"), asking("b"), topology("Line", "at")]
     answer = answered(*objects, group("a", "b", entries=[shape("Segment", weight=2)]), nodes=["n1", "n2"])
-    assert answer.outcome == ALLOCATED
+    assert answer.outcome == Status.ALLOCATED
     assert "left aside" in answer.notices[0]
 
 
@@ -116,7 +116,7 @@ def test_distances_through_devices_that_no_node_in_question_sees_are_not_decided
     tie = group("a", "b", entries=[shape("Compact", maxDistance=2)])
     pods = [pod("a", name="p", node_name="n1"), pod("b", name="q", node_name="n3")]
     answer = answered(*objects, *pods, near_enough, tie, nodes=["n1", "n2", "n3"])
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
 
 
 def test_a_device_that_is_held_and_can_be_taken_again_is_not_decided():
@@ -124,7 +124,7 @@ def test_a_device_that_is_held_and_can_be_taken_again_is_not_decided():
     held = holding(asking("b"), "n1/d0", on="n1")
     objects = [shared, asking("a"), held, topology("Line", "at")]
     answer = answered(*objects, group("a", "b", entries=[shape("Segment")]), nodes=["n1"])
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
     assert "can be taken again" in answer.units[0].reasons[0].message
 
 

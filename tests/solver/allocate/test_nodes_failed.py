@@ -4,8 +4,9 @@ import random
 
 import pytest
 
+from drasat.models.results.common import Status
 from drasat.solver.allocate.nodes import FailedNodes
-from drasat.solver.engines.engine import NodeResult, Status
+from drasat.solver.engines.engine import NodeResult
 from drasat.solver.engines.outcome import DemandTable
 
 NAMES = [f"n{number:03d}" for number in range(100)]
@@ -13,7 +14,7 @@ NAMES = [f"n{number:03d}" for number in range(100)]
 
 def failed(message="m", fitting=None, error=""):
     tables = () if fitting is None else (DemandTable(0, "r", "", 2, 8, fitting, ()),)
-    return NodeResult(Status.NONE, message=message, rejections=tables, error=error)
+    return NodeResult(Status.UNALLOCATABLE, message=message, rejections=tables, error=error)
 
 
 def told(nodes):

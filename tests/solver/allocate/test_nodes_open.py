@@ -5,11 +5,12 @@ from support.objects import claim, pool, want
 from drasat.models.cluster.usage import Usage
 from drasat.models.kubernetes.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.allocate.nodes import FailedNodes, OpenNodes
-from drasat.solver.engines.engine import NodeResult, Status
+from drasat.solver.engines.engine import NodeResult
 
-FAILED = NodeResult(Status.NONE)
+FAILED = NodeResult(Status.UNALLOCATABLE)
 
 
 def ledger():

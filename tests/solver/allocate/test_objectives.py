@@ -18,8 +18,8 @@ from support.objects import (
 )
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.outcome import ALLOCATED
 
 ENGINES = pytest.mark.parametrize("engine", ["auto", "cp-sat"])
 AT_LEAST_1GI = "device.capacity['d.x'].memory.compareTo(quantity('1Gi')) >= 0"
@@ -37,7 +37,7 @@ def devices_of(unit):
 def taken(*objects, **options):
     """The devices of the only unit, whose stages must all be proven."""
     (unit,) = ask(*objects, **options).units
-    assert unit.outcome == ALLOCATED
+    assert unit.outcome == Status.ALLOCATED
     assert all(stage.proven and stage.bound == stage.value for stage in unit.objective)
     return devices_of(unit)
 
@@ -257,6 +257,6 @@ def test_an_error_before_any_answer_ends_the_unit_and_after_one_it_does_not():
     broken = {name: pool(device("x"), name=name, node_name=name, count=2) for name in ("n1", "n2")}
     asking = claim(want(count="All"))
     after = ask(whole["n1"], broken["n2"], asking, nodes=("n1", "n2"), objective="compact").units[0]
-    assert (after.outcome, after.node, after.objective[0].proven) == (ALLOCATED, "n1", True)
+    assert (after.outcome, after.node, after.objective[0].proven) == (Status.ALLOCATED, "n1", True)
     before = ask(broken["n1"], whole["n2"], asking, nodes=("n1", "n2"), objective="compact").units[0]
     assert before.outcome == ask(broken["n1"], whole["n2"], asking, nodes=("n1", "n2")).units[0].outcome == "Error"

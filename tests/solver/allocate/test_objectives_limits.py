@@ -12,12 +12,13 @@ from support.objects import claim, device, device_class, match, node, pool, want
 from drasat.encoders.objectives.table import STAGES, stages_named
 from drasat.encoders.rows import CpSatRows
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import cp_sat, lexicographic
 from drasat.solver.engines.auto import AutoEngine, CpSatEngine
-from drasat.solver.engines.engine import Session, Status
-from drasat.solver.engines.outcome import ALLOCATED, UNKNOWN, SearchInterrupted
+from drasat.solver.engines.engine import Session
+from drasat.solver.engines.outcome import SearchInterrupted
 
 NODES = ("n1", "n2", "n3")
 
@@ -68,7 +69,7 @@ def test_without_any_work_and_any_dive_nothing_is_known():
 
 def test_the_time_limit_leaves_what_was_not_tried_undecided():
     found = allocate(cluster(*pairs("one", "two")), objective="fragmentation", time_limit=1e-6)
-    assert {unit.outcome for unit in found.units} == {UNKNOWN}
+    assert {unit.outcome for unit in found.units} == {Status.UNKNOWN}
 
 
 def test_a_node_that_was_not_asked_could_be_better(monkeypatch):
@@ -87,7 +88,7 @@ def test_a_node_that_was_not_asked_could_be_better(monkeypatch):
     compiled = Compiler.problem
     monkeypatch.setattr(Compiler, "problem", problem)
     (unit,) = allocate(cluster(*pairs("one")), objective="fragmentation").units
-    assert (unit.outcome, unit.node) == (ALLOCATED, "n1")
+    assert (unit.outcome, unit.node) == (Status.ALLOCATED, "n1")
     assert (unit.objective[0].proven, unit.objective[0].bound) == (False, 0)
 
 
@@ -113,7 +114,7 @@ def test_an_interrupt_keeps_the_best_so_far_and_leaves_the_rest_undecided(monkey
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
-    assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
+    assert (first.outcome, first.node, second.outcome) == (Status.ALLOCATED, "n1", Status.UNKNOWN)
     assert [reason.id for reason in second.reasons] == ["interrupted"]
     assert [one.stage for one in first.objective] == ["fragmentation", "compact"]
     # Two more nodes were not asked, so that nothing is proven.
@@ -128,7 +129,7 @@ def test_an_interrupt_on_a_later_node_keeps_the_answers_of_those_before(monkeypa
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(there, objective="fragmentation")
     (unit,) = interrupt.value.answer.units
-    assert (unit.outcome, unit.node) == (ALLOCATED, "n2")
+    assert (unit.outcome, unit.node) == (Status.ALLOCATED, "n2")
     assert not unit.objective[0].proven
 
 
@@ -151,7 +152,7 @@ def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="compact")
     first, second = interrupt.value.answer.units
-    assert (first.outcome, first.node, second.outcome) == (ALLOCATED, "n1", UNKNOWN)
+    assert (first.outcome, first.node, second.outcome) == (Status.ALLOCATED, "n1", Status.UNKNOWN)
 
 
 def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(monkeypatch):
@@ -167,7 +168,7 @@ def test_an_interrupt_before_the_solver_begins_keeps_the_answer_of_the_dive(monk
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="fragmentation,compact")
     first, second = interrupt.value.answer.units
-    assert (first.outcome, second.outcome) == (ALLOCATED, UNKNOWN)
+    assert (first.outcome, second.outcome) == (Status.ALLOCATED, Status.UNKNOWN)
     # The dive takes the first pair, the first and largest device of it included.
     assert first.objective[0].value >= 1000**2
     assert [one.proven for one in first.objective] == [False, False]

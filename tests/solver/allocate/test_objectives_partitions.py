@@ -7,9 +7,9 @@ import pytest
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
+from drasat.models.results.common import Status
 from drasat.scenarios.mig import MIG_PROFILES, mig_nodes
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.outcome import ALLOCATED
 
 SMALL = "1g.5gb"
 ENGINES = {"multiprocessors": 98, "copy_engines": 7, "decoders": 5, "media_engines": 1}
@@ -92,7 +92,7 @@ def after(objects, gpus, count, objective):
     before = placed_on(gpus, in_use(objects))
     cluster = Cluster.build(read_manifests([[*objects, asking(count)]])[0])
     (unit,) = allocate(cluster, objective=objective).units
-    if unit.outcome != ALLOCATED:
+    if unit.outcome != Status.ALLOCATED:
         return before, None
     assert all(stage.proven for stage in unit.objective)
     taken = [result.device for _, made in unit.allocations for result in made.devices.results]

@@ -12,11 +12,10 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaimTemplate, ResourceClaimTemplateSpec
 from drasat.models.kubernetes.extensions import Predicate
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.models.results.common import SoftEntry
+from drasat.models.results.common import SoftEntry, Status
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError, check_allocations
 from drasat.solver.capacity.capacity import capacity
-from drasat.solver.engines.outcome import UNALLOCATABLE
 
 ENGINES = pytest.mark.parametrize("engine", ["auto", "cp-sat"])
 EVERY_ENGINE = pytest.mark.parametrize("engine", ["auto", "cp-sat", "backtracking"])
@@ -58,7 +57,7 @@ def test_a_soft_expression_decides_between_devices(engine):
 def test_what_cannot_be_kept_stands_in_nobodys_way(engine):
     """SOFT-1."""
     three = claim(want("gpu", select=GPU, count=2), want("nic", select=NIC))
-    assert ask(CARDS, wishing(three, near(weight=None)), engine=engine).units[0].outcome == UNALLOCATABLE
+    assert ask(CARDS, wishing(three, near(weight=None)), engine=engine).units[0].outcome == Status.UNALLOCATABLE
     unit = only(CARDS, wishing(three, near(weight=5)), engine=engine)
     assert told(unit) == [("#0", False, 5)]
 

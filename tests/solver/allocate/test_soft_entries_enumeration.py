@@ -7,7 +7,7 @@ import pytest
 from support.objects import claim, device, either, option, pool, want
 from support.soft import apart, ask, cel, near, wishing
 
-from drasat.solver.engines.outcome import ALLOCATED
+from drasat.models.results.common import Status
 
 COLOURS = "xyz"
 
@@ -135,7 +135,7 @@ def compare(seed, engine):
     instance = Instance(seed)
     (unit,) = ask(*instance.objects(), engine=engine).units
     best = min((instance.vector(*choice) for choice in instance.choices()), default=None)
-    assert (unit.outcome == ALLOCATED) == (best is not None)
+    assert (unit.outcome == Status.ALLOCATED) == (best is not None)
     if best is None:
         return False, 0
     ranks, chosen = chosen_by(unit, instance.requests)

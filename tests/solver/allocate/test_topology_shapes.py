@@ -6,8 +6,8 @@ from support.soft import told, wishing
 from support.topology import answered, asking, grid_of, line_of, shape, taken, together, topology
 
 from drasat.models.kubernetes.extensions import DeviceTopology, DeviceTopologySpec, TopologyRequest
+from drasat.models.results.common import Status
 from drasat.models.topology.places import shape_mismatch
-from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE
 
 RING = topology("Ring", "at", size=(8,))
 LINE = topology("Line", "at")
@@ -20,7 +20,7 @@ def engine(request):
 
 
 def fits(*objects, engine, **options):
-    return answered(*objects, engine=engine, **options).outcome == ALLOCATED
+    return answered(*objects, engine=engine, **options).outcome == Status.ALLOCATED
 
 
 def chosen(*objects, engine, **options):
@@ -185,7 +185,7 @@ def test_equal_claims_may_have_requests_beside_the_shape(engine):
         wishing(claim(want("a", 2), want("b", 1), name=f"c{number}"), shape("Segment", "a")) for number in range(2)
     ]
     found = answered(LINE, line_of(8, 2, 5), *claims, together(*claims), engine=engine)
-    assert found.outcome == ALLOCATED
+    assert found.outcome == Status.ALLOCATED
     assert not fits(LINE, line_of(8, 1, 3, 5), *claims, together(*claims), engine=engine)
 
 
@@ -225,20 +225,20 @@ def test_selectors_and_shapes_hold_together(engine):
 
 def test_an_unknown_topology_is_an_error(engine):
     answer = answered(line_of(4), asking(2, shape("Segment", name="moon")), engine=engine)
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert "there is no DeviceTopology moon" in str(answer.units[0].reasons)
 
 
 def test_a_shape_that_the_topology_does_not_have_is_an_error(engine):
     answer = answered(GRID, grid_of(2, 2), asking(2, shape("Segment")), engine=engine)
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert "there are segments on a Ring or Line" in str(answer.units[0].reasons)
 
 
 def test_two_devices_in_one_place_are_an_error(engine):
     twice = pool(device("d0", at=1), device("d1", at=1))
     answer = answered(RING, twice, asking(1, shape("Segment")), engine=engine)
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert "d.x/p/d1" in str(answer.units[0].reasons)
 
 
@@ -280,7 +280,7 @@ def test_a_soft_shape_is_kept_if_it_can_be(wanted):
     assert taken(kept)[0] in (["d4", "d5", "d6"], ["d5", "d6", "d7"], ["d0", "d6", "d7"])
     assert told(kept.units[0])[0][1:] == (True, 0)
     lost = answered(RING, line_of(8, 1, 3, 5), asking(4, shape("Segment", weight=5)), engine=wanted)
-    assert lost.outcome == ALLOCATED
+    assert lost.outcome == Status.ALLOCATED
     assert told(lost.units[0])[0][1:] == (False, 5)
 
 
@@ -296,7 +296,7 @@ def test_without_a_distance_devices_ought_to_be_near_each_other():
     asks = [asking(3, shape("Compact"))]
     near = answered(RING, line_of(8, 1, 4), *asks, engine="cp-sat", objective="compact")
     assert taken(near)[0] in (["d5", "d6", "d7"], ["d0", "d6", "d7"])
-    assert answered(RING, line_of(8, 1, 4), *asks, engine="backtracking").outcome == ALLOCATED
+    assert answered(RING, line_of(8, 1, 4), *asks, engine="backtracking").outcome == Status.ALLOCATED
 
 
 def test_selectors_of_a_class_that_nobody_has_place_nothing(engine):
@@ -304,4 +304,4 @@ def test_selectors_of_a_class_that_nobody_has_place_nothing(engine):
     answer = answered(
         DeviceTopology(metadata=LINE.metadata, spec=spec), line_of(4), asking(2, shape("Segment")), engine=engine
     )
-    assert answer.outcome == UNALLOCATABLE
+    assert answer.outcome == Status.UNALLOCATABLE

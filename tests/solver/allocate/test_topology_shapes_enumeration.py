@@ -14,9 +14,9 @@ from support.topology_settings import Setting
 from drasat.encoders.constraints import topology
 from drasat.models.kubernetes.extensions import TopologyRequest
 from drasat.models.kubernetes.slices import Device
+from drasat.models.results.common import Status
 from drasat.models.topology.places import Places, place_devices
 from drasat.problem.topology import TopologyCondition
-from drasat.solver.engines.outcome import ALLOCATED, UNALLOCATABLE
 
 ENGINES = ("backtracking", "cp-sat", "auto")
 
@@ -100,7 +100,7 @@ class Instance:
 def test_every_engine_finds_a_shape_where_there_is_one(start):
     for seed in range(start, start + 20):
         instance = Instance(seed)
-        expected = ALLOCATED if instance.fits() else UNALLOCATABLE
+        expected = Status.ALLOCATED if instance.fits() else Status.UNALLOCATABLE
         for engine in ENGINES:
             assert answered(*instance.objects(), engine=engine).outcome == expected, (seed, engine)
 
@@ -114,7 +114,7 @@ def test_a_soft_shape_is_kept_where_a_hard_one_would_fit(start):
             for kind, fields, asked, covered in instance.claims[:1]
         ]
         answer = answered(*instance.objects(weight=7), engine="cp-sat")
-        if answer.outcome == ALLOCATED:
+        if answer.outcome == Status.ALLOCATED:
             assert [entry.kept for entry in answer.units[0].soft_entries] == [instance.fits()], seed
         else:
             assert not instance.fits()
@@ -126,7 +126,7 @@ def test_connected_sets_that_are_too_many_to_list(monkeypatch):
     asking = [one for one in instances if any(kind == "Connected" for kind, *_ in one.claims)]
     assert {one.fits() for one in asking} == {True, False}
     for instance in asking:
-        expected = ALLOCATED if instance.fits() else UNALLOCATABLE
+        expected = Status.ALLOCATED if instance.fits() else Status.UNALLOCATABLE
         assert answered(*instance.objects(), engine="cp-sat").outcome == expected
 
 

@@ -2,10 +2,11 @@
 
 import pytest
 
+from drasat.models.results.common import Status
 from drasat.problem.problem import Justification
 from drasat.solver.capacity.node import deadline_slice, most_copies, tighten_upper_bound
 from drasat.solver.capacity.records import Room, total_room
-from drasat.solver.engines.engine import Decision, DecisionStatus
+from drasat.solver.engines.engine import Decision
 
 SAID = Justification("devices", ("too many",))
 
@@ -24,9 +25,9 @@ class Told:
     def decide(self, copies, _deadline):
         self.asked.append(copies)
         if self.unsure is not None and self.unsure <= copies < self.sure:
-            return Decision(DecisionStatus.UNKNOWN)
-        answer = DecisionStatus.YES if copies <= self.fits else DecisionStatus.NO
-        return Decision(answer, picks=(None,) * copies, certified=answer is DecisionStatus.NO)
+            return Decision(Status.UNKNOWN)
+        answer = Status.ALLOCATED if copies <= self.fits else Status.UNALLOCATABLE
+        return Decision(answer, picks=(None,) * copies, certified=answer is Status.UNALLOCATABLE)
 
     def tell_apart(self, picks, copies):
         assert len(picks) == copies

@@ -6,6 +6,7 @@ from support.manifests import entry, obj, pod
 from support.plan_scene import DRIVER, gpus, node
 from support.sequential import given, needs, supply, taker
 
+from drasat.models.results.common import Status
 from drasat.models.workload.expansion import QueuedUnit
 from drasat.scenarios import objects
 from drasat.solver.compare.figures import PARTS_OF_DEVICE, SchedulingContext
@@ -18,7 +19,7 @@ from drasat.solver.compare.schedulers import (
     NodeChooser,
     arrival_order,
 )
-from drasat.solver.engines.engine import NodeResult, Status
+from drasat.solver.engines.engine import NodeResult
 
 
 class Counting:
@@ -200,10 +201,10 @@ def test_followers_of_a_shared_claim_go_where_it_is_among_equal_nodes():
 
 
 def test_endings_of_attempts():
-    assert trial_of(NodeResult(Status.NONE, message="no")) == Trial(Status.NONE, (), "no")
+    assert trial_of(NodeResult(Status.UNALLOCATABLE, message="no")) == Trial(Status.UNALLOCATABLE, (), "no")
     assert not trial_of(NodeResult(Status.UNKNOWN)).fits
     with pytest.raises(TimeOverError):
-        trial_of(NodeResult(Status.TIMEOUT))
+        trial_of(NodeResult(Status.UNKNOWN, rule="timeLimit"))
     with pytest.raises(TimeOverError):
         NodeChooser(Scene(*supply(n1=1)).node_states, FirstFitPolicy(), AllocationTrials(None, -1.0)).position(None)
 

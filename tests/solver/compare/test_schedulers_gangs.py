@@ -5,11 +5,12 @@ from support.manifests import entry, obj, pod
 from support.plan_scene import gpus, maker, node
 from support.sequential import OURS, given, needs, places, supply, taker
 
+from drasat.models.results.common import Status
 from drasat.models.workload.unit_classes import Gang
 from drasat.solver.compare.figures import SchedulingContext
 from drasat.solver.compare.node_states import AllocationTrials, in_one_domain, is_whole
 from drasat.solver.compare.schedulers import FirstFitPolicy, SequentialScheduler
-from drasat.solver.engines.engine import NodeResult, Status
+from drasat.solver.engines.engine import NodeResult
 from drasat.solver.plan.outcome import check_plan
 
 
@@ -124,7 +125,7 @@ class Slow:
 
     def allocate_on(self, *question):
         self._left -= 1
-        return self._engine.allocate_on(*question) if self._left >= 0 else NodeResult(Status.TIMEOUT)
+        return self._engine.allocate_on(*question) if self._left >= 0 else NodeResult(Status.UNKNOWN, rule="timeLimit")
 
 
 def test_when_time_is_up_what_is_placed_of_a_gang_goes():

@@ -4,8 +4,9 @@ import pytest
 from support.modelling import question
 from support.objects import claim, devices, pool, want
 
+from drasat.models.results.common import Status
 from drasat.solver.engines.backtracking import bounded_search
-from drasat.solver.engines.engine import Counts, DecisionStatus
+from drasat.solver.engines.engine import Counts
 from drasat.solver.engines.search import BudgetError
 
 DEVICES = pool(*devices(*(f"d{number:02}" for number in range(24))))
@@ -23,17 +24,17 @@ def test_every_device_that_is_looked_at_counts(count):
 
 def test_within_the_budget_it_decides():
     asked = question(DEVICES, claim(want(count=24)))
-    assert bounded_search(asked.problem, asked.in_use, Counts(), None, 1000).status is DecisionStatus.YES
+    assert bounded_search(asked.problem, asked.in_use, Counts(), None, 1000).status is Status.ALLOCATED
     few = pool(*devices("a", "b"))
     asked = question(few, claim(want(count=3)))
     no = bounded_search(asked.problem, asked.in_use, Counts(), None, 1000)
-    assert (no.status, no.certified) == (DecisionStatus.NO, True)
+    assert (no.status, no.certified) == (Status.UNALLOCATABLE, True)
 
 
 def test_after_a_dead_end_there_is_less_patience():
     asked = question(DEVICES, claim(*(want(f"r{number:02}") for number in range(24))))
     dived = bounded_search(asked.problem, asked.in_use, Counts(), None, 1000, 10)
-    assert dived.status is DecisionStatus.YES
+    assert dived.status is Status.ALLOCATED
     asked, counts = question(DEVICES, claim(want(count=12), want("impossible", select="false"))), Counts()
     with pytest.raises(BudgetError):
         bounded_search(asked.problem, asked.in_use, counts, None, 1000, 100)

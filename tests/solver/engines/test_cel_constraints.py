@@ -5,10 +5,10 @@ from support.objects import DRIVER, claim, device, device_class, either, node, o
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import CELDeviceConstraint, DeviceConstraint
+from drasat.models.results.common import Status
 from drasat.scenarios.lattices import in_a_row, some_ways
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.outcome import ALLOCATED, ERROR, UNALLOCATABLE, UNKNOWN
 
 A = f"attributes['{DRIVER}']"
 ENGINES = ("auto", "cp-sat", "backtracking")
@@ -27,7 +27,7 @@ def ask(*objects, **options):
 def taken(answer):
     """The devices of the only claim, which must be allocated, in result order."""
     (unit,) = answer.units
-    assert answer.outcome == ALLOCATED, unit.failures
+    assert answer.outcome == Status.ALLOCATED, unit.failures
     return [result.device for _, made in unit.allocations for result in made.devices.results]
 
 
@@ -89,7 +89,7 @@ def test_several_entries_must_hold_together(engine):
     """CELC-1: any number of each."""
     entries = [cel("devices.map(d, d.@i).sum() > 6"), cel("devices.all(d, d.@i != 4 || devices.size() == 1)")]
     answer = ask(ROW, claim(want(count=2), constraints=entries), engine=engine)
-    assert answer.outcome == UNALLOCATABLE
+    assert answer.outcome == Status.UNALLOCATABLE
     assert all(failure.certified for unit in answer.units for failure in unit.failures)
 
 
@@ -110,32 +110,32 @@ def test_an_error_is_the_outcome_where_nothing_fits_without_it(engine):
     """CELC-4: ``strict``."""
     answer = ask(BARE, claim(want(count=2), constraints=[NEVER]), engine=engine)
     ((reason,),) = (unit.reasons for unit in answer.units)
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert reason.message.startswith("node n1: claim ns/c, constraint #0: CEL runtime error: no such key: i")
 
 
 def test_an_error_beside_a_false_entry_is_not_in_the_way(engine):
     """CELC-4: without it, nothing would fit either."""
     entries = [NEVER, cel("devices.size() > 2")]
-    assert ask(BARE, claim(want(count=2), constraints=entries), engine=engine).outcome == UNALLOCATABLE
+    assert ask(BARE, claim(want(count=2), constraints=entries), engine=engine).outcome == Status.UNALLOCATABLE
 
 
 def test_an_error_counts_as_false_where_it_is_skipped(engine):
     """CELC-4: ``skip``."""
     asked = claim(want(count=2), constraints=[NEVER])
-    assert ask(BARE, asked, engine=engine, cel_errors="skip").outcome == UNALLOCATABLE
+    assert ask(BARE, asked, engine=engine, cel_errors="skip").outcome == Status.UNALLOCATABLE
 
 
 def test_a_result_of_another_type_is_an_error(engine):
     """CELC-4."""
     answer = ask(BARE, claim(want(), constraints=[cel("dyn(devices.size())")]), engine=engine)
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
 
 
 def test_a_search_ends_with_the_first_error_that_it_meets():
     """CELC-4: ``kube``; entries are judged in their order, and a false one ends it."""
     asked = claim(want(count=2), constraints=[SUM])
-    assert ask(BARE, asked, engine="backtracking", cel_errors="kube").outcome == ERROR
+    assert ask(BARE, asked, engine="backtracking", cel_errors="kube").outcome == Status.ERROR
     guarded = claim(want(count=2), constraints=[cel("devices.all(d, has(d.@i))"), SUM])
     assert taken(ask(BARE, guarded, engine="backtracking", cel_errors="kube")) == ["one", "two"]
 
@@ -145,21 +145,21 @@ def test_entries_about_alternatives_are_judged_in_their_order_too():
     request = either("r", option("x", 2))
     entries = [SUM, cel("devices.size() > 2", "r/x")]
     answer = ask(BARE, claim(request, constraints=entries), engine="backtracking", cel_errors="kube")
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
 
 
 def test_equal_devices_are_one_value(engine):
     """CELC-5: each sees no other one, and so nobody beside it."""
     twins = pool(device("a", i=1), device("b", i=1))
     beside = cel("devices.all(d, devices.exists(e, d != e))")
-    assert ask(twins, claim(want(count=2), constraints=[beside]), engine=engine).outcome == UNALLOCATABLE
+    assert ask(twins, claim(want(count=2), constraints=[beside]), engine=engine).outcome == Status.UNALLOCATABLE
 
 
 def test_a_row_does_not_wrap_around(engine):
     """CELC-8: 4, 5 and 0, 1 are no neighbours of each other on a ring of six."""
     ring = pool(*(device(f"d{number}", x=number) for number in (0, 1, 4, 5)))
     expression = in_a_row(4).replace("chip.example.com", DRIVER)
-    assert ask(ring, claim(want(count=4), constraints=[cel(expression)]), engine=engine).outcome == UNALLOCATABLE
+    assert ask(ring, claim(want(count=4), constraints=[cel(expression)]), engine=engine).outcome == Status.UNALLOCATABLE
 
 
 RICH = pool(
@@ -215,11 +215,11 @@ SORTED = cel("devices.map(d, d.@i).isSorted() && devices.map(d, d.@i).sum() == 3
 def test_an_encoding_that_cannot_be_made_is_refused():
     """CELC-9: nothing is said about the devices."""
     answer = ask(ROW, claim(want(count=3), constraints=[SORTED]), engine="cp-sat", cel_encoding="lower")
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
     assert said(answer).startswith("constraint #0 cannot be lowered: isSorted")
     many = pool(*(device(f"d{number}", i=number) for number in range(30)))
     answer = ask(many, claim(want(count=8), constraints=[SORTED]), engine="cp-sat", cel_encoding="table")
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
     assert said(answer) == "constraint #0 cannot be tabulated: there are 5852925 combinations of devices"
 
 
@@ -246,7 +246,7 @@ def test_no_more_rounds_than_there_are_vectors(monkeypatch):
     supply = pool(*(device(f"d{number}", kind=number % 2) for number in range(8)))
     entry = cel("devices.map(d, d.@kind).sum() > 4")
     answer = ask(supply, claim(want(count=4), constraints=[entry]), engine="cp-sat", cel_encoding="lazy")
-    assert answer.outcome == UNALLOCATABLE
+    assert answer.outcome == Status.UNALLOCATABLE
     # Zero to four of one kind, asked about twice: the second run confirms the first.
     assert 5 <= answer.statistics.no_goods <= 10
 
@@ -256,7 +256,7 @@ def test_rounds_that_end_decide_nothing(monkeypatch):
     monkeypatch.setattr("drasat.solver.engines.cp_sat.ROUNDS_BEFORE_FORBIDDING_ALL", 1_000_000)
     monkeypatch.setattr("drasat.solver.engines.cp_sat.MAX_ROUNDS", 3)
     answer = allocate(load(some_ways(8, 0.0)), engine="cp-sat")
-    assert answer.outcome == UNKNOWN
+    assert answer.outcome == Status.UNKNOWN
 
 
 def test_few_rounds_find_what_is_not_rare():
@@ -269,7 +269,7 @@ def test_without_the_gate_an_expression_is_no_constraint():
     """CELC-1, PRE-12."""
     asked = claim(want(), constraints=[cel("true")])
     answer = ask(ROW, asked, feature_gates={"DRACELDeviceConstraint": False})
-    assert answer.outcome == ERROR
+    assert answer.outcome == Status.ERROR
     assert "empty constraint" in answer.units[0].reasons[0].message
 
 

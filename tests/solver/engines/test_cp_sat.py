@@ -10,6 +10,7 @@ from support.objects import claim, device, device_class, devices, either, node, 
 
 from drasat.encoders.rows import CpSatRows
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import Status
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import cp_sat, lexicographic, optimize
 from drasat.solver.engines.cp_sat import (
@@ -26,7 +27,7 @@ from drasat.solver.engines.cp_sat import (
     run_improving,
     run_solver,
 )
-from drasat.solver.engines.engine import Counts, DecisionStatus
+from drasat.solver.engines.engine import Counts
 
 POSSIBLE = question(pool(*devices("a", "b", "c")), claim(want(count=2)))
 # The first alternative is never possible.
@@ -44,14 +45,14 @@ def test_a_no_that_a_second_run_contradicts_is_a_yes(monkeypatch):
     """A solution that the first run has overlooked counts."""
     monkeypatch.setattr(optimize, "run_by_configurations", saying(SolveResult(SolverStatus.INFEASIBLE)))
     decision = POSSIBLE.decision()
-    assert decision.answer is DecisionStatus.YES
+    assert decision.status is Status.ALLOCATED
     assert len({pick.device for pick in decision.picks}) == 2
 
 
 def test_a_no_that_a_second_run_cannot_decide_is_unknown(monkeypatch):
     monkeypatch.setattr(optimize, "confirm_infeasibility", saying(SolveResult(SolverStatus.UNKNOWN)))
     decision = IMPOSSIBLE.decision()
-    assert (decision.answer, decision.certified, decision.retry) == (DecisionStatus.UNKNOWN, False, False)
+    assert (decision.status, decision.certified, decision.retry) == (Status.UNKNOWN, False, False)
 
 
 @pytest.mark.parametrize("hasty", [False, True])
@@ -68,7 +69,7 @@ def test_a_no_is_certified_by_a_second_run_that_works_otherwise(hasty, monkeypat
 
     monkeypatch.setattr(cp_sat, "run_solver", noted)
     decision = IMPOSSIBLE.decision()
-    assert (decision.answer, decision.certified) == (DecisionStatus.NO, True)
+    assert (decision.status, decision.certified) == (Status.UNALLOCATABLE, True)
     assert asked == [QUICK, CHECKING, *([CONFIRMING] if hasty else [])]
     for first, second in product((QUICK, LINEARIZED, USUAL), (CHECKING, CONFIRMING)):
         assert (second.presolve, second.symmetry > 0) == (not first.presolve, first.symmetry == 0)
@@ -95,14 +96,14 @@ def test_what_one_run_finds_and_improves_is_not_improved_again(monkeypatch):
         monkeypatch.setattr(module, "run_solver", noted)
     asked_for = claim(*(either(f"r{number}", *LATE) for number in range(3)))
     decision = question(pool(*devices("a", "b", "c")), asked_for).decision(thorough=False)
-    assert (decision.answer, asked) == (DecisionStatus.YES, [QUICK])
+    assert (decision.status, asked) == (Status.ALLOCATED, [QUICK])
 
 
 def test_where_one_run_does_not_do_there_are_more(monkeypatch):
     monkeypatch.setattr(cp_sat, "_IMPROVING_SHARE", 0.0)
     asked_for = claim(*(either(f"r{number}", *LATE) for number in range(3)))
-    for names, answer in (("abc", DecisionStatus.YES), ("ab", DecisionStatus.NO)):
-        assert question(pool(*devices(*names)), asked_for).decision(thorough=False).answer is answer
+    for names, answer in (("abc", Status.ALLOCATED), ("ab", Status.UNALLOCATABLE)):
+        assert question(pool(*devices(*names)), asked_for).decision(thorough=False).status is answer
 
 
 @pytest.mark.parametrize("limits", [Limits(work=0.0), Limits(deadline=0.0), Limits(deadline=0.0, work=0.0)])

@@ -12,11 +12,12 @@ from drasat.models.kubernetes.claims import DeviceTaint, DeviceTaintRule, Device
 from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.results.common import Status
 from drasat.peers.errors import PeerError
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import kube_scheduler
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
 from drasat.solver.engines.registry import ENGINES
 
@@ -67,7 +68,7 @@ def test_all_slices_go_where_a_selector_cannot_be_parsed():
     ]
     made, request, _ = ask([*slices, claim(want())], answer("error", error="unparsable"))
     assert named(request.slices) == ["s1", "s2"]
-    assert (made.status, made.message) == (Status.FATAL, "unparsable")
+    assert (made.status, made.message) == (Status.ERROR, "unparsable")
 
 
 def test_the_peer_gets_the_classes_that_are_named():
@@ -124,16 +125,16 @@ def test_shares_are_whole_devices_without_the_feature():
 @pytest.mark.parametrize(
     ("verdict", "ending", "rule", "message"),
     [
-        (answer("unallocatable"), Status.NONE, "", "cannot allocate all claims"),
+        (answer("unallocatable"), Status.UNALLOCATABLE, "", "cannot allocate all claims"),
         (
             answer("unallocatable", error="invalid resource pools were encountered"),
-            Status.NONE,
+            Status.UNALLOCATABLE,
             "pool",
             "invalid resource pools were encountered",
         ),
-        (answer("error", error="claim x: CEL runtime error"), Status.FATAL, "error", "claim x: CEL runtime error"),
-        (answer("timeout", error="aborted"), Status.TIMEOUT, "timeLimit", "aborted"),
-        (answer("timeout"), Status.TIMEOUT, "timeLimit", "the time limit passed"),
+        (answer("error", error="claim x: CEL runtime error"), Status.ERROR, "error", "claim x: CEL runtime error"),
+        (answer("timeout", error="aborted"), Status.UNKNOWN, "timeLimit", "aborted"),
+        (answer("timeout"), Status.UNKNOWN, "timeLimit", "the time limit passed"),
     ],
     ids=["none", "POOL-13", "CEL-6", "SRCH-10", "silent-timeout"],
 )
@@ -190,7 +191,7 @@ def test_the_time_left_goes_with_the_question():
 
 def test_nothing_is_asked_when_time_is_over():
     made, request, _ = ask([pool(device("a")), claim(want())], limit=monotonic() - 1)
-    assert (made.status, request) == (Status.TIMEOUT, None)
+    assert (made.status, request) == (Status.UNKNOWN, None)
 
 
 @pytest.mark.parametrize("policy", ["strict", "skip"])

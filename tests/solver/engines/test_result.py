@@ -21,7 +21,7 @@ from support.objects import (
 )
 
 from drasat.models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from drasat.solver.engines.engine import Status
+from drasat.models.results.common import Status
 
 THREE = pool(*devices("a", "b", "c"))
 
@@ -212,7 +212,7 @@ def test_an_invalid_pool_is_named_if_nothing_is_found():
     double = pool(device("z"), device("z"), name="q")
     assert only(THREE, double, claim(want(count=3))).devices.results
     answer = attempt(THREE, double, claim(want(count=4)))
-    assert (answer.status, answer.message) == (Status.NONE, "invalid resource pools were encountered")
+    assert (answer.status, answer.message) == (Status.UNALLOCATABLE, "invalid resource pools were encountered")
 
 
 def test_an_incomplete_pool_is_no_reason():

@@ -19,7 +19,7 @@ from support.objects import (
     want,
 )
 
-from drasat.solver.engines.engine import Status
+from drasat.models.results.common import Status
 
 IS_X, IS_Y = 'device.attributes["d.x"].kind == "X"', 'device.attributes["d.x"].kind == "Y"'
 XYY = pool(device("x", kind="X"), device("y1", kind="Y"), device("y2", kind="Y"))
@@ -92,7 +92,7 @@ def test_an_unsatisfiable_end_costs_all_combinations(n, k):
     from math import comb
 
     answer = attempt(pool(*many(n)), claim(want("a", k), want("b", 1, "false")))
-    assert answer.status is Status.NONE
+    assert answer.status is Status.UNALLOCATABLE
     assert answer.steps == sum(comb(n, j) for j in range(k + 1)) + comb(n, k)
 
 
@@ -176,7 +176,7 @@ def test_the_cap_is_an_ordinary_failure_if_an_alternative_failed_otherwise():
     """SRCH-8: then the request before tries on: its combinations are walked."""
     lists = either("b", option("s", 31), option("t", 1, "false"))
     answer = attempt(pool(*many(8)), claim(want("a", 2), lists))
-    assert answer.status is Status.NONE
+    assert answer.status is Status.UNALLOCATABLE
     assert answer.steps == 1 + 8 + 28 * 4
 
 
@@ -195,7 +195,7 @@ def test_nothing_asked_is_done_at_once():
 def test_a_passed_deadline_ends_the_search():
     """SRCH-10."""
     answer = attempt(pool(*many(30)), claim(want("a", 31)), limit=0)
-    assert answer.status is Status.TIMEOUT
+    assert (answer.status, answer.rule) == (Status.UNKNOWN, "timeLimit")
     assert answer.message.startswith("filter operation aborted")
 
 

@@ -19,7 +19,7 @@ from support.objects import (
 )
 
 from drasat.models.kubernetes.slices import DeviceAttribute
-from drasat.solver.engines.engine import Status
+from drasat.models.results.common import Status
 
 LISTS_OFF = {"DRAListTypeAttributes": False}
 
@@ -36,7 +36,7 @@ def valued(*values, key="k", **fields):
 def found(values, constraint, count=2, gates=None):
     """Numbers of the devices chosen, or None."""
     answer = attempt(valued(*values), claim(want(count=count), constraints=[constraint]), gates=gates)
-    assert answer.status in (Status.ALLOCATED, Status.NONE), answer.message
+    assert answer.status in (Status.ALLOCATED, Status.UNALLOCATABLE), answer.message
     return [int(name[1:]) for name in answer.names] or None
 
 
@@ -265,4 +265,4 @@ def test_a_device_whose_attribute_cannot_be_derived_fails_all():
     """Under All such a device fails the request, without error."""
     asked = claim(want(count="All", derived={"n/k": X}), constraints=[match("n/k")])
     for policy in ("strict", "skip"):
-        assert attempt(valued(None, 1), asked, policy=policy).status is Status.NONE
+        assert attempt(valued(None, 1), asked, policy=policy).status is Status.UNALLOCATABLE

@@ -304,4 +304,4 @@ def test_equal_nodes_share_what_was_compiled_and_differ_in_what_is_in_use():
         engine.allocate_on(cluster.node(name), [claim(want(), name="c2")], ledger, None).status.name
         for name in ("n1", "n2")
     ]
-    assert endings == ["NONE", "ALLOCATED"]
+    assert endings == ["UNALLOCATABLE", "ALLOCATED"]

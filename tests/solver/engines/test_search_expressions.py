@@ -17,7 +17,7 @@ from support.objects import (
     want,
 )
 
-from drasat.solver.engines.engine import Status
+from drasat.models.results.common import Status
 
 X_IS_1 = 'device.attributes["d.x"].x == 1'
 HINT = (
@@ -81,7 +81,7 @@ def test_a_device_in_use_is_never_looked_at():
 def test_under_all_every_device_is_looked_at():
     """CEL-7: before the search, whatever it would have come to."""
     answer = attempt(BARE_LAST, claim(want(count="All", select=X_IS_1)))
-    assert (answer.status, answer.steps) == (Status.FATAL, 0)
+    assert (answer.status, answer.steps) == (Status.ERROR, 0)
 
 
 def test_a_false_class_selector_protects_the_request_selector():
@@ -123,7 +123,7 @@ def test_strict_passes_over_a_device_that_goes_wrong():
 
 def test_strict_tells_of_the_error_if_nothing_fits_without():
     answer = attempt(BARE_FIRST, claim(want(count=2, select=X_IS_1)), policy="strict")
-    assert answer.status is Status.NONE
+    assert answer.status is Status.UNALLOCATABLE
     assert answer.error == f"claim ns/c: selector #0 on device d.x/p/bare: CEL runtime error: no such key: x{HINT}"
 
 
@@ -133,13 +133,13 @@ def test_strict_does_not_blame_a_device_that_fails_otherwise_anyway():
 
     tainted = pool(device("bare", taints=(taint(),)), device("one", x=1))
     answer = attempt(tainted, claim(want(count=2, select=X_IS_1)), policy="strict")
-    assert (answer.status, answer.error) == (Status.NONE, "")
+    assert (answer.status, answer.error) == (Status.UNALLOCATABLE, "")
 
 
 def test_strict_fails_all_over_a_device_that_goes_wrong():
     """It may be one that All means; a further alternative is tried."""
     answer = attempt(BARE_LAST, claim(want(count="All", select=X_IS_1)), policy="strict")
-    assert answer.status is Status.NONE
+    assert answer.status is Status.UNALLOCATABLE
     assert "no such key: x" in answer.error
     asked = claim(either("r", option("s", "All", X_IS_1), option("t", 1, X_IS_1)))
     assert attempt(BARE_LAST, asked, policy="strict").picked == [("r/t", "one")]
@@ -149,14 +149,14 @@ def test_skip_takes_an_error_for_false():
     assert attempt(BARE_FIRST, claim(want(select=X_IS_1)), policy="skip").names == ["one"]
     assert attempt(BARE_LAST, claim(want(count="All", select=X_IS_1)), policy="skip").names == ["one"]
     nothing = attempt(BARE_FIRST, claim(want(count=2, select=X_IS_1)), policy="skip")
-    assert (nothing.status, nothing.error) == (Status.NONE, "")
+    assert (nothing.status, nothing.error) == (Status.UNALLOCATABLE, "")
 
 
 @pytest.mark.parametrize("policy", ["strict", "skip"])
 def test_policies_are_about_expressions_only(policy):
     """CAP-6: a negative amount stays fatal."""
     answer = attempt(pool(device("a", capacity={"m": "10"})), claim(want(capacity={"m": "-1"})), policy=policy)
-    assert answer.status is Status.FATAL
+    assert answer.status is Status.ERROR
 
 
 def test_every_filter_that_a_device_fails_is_kept():

@@ -24,7 +24,7 @@ from drasat.models.kubernetes.claims import (
     DeviceSelector,
     ExactDeviceRequest,
 )
-from drasat.solver.engines.engine import Status
+from drasat.models.results.common import Status
 
 TWO = pool(*devices("a", "b"))
 FORTY = pool(*devices(*(f"v{number:02}" for number in range(40))))

@@ -10,10 +10,11 @@ from support.semantics import Case
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaim
+from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.engines.auto import AutoEngine, CpSatEngine
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.verification.verify import Placement, verify
 
 
@@ -35,7 +36,7 @@ def check(seed):
         made = engine(session).allocate_on(
             cluster.node(NODE), claims, AllocatedState(cluster.usage(ALL)), monotonic() + 30
         )
-        assert made.status is (Status.ALLOCATED if possible else Status.NONE), (seed, engine, made)
+        assert made.status is (Status.ALLOCATED if possible else Status.UNALLOCATABLE), (seed, engine, made)
         if possible:
             placed = Placement(cluster.node(NODE), tuple(zip(claims, made.allocations, strict=True)))
             assert verify(cluster, [placed], ALL, cel_errors="strict") == [], (seed, engine)

@@ -13,11 +13,12 @@ from support.objects import NODE, claim, device, device_class, fails, fatal, nam
 from support.semantics import entry
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines.auto import AutoEngine, CpSatEngine
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.verification.verify import Placement, verify
 
 COERCED = {"coerce_scalar_to_list": True}
@@ -56,7 +57,7 @@ def holds(mode, *values, **options):
             placed = Placement(cluster.node(NODE), ((asked, made.allocations[0]),))
             assert verify(cluster, [placed], ALL, cel_errors="strict") == []
     (ending,) = endings
-    assert ending in (Status.ALLOCATED, Status.NONE)
+    assert ending in (Status.ALLOCATED, Status.UNALLOCATABLE)
     return ending is Status.ALLOCATED
 
 
@@ -144,7 +145,7 @@ def test_devices_without_a_value_are_said_to_lack_it(mode, options, detail):
     cluster = Cluster.of([node(), device_class(), pool(device("d", **value)), asked])
     engine = BacktrackingEngine(Session(cluster, ALL, "strict", 0))
     made = engine.allocate_on(cluster.node(NODE), [asked], AllocatedState(cluster.usage(ALL)), None)
-    assert made.status is Status.NONE
+    assert made.status is Status.UNALLOCATABLE
     assert detail in repr(made.rejections)
 
 

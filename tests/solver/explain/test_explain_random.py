@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 from support.gates import ALL
 
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios import families, one_node
@@ -15,7 +16,7 @@ from drasat.solver.allocate.check import VerificationError
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.cp_sat import Limits
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.engines.search import Search
 from drasat.solver.explain import trials
 from drasat.solver.explain.conflict import minimal_unsatisfiable_subset, restrict_to_reasons
@@ -35,7 +36,7 @@ def cases(cluster):
         claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes.values():
             ledger = AllocatedState(cluster.usage(ALL))
-            if engine.allocate_on(node, claims, ledger, None).status is Status.NONE:
+            if engine.allocate_on(node, claims, ledger, None).status is Status.UNALLOCATABLE:
                 yield bench.case(node, claims, ledger)
 
 

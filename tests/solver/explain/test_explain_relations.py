@@ -15,11 +15,12 @@ from drasat.encoders.constraints import relations
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroupSpec, Entry, GroupClaim, Predicate
 from drasat.models.kubernetes.meta import ObjectMeta
+from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.cp_sat import Limits
-from drasat.solver.engines.engine import Session, Status
+from drasat.solver.engines.engine import Session
 from drasat.solver.explain.conflict import minimal_unsatisfiable_subset
 from drasat.solver.explain.explain import explain
 from drasat.solver.explain.trials import WhatIfTrials

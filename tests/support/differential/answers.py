@@ -10,10 +10,11 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import AllocationResult, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
+from drasat.models.results.common import Status
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.engines.backtracking import BacktrackingEngine
-from drasat.solver.engines.engine import Engine, Session, Status
+from drasat.solver.engines.engine import Engine, Session
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
 
 # Seconds for one attempt of one engine: some of the random clusters need 2^n steps, which both would take.
@@ -42,7 +43,7 @@ class Answer:
     @property
     def decides(self) -> bool:
         """No other node is tried."""
-        return self.status is not Status.NONE
+        return self.status is not Status.UNALLOCATABLE
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,11 @@ def without_share_ids(allocation: AllocationResult) -> AllocationResult:
 
 def differences(case: Case, ours: Answer, theirs: Answer) -> Iterator[Difference]:
     """Compare field by field; of the variant that visits pools in random order only what does not depend on it."""
-    if Status.TIMEOUT in (ours.status, theirs.status):
+    if Status.UNKNOWN in (ours.status, theirs.status):
         return
     names = [field.name for field in fields(Answer)]
     if case.gates.variant == "stable" and _sees_several_pools(case):
-        names = [] if Status.FATAL in (ours.status, theirs.status) else ["status"]
+        names = [] if Status.ERROR in (ours.status, theirs.status) else ["status"]
     for name in names:
         mine, other = getattr(ours, name), getattr(theirs, name)
         if mine != other:

@@ -13,10 +13,10 @@ from drasat.models.kubernetes.claims import AllocationResult, ResourceClaim, Res
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.manifests.reader import read_manifests
+from drasat.models.results.common import Status
 from drasat.models.workload.units import Unit, requested_units
 from drasat.peers.kube_scheduler import KubeScheduler
 from drasat.scenarios.objects import Mapped
-from drasat.solver.engines.engine import Status
 
 
 @dataclass

@@ -14,9 +14,9 @@ from support.soft import near, wishing
 from support.topology import line_of, shape, together, topology
 
 from drasat.models.cluster.cluster import Cluster
+from drasat.models.results.common import Status
 from drasat.problem.constraints import pools_with_negative_draws
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.outcome import ALLOCATED
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.pricing import cp_sat_model
 from drasat.solver.plan.pricing.bundle import SPREAD, OccupiedMeasure, cheap_measures, without_admin_access
@@ -190,7 +190,7 @@ def test_a_copy_alone_costs_what_its_stage_of_allocate_says(measure):
         question = replace(bench.question, units=bench.question.units[:1], measures=(measure,))
         columns = BundlePricer({0: question}).price(0, Prices((1000,), (-1,)), [1], THOROUGH).columns
         unit = allocate(with_pod(bench.cluster, *asked), objective=measure.id).units[0]
-        assert (unit.outcome == ALLOCATED) == bool(columns)
+        assert (unit.outcome == Status.ALLOCATED) == bool(columns)
         if columns:
             (stage,) = unit.objective
             assert stage.proven
