@@ -29,8 +29,8 @@ from drasat import cel, scenarios
 from drasat.cel.devices import DeviceShapes
 from drasat.cel.program import Program
 from drasat.cel.selector import Selector
+from drasat.models.formats.decode import Model
 from drasat.models.formats.errors import Unreadable
-from drasat.models.formats.model import Model
 from drasat.models.formats.yaml import yaml_documents
 from drasat.models.kubernetes.slices import ResourceSlice
 from drasat.models.manifests.reader import read_manifests

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from ..models.formats.model import Model
+from ..models.formats.decode import Model
 from ..models.kubernetes.claims import AllocationResult
 from .errors import PeerError
 

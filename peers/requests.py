@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..models.formats.model import Model
+from ..models.formats.decode import Model
 from ..models.kubernetes.claims import DeviceClass, DeviceTaintRule, ResourceClaim
 from ..models.kubernetes.core import Node
 from ..models.kubernetes.gates import FeatureGates

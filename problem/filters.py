@@ -20,7 +20,7 @@ from itertools import chain
 
 import msgspec
 
-from ..models.cluster.device_taints import untolerated_device_taints
+from ..models.cluster.node_fit import untolerated_device_taints
 from ..models.kubernetes.claims import DeviceSelector, DeviceTaint
 from ..models.kubernetes.gates import FeatureGates
 from .asks import ResolvedRequest

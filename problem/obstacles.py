@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..models.cluster.device_taints import untolerated_device_taints
+from ..models.cluster.node_fit import untolerated_device_taints
 from ..models.kubernetes.gates import FeatureGates
 from .asks import ResolvedRequest
 from .capacity import CapacityDraw

@@ -21,7 +21,7 @@ from math import prod
 from ..cel.devices import DeviceShapes
 from ..cel.errors import CelError
 from ..cel.selector import compile_selector
-from ..models.cluster.topologies import TopologyMembership, driver_membership
+from ..models.cluster.cluster import TopologyMembership, driver_membership
 from ..models.kubernetes.claims import DeviceClass, DeviceSelector
 from ..models.kubernetes.extensions import STRAIGHT, DeviceTopology, TopologyRequest
 from ..models.kubernetes.slices import DescribedDevice, Device

@@ -234,7 +234,7 @@ def run_plan_comparison(cluster: Cluster, wishes: PlanComparisonOptions, common:
 
 def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) -> list[str]:
     """What no planner takes notice of, and what some leave aside."""
-    from ..models.workload.running import allocatable_warnings
+    from ..models.workload.requests import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 
     notices = (notice for one in result.document.planners for notice in one.notices)

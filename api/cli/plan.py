@@ -125,7 +125,7 @@ def _thread_pool(workers: int) -> Iterator[Executor | None]:
 
 def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: options.CelErrors) -> Iterator[str]:
     """What the plan takes no notice of, what is unknown of nodes that count, and what is hardly meant."""
-    from ..models.workload.running import allocatable_warnings
+    from ..models.workload.requests import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 
     rooms = () if only_new else allocatable_warnings(cluster)

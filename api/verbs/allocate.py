@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..models.cluster.cluster import Cluster
+from ..models.formats.decode import api_name
 from ..models.formats.errors import Source
-from ..models.formats.model import api_name
 from ..models.kubernetes.claims import AllocationResult as ClaimAllocation
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import ObjectKey

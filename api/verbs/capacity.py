@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..models.cluster.cluster import Cluster
-from ..models.formats.model import api_name
+from ..models.formats.decode import api_name
 from ..models.kubernetes.gates import FeatureGates
 from ..models.results.capacity import CapacityDocument, CopiedObject, Copies, NodeCopies, SharingNodes
 from . import Interrupted, Result

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from ..models.cluster.cluster import Cluster
-from ..models.formats.model import api_name
+from ..models.formats.decode import api_name
 from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.core import Node
 from ..models.kubernetes.gates import FeatureGates

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..models.formats.errors import InputProblem, has_errors
-from ..models.formats.sources import InputSource
 from ..models.kubernetes.gates import FeatureGates
+from ..models.manifests.reader import InputSource
 from ..models.results.common import ValidationDocument, ValidationProblem
 from . import Result
 

@@ -1,13 +1,23 @@
-"""Which nodes a node selector means, and whether a pod fits a node (NODE-2)."""
+"""Which nodes a selector means, whether a pod fits a node (NODE-2), and which nodes slices are for (NODE-1, POOL-1).
+
+Slices are found without asking every one of them (IN-6). Taints of devices, the rules that add them and the tolerations
+of requests stand here as well (dra-semantics section 9).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
+from ..kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceToleration
 from ..kubernetes.core import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PodSpec, Taint, Toleration
+from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import LabelError, Requirement
+from ..kubernetes.slices import Device, ResourceSlice, ResourceSliceSpec
 
 NAME_FIELD = "metadata.name"
 _UNSCHEDULABLE_TAINT = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
@@ -135,10 +145,11 @@ def _untolerated_taint(spec: PodSpec, node: Node) -> str | None:
 
 
 def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    return any(_tolerates(toleration, taint) for toleration in tolerations)
+    return any(tolerates(toleration, taint) for toleration in tolerations)
 
 
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+def tolerates(toleration: Toleration | DeviceToleration, taint: Taint | DeviceTaint) -> bool:
+    """Whether the toleration is for the taint (TNT-2); an empty key with ``Equal`` matches any key with that value."""
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     same_value = toleration.operator in ("", "Equal") and toleration.value == taint.value
@@ -157,3 +168,191 @@ NODE_FILTERS: tuple[tuple[str, Callable[[PodSpec, Node], str | None]], ...] = (
     ("nodeUnschedulable", _node_unschedulable),
     ("nodeTaint", _untolerated_taint),
 )
+
+
+# The fields of NODE-1 stand on slices and on devices alike.
+Located = ResourceSliceSpec | Device
+# A node property and the value a selector asks of it. None as the key means the node's name.
+_Anchor = tuple[str | None, str]
+
+
+def reaches(located: Located, node: Node) -> bool:
+    """NODE-1; raises ``SelectorError`` for a selector that cannot be parsed."""
+    if located.node_name:
+        return located.node_name == node.metadata.name
+    if located.all_nodes:
+        return True
+    return located.node_selector is not None and selector_test(located.node_selector)(node)
+
+
+def per_device(slice_: ResourceSlice) -> bool:
+    """Whether the slice leaves the choice of nodes to its devices (DEV-4)."""
+    spec = slice_.spec
+    decided = spec.node_name or spec.all_nodes or spec.node_selector is not None
+    return bool(spec.per_device_node_selection) and not decided
+
+
+def located_parts(slice_: ResourceSlice) -> Sequence[Located]:
+    """What says where the slice is: the slice, or its devices."""
+    return slice_.spec.devices or () if per_device(slice_) else (slice_.spec,)
+
+
+def reachable_devices(slice_: ResourceSlice, node: Node) -> tuple[bool, ...]:
+    """Whether the node may use each device of a slice that leaves this to its devices (DEV-4)."""
+    return tuple(reaches(device, node) for device in slice_.spec.devices or ())
+
+
+class ReachIndex:
+    """Positions of slices by the nodes they are for.
+
+    A selector is looked up by a label value (or node name) that one of its ``In`` requirements asks
+    for, so a node is tested against few of many selectors, and once against equal ones.
+    """
+
+    def __init__(self, slices: Sequence[ResourceSlice]) -> None:
+        self._by_name: dict[str, list[int]] = defaultdict(list)
+        self._everywhere: list[int] = []
+        self._by_selector: dict[NodeSelector, list[int]] = defaultdict(list)
+        for position, slice_ in enumerate(slices):
+            self._place(position, located_parts(slice_))
+        self._by_anchor: dict[_Anchor, list[NodeSelector]] = defaultdict(list)
+        self._unanchored: list[NodeSelector] = []
+        self._error: SelectorError | None = None
+        for selector in self._by_selector:
+            self._anchor(selector)
+        self._anchor_keys = {key for key, _ in self._by_anchor}
+
+    def _place(self, position: int, parts: Iterable[Located]) -> None:
+        for part in parts:
+            if part.node_name:
+                self._append(self._by_name[part.node_name], position)
+            elif part.all_nodes:
+                self._append(self._everywhere, position)
+            elif part.node_selector is not None:
+                self._append(self._by_selector[part.node_selector], position)
+
+    @staticmethod
+    def _append(positions: list[int], position: int) -> None:
+        if not positions or positions[-1] != position:
+            positions.append(position)
+
+    def _anchor(self, selector: NodeSelector) -> None:
+        try:
+            selector_test(selector)
+        except SelectorError as error:
+            self._error = self._error or error
+            return
+        anchors = [_term_anchors(term) for term in selector.node_selector_terms or ()]
+        if not all(anchors):
+            self._unanchored.append(selector)
+            return
+        for anchor in {anchor for term in anchors for anchor in term}:
+            self._by_anchor[anchor].append(selector)
+
+    @property
+    def node_names(self) -> Iterable[str]:
+        """All names of nodes that slices or devices give."""
+        return self._by_name.keys()
+
+    def positions(self, node: Node) -> list[int]:
+        """The slices that are relevant for the node (POOL-1), ascending.
+
+        Raises ``SelectorError`` if any selector of the cluster cannot be parsed, whether or not it is this node's.
+        """
+        if self._error:
+            raise self._error
+        found = {*self._by_name.get(node.metadata.name, ()), *self._everywhere}
+        for selector in self._candidates(node):
+            if selector_test(selector)(node):
+                found.update(self._by_selector[selector])
+        return sorted(found)
+
+    def _candidates(self, node: Node) -> Iterator[NodeSelector]:
+        yield from self._unanchored
+        labels = node.metadata.labels or {}
+        for key in self._anchor_keys:
+            value = node.metadata.name if key is None else labels.get(key)
+            if value is not None:
+                yield from self._by_anchor.get((key, value), ())
+
+
+def _term_anchors(term: NodeSelectorTerm) -> list[_Anchor]:
+    """The values one ``In`` requirement of the term allows; none without such a requirement."""
+    for one in term.match_fields or ():
+        if one.key == NAME_FIELD and one.operator == "In":
+            return [(None, value) for value in one.values or ()]
+    for label in term.match_expressions or ():
+        if label.operator == "In":
+            return [(label.key, value) for value in label.values or ()]
+    return []
+
+
+# TNT-7: where allocation is concerned, NoExecute is NoSchedule.
+_BLOCKING_EFFECTS = ("NoSchedule", "NoExecute")
+
+
+def untolerated_device_taints(
+    taints: Iterable[DeviceTaint] | None, tolerations: Iterable[DeviceToleration] | None
+) -> tuple[DeviceTaint, ...]:
+    """The taints that keep a request away (TNT-1): effect NoSchedule or NoExecute, and no toleration.
+
+    Does not ask whether the DeviceTaints gate is on (TNT-4).
+    """
+    if not taints:
+        return ()
+    accepted = tuple(tolerations or ())
+    blocking = (taint for taint in taints if taint.effect in _BLOCKING_EFFECTS)
+    return tuple(taint for taint in blocking if not any(tolerates(toleration, taint) for toleration in accepted))
+
+
+class _TaintRule(NamedTuple):
+    position: int
+    device: str | None
+    taint: DeviceTaint
+
+
+class TaintRules:
+    """DeviceTaintRules by what they select, to be applied to one slice at a time."""
+
+    def __init__(self, rules: Iterable[DeviceTaintRule], gates: FeatureGates) -> None:
+        # By driver and pool; None stands for all.
+        self._rules: dict[tuple[str | None, str | None], list[_TaintRule]] = defaultdict(list)
+        for position, rule in enumerate(rules if gates.device_taint_rules else ()):
+            selector = rule.spec.device_selector
+            # An empty selector selects everything, none selects nothing (TNT-6).
+            if selector is not None:
+                self._rules[selector.driver, selector.pool].append(
+                    _TaintRule(position, selector.device, rule.spec.taint)
+                )
+
+    def apply(self, slice_: ResourceSlice) -> ResourceSlice:
+        """Append the taints of the rules that select devices of the slice (TNT-5); without any, the same object."""
+        matching = self._matching(slice_)
+        if not matching or not slice_.spec.devices:
+            return slice_
+        devices = tuple(_add_taints(device, matching) for device in slice_.spec.devices)
+        if all(new is old for new, old in zip(devices, slice_.spec.devices, strict=True)):
+            return slice_
+        return msgspec.structs.replace(slice_, spec=msgspec.structs.replace(slice_.spec, devices=devices))
+
+    def _matching(self, slice_: ResourceSlice) -> list[_TaintRule]:
+        """The rules that match driver and pool, in the rules' order."""
+        driver, pool = slice_.spec.driver, slice_.spec.pool.name
+        keys = ((driver, pool), (driver, None), (None, pool), (None, None))
+        return sorted(rule for key in keys for rule in self._rules.get(key, ())) if self._rules else []
+
+
+def _add_taints(device: Device, rules: Iterable[_TaintRule]) -> Device:
+    added = tuple(rule.taint for rule in rules if rule.device in (None, device.name))
+    return msgspec.structs.replace(device, taints=(device.taints or ()) + added) if added else device
+
+
+def apply_taint_rules(
+    slices: Iterable[ResourceSlice], rules: Iterable[DeviceTaintRule], gates: FeatureGates
+) -> tuple[ResourceSlice, ...]:
+    """Append each rule's taint to the devices it selects (TNT-5, TNT-6); untouched slices are the same objects.
+
+    Does nothing while the gates leave rules off.
+    """
+    known = TaintRules(rules, gates)
+    return tuple(known.apply(slice_) for slice_ in slices)

@@ -1,8 +1,7 @@
-"""Mappings to typed objects: the fast way, and the slow one that finds everything that is wrong.
+"""The base of typed objects, and mappings to typed objects: quickly, or with everything that is wrong with them.
 
-Fields that nobody knows: an error in our own language, where a misspelt one would change the meaning.
-
-Objects handed over in memory to plain data, as if they had been read from a file.
+Objects handed over in memory become plain data first, as if they had been read from a file. Unknown fields are an error
+in our own kinds, where a misspelt field would change the meaning.
 """
 
 from __future__ import annotations
@@ -11,13 +10,38 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import inspect
 
 from .errors import MAX_DEPTH, NUMBER_TOO_LARGE, TOO_DEEP, Unreadable, child_path
-from .model import INT64_MAX, INT64_MIN, Model
+
+INT64_MIN = -(2**63)
+INT64_MAX = 2**63 - 1
+Int64 = Annotated[int, msgspec.Meta(ge=INT64_MIN, le=INT64_MAX)]
+# A quantity as written in a manifest; the API accepts bare numbers beside strings.
+QuantityText = str | int | float
+# Names whose API spelling is neither their own nor its camel case.
+_API_NAMES = {"int_value": "int", "bool_value": "bool", "share_id": "shareID"}
+
+
+def api_name(field: str) -> str:
+    """Spell a field of ours as the API does: ``binds_to_node`` is ``bindsToNode``."""
+    first, *rest = field.split("_")
+    return _API_NAMES.get(field) or first + "".join(word.capitalize() for word in rest)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Model(msgspec.Struct, frozen=True, rename=api_name, gc=False, omit_defaults=True):
+    """An immutable API object or a part of one.
+
+    Field names are the API's in snake case. ``None`` means absent (or ``null``), which the API
+    tells apart from an empty list in a few places (PRE-2, PRE-5, POOL-11). Unknown fields are
+    ignored; what is required is said by ``validation``, not by the types. Objects hold no cycles,
+    so the garbage collector need not follow them (a cluster has millions).
+    """
+
 
 T = TypeVar("T", bound=Model)
 _LONGEST_SHOWN = 60

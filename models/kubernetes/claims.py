@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..formats.model import Int64, Model, QuantityText
+from ..formats.decode import Int64, Model, QuantityText
 from .core import NodeSelector
 from .meta import ObjectMeta
 

@@ -5,7 +5,7 @@ What the containers of a pod ask of a node.
 
 from __future__ import annotations
 
-from ..formats.model import Int64, Model, QuantityText
+from ..formats.decode import Int64, Model, QuantityText
 from .meta import ObjectMeta
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"

@@ -33,10 +33,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ..formats.decode import DecodeProblem, to_object, unknown_fields
+from ..formats.decode import DecodeProblem, Int64, Model, QuantityText, to_object, unknown_fields
 from ..formats.errors import Unreadable, child_path
 from ..formats.json import read_json
-from ..formats.model import Int64, Model, QuantityText
 from ..formats.yaml import yaml_documents
 from .claims import DeviceConstraint
 from .core import HOSTNAME_LABEL, Node, NodeSpec, NodeStatus, Taint

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from ..formats.model import INT64_MAX, INT64_MIN, Int64, Model
+from ..formats.decode import INT64_MAX, INT64_MIN, Int64, Model
 
 
 class OwnerReference(Model):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..formats.model import Int64, Model, QuantityText
+from ..formats.decode import Int64, Model, QuantityText
 from .claims import DeviceTaint
 from .core import NodeSelector
 from .meta import ObjectMeta

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..formats.model import Int64, Model
+from ..formats.decode import Int64, Model
 from .core import PodResourceClaim, PodSpec
 from .meta import ObjectMeta
 

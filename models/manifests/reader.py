@@ -1,37 +1,33 @@
-"""Manifests: what was read, with the typed v1 object, the mapping as read, and its place.
+"""Manifests: files, folders, standard input or mappings in memory to typed v1 objects with their place.
 
-What is read strictly: entries in annotations, and the kinds and fields that are our own.
-
-Equal values of many devices as one object: a large cluster repeats most of them.
+Our own kinds and the entries in annotations are read strictly. A large cluster repeats most values of devices, so equal
+values become one object.
 """
 
 from __future__ import annotations
 
+import gzip
+import io
+import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from sys import intern
-from typing import Any
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, BinaryIO, cast
 
 from ..formats.decode import DecodeProblem, to_builtins, to_object, unknown_fields
 from ..formats.errors import InputProblem, Source, Unreadable
 from ..formats.gc import gc_paused
 from ..formats.json import read_documents
-from ..formats.sources import Input, InputSource, open_sources
+from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim, ResourceClaimTemplate
-from ..kubernetes.extensions import (
-    ConstraintGroup,
-    ConstraintGroupSpec,
-    DeviceTopology,
-    DeviceTopologySpec,
-    NodeTemplate,
-    NodeTemplateSpec,
-    entry_problems,
-)
 from ..kubernetes.kinds import KINDS, ApiObject, Kind, group_of
 from ..kubernetes.slices import ResourceSlice
 from .conversion import VALUELESS, ConversionError, GeneratedNames, to_v1, with_defaults, with_flat_lists
 
+InputSource = str | PathLike[str] | Mapping[str, Any] | Iterable[Mapping[str, Any]]
 _LIST_KIND = "List"
 
 
@@ -135,7 +131,7 @@ class _Reader:
 
     def _object(self, kind: str, api_version: str, mapping: dict[str, Any], source: Source) -> None:
         # The same few texts on all objects: one of each is less memory, and quick to compare.
-        kind, api_version = intern(kind), intern(api_version)
+        kind, api_version = sys.intern(kind), sys.intern(api_version)
         known = KINDS.get(kind)
         if known is None or group_of(api_version) != known.group:
             self.manifests.append(Manifest(kind, api_version, None, mapping, source))
@@ -199,33 +195,33 @@ def extension_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[
 
 
 def _claim_problems(claim: ResourceClaim, _mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return entry_problems(claim.metadata, "metadata")
+    return extensions.entry_problems(claim.metadata, "metadata")
 
 
 def _template_problems(template: ResourceClaimTemplate, _mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    yield from entry_problems(template.metadata, "metadata")
+    yield from extensions.entry_problems(template.metadata, "metadata")
     if template.spec.metadata is not None:
-        yield from entry_problems(template.spec.metadata, "spec.metadata")
+        yield from extensions.entry_problems(template.spec.metadata, "spec.metadata")
 
 
-def _group_problems(_group: ConstraintGroup, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return unknown_fields(mapping.get("spec"), ConstraintGroupSpec, "spec")
+def _group_problems(_group: extensions.ConstraintGroup, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
+    return unknown_fields(mapping.get("spec"), extensions.ConstraintGroupSpec, "spec")
 
 
-def _topology_problems(_topology: DeviceTopology, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return unknown_fields(mapping.get("spec"), DeviceTopologySpec, "spec")
+def _topology_problems(_topology: extensions.DeviceTopology, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
+    return unknown_fields(mapping.get("spec"), extensions.DeviceTopologySpec, "spec")
 
 
-def _node_template_problems(_template: NodeTemplate, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return unknown_fields(mapping.get("spec"), NodeTemplateSpec, "spec")
+def _node_template_problems(_template: extensions.NodeTemplate, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
+    return unknown_fields(mapping.get("spec"), extensions.NodeTemplateSpec, "spec")
 
 
 _EXTENSION_CHECKS: dict[type, Callable[[Any, Mapping[str, Any]], Iterator[DecodeProblem]]] = {
     ResourceClaim: _claim_problems,
     ResourceClaimTemplate: _template_problems,
-    ConstraintGroup: _group_problems,
-    DeviceTopology: _topology_problems,
-    NodeTemplate: _node_template_problems,
+    extensions.ConstraintGroup: _group_problems,
+    extensions.DeviceTopology: _topology_problems,
+    extensions.NodeTemplate: _node_template_problems,
 }
 
 
@@ -253,3 +249,103 @@ class ValueInterner:
         seen = self._seen
         for key, value in values.items():
             values[key] = seen.setdefault(value, value)
+
+
+STDIN = "-"
+# The most a file may hold, after unpacking.
+MAX_BYTES = 512 * 2**20
+SUFFIXES = (".yaml", ".yml", ".json")
+_READ_SIZE = 2**20
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class SourceError(Exception):
+    """A file or folder cannot be read; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One input to read: bytes of a file, or objects given as mappings, or the reason why there is neither."""
+
+    name: str
+    data: bytes = b""
+    objects: Iterable[Any] | None = None
+    failure: str = ""
+
+
+def open_sources(sources: InputSource | Iterable[InputSource], recursive: bool = False) -> Iterator[Input]:
+    """Yield the inputs of all sources (or of the one) in order, each read when it is asked for."""
+    alone = isinstance(sources, (str, PathLike, Mapping))
+    for source in cast("Iterable[InputSource]", [sources] if alone else sources):
+        if isinstance(source, (str, PathLike)):
+            yield from _paths(fspath(source), recursive)
+        elif isinstance(source, Mapping):
+            yield Input("<object>", objects=[source])
+        else:
+            yield Input("<objects>", objects=source)
+
+
+def _paths(path: str, recursive: bool) -> Iterator[Input]:
+    try:
+        files = [path] if path == STDIN or not Path(path).is_dir() else _manifest_files(Path(path), recursive)
+    except (OSError, ValueError, SourceError) as error:
+        yield Input(_display_path(path), failure=_display_os_error(error))
+        return
+    for file in files:
+        try:
+            yield Input("<stdin>" if file == STDIN else _display_path(file), data=_gunzip(_read_file(file)))
+        except (OSError, ValueError, SourceError) as error:
+            yield Input(_display_path(file), failure=_display_os_error(error))
+
+
+def _display_path(path: str) -> str:
+    """Name a file, also where its name holds bytes that are no text."""
+    return path.encode(errors="backslashreplace").decode()
+
+
+def _display_os_error(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def _manifest_files(folder: Path, recursive: bool) -> list[str]:
+    """List a folder's manifests by name. Raises SourceError if there are none."""
+    entries = folder.rglob("*") if recursive else folder.iterdir()
+    files = sorted(str(entry) for entry in entries if _is_manifest(entry))
+    if not files:
+        hint = "" if recursive else "; subfolders are read with -R"
+        raise SourceError(f"holds no {', '.join(SUFFIXES)} files{hint}")
+    return files
+
+
+def _is_manifest(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(SUFFIXES) and path.is_file()
+
+
+def _read_file(file: str) -> bytes:
+    """Read a file, packed or not, but never more than the bound and one byte. Raises SourceError for no stdin."""
+    if file == STDIN:
+        if sys.stdin is None:
+            raise SourceError("is closed")
+        return _read_bounded(sys.stdin.buffer)
+    with Path(file).open("rb") as stream:
+        return _read_bounded(stream)
+
+
+def _read_bounded(stream: BinaryIO | gzip.GzipFile) -> bytes:
+    """Read until the end or the bound; piece by piece, as one large read takes its memory at once."""
+    held = io.BytesIO()
+    while piece := stream.read(min(_READ_SIZE, MAX_BYTES + 1 - held.tell())):
+        held.write(piece)
+    return held.getvalue()
+
+
+def _gunzip(data: bytes) -> bytes:
+    """Unpack gzip, known by its magic bytes. Raises SourceError if it is damaged or too much comes out."""
+    if data.startswith(_GZIP_MAGIC):
+        try:
+            data = _read_bounded(gzip.GzipFile(fileobj=io.BytesIO(data)))
+        except (OSError, EOFError, zlib.error) as error:
+            raise SourceError(f"damaged gzip: {error}") from None
+    if len(data) > MAX_BYTES:
+        raise SourceError(f"holds more than {MAX_BYTES >> 20} MiB")
+    return data

@@ -14,8 +14,8 @@ import msgspec
 import orjson
 import yaml
 
+from ..formats.decode import Model
 from ..formats.errors import Source
-from ..formats.model import Model
 from ..formats.yaml import ScalarError, resolve
 from ..kubernetes.claims import AllocationResult, ResourceClaim
 from ..kubernetes.kinds import KINDS

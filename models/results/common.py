@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from ..formats.model import Model
+from ..formats.decode import Model
 from ..kubernetes.claims import AllocationResult as ClaimAllocation
 
 API_VERSION: Final = "drasat.dev/v1alpha1"

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ..formats.model import Model
+from ..formats.decode import Model
 from .common import API_VERSION, Outcome, Reason
 from .plan import PlanStage, PlanVerdict
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ..formats.model import Model
+from ..formats.decode import Model
 from .common import API_VERSION, Outcome, Reason, RejectedDevices
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from ..formats.model import Model
+from ..formats.decode import Model
 from ..workload.unit_classes import OwnerKind
 from .common import API_VERSION, ClaimAnswer, Reason
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ..formats.model import Model
+from ..formats.decode import Model
 from ..kubernetes.extensions import TopologyScope, TopologyShape
 from ..topology.free_shapes import FreeKind
 from .common import API_VERSION

@@ -24,8 +24,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ..formats.decode import to_object, unknown_fields
-from ..formats.model import api_name
+from ..formats.decode import api_name, to_object, unknown_fields
 from ..kubernetes.claims import (
     LIST_MODES,
     SEMANTICS_FIELDS,

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from ..formats.model import INT64_MAX, QuantityText
+from ..formats.decode import INT64_MAX, QuantityText
 from ..kubernetes.meta import byte_length, label_complaints, label_key_complaints
 from ..kubernetes.semver import Version
 from ..kubernetes.slices import (

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from ..formats.decode import QuantityText
 from ..formats.errors import Severity
-from ..formats.model import QuantityText
 from ..kubernetes.meta import (
     DOMAIN_MAX,
     IDENTIFIER_MAX,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from ..formats.model import QuantityText
+from ..formats.decode import QuantityText
 from ..kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintSelector, DeviceToleration
 from ..kubernetes.core import (
     Container,

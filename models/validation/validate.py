@@ -1,34 +1,26 @@
-"""The rules of the API server over typed objects (dra-semantics 2), and checks across objects.
+"""Validation of everything that was read: the rules of the API server over typed objects (dra-semantics 2).
 
-Nothing here knows CEL: ``expressions`` hands the texts to those who can compile them.
-
-Validation of everything that was read, as input problems.
+Fields that an API server with a feature gate off drops on write are reported, never dropped here. Nothing here knows
+CEL: ``expressions`` hands the texts to those who can compile them.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ..formats.decode import Model, api_name
 from ..formats.errors import InputProblem
+from ..kubernetes.claims import SEMANTICS_FIELDS, DeviceClaim, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.gates import FeatureGates
+from ..kubernetes.slices import ResourceSlice
 from ..manifests.reader import Manifest
+from . import nodes
 from .claims import check_claim, check_class, check_template
+from .devices import has_list
 from .extensions import check_group, check_node_template, check_topology
-from .findings import STRUCTURE, FieldProblem, Findings
-from .gates import check_gates
-from .nodes import (
-    check_job,
-    check_namespace,
-    check_node,
-    check_pod,
-    check_pod_group,
-    check_priority_class,
-    check_replicas,
-    check_stateful_set,
-    check_taint_rule,
-    check_workload,
-)
+from .findings import STRUCTURE, FieldProblem, Findings, Path, render_path
 from .references import cross_checks, input_problem
 from .slices import check_slice
 
@@ -37,19 +29,19 @@ _CHECKS: dict[str, Callable[[Findings, Any], None]] = {
     "DeviceClass": check_class,
     "ResourceClaim": check_claim,
     "ResourceClaimTemplate": check_template,
-    "DeviceTaintRule": check_taint_rule,
-    "Node": check_node,
-    "Pod": check_pod,
-    "Namespace": check_namespace,
+    "DeviceTaintRule": nodes.check_taint_rule,
+    "Node": nodes.check_node,
+    "Pod": nodes.check_pod,
+    "Namespace": nodes.check_namespace,
     "DeviceTopology": check_topology,
     "ConstraintGroup": check_group,
-    "Job": check_job,
-    "Deployment": check_replicas,
-    "StatefulSet": check_stateful_set,
-    "ReplicaSet": check_replicas,
-    "PriorityClass": check_priority_class,
-    "Workload": check_workload,
-    "PodGroup": check_pod_group,
+    "Job": nodes.check_job,
+    "Deployment": nodes.check_replicas,
+    "StatefulSet": nodes.check_stateful_set,
+    "ReplicaSet": nodes.check_replicas,
+    "PriorityClass": nodes.check_priority_class,
+    "Workload": nodes.check_workload,
+    "PodGroup": nodes.check_pod_group,
 }
 _GATED_CHECKS: dict[str, Callable[[Findings, Any, FeatureGates], None]] = {
     "ResourceSlice": check_slice,
@@ -68,7 +60,7 @@ def validate_object(kind: str, obj: Any, gates: FeatureGates | None = None) -> l
         gated(found, obj, gates)
     elif check := _CHECKS.get(kind):
         check(found, obj)
-    check_gates(found, kind, obj, gates)
+    _check_gates(found, kind, obj, gates)
     return found.problems
 
 
@@ -114,3 +106,92 @@ def _version_problems(manifest: Manifest) -> Iterator[InputProblem]:
 def _mapping_at(outer: Mapping[str, Any] | None, key: str) -> Mapping[str, Any]:
     inner = (outer or {}).get(key)
     return inner if isinstance(inner, Mapping) else {}
+
+
+# Field to gate, of each part of an object that has gated fields (dra-semantics 2 and 17).
+_SLICE = {
+    "shared_counters": "DRAPartitionableDevices",
+    "per_device_node_selection": "DRAPartitionableDevices",
+    "partition_type_attribute": "DRAPartitionableDevicesType",
+    "skip_node_operations": "DRAOptionalNodeOperations",
+}
+_DEVICE = {
+    "consumes_counters": "DRAPartitionableDevices",
+    "taints": "DRADeviceTaints",
+    "binds_to_node": "DRADeviceBindingConditions",
+    "binding_conditions": "DRADeviceBindingConditions",
+    "binding_failure_conditions": "DRADeviceBindingConditions",
+    "allow_multiple_allocations": "DRAConsumableCapacity",
+    "node_allocatable_resources": "DRANodeAllocatableResources",
+}
+_REQUEST = {"first_available": "DRAPrioritizedList"}
+_DEVICE_REQUEST = {
+    "capacity": "DRAConsumableCapacity",
+    "tolerations": "DRADeviceTaints",
+    "derived_attributes": "DRADerivedAttributes",
+}
+_EXACT_REQUEST = {**_DEVICE_REQUEST, "admin_access": "DRAAdminAccess"}
+_LIST_ATTRIBUTES = "DRAListTypeAttributes"
+_CONSTRAINT = {"cel": "DRACELDeviceConstraint", **dict.fromkeys(SEMANTICS_FIELDS, _LIST_ATTRIBUTES)}
+_TABLES = (_SLICE, _DEVICE, _REQUEST, _EXACT_REQUEST, _CONSTRAINT)
+_KNOWN_GATES = frozenset(gate for table in _TABLES for gate in table.values())
+# Where a gated field is used, and the gate.
+_Use = tuple[Path, str]
+
+
+def _gated_uses(path: Path, part: Model, table: Mapping[str, str]) -> Iterator[_Use]:
+    for field, gate in table.items():
+        if getattr(part, field) not in (None, ()):
+            yield (*path, api_name(field)), gate
+
+
+def _slice_uses(resource_slice: ResourceSlice) -> Iterator[_Use]:
+    path: Path = ("spec",)
+    yield from _gated_uses(path, resource_slice.spec, _SLICE)
+    for index, device in enumerate(resource_slice.spec.devices or ()):
+        where = (*path, "devices", index)
+        yield from _gated_uses(where, device, _DEVICE)
+        if has_list(device.attributes):
+            yield (*where, "attributes"), _LIST_ATTRIBUTES
+
+
+def _claim_uses(path: Path, claim: DeviceClaim) -> Iterator[_Use]:
+    for index, request in enumerate(claim.requests or ()):
+        where = (*path, "requests", index)
+        yield from _gated_uses(where, request, _REQUEST)
+        if request.exactly is not None:
+            yield from _gated_uses((*where, "exactly"), request.exactly, _EXACT_REQUEST)
+        for position, alternative in enumerate(request.first_available or ()):
+            yield from _gated_uses((*where, "firstAvailable", position), alternative, _DEVICE_REQUEST)
+    for index, constraint in enumerate(claim.constraints or ()):
+        yield from _gated_uses((*path, "constraints", index), constraint, _CONSTRAINT)
+
+
+def _of_claim(claim: ResourceClaim) -> Iterator[_Use]:
+    return _claim_uses(("spec", "devices"), claim.spec.devices)
+
+
+def _of_template(template: ResourceClaimTemplate) -> Iterator[_Use]:
+    return _claim_uses(("spec", "spec", "devices"), template.spec.spec.devices)
+
+
+_GATED_FIELD_FINDERS: dict[str, Callable[[Any], Iterator[_Use]]] = {
+    "ResourceSlice": _slice_uses,
+    "ResourceClaim": _of_claim,
+    "ResourceClaimTemplate": _of_template,
+}
+
+
+def _check_gates(found: Findings, kind: str, obj: Any, gates: FeatureGates) -> None:
+    """Warn of each gated field in use while its gate is off, once for all devices or requests."""
+    finder = _GATED_FIELD_FINDERS.get(kind)
+    off = _KNOWN_GATES - gates.enabled
+    if not off or finder is None:
+        return
+    places: dict[tuple[str, str], list[Path]] = defaultdict(list)
+    for path, gate in finder(obj):
+        if gate in off:
+            places[str(path[-1]), gate].append(path)
+    for (_, gate), paths in places.items():
+        others = f" (also in {len(paths) - 1} other places, last {render_path(paths[-1])})" if len(paths) > 1 else ""
+        found.warning(paths[0], f"an API server drops this field on write while feature gate {gate} is off{others}")

@@ -17,8 +17,7 @@ from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta, OwnerReference, key_of
 from ..kubernetes.workloads import Job, ReplicaSet, StatefulSet
 from ..manifests.reader import Manifest
-from .requests import EXTENDED_ENTRY, extended_claim, extended_claim_spec
-from .running import backed_resources
+from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
 from .unit_classes import ControllerKind, UnitSet, extended_claim_refs
 from .units import ClaimRef, PodClaims, Unit, is_finished_or_deleting
 

@@ -27,7 +27,7 @@ from ..kubernetes.workloads import PodController, PodTemplateSpec
 from ..manifests.writer import is_allocated
 from .expansion import missing_replicas
 from .gangs import GangCollector, GangKey, split_by_groups
-from .running import backed_resources, running_pods
+from .requests import backed_resources, running_pods
 from .unit_classes import (
     ClaimShapeResolver,
     ControllerKind,

@@ -17,8 +17,8 @@ from typing import cast
 
 from msgspec import structs
 
-from ...models.cluster.node_fit import SelectorError
-from ...models.cluster.pools import Located, PoolDevice, per_device
+from ...models.cluster.node_fit import Located, SelectorError, per_device
+from ...models.cluster.pools import PoolDevice
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import InputError, InputProblem, has_errors
-from ...models.formats.sources import InputSource
 from ...models.kubernetes.gates import FeatureGates
-from ...models.manifests.reader import Manifest, read_manifests
+from ...models.manifests.reader import InputSource, Manifest, read_manifests
 from .validate import manifest_problems
 
 

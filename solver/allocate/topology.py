@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...models.cluster.cluster import Cluster
-from ...models.cluster.topologies import TopologyInstance, topology_instances
+from ...models.cluster.cluster import Cluster, TopologyInstance, topology_instances
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId

@@ -21,19 +21,16 @@ from ...cel.program import Program
 from ...cel.selector import compile_selector
 from ...cel.types import DEVICE
 from ...cel.values import Value
-from ...models.cluster.cluster import Cluster
-from ...models.cluster.node_fit import SelectorError
-from ...models.cluster.pools import per_device
-from ...models.cluster.topologies import topology_instances
+from ...models.cluster.cluster import Cluster, topology_instances
+from ...models.cluster.node_fit import SelectorError, per_device
 from ...models.formats.errors import InputProblem, has_errors
 from ...models.formats.gc import gc_young_only
-from ...models.formats.sources import InputSource
 from ...models.kubernetes.claims import DeviceClaim, DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, byte_length
 from ...models.kubernetes.slices import Device, ResourceSlice
-from ...models.manifests.reader import Manifest, read_manifests
+from ...models.manifests.reader import InputSource, Manifest, read_manifests
 from ...models.topology.places import TopologyError, place_devices
 from ...models.validation.annotations import EXPRESSION_MAX
 from ...models.validation.expressions import LocatedEntry, Purpose, cel_path, expressions, located_entries

@@ -18,8 +18,7 @@ import msgspec
 from msgspec.structs import replace as replace_struct
 
 from ...models.cluster.cluster import Cluster
-from ...models.cluster.device_taints import apply_taint_rules
-from ...models.cluster.pools import per_device
+from ...models.cluster.node_fit import apply_taint_rules, per_device
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, key_of

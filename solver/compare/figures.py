@@ -23,8 +23,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import Requests
-from ...models.workload.running import missing_resources, remaining_allocatable
+from ...models.workload.requests import Requests, missing_resources, remaining_allocatable
 from ...models.workload.unit_classes import Gang
 from ...problem.asks import VisibleAttributes
 from ...problem.compiler import Compiler

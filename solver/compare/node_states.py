@@ -23,8 +23,7 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey, PoolId
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.requests import Requests
-from ...models.workload.running import remaining_after
+from ...models.workload.requests import Requests, remaining_after
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.asks import VisibleAttributes

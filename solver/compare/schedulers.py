@@ -16,7 +16,7 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.expansion import QueuedUnit
-from ...models.workload.running import missing_resources
+from ...models.workload.requests import missing_resources
 from ...models.workload.unit_classes import Gang
 from ..plan.master_problem import is_past
 from ..plan.outcome import PlannedUnitOutcome

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...models.cluster.cluster import Cluster
+from ...models.cluster.cluster import Cluster, topology_instances
 from ...models.cluster.node_fit import SelectorError
-from ...models.cluster.topologies import topology_instances
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import LATTICES, DeviceTopology

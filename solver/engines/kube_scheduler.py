@@ -9,10 +9,9 @@ from time import monotonic
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
-from ...models.cluster.node_fit import SelectorError
-from ...models.cluster.pools import ReachIndex
+from ...models.cluster.node_fit import ReachIndex, SelectorError
 from ...models.cluster.usage import Hold, Usage
-from ...models.formats.model import QuantityText
+from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import (
     AllocationResult,
     DeviceAllocationResult,

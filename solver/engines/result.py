@@ -14,7 +14,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...models.cluster.pools import Located, PoolDevice, per_device
+from ...models.cluster.node_fit import Located, per_device
+from ...models.cluster.pools import PoolDevice
 from ...models.kubernetes.claims import (
     AllocationResult,
     DeviceAllocationConfiguration,

@@ -21,8 +21,7 @@ from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Status
-from ...models.workload.requests import Requests, effective_requests
-from ...models.workload.running import missing_resources
+from ...models.workload.requests import Requests, effective_requests, missing_resources
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.asks import VisibleAttributes
 from ...problem.in_use import AllocatedState

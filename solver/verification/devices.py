@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...models.cluster.device_taints import untolerated_device_taints
+from ...models.cluster.node_fit import untolerated_device_taints
 from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import DeviceTopology

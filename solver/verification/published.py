@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from ...models.cluster.node_fit import SelectorError, node_matches
-from ...models.formats.model import QuantityText
+from ...models.formats.decode import QuantityText
 from ...models.kubernetes.core import Node, NodeSelector
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectMeta, PoolId

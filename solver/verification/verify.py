@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...models.cluster.cluster import Cluster
-from ...models.cluster.device_taints import apply_taint_rules
-from ...models.cluster.node_fit import SelectorError, node_matches, pod_fits
+from ...models.cluster.node_fit import SelectorError, apply_taint_rules, node_matches, pod_fits
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint

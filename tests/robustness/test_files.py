@@ -150,7 +150,7 @@ def test_a_kind_of_ours_in_another_api_is_ignored_with_that_api(drasat, tmp_path
 
 
 def test_a_bomb_of_gzip_is_refused_before_it_is_unpacked(drasat, tmp_path, monkeypatch):
-    monkeypatch.setattr("drasat.models.formats.sources.MAX_BYTES", 2**20)
+    monkeypatch.setattr("drasat.models.manifests.reader.MAX_BYTES", 2**20)
     done = drasat("allocate", "-f", write(tmp_path, "b.yaml", gzip.compress(b" " * 2**24, 1)))
     assert (done.code, done.out) == (2, "")
     assert "holds more than 1 MiB" in done.err

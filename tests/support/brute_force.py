@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.models.cluster.device_taints import apply_taint_rules
+from drasat.models.cluster.node_fit import apply_taint_rules
 from drasat.models.kubernetes.claims import DeviceRequestAllocationResult, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates

@@ -15,8 +15,14 @@ from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
 from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.requests import Requests, add_requests, sum_requests
-from ....models.workload.running import missing_resources, remaining_allocatable, subtract_requests
+from ....models.workload.requests import (
+    Requests,
+    add_requests,
+    missing_resources,
+    remaining_allocatable,
+    subtract_requests,
+    sum_requests,
+)
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
 from ....problem.asks import VisibleAttributes

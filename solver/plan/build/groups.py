@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from ....models.cluster.cluster import Cluster
 from ....models.kubernetes.core import Node
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.requests import sum_requests
-from ....models.workload.running import missing_resources
+from ....models.workload.requests import missing_resources, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import Unit, all_units
 from ....problem.in_use import AllocatedState

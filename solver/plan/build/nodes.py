@@ -26,8 +26,7 @@ from ....models.kubernetes.extensions import NodeTemplate, node_from_template, s
 from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
 from ....models.kubernetes.slices import ResourceSlice
-from ....models.workload.requests import PODS, Requests
-from ....models.workload.running import running_pods
+from ....models.workload.requests import PODS, Requests, running_pods
 from ....problem.asks import VisibleAttributes
 from ....problem.in_use import AllocatedState
 from ....problem.shapes import NodeView

@@ -7,7 +7,8 @@ import pytest
 from support.gates import ALL
 from support.model_objects import consumes, counter_set, label_selector, node, resource_slice
 
-from drasat.models.cluster.pools import PoolIndex, located_parts, reaches
+from drasat.models.cluster.node_fit import located_parts, reaches
+from drasat.models.cluster.pools import PoolIndex
 from drasat.models.kubernetes.slices import Device
 
 PLAIN = ALL.with_({"DRAPartitionableDevices": False})

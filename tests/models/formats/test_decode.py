@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drasat.models.formats.decode import to_object
-from drasat.models.formats.model import INT64_MAX, INT64_MIN
+from drasat.models.formats.decode import INT64_MAX, INT64_MIN, to_object
 from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.kubernetes.core import Node, Pod
 from drasat.models.kubernetes.kinds import KINDS

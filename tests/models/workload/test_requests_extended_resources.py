@@ -13,8 +13,8 @@ from drasat.models.workload.requests import (
     backing_classes,
     extended_claim,
     extended_claim_spec,
+    remaining_allocatable,
 )
-from drasat.models.workload.running import remaining_allocatable
 
 GPU = "example.com/gpu"
 

@@ -11,8 +11,8 @@ PACKAGE = Path(drasat.solver.verification.__file__).parent
 MODULES = sorted(path.name for path in PACKAGE.glob("*.py"))
 # What knows the rules of pools, usage and reachability already is not asked either. What is asked for, and what runs,
 # are readings of the input.
-MODELS = ("kubernetes.", "workload.", "formats.model")
-MODELS += ("cluster.cluster", "cluster.device_taints", "cluster.node_fit")
+MODELS = ("kubernetes.", "workload.", "formats.decode")
+MODELS += ("cluster.cluster", "cluster.node_fit")
 
 
 def imported(name):

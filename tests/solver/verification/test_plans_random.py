@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace as changed
 from support.plan_scene import allocation, first_fit, random_cluster
 
-from drasat.models.workload.requests import effective_requests
-from drasat.models.workload.running import missing_resources, remaining_allocatable
+from drasat.models.workload.requests import effective_requests, missing_resources, remaining_allocatable
 
 SEEDS = range(30)
 

@@ -4,8 +4,7 @@ from support.gates import ALL
 from support.model_objects import devices, label_selector, node, resource_slice
 from support.topology_objects import DRIVER, topology
 
-from drasat.models.cluster.cluster import Cluster
-from drasat.models.cluster.topologies import driver_membership, topology_instances
+from drasat.models.cluster.cluster import Cluster, driver_membership, topology_instances
 from drasat.models.kubernetes.slices import Device
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from drasat.models.formats import sources
-from drasat.models.formats.sources import open_sources
-from drasat.models.manifests.reader import read_manifests
+from drasat.models.manifests import reader
+from drasat.models.manifests.reader import open_sources, read_manifests
 
 NODE = b"apiVersion: v1\nkind: Node\nmetadata: {name: %s}\n"
 
@@ -164,7 +163,7 @@ def test_damaged_gzip(tmp_path, data):
 
 
 def test_too_large_files_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(reader, "MAX_BYTES", 2**20)
     write(tmp_path, plain_json=b" " * (2**20 + 1), packed_json=gzip.compress(b" " * 2**24))
     write(tmp_path, members_json=gzip.compress(b" " * 2**19) * 3)
     for name in ("plain", "packed", "members"):
@@ -172,7 +171,7 @@ def test_too_large_files_are_refused(tmp_path, monkeypatch):
 
 
 def test_a_bomb_is_not_unpacked_beyond_the_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "MAX_BYTES", 1000)
+    monkeypatch.setattr(reader, "MAX_BYTES", 1000)
     unpacked = []
     inflate = gzip.GzipFile.read
 

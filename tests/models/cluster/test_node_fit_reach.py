@@ -5,8 +5,14 @@ import random
 import pytest
 from support.model_objects import devices, expression, label_selector, node, resource_slice, selector, term
 
-from drasat.models.cluster.node_fit import SelectorError
-from drasat.models.cluster.pools import ReachIndex, located_parts, per_device, reachable_devices, reaches
+from drasat.models.cluster.node_fit import (
+    ReachIndex,
+    SelectorError,
+    located_parts,
+    per_device,
+    reachable_devices,
+    reaches,
+)
 from drasat.models.kubernetes.slices import Device
 
 BROKEN = selector(term(expression("zone", "Near")))

@@ -4,7 +4,7 @@ import pytest
 from support.gates import ALL
 from support.model_objects import devices, resource_slice
 
-from drasat.models.cluster.device_taints import apply_taint_rules, tolerates_device_taint, untolerated_device_taints
+from drasat.models.cluster.node_fit import apply_taint_rules, tolerates, untolerated_device_taints
 from drasat.models.kubernetes.claims import (
     DeviceTaint,
     DeviceTaintRule,
@@ -38,7 +38,7 @@ TAINT = DeviceTaint(key="broken", value="fan", effect="NoSchedule")
 )
 def test_tolerates(toleration, expected):
     """TNT-2."""
-    assert tolerates_device_taint(DeviceToleration(**toleration), TAINT) is expected
+    assert tolerates(DeviceToleration(**toleration), TAINT) is expected
 
 
 @pytest.mark.parametrize(
