@@ -22,12 +22,12 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.reports.comparison import display_duration
 from drasat.scenarios.queues import GANG_MEMBERS, WORKLOADS, fleet, gang_queue
 from drasat.solver.allocate.load import load
+from drasat.solver.plan import plan as planning
 from drasat.solver.plan import price_and_branch
 from drasat.solver.plan import pricing as plan_pricing
 from drasat.solver.plan.column_generation import Prices, PricingLimits
 from drasat.solver.plan.heuristics import filling_deadline
 from drasat.solver.plan.master_problem import IntegerPlan, ObjectiveStage, PlanSolution, StageResult, empty_plan
-from drasat.solver.plan.plan import plan as planning
 from drasat.solver.plan.price_and_branch import EnumerationProof
 from drasat.solver.plan.pricing import lagrangian
 

@@ -33,107 +33,111 @@ from .pricing.bundle import SPREAD, Bundle, Picks
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slot:
-    """A party on a node of a kind: the number of the node there, and the picks of its claims."""
+    """Units that go together, on one node: the number of the node in its class, and the picks of the units' claims."""
 
-    entry: ColocatedUnits
-    kind: UnitClass
-    node_kind: PlanNodeClass
+    units: ColocatedUnits
+    unit_class: UnitClass
+    node_class: PlanNodeClass
     number: int
     picks: Picks
 
 
-def assign_slots(posed: PlanInstance, plan: IntegerPlan) -> list[Slot]:
-    """Seat the parties that a plan places: by node, and there in the order in which they can be allocated."""
-    waiting = _waiting_by_role(posed, plan)
+def assign_slots(instance: PlanInstance, plan: IntegerPlan) -> list[Slot]:
+    """Assign the units that a plan places: by node, and there in the order in which they can be allocated."""
+    waiting = _waiting_by_role(instance, plan)
     found: list[Slot] = []
     numbers: Counter[int] = Counter()
     for column, times in plan.columns:
-        node = posed.nodes[column.node_class]
-        bundle = posed.pricer.bundle(column)
+        node = instance.node_classes[column.node_class]
+        bundle = instance.pricer.bundle(column)
         for _ in range(times):
-            seated = list(_node_slots(posed, node, numbers[node.index], bundle, waiting))
-            if seated:
+            assignment = list(_node_slots(instance, node, numbers[node.index], bundle, waiting))
+            if assignment:
                 numbers[node.index] += 1
-                found += seated
+                found += assignment
     return found
 
 
-def _waiting_by_role(posed: PlanInstance, plan: IntegerPlan) -> Mapping[int, deque[ColocatedUnits]]:
-    """The parties that are placed, by role: those of gangs first."""
-    waiting: dict[int, deque[ColocatedUnits]] = {role.index: deque() for role in posed.roles}
+def _waiting_by_role(instance: PlanInstance, plan: IntegerPlan) -> Mapping[int, deque[ColocatedUnits]]:
+    """The units that are placed, by role: those of gangs first."""
+    waiting: dict[int, deque[ColocatedUnits]] = {role.index: deque() for role in instance.roles}
     taken: Counter[int] = Counter()
-    for choice, number in zip(posed.choices, plan.gangs, strict=True):
-        if choice.flock is None:
+    for choice, number in zip(instance.gang_alternatives, plan.gangs, strict=True):
+        if choice.gang_sets is None:
             continue
-        first = taken[id(choice.flock)]
-        taken[id(choice.flock)] += number
-        for members in choice.flock.sets[first : first + number]:
+        first = taken[id(choice.gang_sets)]
+        taken[id(choice.gang_sets)] += number
+        for members in choice.gang_sets.sets[first : first + number]:
             for kind, entry in members:
                 waiting[choice.roles[kind.index]].append(entry)
-    for role, number in zip(posed.roles, plan.units, strict=False):
-        waiting[role.index].extend(role.singles[:number])
+    for role, number in zip(instance.roles, plan.units, strict=False):
+        waiting[role.index].extend(role.ungrouped[:number])
     return waiting
 
 
 def _node_slots(
-    posed: PlanInstance, node: PlanNodeClass, number: int, bundle: Bundle, waiting: Mapping[int, deque[ColocatedUnits]]
+    instance: PlanInstance,
+    node: PlanNodeClass,
+    number: int,
+    bundle: Bundle,
+    waiting: Mapping[int, deque[ColocatedUnits]],
 ) -> Iterator[Slot]:
-    question = posed.questions[node.index]
+    question = instance.questions[node.index]
     for unit, copies in zip(question.units, bundle.copies, strict=True):
         if unit.index not in waiting:
             continue
         for picks in copies:
             if waiting[unit.index]:
                 entry = waiting[unit.index].popleft()
-                yield Slot(entry, posed.roles[unit.index].kind, node, number, picks)
+                yield Slot(entry, instance.roles[unit.index].unit_class, node, number, picks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllocatedSlot:
-    """A seat on its node, with what each claim of the party gets."""
+    """A slot on its node, with what each claim of its units gets."""
 
-    seat: Slot
+    slot: Slot
     node: Node
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...]
 
 
 @dataclass
 class SlotAllocator:
-    """Makes allocations. ``views`` see the cluster as it is when all nodes are there, ``nodes`` are by kind."""
+    """Makes allocations. ``views`` see the cluster with all bought nodes, ``nodes`` are by node class."""
 
-    posed: PlanInstance
+    instance: PlanInstance
     views: NodeViews
     nodes: Mapping[int, Sequence[Node]]
     _classes: dict[DeviceId, int] = field(init=False, default_factory=dict)
     _free: dict[int, Iterator[DeviceId]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number, own in enumerate(self.posed.shared.classes):
+        for number, own in enumerate(self.instance.shared.classes):
             self._classes.update(dict.fromkeys(own, number))
             self._free[number] = iter(own)
 
-    def placed(self, seats: Sequence[Slot]) -> list[AllocatedSlot]:
-        """Allocate, seat by seat. Raises ``FatalError`` (RES-7)."""
-        return [self._placed(seat) for seat in seats]
+    def placed(self, slots: Sequence[Slot]) -> list[AllocatedSlot]:
+        """Allocate, slot by slot. Raises ``FatalError`` (RES-7)."""
+        return [self._placed(slot) for slot in slots]
 
-    def _placed(self, seat: Slot) -> AllocatedSlot:
-        node = self.nodes[seat.node_kind.index][seat.number]
-        asked = seat.entry.asked
+    def _placed(self, slot: Slot) -> AllocatedSlot:
+        node = self.nodes[slot.node_class.index][slot.number]
+        asked = slot.units.unallocated_claims
         if not asked:
-            return AllocatedSlot(seat, node, ())
-        compiler = self.posed.engine.compiler
-        view = self.views.of(node, seat.node_kind.visible)
+            return AllocatedSlot(slot, node, ())
+        compiler = self.instance.engine.compiler
+        view = self.views.of(node, slot.node_class.visible)
         claims = [ref.claim for ref in asked if ref.claim is not None]
-        picks = self._dealt(seat, view) if self._classes else seat.picks
-        made = self.posed.engine.builder.build(
-            claims, compiler.resolved_requests(compiler.question(seat.kind.claims)), picks, view
+        picks = self._dealt(slot, view) if self._classes else slot.picks
+        made = self.instance.engine.builder.build(
+            claims, compiler.resolved_requests(compiler.question(slot.unit_class.claims)), picks, view
         )
-        return AllocatedSlot(seat, node, tuple(zip(asked, made, strict=True)))
+        return AllocatedSlot(slot, node, tuple(zip(asked, made, strict=True)))
 
-    def _dealt(self, seat: Slot, view: NodeView) -> list[Pick]:
-        """Give each pick of a shared device the next one of its class that nobody has."""
+    def _dealt(self, slot: Slot, view: NodeView) -> list[Pick]:
+        """Replace each pick of a shared device by the next one of its class that nobody has."""
         numbers = {device.id: number for number, device in enumerate(view.devices)}
-        return [self._next(pick, view, numbers) for pick in seat.picks]
+        return [self._next(pick, view, numbers) for pick in slot.picks]
 
     def _next(self, pick: Pick, view: NodeView, numbers: Mapping[DeviceId, int]) -> Pick:
         own = self._classes.get(view.devices[pick.device].id)
@@ -145,55 +149,55 @@ Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanAssignment:
-    """Where everything goes: by place in the queue a node and allocations, and the order in which they are made.
+    """Where all units go: by position in the queue a node and allocations, and the order in which they are made.
 
-    ``cluster`` has the nodes that are bought, which ``bought`` lists by the name of their template. Nodes of which
-    ``alike`` says the same are equal for all that is planned, and get equal units with equal devices.
+    ``cluster`` has the nodes that are bought, which ``bought`` lists by the name of their template. Nodes with the same
+    ``equivalence`` are equal for all planned units, and get equal units with equal devices.
     """
 
     cluster: Cluster
     bought: Mapping[str, tuple[Node, ...]]
-    where: Mapping[int, tuple[Node, Allocations]]
+    assigned: Mapping[int, tuple[Node, Allocations]]
     order: tuple[int, ...]
-    alike: Mapping[str, Hashable]
+    equivalence: Mapping[str, Hashable]
 
 
-def assign_plan(ask: PlanRequest, posed: PlanInstance, found: PlanSolution) -> PlanAssignment:
-    """Put a plan into practice. Raises ``FatalError``."""
-    placed = assign_slots(posed, found.plan)
-    cluster, bought, nodes = _with_purchased_nodes(ask, posed, placed)
-    gates = ask.session.gates
-    views = NodeViews(cluster.pools(gates), gates) if bought else posed.engine.views
-    where = {place: (cluster.node(name), made) for place, (name, made) in ask.ahead.where.items()}
-    for one in SlotAllocator(posed, views, nodes).placed(placed):
-        where.update(_unit_allocations(one))
-    return PlanAssignment(cluster, bought, where, tuple(where), _node_equivalence(ask, nodes, placed))
+def assign_plan(request: PlanRequest, instance: PlanInstance, found: PlanSolution) -> PlanAssignment:
+    """Assign nodes and devices to the units that a plan places. Raises ``FatalError``."""
+    placed = assign_slots(instance, found.plan)
+    cluster, bought, nodes = _with_purchased_nodes(request, instance, placed)
+    gates = request.session.gates
+    views = NodeViews(cluster.pools(gates), gates) if bought else instance.engine.views
+    assigned = {place: (cluster.node(name), made) for place, (name, made) in request.earlier.assigned.items()}
+    for one in SlotAllocator(instance, views, nodes).placed(placed):
+        assigned.update(_unit_allocations(one))
+    return PlanAssignment(cluster, bought, assigned, tuple(assigned), _node_equivalence(request, nodes, placed))
 
 
 def _node_equivalence(
-    ask: PlanRequest, nodes: Mapping[int, Sequence[Node]], placed: Sequence[Slot]
+    request: PlanRequest, nodes: Mapping[int, Sequence[Node]], placed: Sequence[Slot]
 ) -> Mapping[str, Hashable]:
-    """Say of nodes what they are and get; not of those where something was placed ahead."""
+    """Say of each node what it is and gets, but for those with earlier placements."""
     own: dict[tuple[int, int], list[Hashable]] = defaultdict(list)
-    for seat in placed:
-        own[seat.node_kind.index, seat.number].append((seat.kind.index, seat.picks))
-    taken = ask.ahead.nodes
+    for slot in placed:
+        own[slot.node_class.index, slot.number].append((slot.unit_class.index, slot.picks))
+    taken = request.earlier.nodes
     listed = ((kind, number, node.metadata.name) for kind, found in nodes.items() for number, node in enumerate(found))
     return {name: (kind, tuple(own.get((kind, number), ()))) for kind, number, name in listed if name not in taken}
 
 
 def _with_purchased_nodes(
-    ask: PlanRequest, posed: PlanInstance, placed: Sequence[Slot]
+    request: PlanRequest, instance: PlanInstance, placed: Sequence[Slot]
 ) -> tuple[Cluster, Mapping[str, tuple[Node, ...]], Mapping[int, Sequence[Node]]]:
-    """The cluster with what is bought, and the nodes of each kind."""
-    nodes: dict[int, Sequence[Node]] = {node.index: node.nodes for node in posed.nodes}
-    numbers = {seat.node_kind: seat.number + 1 for seat in sorted(placed, key=lambda seat: seat.number)}
+    """The cluster with what is bought, and the nodes of each class."""
+    nodes: dict[int, Sequence[Node]] = {node.index: node.nodes for node in instance.node_classes}
+    numbers = {slot.node_class: slot.number + 1 for slot in sorted(placed, key=lambda slot: slot.number)}
     kinds: dict[str, list[PlanNodeClass]] = defaultdict(list)
     for kind in sorted(numbers, key=lambda kind: kind.index):
-        if ask.shop and kind.template:
-            kinds[ask.shop.offers[kind.template].template.metadata.name].append(kind)
+        if request.catalogue and kind.template:
+            kinds[request.catalogue.offers[kind.template].template.metadata.name].append(kind)
     counts = {name: sum(numbers[kind] for kind in own) for name, own in sorted(kinds.items())}
-    cluster, bought = with_bought_nodes(ask.session.cluster, counts)
+    cluster, bought = with_bought_nodes(request.session.cluster, counts)
     for name, own in kinds.items():
         free = iter(bought[name])
         nodes.update((kind.index, list(islice(free, numbers[kind]))) for kind in own)
@@ -204,74 +208,80 @@ def _unit_allocations(placed: AllocatedSlot) -> Mapping[int, tuple[Node, Allocat
     """Each unit with the claims that it is the first to name."""
     made = {ref.key: (ref, allocation) for ref, allocation in placed.allocations}
     found: dict[int, tuple[Node, Allocations]] = {}
-    for place, planned in zip(placed.seat.entry.places, placed.seat.entry.party, strict=True):
+    for place, planned in zip(placed.slot.units.positions, placed.slot.units.units, strict=True):
         own = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
         found[place] = placed.node, tuple(own)
     return found
 
 
 def build_plan_outcome(
-    ask: PlanRequest,
-    posed: PlanInstance,
+    request: PlanRequest,
+    instance: PlanInstance,
     found: PlanSolution,
-    seated: PlanAssignment,
+    assignment: PlanAssignment,
     reasons: Mapping[int, tuple[Reason, ...]],
     gap: float,
-    looser: Sequence[float | None] = (),
+    relaxed_bounds: Sequence[float | None] = (),
 ) -> PlanOutcome:
-    """Write the answer down; it is not verified yet. ``looser`` are bounds of all plans where posed ones are not."""
-    results = [_spread_with_earlier_units(ask, seated, result) for result in found.stages]
-    told = zip(posed.goals, results, chain(looser, repeat(None)), strict=False)
-    stages = tuple(_stage_outcome(posed, goal, result, bound, gap) for goal, result, bound in told)
+    """Return the outcome, which is not verified yet.
+
+    ``relaxed_bounds`` hold for all plans, in the order of the stages, where those of a narrowed instance do not.
+    """
+    results = [_spread_with_earlier_units(request, assignment, result) for result in found.stages]
+    pairs = zip(instance.goals, results, chain(relaxed_bounds, repeat(None)), strict=False)
+    stages = tuple(_stage_outcome(instance, goal, result, bound, gap) for goal, result, bound in pairs)
     units = tuple(
-        _unit_outcome(one, seated.where.get(place), reasons.get(place, ())) for place, one in enumerate(ask.queue)
+        _unit_outcome(one, assignment.assigned.get(place), reasons.get(place, ()))
+        for place, one in enumerate(request.queue)
     )
     return PlanOutcome(
-        _plan_status(ask, posed, found, stages, len(seated.where)),
+        _plan_status(request, instance, found, stages, len(assignment.assigned)),
         units,
-        tuple(_node_outcomes(seated, ask.session.gates)),
+        tuple(_node_outcomes(assignment, request.session.gates)),
         stages,
-        ask.session.gates,
-        ask.session.policy,
+        request.session.gates,
+        request.session.policy,
         gap,
-        bought=seated.bought,
-        statistics=_statistics(ask, posed, found, seated.cluster),
-        notices=tuple(ask.ahead.notices),
+        bought=assignment.bought,
+        statistics=_statistics(request, instance, found, assignment.cluster),
+        notices=tuple(request.earlier.notices),
     )
 
 
-def _spread_with_earlier_units(ask: PlanRequest, seated: PlanAssignment, result: StageResult) -> StageResult:
-    """What a stage came to with what was placed ahead, where that is no sum of both."""
-    if result.name != SPREAD.id or not ask.ahead.where:
+def _spread_with_earlier_units(request: PlanRequest, assignment: PlanAssignment, result: StageResult) -> StageResult:
+    """The value of a stage with earlier placements, where it is not the sum of both."""
+    if result.name != SPREAD.id or not request.earlier.assigned:
         return result
-    units = Counter(node.metadata.name for node, _ in seated.where.values())
+    units = Counter(node.metadata.name for node, _ in assignment.assigned.values())
     return replace(result, value=sum(number**2 for number in units.values()))
 
 
-def _stage_outcome(posed: PlanInstance, goal: Goal, result: StageResult, looser: float | None, gap: float) -> PlanStage:
-    """Tell a stage in its own unit. Where the instance leaves something out, what demands less bounds it."""
-    value, bound = goal.told(result.value), goal.told(goal.limit - goal.ahead)
-    if result.bound is not None and not posed.is_narrowed:
-        bound = goal.told(result.bound)
-    elif looser is not None:
-        bound = (min if goal.stage.maximise else max)(bound, looser)
+def _stage_outcome(
+    instance: PlanInstance, goal: Goal, result: StageResult, relaxed_bounds: float | None, gap: float
+) -> PlanStage:
+    """Convert a stage to its own unit. Where the instance is narrowed, the bound comes from a relaxed instance."""
+    value, bound = goal.display_value(result.value), goal.display_value(goal.limit - goal.earlier)
+    if result.bound is not None and not instance.is_narrowed:
+        bound = goal.display_value(result.bound)
+    elif relaxed_bounds is not None:
+        bound = (min if goal.stage.maximise else max)(bound, relaxed_bounds)
     return plan_stage(result.name, value, bound, is_close(value, bound, gap), goal.stage.maximise)
 
 
 def _unit_outcome(
-    planned: QueuedUnit, where: tuple[Node, Allocations] | None, reasons: tuple[Reason, ...]
+    planned: QueuedUnit, assigned: tuple[Node, Allocations] | None, reasons: tuple[Reason, ...]
 ) -> PlannedUnitOutcome:
-    node, allocations = (where[0].metadata.name, where[1]) if where else (None, ())
+    node, allocations = (assigned[0].metadata.name, assigned[1]) if assigned else (None, ())
     return PlannedUnitOutcome.of(planned, node, reasons, allocations)
 
 
 def _plan_status(
-    ask: PlanRequest, posed: PlanInstance, found: PlanSolution, stages: Sequence[PlanStage], placed: int
+    request: PlanRequest, instance: PlanInstance, found: PlanSolution, stages: Sequence[PlanStage], placed: int
 ) -> str:
-    complete = len(stages) == len(posed.goals) and not found.interrupted
+    complete = len(stages) == len(instance.goals) and not found.interrupted
     if complete and all(stage.proven for stage in stages):
-        is_free = ask.shop is not None and ask.budget is None
-        return INFEASIBLE if is_free and _is_infeasible(posed.goals, stages) else OPTIMAL
+        is_free = request.catalogue is not None and request.budget is None
+        return INFEASIBLE if is_free and _is_infeasible(instance.goals, stages) else OPTIMAL
     nothing = not placed and all(stage.bound is None for stage in found.stages)
     return UNKNOWN if nothing else FEASIBLE
 
@@ -279,14 +289,17 @@ def _plan_status(
 def _is_infeasible(goals: Sequence[Goal], stages: Sequence[PlanStage]) -> bool:
     """Whether no plan places all units: one that did would be as good in all stages before those about other things."""
     of_units = takewhile(lambda pair: pair[0].is_of_units, zip(goals, stages, strict=True))
-    return any(stage.bound is not None and stage.bound < goal.told(goal.limit - goal.ahead) for goal, stage in of_units)
+    return any(
+        stage.bound is not None and stage.bound < goal.display_value(goal.limit - goal.earlier)
+        for goal, stage in of_units
+    )
 
 
-def _node_outcomes(seated: PlanAssignment, gates: FeatureGates) -> list[PlannedNode]:
+def _node_outcomes(assignment: PlanAssignment, gates: FeatureGates) -> list[PlannedNode]:
     """Count devices of nodes' own, those that are held, and planned units."""
-    cluster = seated.cluster
-    templates = {node.metadata.name: name for name, nodes in seated.bought.items() for node in nodes}
-    units = Counter(node.metadata.name for node, _ in seated.where.values())
+    cluster = assignment.cluster
+    templates = {node.metadata.name: name for name, nodes in assignment.bought.items() for node in nodes}
+    units = Counter(node.metadata.name for node, _ in assignment.assigned.values())
     own: Counter[str] = Counter()
     home: dict[PoolId, str] = {}
     newest: dict[PoolId, int] = defaultdict(int)
@@ -298,7 +311,7 @@ def _node_outcomes(seated: PlanAssignment, gates: FeatureGates) -> list[PlannedN
         if name and slice_.spec.pool.generation == newest[pool]:
             own[name] += len(slice_.spec.devices or ())
             home[pool] = name
-    used = _used_devices(seated, home, gates)
+    used = _used_devices(assignment, home, gates)
     listed = [name for name in cluster.nodes if name not in templates] + list(templates)
     return [
         PlannedNode(
@@ -313,11 +326,13 @@ def _node_outcomes(seated: PlanAssignment, gates: FeatureGates) -> list[PlannedN
     ]
 
 
-def _used_devices(seated: PlanAssignment, home: Mapping[PoolId, str], gates: FeatureGates) -> Mapping[str, set[str]]:
+def _used_devices(
+    assignment: PlanAssignment, home: Mapping[PoolId, str], gates: FeatureGates
+) -> Mapping[str, set[str]]:
     """Devices of nodes that are held, by node."""
     found: dict[str, set[str]] = defaultdict(set)
-    made = [allocation for _, pairs in seated.where.values() for _, allocation in pairs]
-    claims = (claim.status for claim in seated.cluster.claims.values())
+    made = [allocation for _, pairs in assignment.assigned.values() for _, allocation in pairs]
+    claims = (claim.status for claim in assignment.cluster.claims.values())
     held = [status.allocation for status in claims if status is not None and status.allocation is not None]
     for allocation in (*held, *made):
         for result in allocation.devices.results or ():
@@ -327,12 +342,12 @@ def _used_devices(seated: PlanAssignment, home: Mapping[PoolId, str], gates: Fea
     return found
 
 
-def _statistics(ask: PlanRequest, posed: PlanInstance, found: PlanSolution, cluster: Cluster) -> PlanStatistics:
+def _statistics(request: PlanRequest, instance: PlanInstance, found: PlanSolution, cluster: Cluster) -> PlanStatistics:
     return PlanStatistics(
-        units=len(ask.queue),
-        unit_classes=len(posed.kinds),
+        units=len(request.queue),
+        unit_classes=len(instance.unit_classes),
         nodes=len(cluster.nodes),
-        node_classes=len(posed.nodes),
+        node_classes=len(instance.node_classes),
         devices=cluster.device_count,
         columns=found.columns,
         rounds=sum(stage.rounds for stage in found.stages),

@@ -267,7 +267,7 @@ class StagePricing:
     def __init__(
         self, instance: MasterProblem, stage: ObjectiveStage, rows: Sequence[CouplingRow], duals: Duals, floor: int = 0
     ) -> None:
-        self.scale = max(1, _PRECISION // max(1, instance.largest(stage.terms)))
+        self.scale = max(1, _PRECISION // max(1, instance.largest_coefficient(stage.terms)))
         self._instance = instance
         self._rows = rows
         self._row_prices = [self._row_price(row, dual, floor) for row, dual in zip(rows, duals.rows, strict=True)]

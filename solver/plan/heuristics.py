@@ -44,7 +44,7 @@ def fill_greedily(
 
     There are ``most`` units of each class, None for all that are asked for.
     """
-    filling = _GreedyFilling(generator, prices, deadline, generator.instance.most() if most is None else most)
+    filling = _GreedyFilling(generator, prices, deadline, generator.instance.demands() if most is None else most)
     for node in generator.instance.nodes:
         yield from filling.fill(node)
 
@@ -103,7 +103,7 @@ def fill_whole_gangs(
     chosen = _with_whole_gangs_only(generator.instance, relaxation)
     # A unit that is worth nothing at the duals is still needed for its gang.
     pricing = StagePricing(generator.instance, stage, generator.master.rows, duals_of(relaxation), floor=1)
-    yield from fill_greedily(generator, pricing.prices, deadline, chosen.most())
+    yield from fill_greedily(generator, pricing.prices, deadline, chosen.demands())
 
 
 def _with_whole_gangs_only(instance: MasterProblem, relaxation: MasterRelaxation) -> MasterProblem:
@@ -188,7 +188,7 @@ class LargeNeighbourhoodSearch:
         for column, number in kept.items():
             free[column.node_class] -= number
         room = covered_units(self._instance, list(kept.items()))
-        left = [max(0, asked - there) for asked, there in zip(self._instance.most(), room, strict=True)]
+        left = [max(0, asked - there) for asked, there in zip(self._instance.demands(), room, strict=True)]
         return Neighbourhood(kept, free, left)
 
     def _loss(self, column: Column) -> float:

@@ -99,7 +99,7 @@ class LinearMaster:
         self.rows.append(row)
         self._row_limits.append(limit)
 
-    def aim(self, stage: ObjectiveStage) -> None:
+    def set_objective(self, stage: ObjectiveStage) -> None:
         """Change the objective."""
         self._stage = stage
         objective = self._model.objective
@@ -157,8 +157,8 @@ class ColumnBounds:
     """A column, and how many nodes may take it."""
 
     column: Column
-    least: int
-    most: int
+    lower: int
+    upper: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def solve_restricted_master(
     model = _RestrictedMasterModel(instance, choices)
     try:
         model.post(rows)
-        model.aim(stage)
+        model.set_objective(stage)
     except CoefficientError:
         return RestrictedMasterResult(None, SolverStatus.UNKNOWN)
     model.hint(hint)
@@ -195,8 +195,8 @@ class _RestrictedMasterModel:
         self.rows.has_packing_rows = True
         self._instance = instance
         self._choices = choices
-        room = covered_units(instance, [(choice.column, choice.most) for choice in choices])
-        self._amounts = [self.rows.integer(choice.least, choice.most) for choice in choices]
+        room = covered_units(instance, [(choice.column, choice.upper) for choice in choices])
+        self._amounts = [self.rows.integer(choice.lower, choice.upper) for choice in choices]
         self._units = [
             self.rows.integer(0, min(unit.demand, most)) for unit, most in zip(instance.units, room, strict=True)
         ]
@@ -223,7 +223,7 @@ class _RestrictedMasterModel:
         for row in rows:
             self.rows.between(self._terms(row.terms), row.lower, row.upper)
 
-    def aim(self, stage: ObjectiveStage) -> None:
+    def set_objective(self, stage: ObjectiveStage) -> None:
         """Post the objective."""
         sign = -1 if stage.maximise else 1
         self.rows.minimize([(variable, sign * value) for variable, value in self._terms(stage.terms) if value])

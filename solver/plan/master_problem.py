@@ -104,7 +104,7 @@ class MasterProblem:
     meters: int = 0
     sizes: tuple[int, ...] = ()
 
-    def most(self) -> tuple[int, ...]:
+    def demands(self) -> tuple[int, ...]:
         """How many units of each class are asked for, gangs included."""
         asked = [unit.demand for unit in self.units]
         for gang in self.gangs:
@@ -112,7 +112,7 @@ class MasterProblem:
                 asked[unit] += size * gang.demand
         return tuple(asked)
 
-    def largest(self, terms: Terms) -> int:
+    def largest_coefficient(self, terms: Terms) -> int:
         """The most that one more unit, gang or node may add to a form, roughly."""
         sizes = dict(enumerate(self.sizes))
         usage = (abs(value) * sizes.get(meter, 1) for meter, value in terms.usage.items())

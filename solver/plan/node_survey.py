@@ -70,14 +70,14 @@ class ScreeningResult:
     ``is_cut``: not all kinds were asked, or of some it is not known whether they have the devices.
     """
 
-    roomy: list[ScreenedNodes] = field(default_factory=list)
-    cramped: list[ScreenedNodes] = field(default_factory=list)
-    is_cut: bool = False
+    with_room: list[ScreenedNodes] = field(default_factory=list)
+    without_room: list[ScreenedNodes] = field(default_factory=list)
+    is_truncated: bool = False
 
     @property
     def fitting(self) -> list[int]:
         """The nodes that have all of it, in order."""
-        return sorted(node for kind in self.roomy if kind.has_devices for node in kind.nodes)
+        return sorted(node for kind in self.with_room if kind.has_devices for node in kind.nodes)
 
 
 class NodeScreening:
@@ -97,49 +97,55 @@ class NodeScreening:
         """The name of a node."""
         return self.nodes[position].metadata.name
 
-    def suited(self, wish: UnitDemand) -> tuple[SuitableNodes, list[int]]:
+    def suitable_nodes(self, demand: UnitDemand) -> tuple[SuitableNodes, list[int]]:
         """Find the nodes that suit the pod and its allocated claims. Raises ``SelectorError``."""
-        found = self._suited.get(wish.place)
+        found = self._suited.get(demand.suitability_key)
         if found is None:
-            suitable = SuitableNodes(self.nodes, wish.spec, wish.earlier)
-            found = self._suited[wish.place] = suitable, list(suitable)
+            suitable = SuitableNodes(self.nodes, demand.spec, demand.earlier)
+            found = self._suited[demand.suitability_key] = suitable, list(suitable)
         return found
 
-    def survey(self, wish: UnitDemand, state: RemainingResources, among: Sequence[int]) -> ScreeningResult:
+    def screen(self, demand: UnitDemand, state: RemainingResources, among: Sequence[int]) -> ScreeningResult:
         """Look at these nodes. Raises ``SelectorError``."""
         found = ScreeningResult()
         split: dict[bool, list[int]] = {False: [], True: []}
         for position in among:
-            split[bool(state.lacks(self.name(position), wish.requests))].append(position)
-        for is_cramped, kept in ((False, found.roomy), (True, found.cramped)):
-            kinds = self.kinds(wish, state, split[is_cramped])
-            kept += [ScreenedNodes(nodes, self.attempt(wish, state, nodes[0])) for nodes in kinds[:MOST_NODE_CLASSES]]
-            found.is_cut |= len(kinds) > MOST_NODE_CLASSES or any(kind.is_undecided for kind in kept)
-        return found
-
-    def open_nodes(self, wish: UnitDemand, state: RemainingResources) -> list[int]:
-        """Find the nodes that suit a wish, but for those that surely do not have it. Raises ``SelectorError``."""
-        found = state.open.get(wish.key)
-        if found is None:
-            roomy = [node for node in self.suited(wish)[1] if not state.lacks(self.name(node), wish.requests)]
-            kinds = self.kinds(wish, state, roomy)
-            asked, others = kinds[:MOST_NODE_CLASSES], kinds[MOST_NODE_CLASSES:]
-            kept = [
-                nodes for nodes in asked if not ScreenedNodes(nodes, self.attempt(wish, state, nodes[0])).lacks_devices
+            split[bool(state.lacks(self.name(position), demand.requests))].append(position)
+        for is_cramped, kept in ((False, found.with_room), (True, found.without_room)):
+            groups = self.node_classes(demand, state, split[is_cramped])
+            kept += [
+                ScreenedNodes(nodes, self.attempt(demand, state, nodes[0])) for nodes in groups[:MOST_NODE_CLASSES]
             ]
-            found = state.open[wish.key] = sorted(node for nodes in (*kept, *others) for node in nodes)
+            found.is_truncated |= len(groups) > MOST_NODE_CLASSES or any(kind.is_undecided for kind in kept)
         return found
 
-    def kinds(self, wish: UnitDemand, state: RemainingResources, among: Iterable[int]) -> list[list[int]]:
+    def open_nodes(self, demand: UnitDemand, state: RemainingResources) -> list[int]:
+        """Find the nodes that suit a wish, but for those that surely do not have it. Raises ``SelectorError``."""
+        found = state.open.get(demand.key)
+        if found is None:
+            roomy = [
+                node for node in self.suitable_nodes(demand)[1] if not state.lacks(self.name(node), demand.requests)
+            ]
+            groups = self.node_classes(demand, state, roomy)
+            asked, others = groups[:MOST_NODE_CLASSES], groups[MOST_NODE_CLASSES:]
+            kept = [
+                nodes
+                for nodes in asked
+                if not ScreenedNodes(nodes, self.attempt(demand, state, nodes[0])).lacks_devices
+            ]
+            found = state.open[demand.key] = sorted(node for nodes in (*kept, *others) for node in nodes)
+        return found
+
+    def node_classes(self, demand: UnitDemand, state: RemainingResources, among: Iterable[int]) -> list[list[int]]:
         """Put nodes with equal devices together, the largest kinds first. Raises ``SelectorError``."""
-        if not wish.claims:
+        if not demand.claims:
             nodes = list(among)
             return [nodes] if nodes else []
         found: dict[Hashable, list[int]] = defaultdict(list)
-        visible = self._engine.compiler.question(wish.claims).visible
+        visible = self._engine.compiler.question(demand.claims).visible
         known = state.keys.setdefault(visible, {})
         for position in among:
-            said = state.alike.get(self.name(position), position)
+            said = state.equivalence.get(self.name(position), position)
             key = known.get(said)
             if key is None:
                 key = known[said] = self._key(position, visible, state)
@@ -150,20 +156,20 @@ class NodeScreening:
         view = self._engine.views.of(self.nodes[position], visible)
         return view.shape.index, state.ledger.in_use(view).key
 
-    def attempt(self, wish: UnitDemand, state: RemainingResources, position: int) -> NodeResult:
+    def attempt(self, demand: UnitDemand, state: RemainingResources, position: int) -> NodeResult:
         """Look for devices on one node; it is not decided any more once the solver has worked enough."""
-        if not wish.claims:
+        if not demand.claims:
             return _NO_CLAIMS
         if self._engine.decider.counts.work > TOTAL_SCREENING_WORK:
             return _UNDECIDED
-        return self._engine.allocate_on(self.nodes[position], wish.claims, state.ledger, None)
+        return self._engine.allocate_on(self.nodes[position], demand.claims, state.ledger, None)
 
-    def holders(self, position: int, wish: UnitDemand, state: RemainingResources) -> dict[ObjectKey, int]:
+    def holders(self, position: int, demand: UnitDemand, state: RemainingResources) -> dict[ObjectKey, int]:
         """Find the claims that have devices which a unit may have on a node, and how many each has.
 
         If there are none: those that have any devices of the node.
         """
-        question = self._engine.compiler.question(wish.claims)
+        question = self._engine.compiler.question(demand.claims)
         view = self._engine.views.of(self.nodes[position], question.visible)
         problem = self._engine.compiler.problem(question, view.shape)
         meant = {number for demand in problem.demands for number in demand.candidates}
@@ -171,16 +177,16 @@ class NodeScreening:
         held = [(number, hold.claim) for number, device in enumerate(view.devices) for hold in usage.holds(device.id)]
         return dict(Counter(claim for number, claim in held if number in meant) or Counter(claim for _, claim in held))
 
-    def fits(self, wish: UnitDemand, state: RemainingResources, position: int) -> bool:
+    def fits(self, demand: UnitDemand, state: RemainingResources, position: int) -> bool:
         """Tell whether one node that suits the unit has room and devices for it."""
-        if state.lacks(self.name(position), wish.requests):
+        if state.lacks(self.name(position), demand.requests):
             return False
-        return self.attempt(wish, state, position).status is Status.ALLOCATED
+        return self.attempt(demand, state, position).status is Status.ALLOCATED
 
-    def failed(self, kinds: Iterable[ScreenedNodes]) -> FailedNodes:
+    def failed(self, groups: Iterable[ScreenedNodes]) -> FailedNodes:
         """Put together how nodes failed that do not have the devices."""
         failed = FailedNodes([node.metadata.name for node in self.nodes])
-        for kind in kinds:
+        for kind in groups:
             for position in kind.nodes:
                 failed.add(position, kind.attempt)
         return failed
@@ -199,18 +205,18 @@ class RemainingResources:
     """
 
     ledger: AllocatedState
-    rooms: RoomByNode
-    alike: Mapping[str, Hashable] = field(default_factory=dict)
+    room_by_node: RoomByNode
+    equivalence: Mapping[str, Hashable] = field(default_factory=dict)
     keys: dict[VisibleAttributes, dict[Hashable, Hashable]] = field(default_factory=dict)
     open: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def lacks(self, node: str, requests: Requests) -> dict[str, int]:
         """What is missing on a node for these requests."""
-        return missing_resources(requests, self.rooms.get(node))
+        return missing_resources(requests, self.room_by_node.get(node))
 
     def without(self, claims: Iterable[ObjectKey]) -> RemainingResources:
         """With what these claims hold free again."""
-        return RemainingResources(AllocatedState(self.ledger.usage.without(claims)), self.rooms)
+        return RemainingResources(AllocatedState(self.ledger.usage.without(claims)), self.room_by_node)
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -244,7 +250,7 @@ class UnitDemand:
         return list(self.unit.existing_allocations())
 
     @cached_property
-    def place(self) -> Hashable:
+    def suitability_key(self) -> Hashable:
         """Equal for wishes that the same nodes suit."""
         return pod_suitability_key(self.spec, self.earlier)
 
@@ -252,7 +258,7 @@ class UnitDemand:
     def key(self) -> Hashable:
         """Equal for wishes that fit the same nodes."""
         asked = [(claim.spec, annotated_entries(claim.metadata)) for claim in self.claims]
-        return self.place, tuple(self.requests.items()), _encode(asked)
+        return self.suitability_key, tuple(self.requests.items()), _encode(asked)
 
     def after(self, made: Mapping[ObjectKey, AllocationResult]) -> UnitDemand:
         """The same once more was allocated, which matters to claims that others share."""

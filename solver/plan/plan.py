@@ -112,13 +112,13 @@ def plan(
     refused = _refused_units(cluster, queue)
     clock.lap("queue")
     session = Session(cluster, gates, policy, seed)
-    left = [place for place in range(len(queue)) if place not in refused]
-    ahead = _earlier_placements(session, queue, left, clock.deadline, only_new=only_new)
-    refused.update(ahead.reasons)
+    positions = [place for place in range(len(queue)) if place not in refused]
+    earlier = _earlier_placements(session, queue, positions, clock.deadline, only_new=only_new)
+    refused.update(earlier.reasons)
     whole = PlanRequest(
         session,
         queue,
-        left,
+        positions,
         stages,
         no_earlier_placements(session),
         build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None,
@@ -126,36 +126,40 @@ def plan(
         None if budget is None else Fraction(budget),
         None if mix is None else _target_mix_units(cluster, mix, gates, stages),
     )
-    ask = replace(whole, open=[place for place in left if place not in ahead.places], ahead=ahead)
-    posed = build_plan_instance(ask)
+    request = replace(
+        whole, open_positions=[place for place in positions if place not in earlier.positions], earlier=earlier
+    )
+    instance = build_plan_instance(request)
     clock.lap("pose")
     limits = PlanLimits(gap, deadline=clock.search_ends())
-    found = _solve_instance(posed, limits, executor, watch)
-    looser = _looser_bounds(whole, posed, found, limits) if ahead.places else ()
+    found = _solve_instance(instance, limits, executor, watch)
+    relaxed_bounds = _relaxed_bounds(whole, instance, found, limits) if earlier.positions else ()
     clock.lap("solve")
-    placed = assign_plan(ask, posed, found)
+    assignment = assign_plan(request, instance, found)
     clock.lap("seat")
-    refused.update((place, (Reason("gang", "", said),)) for place, said in posed.hopeless.items())
-    usable = {node.metadata.name for nodes in placed.bought.values() for node in nodes}
+    refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
+    usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
     found_out: Mapping[int, tuple[Reason, ...]] = {}
-    if len(placed.where) + len(refused) < len(queue):
+    if len(assignment.assigned) + len(refused) < len(queue):
         # Most queues fit: then nothing of this is loaded.
         from .why_not import unplaced_reasons
 
         found_out = unplaced_reasons(
-            placed.cluster,
+            assignment.cluster,
             queue,
-            placed.where,
+            assignment.assigned,
             gates,
             policy,
             seed,
             usable if only_new else None,
-            placed.alike,
+            assignment.equivalence,
             refused,
         )
     clock.lap("explain")
-    answer = build_plan_outcome(ask, posed, found, placed, {**found_out, **refused}, gap, looser)
-    check_plan(placed.cluster, answer.units, gates, policy, order=placed.order, namespace=namespace, selector=selector)
+    answer = build_plan_outcome(request, instance, found, assignment, {**found_out, **refused}, gap, relaxed_bounds)
+    check_plan(
+        assignment.cluster, answer.units, gates, policy, order=assignment.order, namespace=namespace, selector=selector
+    )
     clock.lap("verify")
     answer = replace(answer, verified=True, seconds=clock.laps)
     if found.interrupted:
@@ -164,23 +168,23 @@ def plan(
 
 
 def _earlier_placements(
-    session: Session, queue: Sequence[QueuedUnit], left: Sequence[int], deadline: float | None, *, only_new: bool
+    session: Session, queue: Sequence[QueuedUnit], positions: Sequence[int], deadline: float | None, *, only_new: bool
 ) -> EarlierPlacements:
     """Place what ConstraintGroups couple; few clusters have any, so that placing them is loaded only here."""
     if not session.cluster.constraint_groups:
         return no_earlier_placements(session)
     from .build.groups import place_coupled_units
 
-    return place_coupled_units(session, queue, left, deadline, only_new=only_new)
+    return place_coupled_units(session, queue, positions, deadline, only_new=only_new)
 
 
 def _single_host_gangs(queue: Sequence[QueuedUnit]) -> int:
     """How many gangs must have a node to themselves or share one: no label tells new nodes apart but the host name."""
     return len(
         {
-            one.unit_set.gang
-            for one in queue
-            if one.unit_set.gang is not None and one.unit_set.gang.domain == HOSTNAME_LABEL
+            planned.unit_set.gang
+            for planned in queue
+            if planned.unit_set.gang is not None and planned.unit_set.gang.domain == HOSTNAME_LABEL
         }
     )
 
@@ -203,7 +207,7 @@ def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stage
     if len(refused) == len(units):
         said = "; ".join(dict.fromkeys(reason.message for reasons in refused.values() for reason in reasons))
         raise ValueError(f"the mix has no unit that could be placed{': ' if said else ''}{said}")
-    return [one for place, one in enumerate(units) if place not in refused]
+    return [planned for place, planned in enumerate(units) if place not in refused]
 
 
 def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, tuple[Reason, ...]]:
@@ -211,17 +215,19 @@ def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, t
     found: dict[int, tuple[Reason, ...]] = {}
     # Units of one shape are refused alike, each with the names of its own claims.
     sound: set[UnitShape] = set()
-    for place, one in enumerate(queue):
-        reasons = [] if one.unit_set.shape in sound else list(missing_reference_reasons(one.unit, cluster.classes))
+    for place, planned in enumerate(queue):
+        reasons = (
+            [] if planned.unit_set.shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
+        )
         if not reasons:
-            sound.add(one.unit_set.shape)
-        if one.unit_set.gang is not None and one.unit_set.gang.problem:
-            reasons.append(Reason("gang", "", one.unit_set.gang.problem))
+            sound.add(planned.unit_set.shape)
+        if planned.unit_set.gang is not None and planned.unit_set.gang.problem:
+            reasons.append(Reason("gang", "", planned.unit_set.gang.problem))
         if reasons:
             found[place] = tuple(reasons)
     torn = {queue[place].unit_set.gang for place in found}
-    for place, one in enumerate(queue):
-        gang = one.unit_set.gang
+    for place, planned in enumerate(queue):
+        gang = planned.unit_set.gang
         if gang is not None and gang.minimum is None and gang in torn and place not in found:
             said = f"{gang.label} is placed whole or not at all: it has members that have to wait"
             found[place] = (Reason("gang", "", said),)
@@ -229,38 +235,42 @@ def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, t
 
 
 def _solve_instance(
-    posed: PlanInstance, limits: PlanLimits, executor: Executor | None, watch: PlanWatch | None
+    instance: PlanInstance, limits: PlanLimits, executor: Executor | None, watch: PlanWatch | None
 ) -> PlanSolution:
-    stages = [goal.stage for goal in posed.goals]
-    told = watch and _display_watch(posed, watch)
-    found = solve_stages(posed.instance, stages, posed.pricer, limits=limits, executor=executor, watch=told)
-    plan = remove_slack(posed.instance, found.plan, posed.pricer)
+    stages = [goal.stage for goal in instance.goals]
+    display = watch and _display_watch(instance, watch)
+    found = solve_stages(instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=display)
+    plan = remove_slack(instance.problem, found.plan, instance.pricer)
     pairs = zip(found.stages, stages, strict=False)
     # Later stages may have made earlier ones better, and less room than a column has costs less.
     reached = tuple(replace(result, value=plan.value(stage.terms)) for result, stage in pairs)
     return replace(found, plan=plan, stages=reached)
 
 
-def _looser_bounds(
-    whole: PlanRequest, posed: PlanInstance, found: PlanSolution, limits: PlanLimits
+def _relaxed_bounds(
+    whole: PlanRequest, instance: PlanInstance, found: PlanSolution, limits: PlanLimits
 ) -> Sequence[float | None]:
     """Bounds of the whole queue without its groups, where some of it was placed ahead; none if these are none."""
-    asked = build_plan_instance(whole)
-    if asked.is_narrowed:
+    whole_instance = build_plan_instance(whole)
+    if whole_instance.is_narrowed:
         return ()
-    told = [goal.told(stage.value) for goal, stage in zip(posed.goals, found.stages, strict=False)]
-    stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(asked.goals, told, strict=False)]
-    known = zip(asked.goals, stage_bounds(asked.instance, stages, asked.pricer, limits), strict=False)
-    return [None if bound is None else goal.told(bound) for goal, bound in known]
+    display = [goal.display_value(stage.value) for goal, stage in zip(instance.goals, found.stages, strict=False)]
+    stages = [
+        (goal.stage, round(value * goal.scale)) for goal, value in zip(whole_instance.goals, display, strict=False)
+    ]
+    known = zip(
+        whole_instance.goals, stage_bounds(whole_instance.problem, stages, whole_instance.pricer, limits), strict=False
+    )
+    return [None if bound is None else goal.display_value(bound) for goal, bound in known]
 
 
-def _display_watch(posed: PlanInstance, watch: PlanWatch) -> PlanWatch:
+def _display_watch(instance: PlanInstance, watch: PlanWatch) -> PlanWatch:
     """What is called with values as the core has them, so that they are told as the user knows them."""
-    goals = {goal.stage.name: goal for goal in posed.goals}
+    goals = {goal.stage.name: goal for goal in instance.goals}
 
     def tell(stage: str, value: float, bound: float | None) -> None:
-        told = goals[stage].told
-        watch(stage, told(value), None if bound is None else told(bound))
+        display = goals[stage].display_value
+        watch(stage, display(value), None if bound is None else display(bound))
 
     return tell
 

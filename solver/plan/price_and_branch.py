@@ -127,7 +127,7 @@ class _StageSolver:
         self._note(stage, bound, 0)
 
     def _reach(self, stage: ObjectiveStage) -> None:
-        self.master.aim(stage)
+        self.master.set_objective(stage)
         unproven = StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
         self._results.append(unproven)
         self._start(stage)
@@ -158,7 +158,7 @@ class _StageSolver:
 
         That is far quicker, and bounds are hardly worse: such a column may still be taken by a part of a node.
         """
-        most = self._instance.most()
+        most = self._instance.demands()
         return most if len(most) <= _FEW_UNITS else tuple(max(asked, _MANY_UNITS) if asked else 0 for asked in most)
 
     def _start(self, stage: ObjectiveStage) -> None:
@@ -364,7 +364,7 @@ class DivingHeuristic:
 
     def _left(self) -> tuple[list[int], dict[int, int]]:
         """Units that are asked for still, and nodes that are free, after what is fixed."""
-        left = list(self._instance.most())
+        left = list(self._instance.demands())
         nodes = {node.index: node.count for node in self._instance.nodes}
         for index, number in self._fixed.items():
             column = self._master.columns[index]
@@ -417,7 +417,7 @@ def _enumerate_columns(
     generator: ColumnGenerator, stage: ObjectiveStage, duals: Duals, plan: IntegerPlan, deadline: float | None
 ) -> Sequence[Column] | None:
     """All columns that a better plan could use; None if they are too many, or rows look at what has no price."""
-    instance, most = generator.instance, generator.instance.most()
+    instance, most = generator.instance, generator.instance.demands()
     # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
     pricing = StagePricing(instance, stage, generator.master.rows, duals, floor=1)
     forms = [stage.terms, *(row.terms for row in generator.master.rows)]
@@ -474,8 +474,10 @@ def stage_bounds(
     master = LinearMaster(instance)
     generator = ColumnGenerator(instance, master, pricer)
     for stage, value in stages:
-        master.aim(stage)
-        generated = generator.run(stage, GenerationLimits(limits.rounds, limits.gap, limits.deadline), instance.most())
+        master.set_objective(stage)
+        generated = generator.run(
+            stage, GenerationLimits(limits.rounds, limits.gap, limits.deadline), instance.demands()
+        )
         yield generated.rounded(instance, stage)
         master.add_row(
             CouplingRow(stage.terms, lower=value) if stage.maximise else CouplingRow(stage.terms, upper=value)

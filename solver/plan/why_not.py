@@ -41,12 +41,12 @@ PlacementByUnit: TypeAlias = Mapping[int, tuple[Node, tuple[tuple[ClaimRef, Allo
 def unplaced_reasons(
     cluster: Cluster,
     queue: Sequence[QueuedUnit],
-    where: PlacementByUnit,
+    assigned: PlacementByUnit,
     gates: FeatureGates,
     cel_errors: str = "strict",
     seed: int = 0,
     usable: Container[str] | None = None,
-    alike: Mapping[str, Hashable] | None = None,
+    equivalence: Mapping[str, Hashable] | None = None,
     known: Container[int] = (),
 ) -> dict[int, tuple[Reason, ...]]:
     """Say of each place in the queue that has no node why.
@@ -55,19 +55,19 @@ def unplaced_reasons(
     ``alike`` is as for ``UnplacedExplainer``; of places that are ``known`` it is said elsewhere.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
-    for place, one in enumerate(queue):
-        if place not in where and place not in known:
-            classes[one.unit_set.signature].append(place)
-    listed = sorted(classes.values(), key=lambda places: (-len(places), places[0]))
+    for position, one in enumerate(queue):
+        if position not in assigned and position not in known:
+            classes[one.unit_set.signature].append(position)
+    listed = sorted(classes.values(), key=lambda positions: (-len(positions), positions[0]))
     found: dict[int, tuple[Reason, ...]] = {}
     if listed:
-        asking = _UnplacedUnits(
-            cluster, queue, where, UnplacedExplainer(cluster, gates, cel_errors, seed, usable, alike), gates
+        explainer = _UnplacedUnits(
+            cluster, queue, assigned, UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence), gates
         )
-        for places in listed[:MOST_UNIT_CLASSES]:
-            found.update(asking.reasons(places))
+        for positions in listed[:MOST_UNIT_CLASSES]:
+            found.update(explainer.reasons(positions))
     unknown = Reason("unexplained", "", f"{len(listed)} kinds of units are left out, the largest are looked into")
-    found.update((place, (unknown,)) for places in listed[MOST_UNIT_CLASSES:] for place in places)
+    found.update((position, (unknown,)) for positions in listed[MOST_UNIT_CLASSES:] for position in positions)
     return found
 
 
@@ -78,39 +78,44 @@ class _UnplacedUnits:
         self,
         cluster: Cluster,
         queue: Sequence[QueuedUnit],
-        where: PlacementByUnit,
-        refusals: UnplacedExplainer,
+        assigned: PlacementByUnit,
+        explainer: UnplacedExplainer,
         gates: FeatureGates,
     ) -> None:
         self._queue = queue
-        self._refusals = refusals
-        self._made = {ref.key: allocation for _, pairs in where.values() for ref, allocation in pairs}
+        self._explainer = explainer
+        self._made = {ref.key: allocation for _, pairs in assigned.values() for ref, allocation in pairs}
         self._ledger = AllocatedState(cluster.usage(gates))
         self._ledger.commit(self._made.items())
-        self._rooms = remaining_allocatable(cluster, gates)
-        for place, (node, _) in where.items():
-            subtract_requests(self._rooms.get(node.metadata.name), queue[place].unit_set.shape.requests)
+        self._room_by_node = remaining_allocatable(cluster, gates)
+        for position, (node, _) in assigned.items():
+            subtract_requests(self._room_by_node.get(node.metadata.name), queue[position].unit_set.shape.requests)
         self._members: dict[Gang, list[Unit]] = defaultdict(list)
         self._nodes: dict[Gang, list[str]] = defaultdict(list)
-        for place, one in enumerate(queue):
+        for position, one in enumerate(queue):
             gang = one.unit_set.gang
-            if gang is not None and place in where:
-                self._nodes[gang].append(where[place][0].metadata.name)
+            if gang is not None and position in assigned:
+                self._nodes[gang].append(assigned[position][0].metadata.name)
             elif gang is not None:
                 self._members[gang].append(one.unit)
 
-    def reasons(self, places: Sequence[int]) -> Iterator[tuple[int, tuple[Reason, ...]]]:
+    def reasons(self, positions: Sequence[int]) -> Iterator[tuple[int, tuple[Reason, ...]]]:
         """The reasons of equal units, each with the names of its own claims."""
-        one = self._queue[places[0]]
-        gang, members = self._gang(one)
-        found = self._refusals.reasons(one.unit, gang, self._ledger, self._rooms, members=members, made=self._made)
-        for place in places:
-            own = self._queue[place].unit.claims
+        one = self._queue[positions[0]]
+        gang, members = self._gang_fit_reasons(one)
+        found = self._explainer.reasons(
+            one.unit, gang, self._ledger, self._room_by_node, members=members, made=self._made
+        )
+        for position in positions:
+            own = self._queue[position].unit.claims
             pairs = zip(one.unit.claims, own, strict=True)
             names = {claim_text(first.key): claim_text(ref.key) for first, ref in pairs}
-            yield place, tuple(structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found)
+            yield (
+                position,
+                tuple(structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found),
+            )
 
-    def _gang(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
+    def _gang_fit_reasons(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
         """The gang as the plan leaves it, and its members that are left out: those that are placed run then."""
         gang = one.unit_set.gang
         if gang is None:
@@ -143,15 +148,15 @@ class UnplacedExplainer:
         cel_errors: str = "strict",
         seed: int = 0,
         usable: Container[str] | None = None,
-        alike: Mapping[str, Hashable] | None = None,
+        equivalence: Mapping[str, Hashable] | None = None,
     ) -> None:
         self._cluster = cluster
         self._gates = gates
-        self._surveyor = NodeScreening(cluster, gates, cel_errors, seed, usable)
+        self._screening = NodeScreening(cluster, gates, cel_errors, seed, usable)
         self._backing = backed_resources(cluster, gates)
-        self._alike = alike or {}
+        self._equivalence = equivalence or {}
         self._before = RemainingResources(
-            AllocatedState(cluster.usage(gates)), remaining_allocatable(cluster, gates), self._alike
+            AllocatedState(cluster.usage(gates)), remaining_allocatable(cluster, gates), self._equivalence
         )
         self._after = self._before
         self._changes = 0
@@ -161,7 +166,7 @@ class UnplacedExplainer:
         unit: Unit,
         gang: Gang | None,
         ledger: AllocatedState,
-        rooms: RoomByNode,
+        room_by_node: RoomByNode,
         *,
         members: Sequence[Unit] = (),
         made: Mapping[ObjectKey, AllocationResult] = _NO_ALLOCATIONS,
@@ -180,7 +185,7 @@ class UnplacedExplainer:
         ----------
         unit, gang
             The unit, and its gang if it is in one.
-        ledger, rooms
+        ledger, room_by_node
             What is in use when the plan is carried out, and what is left of each node.
         members
             The members of the gang that are to be placed, ``unit`` among them.
@@ -192,15 +197,15 @@ class UnplacedExplainer:
         if refused:
             return refused
         try:
-            return tuple(self._reasons(unit, gang, self._state(ledger, rooms), members, made))
+            return tuple(self._reasons(unit, gang, self._state(ledger, room_by_node), members, made))
         except SelectorError as error:
             return (Reason("nodeSelector", "", str(error)),)
 
-    def _state(self, ledger: AllocatedState, rooms: RoomByNode) -> RemainingResources:
+    def _state(self, ledger: AllocatedState, room_by_node: RoomByNode) -> RemainingResources:
         """The state that a plan leaves; what is known of it is kept for the next unit."""
         known = self._after
-        if known.ledger is not ledger or known.rooms is not rooms or self._changes != ledger.changes:
-            self._after, self._changes = RemainingResources(ledger, rooms, self._alike), ledger.changes
+        if known.ledger is not ledger or known.room_by_node is not room_by_node or self._changes != ledger.changes:
+            self._after, self._changes = RemainingResources(ledger, room_by_node, self._equivalence), ledger.changes
         return self._after
 
     def _reasons(
@@ -211,84 +216,92 @@ class UnplacedExplainer:
         members: Sequence[Unit],
         made: Mapping[ObjectKey, AllocationResult],
     ) -> Iterator[Reason]:
-        wish = unit_demand(unit, made, self._backing)
+        demand = unit_demand(unit, made, self._backing)
         if gang is None:
-            yield from self._alone(wish, after, range(len(self._surveyor.nodes)))
+            yield from self._single_unit_reasons(demand, after, range(len(self._screening.nodes)))
         elif gang.problem:
             yield Reason(GANG, "", gang.problem)
         else:
-            wishes = [unit_demand(one, made, self._backing) for one in members] or [wish]
-            yield from self._together(gang, wish, wishes, after)
+            demands = [unit_demand(one, made, self._backing) for one in members] or [demand]
+            yield from self._gang_reasons(gang, demand, demands, after)
 
-    def _together(
-        self, gang: Gang, wish: UnitDemand, wishes: Sequence[UnitDemand], after: RemainingResources
+    def _gang_reasons(
+        self, gang: Gang, demand: UnitDemand, demands: Sequence[UnitDemand], after: RemainingResources
     ) -> Iterator[Reason]:
         """Say how many members find a place, and what the first that finds none is missing beside them."""
-        needed = len(wishes) if gang.minimum is None else gang.minimum - len(gang.running_nodes)
-        open_ = gang_candidate_nodes(self._surveyor, gang)
-        if too_small := gang.too_small(len(wishes)):
+        needed = len(demands) if gang.minimum is None else gang.minimum - len(gang.running_nodes)
+        candidates = gang_candidate_nodes(self._screening, gang)
+        if too_small := gang.too_small(len(demands)):
             yield Reason(GANG, "", too_small)
-        elif not open_ and gang.domain:
+        elif not candidates and gang.domain:
             yield Reason(GANG, "", f"{gang.label}: no value of the label {gang.domain} is left for all members")
         elif needed <= 0:
             # The gang is there without this unit, which need only be where the others are.
-            yield from self._alone(wish, after, open_)
+            yield from self._single_unit_reasons(demand, after, candidates)
         else:
-            yield from self._gang(gang, wishes, needed, after)
+            yield from self._gang_fit_reasons(gang, demands, needed, after)
 
-    def _gang(
-        self, gang: Gang, wishes: Sequence[UnitDemand], needed: int, after: RemainingResources
+    def _gang_fit_reasons(
+        self, gang: Gang, demands: Sequence[UnitDemand], needed: int, after: RemainingResources
     ) -> Iterator[Reason]:
-        fit = best_gang_fit(self._surveyor, gang, wishes, after)
+        fit = best_gang_fit(self._screening, gang, demands, after)
         least = "whole" if gang.minimum is None else f"with at least {needed} more members"
         where = f" with {fit.domain}" if fit.domain else ""
-        found = f"{fit.told} of {len(wishes)} find a place beside the plan{where}"
+        found = f"{fit.display_count} of {len(demands)} find a place beside the plan{where}"
         yield Reason(GANG, "", f"{gang.label} is placed {least} or not at all: {found}")
         if fit.placed >= needed:
             yield Reason(LEFT, "", f"it fits beside the plan: {_WHY_LEFT}")
-        if fit.placed >= needed or fit.left is None:
+        if fit.placed >= needed or fit.first_unplaced is None:
             return
         among = frozenset(fit.nodes)
-        found_ = self._surveyor.survey(fit.left, fit.state, self._nodes(fit.left, among))
-        yield from self._lacking(fit.left, fit.state, found_)
-        before = best_gang_fit(self._surveyor, gang, wishes, self._before)
+        screened = self._screening.screen(fit.first_unplaced, fit.state, self._nodes(fit.first_unplaced, among))
+        yield from self._shortage_reasons(fit.first_unplaced, fit.state, screened)
+        before = best_gang_fit(self._screening, gang, demands, self._before)
         fits = before.placed >= needed
         told = "the gang fits before the plan: the queue took its places" if fits else ""
-        yield Reason(OUTBID, "", told or f"{before.told} of {len(wishes)} find a place before the plan, no more")
-        yield from UnplacedRelaxationSearch(self._surveyor, fit.left, fit.state, among, self._gates).relaxations(found_)
+        yield Reason(
+            OUTBID, "", told or f"{before.display_count} of {len(demands)} find a place before the plan, no more"
+        )
+        yield from UnplacedRelaxationSearch(
+            self._screening, fit.first_unplaced, fit.state, among, self._gates
+        ).relaxations(screened)
 
-    def _nodes(self, wish: UnitDemand, among: Container[int]) -> list[int]:
-        return [position for position in self._surveyor.suited(wish)[1] if position in among]
+    def _nodes(self, demand: UnitDemand, among: Container[int]) -> list[int]:
+        return [position for position in self._screening.suitable_nodes(demand)[1] if position in among]
 
-    def _alone(self, wish: UnitDemand, after: RemainingResources, among: Sequence[int]) -> Iterator[Reason]:
+    def _single_unit_reasons(
+        self, demand: UnitDemand, after: RemainingResources, among: Sequence[int]
+    ) -> Iterator[Reason]:
         there = frozenset(among)
-        nodes = self._nodes(wish, there)
-        found = self._surveyor.survey(wish, after, nodes)
+        nodes = self._nodes(demand, there)
+        found = self._screening.screen(demand, after, nodes)
         if found.fitting:
-            yield self._left(found)
+            yield self._still_fits_reason(found)
             return
-        before = self._surveyor.survey(wish, self._before, nodes)
-        yield from self._lacking(wish, *((after, found) if before.fitting else (self._before, before)))
-        yield from self._outbid(before, len(nodes))
-        yield from UnplacedRelaxationSearch(self._surveyor, wish, after, there, self._gates).relaxations(found)
+        before = self._screening.screen(demand, self._before, nodes)
+        yield from self._shortage_reasons(demand, *((after, found) if before.fitting else (self._before, before)))
+        yield from self._outbid_reasons(before, len(nodes))
+        yield from UnplacedRelaxationSearch(self._screening, demand, after, there, self._gates).relaxations(found)
 
-    def _lacking(self, wish: UnitDemand, state: RemainingResources, found: ScreeningResult) -> Iterator[Reason]:
-        yield from shortage_reasons(self._surveyor, wish, state, found)
-        yield from self._surveyor.suited(wish)[0].reasons
-        if not self._surveyor.nodes:
+    def _shortage_reasons(
+        self, demand: UnitDemand, state: RemainingResources, found: ScreeningResult
+    ) -> Iterator[Reason]:
+        yield from shortage_reasons(self._screening, demand, state, found)
+        yield from self._screening.suitable_nodes(demand)[0].reasons
+        if not self._screening.nodes:
             yield Reason(NODES, "", "there are no nodes")
 
-    def _left(self, found: ScreeningResult) -> Reason:
-        first, number = self._surveyor.name(found.fitting[0]), len(found.fitting)
-        return Reason(LEFT, "", f"it fits {number} of {len(self._surveyor.nodes)} nodes, such as {first}: {_WHY_LEFT}")
+    def _still_fits_reason(self, found: ScreeningResult) -> Reason:
+        first, number = self._screening.name(found.fitting[0]), len(found.fitting)
+        return Reason(LEFT, "", f"it fits {number} of {len(self._screening.nodes)} nodes, such as {first}: {_WHY_LEFT}")
 
-    def _outbid(self, before: ScreeningResult, suited: int) -> Iterator[Reason]:
+    def _outbid_reasons(self, before: ScreeningResult, suited: int) -> Iterator[Reason]:
         """Say whether it is the queue that is in the way."""
         if before.fitting:
-            least = "at least " if before.is_cut else ""
+            least = "at least " if before.is_truncated else ""
             number = f"{least}{len(before.fitting)} of {suited} nodes"
             yield Reason(OUTBID, "", f"it fits {number} before the plan: the queue took them")
-        elif suited and not before.is_cut:
+        elif suited and not before.is_truncated:
             yield Reason(OUTBID, "", f"it fits none of {suited} nodes before the plan, either")
 
 
@@ -306,44 +319,44 @@ class GangFit:
     """
 
     placed: int
-    left: UnitDemand | None
+    first_unplaced: UnitDemand | None
     state: RemainingResources
     nodes: Sequence[int]
     domain: str = ""
-    is_cut: bool = False
+    is_truncated: bool = False
 
     @property
-    def told(self) -> str:
+    def display_count(self) -> str:
         """How many they are, in words."""
-        return f"at least {self.placed}" if self.is_cut else str(self.placed)
+        return f"at least {self.placed}" if self.is_truncated else str(self.placed)
 
 
 def best_gang_fit(
-    surveyor: NodeScreening, gang: Gang, members: Sequence[UnitDemand], state: RemainingResources
+    screening: NodeScreening, gang: Gang, members: Sequence[UnitDemand], state: RemainingResources
 ) -> GangFit:
     """Place members in order, each on the first node that takes it, in the domain where most of them find a place.
 
     There must be a domain. Another order might place more of them.
     """
-    tried = islice(_gang_domains(surveyor, gang), _MOST_DOMAINS)
-    fits = (_fit_members(surveyor, members, state, nodes, domain) for domain, nodes in tried)
+    tried = islice(_gang_domains(screening, gang), _MOST_DOMAINS)
+    fits = (_fit_members(screening, members, state, nodes, domain) for domain, nodes in tried)
     return max(fits, key=lambda fit: fit.placed)
 
 
-def gang_candidate_nodes(surveyor: NodeScreening, gang: Gang) -> list[int]:
+def gang_candidate_nodes(screening: NodeScreening, gang: Gang) -> list[int]:
     """The nodes where members may be, in order: where there is a domain, those of values that are not ruled out."""
-    return sorted(node for _, nodes in _gang_domains(surveyor, gang) for node in nodes)
+    return sorted(node for _, nodes in _gang_domains(screening, gang) for node in nodes)
 
 
-def _gang_domains(surveyor: NodeScreening, gang: Gang) -> Iterator[tuple[str, Sequence[int]]]:
+def _gang_domains(screening: NodeScreening, gang: Gang) -> Iterator[tuple[str, Sequence[int]]]:
     """The nodes of each value of the label, most nodes first; members that run already say which one it is."""
     if gang.domain is None:
-        yield "", range(len(surveyor.nodes))
+        yield "", range(len(screening.nodes))
         return
     values: dict[str, list[int]] = defaultdict(list)
     running: set[str | None] = set()
     there = frozenset(gang.running_nodes)
-    for position, node in enumerate(surveyor.nodes):
+    for position, node in enumerate(screening.nodes):
         value = (node.metadata.labels or {}).get(gang.domain)
         if node.metadata.name in there:
             running.add(value)
@@ -354,54 +367,58 @@ def _gang_domains(surveyor: NodeScreening, gang: Gang) -> Iterator[tuple[str, Se
 
 
 def _fit_members(
-    surveyor: NodeScreening, members: Sequence[UnitDemand], state: RemainingResources, nodes: Sequence[int], domain: str
+    screening: NodeScreening,
+    members: Sequence[UnitDemand],
+    state: RemainingResources,
+    nodes: Sequence[int],
+    domain: str,
 ) -> GangFit:
-    seating = _FirstFitPlacement(surveyor, state, frozenset(nodes))
+    placement = _FirstFitPlacement(screening, state, frozenset(nodes))
     left: UnitDemand | None = None
-    for wish in members[:MOST_MEMBERS]:
-        if not seating.seat(wish) and left is None:
-            left = wish
+    for demand in members[:MOST_MEMBERS]:
+        if not placement.place(demand) and left is None:
+            left = demand
     is_cut = len(members) > MOST_MEMBERS
-    return GangFit(seating.placed, left and left.after(seating.made), seating.state, nodes, domain, is_cut)
+    return GangFit(placement.placed, left and left.after(placement.made), placement.state, nodes, domain, is_cut)
 
 
 class _FirstFitPlacement:
     """Puts units on nodes, each on the first that takes it; ``state`` is what they leave."""
 
-    def __init__(self, surveyor: NodeScreening, state: RemainingResources, among: Container[int]) -> None:
-        self._surveyor = surveyor
+    def __init__(self, screening: NodeScreening, state: RemainingResources, among: Container[int]) -> None:
+        self._screening = screening
         self._before = state
         self._among = among
-        self._rooms = dict(state.rooms)
+        self._room_by_node = dict(state.room_by_node)
         # What failed for equal units fails for the next: room and devices only become fewer.
         self._waiting: dict[Hashable, list[int]] = {}
-        self.state = RemainingResources(AllocatedState(state.ledger.usage), self._rooms)
+        self.state = RemainingResources(AllocatedState(state.ledger.usage), self._room_by_node)
         self.made: dict[ObjectKey, AllocationResult] = {}
         self.placed = 0
 
-    def seat(self, asked: UnitDemand) -> bool:
+    def place(self, asked: UnitDemand) -> bool:
         """Find a place for a unit; False: there is none."""
-        wish = asked.after(self.made)
-        if wish.key not in self._waiting:
-            may = self._surveyor.open_nodes(wish, self._before)
-            self._waiting[wish.key] = [node for node in reversed(may) if node in self._among]
-        waiting = self._waiting[wish.key]
+        demand = asked.after(self.made)
+        if demand.key not in self._waiting:
+            may = self._screening.open_nodes(demand, self._before)
+            self._waiting[demand.key] = [node for node in reversed(may) if node in self._among]
+        waiting = self._waiting[demand.key]
         while waiting:
-            if self._take(wish, waiting[-1]):
+            if self._take(demand, waiting[-1]):
                 return True
             waiting.pop()
         return False
 
-    def _take(self, wish: UnitDemand, position: int) -> bool:
-        name = self._surveyor.name(position)
-        if self.state.lacks(name, wish.requests):
+    def _take(self, demand: UnitDemand, position: int) -> bool:
+        name = self._screening.name(position)
+        if self.state.lacks(name, demand.requests):
             return False
-        attempt = self._surveyor.attempt(wish, self.state, position)
+        attempt = self._screening.attempt(demand, self.state, position)
         if attempt.status is not Status.ALLOCATED:
             return False
-        made = dict(zip((ref.key for ref in wish.unit.requested_claims), attempt.allocations, strict=True))
+        made = dict(zip((ref.key for ref in demand.unit.requested_claims), attempt.allocations, strict=True))
         self.made.update(made)
         self.state.ledger.commit(made.items())
-        self._rooms[name] = remaining_after(self._rooms[name], wish.requests)
+        self._room_by_node[name] = remaining_after(self._room_by_node[name], demand.requests)
         self.placed += 1
         return True

@@ -99,7 +99,7 @@ def _fits_devices(free: list[int], capacity: int, wanted: list[LinearUnit]) -> b
 
 def all_columns(scene: Scene, node_class: int) -> list[tuple[int, ...]]:
     """All bundles that one node can take, by enumeration."""
-    most = [range(min(asked, 6) + 1) for asked in scene.instance.most()]
+    most = [range(min(asked, 6) + 1) for asked in scene.instance.demands()]
     node = scene.nodes[node_class]
     return [counts for counts in product(*most) if fits(node, scene.units, counts)]
 

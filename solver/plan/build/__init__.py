@@ -71,13 +71,13 @@ class PlanRequest:
 
     session: Session
     queue: Sequence[QueuedUnit]
-    open: Sequence[int]
+    open_positions: Sequence[int]
     objective: tuple[str, ...]
-    ahead: EarlierPlacements
-    shop: NodeCatalogue | None = None
+    earlier: EarlierPlacements
+    catalogue: NodeCatalogue | None = None
     only_new: bool = False
     budget: Fraction | None = None
-    mix: Sequence[QueuedUnit] | None = None
+    target_workload: Sequence[QueuedUnit] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,62 +88,73 @@ class PlanInstance:
     instance and not about all plans, of which some were left out.
     """
 
-    instance: MasterProblem
+    problem: MasterProblem
     goals: tuple[Goal, ...]
     pricer: DispatchingPricer
-    kinds: tuple[UnitClass, ...]
+    unit_classes: tuple[UnitClass, ...]
     roles: tuple[GangRole, ...]
-    choices: tuple[GangAlternative, ...]
-    nodes: tuple[PlanNodeClass, ...]
+    gang_alternatives: tuple[GangAlternative, ...]
+    node_classes: tuple[PlanNodeClass, ...]
     questions: Mapping[int, BundleQuestion]
     shared: SharedDevices
     engine: NodeEngine
-    ledger: AllocatedState
-    hopeless: Mapping[int, str]
+    unplaceable: Mapping[int, str]
     is_narrowed: bool
 
 
-def build_plan_instance(ask: PlanRequest) -> PlanInstance:
+def build_plan_instance(request: PlanRequest) -> PlanInstance:
     """Pose the question. Raises ``SelectorError``, and ``DeadlineExceededError`` through the engine's deadline."""
-    return _PlanInstanceBuilder(ask).posed()
+    return _PlanInstanceBuilder(request).build()
 
 
 class _PlanInstanceBuilder:
-    def __init__(self, ask: PlanRequest) -> None:
-        self._ask = ask
-        self._cluster = ask.shop.cluster if ask.shop else ask.session.cluster
-        session = replace(ask.session, cluster=self._cluster)
+    def __init__(self, request: PlanRequest) -> None:
+        self._request = request
+        self._cluster = request.catalogue.cluster if request.catalogue else request.session.cluster
+        session = replace(request.session, cluster=self._cluster)
         self._engine = CpSatEngine(session)
-        self._ledger = ask.ahead.ledger
+        self._ledger = request.earlier.ledger
         self._roles = GangRoles()
         self._rows: list[CouplingRow] = []
-        self._narrowed = bool(ask.ahead.places)
-        offers = ask.shop.offers if ask.shop else {}
+        self._narrowed = bool(request.earlier.positions)
+        offers = request.catalogue.offers if request.catalogue else {}
         there = (node for name, node in self._cluster.nodes.items() if name not in offers)
         self._busy = busy_nodes(self._cluster, session.gates, there)
 
-    def posed(self) -> PlanInstance:
+    def build(self) -> PlanInstance:
         """Units and gangs first, then nodes and what they share, then goals."""
         queued, members = self._units()
-        guests = group_unit_classes([ColocatedUnits((), (planned,)) for planned in self._ask.mix or ()], len(queued))
-        kinds = [*queued, *guests]
+        residual_classes = group_unit_classes(
+            [ColocatedUnits((), (planned,)) for planned in self._request.target_workload or ()], len(queued)
+        )
+        unit_classes = [*queued, *residual_classes]
         nodes = self._nodes()
         gangs = GangBuilder(self._roles, nodes, self._cluster.nodes)
-        gangs.pose(members)
-        hosts = [self._roles.of(kind) for kind in guests]
+        gangs.build(members)
+        residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
-        resources = ScaledResources.of(kinds, _RESIDUAL_MULTIPLE if FRAGMENTATION in self._ask.objective else 1)
-        surveyed = self._surveyed(kinds, nodes, resources, sorted({gang.domain for gang in members if gang.domain}))
+        resources = ScaledResources.of(
+            unit_classes, _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
+        )
+        node_classes = self._node_classes(
+            unit_classes, nodes, resources, sorted({gang.domain for gang in members if gang.domain})
+        )
         instance = MasterProblem(
-            tuple(MasterUnitClass(role.index, len(role.singles), role.kind.size) for role in roles),
-            tuple(MasterNodeClass(node.index, node.count) for node in surveyed),
+            tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
+            tuple(MasterNodeClass(node.index, node.count) for node in node_classes),
             tuple(gangs.gangs),
         )
-        questions = BundleQuestionBuilder(self._engine, self._ledger, resources, self._surveyor(), hosts)
-        made = {node.index: questions.question(node, roles, instance.most()) for node in surveyed}
-        shared = shared_devices([questions.reach(node, kinds, made[node.index]) for node in surveyed])
-        goals = self._goals(gangs, roles, hosts or roles, surveyed)
-        made = {node.index: self._measured(made[node.index], node, shared, goals) for node in surveyed}
+        questions = BundleQuestionBuilder(
+            self._engine, self._ledger, resources, self._node_context_builder(), residual_roles
+        )
+        questions_by_class = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
+        shared = shared_devices(
+            [questions.reach(node, unit_classes, questions_by_class[node.index]) for node in node_classes]
+        )
+        goals = self._goals(gangs, roles, residual_roles or roles, node_classes)
+        questions_by_class = {
+            node.index: self._measured(questions_by_class[node.index], node, shared, goals) for node in node_classes
+        }
         first = len(shared.limits)
         instance = replace(
             goals.instance(instance),
@@ -154,38 +165,43 @@ class _PlanInstanceBuilder:
         return PlanInstance(
             instance,
             goals.stages(first),
-            DispatchingPricer.of(made, len(instance.units)),
-            tuple(kinds),
+            DispatchingPricer.of(questions_by_class, len(instance.units)),
+            tuple(unit_classes),
             tuple(roles),
-            tuple(gangs.choices),
-            tuple(surveyed),
-            made,
+            tuple(gangs.alternatives),
+            tuple(node_classes),
+            questions_by_class,
             shared,
             self._engine,
-            self._ledger,
-            gangs.hopeless,
-            self._narrowed or shared.is_narrowed or may_span_nodes(surveyed, made),
+            gangs.unplaceable,
+            self._narrowed or shared.is_narrowed or may_span_nodes(node_classes, questions_by_class),
         )
 
-    def _surveyor(self) -> NodeContextBuilder | None:
-        return NodeContextBuilder(self._cluster) if COMPACT in self._ask.objective else None
+    def _node_context_builder(self) -> NodeContextBuilder | None:
+        return NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
 
     def _goals(
-        self, gangs: GangBuilder, roles: Sequence[GangRole], mixed: Sequence[GangRole], nodes: Sequence[PlanNodeClass]
+        self,
+        gangs: GangBuilder,
+        roles: Sequence[GangRole],
+        target_roles: Sequence[GangRole],
+        nodes: Sequence[PlanNodeClass],
     ) -> ObjectiveBuilder:
-        ask = self._ask
-        prices = {node.index: ask.shop.price(node.template) for node in nodes if ask.shop and node.template}
+        request = self._request
+        prices = {
+            node.index: request.catalogue.price(node.template) for node in nodes if request.catalogue and node.template
+        }
         return ObjectiveBuilder(
-            ask.objective,
+            request.objective,
             roles,
-            list(zip(gangs.gangs, gangs.choices, strict=True)),
+            list(zip(gangs.gangs, gangs.alternatives, strict=True)),
             nodes,
             prices,
-            ask.budget,
-            [planned.unit_set.shape for planned in ask.queue],
-            [ask.queue[place].unit_set.shape for place in ask.ahead.where],
-            len(ask.ahead.nodes - self._busy),
-            mixed,
+            request.budget,
+            [planned.unit_set.shape for planned in request.queue],
+            [request.queue[place].unit_set.shape for place in request.earlier.assigned],
+            len(request.earlier.nodes - self._busy),
+            target_roles,
         )
 
     def _measured(
@@ -199,61 +215,68 @@ class _PlanInstanceBuilder:
 
     def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
         """Kinds of units, and the members of gangs; all others play roles one by one."""
-        single, sets = group_by_shared_claims(self._ask.queue, self._ask.open)
-        kinds = group_unit_classes([*single, *(entry for variants in sets for entry in variants)])
-        kind_of = {id(entry): kind for kind in kinds for entry in kind.entries}
+        single, sets = group_by_shared_claims(self._request.queue, self._request.open_positions)
+        unit_classes = group_unit_classes([*single, *(entry for variants in sets for entry in variants)])
+        class_of = {id(entry): unit_class for unit_class in unit_classes for entry in unit_class.entries}
         found = GangMembership()
         for entry in single:
-            found.enrol([(kind_of[id(entry)], entry)])
+            found.add([(class_of[id(entry)], entry)])
         for variants in sets:
             self._narrowed |= omits_variants(variants)
-            found.enrol([(kind_of[id(entry)], entry) for entry in variants])
+            found.add([(class_of[id(entry)], entry) for entry in variants])
         for choice in found.free:
-            roles = [self._roles.of(kind) for kind, _ in choice]
+            roles = [self._roles.of(unit_class) for unit_class, _ in choice]
             for role, (_, entry) in zip(roles, choice, strict=True):
-                role.singles.append(entry)
+                role.ungrouped.append(entry)
             if len(choice) > 1:
                 self._rows.append(CouplingRow(Terms(units={role.index: 1 for role in roles}), upper=1))
         self._narrowed |= found.is_narrowed
-        return kinds, found.gangs()
+        return unit_classes, found.gangs()
 
     def _nodes(self) -> list[Node]:
         """The nodes that may be used, with one for each template."""
-        shop = self._ask.shop
+        catalogue = self._request.catalogue
         nodes = self._cluster.nodes.values()
-        if shop is None:
+        if catalogue is None:
             return list(nodes)
         # Without any node that is known, one without a name stands for all that there could be.
         return [
             node
             for node in nodes
-            if node.metadata.name in shop.offers or (node.metadata.name and not self._ask.only_new)
+            if node.metadata.name in catalogue.offers or (node.metadata.name and not self._request.only_new)
         ]
 
-    def _surveyed(
-        self, kinds: Sequence[UnitClass], nodes: Sequence[Node], resources: ScaledResources, domains: Sequence[str]
+    def _node_classes(
+        self,
+        unit_classes: Sequence[UnitClass],
+        nodes: Sequence[Node],
+        resources: ScaledResources,
+        domains: Sequence[str],
     ) -> list[PlanNodeClass]:
-        gates, shop = self._ask.session.gates, self._ask.shop
-        survey = NodeClassifier(
+        gates, catalogue = self._request.session.gates, self._request.catalogue
+        classifier = NodeClassifier(
             self._engine,
             self._cluster.pools(gates),
             self._ledger,
-            kinds,
+            unit_classes,
             resources,
-            self._rooms(),
+            self._room_by_node(),
             VisibleAttributes(names=frozenset(STANDARD_GROUPINGS))
-            if COMPACT in self._ask.objective
+            if COMPACT in self._request.objective
             else VisibleAttributes(),
             domains,
-            self._busy | self._ask.ahead.nodes,
+            self._busy | self._request.earlier.nodes,
         )
-        most = len(self._ask.open)
-        bought = {name: shop.limit(name, most) for name in shop.offers} if shop else {}
-        return survey.node_kinds(nodes, bought)
+        most = len(self._request.open_positions)
+        bought = {name: catalogue.limit(name, most) for name in catalogue.offers} if catalogue else {}
+        return classifier.node_classes(nodes, bought)
 
-    def _rooms(self) -> Mapping[str, Requests | None]:
+    def _room_by_node(self) -> Mapping[str, Requests | None]:
         """What is left of nodes; those that could be bought are empty."""
-        return {**remaining_allocatable(self._cluster, self._ask.session.gates), **self._ask.ahead.rooms}
+        return {
+            **remaining_allocatable(self._cluster, self._request.session.gates),
+            **self._request.earlier.room_by_node,
+        }
 
 
 @dataclass
@@ -267,16 +290,16 @@ class BundleQuestionBuilder:
     engine: NodeEngine
     ledger: AllocatedState
     resources: ScaledResources
-    surveyor: NodeContextBuilder | None = None
-    hosts: Sequence[GangRole] = ()
+    node_context_builder: NodeContextBuilder | None = None
+    residual_roles: Sequence[GangRole] = ()
 
-    def view(self, kind: UnitClass, node: PlanNodeClass) -> NodeView:
-        """See a node with the eyes of a kind of unit."""
-        return self.engine.views.of(node.nodes[0], self.engine.compiler.question(kind.claims).visible)
+    def view(self, unit_class: UnitClass, node: PlanNodeClass) -> NodeView:
+        """Return what a unit class sees of a node."""
+        return self.engine.views.of(node.nodes[0], self.engine.compiler.question(unit_class.claims).visible)
 
-    def reach(self, node: PlanNodeClass, kinds: Sequence[UnitClass], question: BundleQuestion) -> NodeReach:
-        """See a node, and what it shares with others with the eyes of each kind of unit."""
-        looks = [self.view(kind, node).shape for kind in kinds] if node.shared else []
+    def reach(self, node: PlanNodeClass, unit_classes: Sequence[UnitClass], question: BundleQuestion) -> NodeReach:
+        """Return what a node shares with others, and what each unit class sees of it."""
+        looks = [self.view(unit_class, node).shape for unit_class in unit_classes] if node.shared else []
         return NodeReach(node, looks, question.in_use, [unit.problem for unit in question.units])
 
     def question(self, node: PlanNodeClass, roles: Sequence[GangRole], most: Sequence[int]) -> BundleQuestion:
@@ -284,28 +307,28 @@ class BundleQuestionBuilder:
         problems: dict[int, Problem | None] = {}
         units: list[BundleUnit] = []
         for role in roles:
-            if not node.takes(role) or not (most[role.index] or role in self.hosts):
+            if not node.takes(role) or not (most[role.index] or role in self.residual_roles):
                 continue
-            if role.kind.index not in problems:
-                problems[role.kind.index] = self._problem(role.kind, node)
-            problem = problems[role.kind.index]
+            if role.unit_class.index not in problems:
+                problems[role.unit_class.index] = self._problem(role.unit_class, node)
+            problem = problems[role.unit_class.index]
             if problem is not None:
-                needs = self.resources.needs(role.kind.requests)
-                units.append(BundleUnit(role.index, problem, most[role.index], needs, size=role.kind.size))
+                needs = self.resources.needs(role.unit_class.requests)
+                units.append(BundleUnit(role.index, problem, most[role.index], needs, size=role.unit_class.size))
         return BundleQuestion(tuple(units), self.ledger.in_use(node.view), node.left)
 
-    def _problem(self, kind: UnitClass, node: PlanNodeClass) -> Problem | None:
-        """Compile the claims of a kind on a node; None where that goes wrong, so that none of it can be there."""
-        view = self.view(kind, node)
-        question = self.engine.compiler.question(kind.claims)
+    def _problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
+        """Compile the claims of a unit class on a node; None where that fails, so that the node takes none of it."""
+        view = self.view(unit_class, node)
+        question = self.engine.compiler.question(unit_class.claims)
         try:
             problem = order_independent(self.engine.compiler.problem(question, view.shape))
         except FatalError:
             return None
         awkward = {number for number, device in enumerate(view.devices) if has_uncombinable_selector(device)}
         problem = without_devices(problem, awkward) if awkward else problem
-        if self.surveyor is not None:
-            problem = replace(problem, landscape=self.surveyor.survey(view, question.visible))
+        if self.node_context_builder is not None:
+            problem = replace(problem, landscape=self.node_context_builder.survey(view, question.visible))
         return problem
 
 
@@ -319,22 +342,22 @@ class EarlierPlacements:
     """What is placed ahead: by place in the queue a node and allocations, or reasons; what is left after it."""
 
     ledger: AllocatedState
-    rooms: MutableRoomByNode
-    where: dict[int, tuple[str, tuple[tuple[ClaimRef, AllocationResult], ...]]] = field(default_factory=dict)
+    room_by_node: MutableRoomByNode
+    assigned: dict[int, tuple[str, tuple[tuple[ClaimRef, AllocationResult], ...]]] = field(default_factory=dict)
     reasons: dict[int, tuple[Reason, ...]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
 
     @property
-    def places(self) -> set[int]:
+    def positions(self) -> set[int]:
         """Places in the queue that are settled."""
-        return {*self.where, *self.reasons}
+        return {*self.assigned, *self.reasons}
 
     @property
     def nodes(self) -> set[str]:
         """Names of the nodes that got units."""
-        return {name for name, _ in self.where.values()}
+        return {name for name, _ in self.assigned.values()}
 
-    def taken(
+    def requests_by_node(
         self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
     ) -> Mapping[str, Requests] | None:
         """What the answers take of the room of nodes; None if some unit is not placed, or there is not so much."""
@@ -348,9 +371,9 @@ class EarlierPlacements:
 
     def lacks(self, requests: Mapping[str, int], node: str) -> bool:
         """Whether a node has no room for so much."""
-        return bool(missing_resources(requests, self.rooms.get(node)))
+        return bool(missing_resources(requests, self.room_by_node.get(node)))
 
-    def crowding(
+    def exclusion_for_crowded_node(
         self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
     ) -> set[ExcludedNode]:
         """The last unit on the first node that has no room for all that it got; none if not all were placed."""
@@ -365,7 +388,7 @@ class EarlierPlacements:
                 return {(unit_key(units[-1]), node)}
         return set()
 
-    def settle(
+    def commit(
         self,
         ledger: AllocatedState,
         taken: Mapping[str, Requests],
@@ -378,11 +401,13 @@ class EarlierPlacements:
         self.ledger = ledger
         self.notices += notices
         by_unit = {id(queue[place].unit): place for place in places}
-        self.where.update((by_unit[id(one.unit)], (one.node or "", one.allocations)) for one in answers)
+        self.assigned.update((by_unit[id(one.unit)], (one.node or "", one.allocations)) for one in answers)
         for name, own in taken.items():
-            subtract_requests(self.rooms.get(name), own)
+            subtract_requests(self.room_by_node.get(name), own)
 
-    def refuse(self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]) -> None:
+    def record_unplaced(
+        self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
+    ) -> None:
         """Note why a set is not placed."""
         reasons = {id(one.unit): one.reasons for one in answers}
         for place in places:

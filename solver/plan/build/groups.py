@@ -51,13 +51,13 @@ def place_coupled_units(
             trial = AllocatedState(found.ledger.usage)
             placer = Placer(session, engine, trial, ground, deadline, excluded_nodes=barred)
             answers = placer.place_together(one.coupled)
-            taken = found.taken(queue, one.places, answers)
+            taken = found.requests_by_node(queue, one.places, answers)
             if taken is not None:
-                found.settle(trial, taken, queue, one.places, answers, placer.notices)
+                found.commit(trial, taken, queue, one.places, answers, placer.notices)
                 break
-            barred |= found.crowding(queue, one.places, answers)
+            barred |= found.exclusion_for_crowded_node(queue, one.places, answers)
         else:
-            found.refuse(queue, one.places, answers)
+            found.record_unplaced(queue, one.places, answers)
     return found
 
 
@@ -65,7 +65,7 @@ def _placement_attempts(
     found: EarlierPlacements, one: _CoupledSet, queue: Sequence[QueuedUnit], nodes: Mapping[str, Node]
 ) -> Iterator[tuple[Mapping[str, Node], set[ExcludedNode]]]:
     """Yield nodes, and who is barred from which of them; where that grows, the same nodes are tried again."""
-    for ground in _candidate_nodes(one, queue, nodes, found.rooms):
+    for ground in _candidate_nodes(one, queue, nodes, found.room_by_node):
         units = [queue[place] for place in one.places]
         barred = {
             (unit_key(planned), name)

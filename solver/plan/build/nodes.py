@@ -38,16 +38,16 @@ from .units import GangRole, UnitClass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanNodeClass:
-    """Equal nodes, by name; each has ``left`` of the resources. ``suited`` are the unit kinds that may go there.
+    """Equal nodes, by name; each has ``left`` of the resources. ``suitable_classes`` may go there, by index.
 
-    ``view`` is what these kinds together see of the first node, namely what is ``visible``. ``labels`` holds the values
-    of the labels that gangs ask for. ``shared`` are pools that other nodes reach, too. ``template`` and ``limit`` are
-    those of nodes that could be bought, of which the first stands for all.
+    ``view`` is what these unit classes together see of the first node, namely what is ``visible``. ``labels`` holds the
+    values of the labels that gangs ask for. ``shared`` are pools that other nodes reach, too. ``template`` and
+    ``limit`` are those of nodes that could be bought, of which the first stands for all.
     """
 
     index: int
     nodes: Sequence[Node]
-    suited: frozenset[int]
+    suitable_classes: frozenset[int]
     left: tuple[int, ...]
     labels: Mapping[str, str]
     view: NodeView
@@ -64,7 +64,7 @@ class PlanNodeClass:
 
     def takes(self, role: GangRole) -> bool:
         """Whether a role may be played on these nodes: they suit the unit class, and are in the role's domain."""
-        if role.kind.index not in self.suited:
+        if role.unit_class.index not in self.suitable_classes:
             return False
         return role.domain is None or self.labels.get(role.domain[0]) == role.domain[1]
 
@@ -78,10 +78,13 @@ class ScaledResources:
     most: tuple[int, ...]
 
     @classmethod
-    def of(cls, kinds: Sequence[UnitClass], times: int = 1) -> ScaledResources:
+    def of(cls, unit_classes: Sequence[UnitClass], times: int = 1) -> ScaledResources:
         """Look at what all units together ask for, so many times; a node's room beyond that is of no use."""
-        names = sorted({name for kind in kinds for name in kind.requests})
-        asked = [[(kind.requests.get(name, 0), len(kind.entries)) for kind in kinds] for name in names]
+        names = sorted({name for unit_class in unit_classes for name in unit_class.requests})
+        asked = [
+            [(unit_class.requests.get(name, 0), len(unit_class.entries)) for unit_class in unit_classes]
+            for name in names
+        ]
         steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in asked)
         sums = (sum(need * count for need, count in needs) for needs in asked)
         return cls(tuple(names), steps, tuple(times * total // step for total, step in zip(sums, steps, strict=True)))
@@ -104,7 +107,7 @@ class ScaledResources:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ViewedNode:
-    """A node with the eyes of all kinds of units that it suits, and what it shares with others."""
+    """A node as all unit classes see it that it suits, and the pools that it shares with others."""
 
     node: Node
     view: NodeView
@@ -114,37 +117,37 @@ class _ViewedNode:
 
 @dataclass
 class NodeClassifier:
-    """Puts nodes together.
+    """Groups nodes into classes.
 
-    ``rooms`` is what running pods leave of each node, ``sight`` what is seen for the sake of goals, ``domains`` are the
-    labels that gangs ask for, ``busy`` nodes that are in use whatever is planned.
+    ``room_by_node`` is what running pods leave of each node, ``visible_for_objective`` what stages look at, ``domains``
+    are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned.
     """
 
     engine: NodeEngine
     pools: PoolIndex
     ledger: AllocatedState
-    kinds: Sequence[UnitClass]
+    unit_classes: Sequence[UnitClass]
     resources: ScaledResources
-    rooms: Mapping[str, Requests | None]
-    sight: VisibleAttributes
+    room_by_node: Mapping[str, Requests | None]
+    visible_for_objective: VisibleAttributes
     domains: Sequence[str] = ()
     busy: frozenset[str] = frozenset()
     _rules: NodeRules = field(init=False)
     _numbers: dict[Pool, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._rules = NodeRules(self.kinds)
+        self._rules = NodeRules(self.unit_classes)
         self._visible: dict[frozenset[int], VisibleAttributes] = {}
 
-    def node_kinds(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[PlanNodeClass]:
-        """Find the kinds; ``bought`` holds for each node that stands for a template how many there could be."""
-        listed = [node for node in nodes if self._rules.suited(node)]
+    def node_classes(self, nodes: Iterable[Node], bought: Mapping[str, int]) -> list[PlanNodeClass]:
+        """Return the classes; ``bought`` holds for each node that stands for a template how many there could be."""
+        listed = [node for node in nodes if self._rules.suitable_classes(node)]
         shared = self._shared(listed, bought)
         found: dict[Hashable, list[_ViewedNode]] = {}
         for node in listed:
             seen = self._seen(node, shared)
             found.setdefault(self._key(seen, node.metadata.name in bought), []).append(seen)
-        return [self._kind(index, own, bought) for index, own in enumerate(found.values())]
+        return [self._node_class(index, own, bought) for index, own in enumerate(found.values())]
 
     def _shared(self, nodes: Sequence[Node], bought: Mapping[str, int]) -> frozenset[PoolId]:
         """Pools that several nodes reach; a pool of a new node's own is named as it is."""
@@ -156,12 +159,12 @@ class NodeClassifier:
         return frozenset(pool for pool, number in reached.items() if number > 1)
 
     def _seen(self, node: Node, shared: frozenset[PoolId]) -> _ViewedNode:
-        suited = self._rules.suited(node)
-        visible = self._visible.get(suited)
+        suitable = self._rules.suitable_classes(node)
+        visible = self._visible.get(suitable)
         if visible is None:
-            questions = (self.engine.compiler.question(self.kinds[index].claims) for index in sorted(suited))
+            questions = (self.engine.compiler.question(self.unit_classes[index].claims) for index in sorted(suitable))
             seen = (question.visible for question in questions)
-            visible = self._visible[suited] = reduce(VisibleAttributes.joined, seen, self.sight)
+            visible = self._visible[suitable] = reduce(VisibleAttributes.joined, seen, self.visible_for_objective)
         view = self.engine.views.of(node, visible)
         return _ViewedNode(node, view, visible, tuple(pool for pool in view.pools if pool.id in shared))
 
@@ -169,17 +172,17 @@ class NodeClassifier:
         node, name = seen.node, seen.node.metadata.name
         labels = node.metadata.labels or {}
         return (
-            self._rules.suited(node),
+            self._rules.suitable_classes(node),
             seen.view.shape.index,
             self.ledger.in_use(seen.view).key,
-            self.resources.left(self.rooms.get(name)),
+            self.resources.left(self.room_by_node.get(name)),
             tuple(labels.get(label) for label in self.domains),
             tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),
             name in self.busy,
             name if apart else "",
         )
 
-    def _kind(self, index: int, seen: Sequence[_ViewedNode], bought: Mapping[str, int]) -> PlanNodeClass:
+    def _node_class(self, index: int, seen: Sequence[_ViewedNode], bought: Mapping[str, int]) -> PlanNodeClass:
         first = seen[0].node
         name, labels = first.metadata.name, first.metadata.labels or {}
         # Several new nodes have a host name each.
@@ -187,8 +190,8 @@ class NodeClassifier:
         return PlanNodeClass(
             index,
             sorted((one.node for one in seen), key=lambda node: node.metadata.name),
-            self._rules.suited(first),
-            self.resources.left(self.rooms.get(name)),
+            self._rules.suitable_classes(first),
+            self.resources.left(self.room_by_node.get(name)),
             {label: labels[label] for label in domains if label in labels},
             seen[0].view,
             seen[0].visible,
@@ -200,14 +203,16 @@ class NodeClassifier:
 
 
 class NodeRules:
-    """Tells the kinds that a node suits (NODE-2, SCHED-2).
+    """Finds the unit classes that a node suits (NODE-2, SCHED-2).
 
     Raises ``SelectorError`` for a claim that is allocated with a node selector that cannot be parsed.
     """
 
-    def __init__(self, kinds: Sequence[UnitClass]) -> None:
-        self._rules = {key: _NodeRule(kind) for kind in kinds if (key := _rule_key(kind)) is not None}
-        self._kinds = [(kind.index, _rule_key(kind)) for kind in kinds]
+    def __init__(self, unit_classes: Sequence[UnitClass]) -> None:
+        self._rules = {
+            key: _NodeRule(unit_class) for unit_class in unit_classes if (key := _rule_key(unit_class)) is not None
+        }
+        self._rule_keys = [(unit_class.index, _rule_key(unit_class)) for unit_class in unit_classes]
         selectors = [selector for rule in self._rules.values() for selector in rule.selectors]
         terms = [term for selector in selectors for term in selector.node_selector_terms or ()]
         written = [one for term in terms for one in term.match_expressions or ()]
@@ -217,14 +222,14 @@ class NodeRules:
         self._names = pins or any(term.match_fields for term in terms)
         self._known: dict[Hashable, frozenset[int]] = {}
 
-    def suited(self, node: Node) -> frozenset[int]:
-        """Indices of the kinds that may go to the node."""
+    def suitable_classes(self, node: Node) -> frozenset[int]:
+        """Indices of the unit classes that may go to the node."""
         face = self._face(node)
         found = self._known.get(face)
         if found is None:
             allowed = {key for key, rule in self._rules.items() if rule.allows(node)}
-            suited = frozenset(index for index, key in self._kinds if key is None or key in allowed)
-            found = self._known[face] = suited
+            suitable = frozenset(index for index, key in self._rule_keys if key is None or key in allowed)
+            found = self._known[face] = suitable
         return found
 
     def _face(self, node: Node) -> Hashable:
@@ -239,11 +244,11 @@ class NodeRules:
 
 
 class _NodeRule:
-    """What all nodes of a kind must be like."""
+    """What the nodes must be like that suit a unit class."""
 
-    def __init__(self, kind: UnitClass) -> None:
-        self.specs = kind.specs
-        earlier = [made.node_selector for made in kind.earlier if made.node_selector is not None]
+    def __init__(self, unit_class: UnitClass) -> None:
+        self.specs = unit_class.specs
+        earlier = [made.node_selector for made in unit_class.earlier if made.node_selector is not None]
         self._tests = [selector_test(selector) for selector in earlier]
         self.selectors = [*earlier, *(one for spec in self.specs for one in _required_affinity(spec))]
 
@@ -257,11 +262,13 @@ def _required_affinity(spec: PodSpec) -> Iterator[NodeSelector]:
         yield affinity.required
 
 
-def _rule_key(kind: UnitClass) -> bytes | None:
-    """Equal for kinds with equal rules; None for loose claims, which may go anywhere."""
-    if not kind.specs and not kind.earlier:
+def _rule_key(unit_class: UnitClass) -> bytes | None:
+    """Equal for unit classes with equal rules; None for loose claims, which may go anywhere."""
+    if not unit_class.specs and not unit_class.earlier:
         return None
-    return b"".join([pod_suitability_key(None, kind.earlier), *(pod_suitability_key(spec, ()) for spec in kind.specs)])
+    return b"".join(
+        [pod_suitability_key(None, unit_class.earlier), *(pod_suitability_key(spec, ()) for spec in unit_class.specs)]
+    )
 
 
 def busy_nodes(cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node]) -> frozenset[str]:

@@ -30,7 +30,7 @@ DEFAULT_STAGES = ("priority", "admitted")
 COST, FEWEST_NODES, SOFT, COMPACT = "cost", "fewest-nodes", "soft", "compact"
 MEASURED_STAGES = (SPREAD.id, "preference", SOFT, COMPACT)
 """Stages about what a node's bundle is like; each is a meter."""
-# More units of a node than so many are few kinds of them, where exact prices hardly matter.
+# Where a node takes more units, they are of few classes, and exact prices hardly matter.
 _MANY_UNITS_ON_NODE = 256
 
 
@@ -51,8 +51,8 @@ def parse_objective(objective: str | Sequence[str], buys: bool) -> tuple[str, ..
 
 def value_annotation(names: Sequence[str]) -> str | None:
     """The annotation that holds the value of units, where a stage names one. Raises ``ValueError`` for two of them."""
-    kinds = (name.partition("=")[2] for name in names if name.startswith("admitted="))
-    keys = list(dict.fromkeys(parse_weight(kind)[1] for kind in kinds if kind.startswith("annotation:")))
+    weights = (name.partition("=")[2] for name in names if name.startswith("admitted="))
+    keys = list(dict.fromkeys(parse_weight(weight)[1] for weight in weights if weight.startswith("annotation:")))
     if len(keys) > 1:
         raise ValueError(f"an objective may name one annotation, not {' and '.join(keys)}")
     return keys[0] if keys else None
@@ -60,21 +60,21 @@ def value_annotation(names: Sequence[str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A stage of the core, whose values are in 1 / ``scale`` of what the user thinks in.
+    """A stage of the master problem, whose values are in 1 / ``scale`` of the user's unit.
 
-    ``ahead`` is what was placed before the core came to it, ``limit`` what no plan at all exceeds (or falls below), in
-    the same unit. ``is_of_units``: it counts what is placed of the queue, of which ``limit`` is all.
+    ``earlier`` is what earlier placements count, ``limit`` what no plan at all exceeds (or falls below), in the same
+    unit. ``is_of_units``: the stage counts placed units of the queue, and ``limit`` is the value of all of them.
     """
 
     stage: ObjectiveStage
     scale: int = 1
-    ahead: int = 0
+    earlier: int = 0
     limit: int = 0
     is_of_units: bool = False
 
-    def told(self, value: float) -> float:
-        """A value as the user knows it."""
-        whole = value + self.ahead
+    def display_value(self, value: float) -> float:
+        """Convert a value to the user's unit."""
+        whole = value + self.earlier
         return whole // self.scale if whole % self.scale == 0 else whole / self.scale
 
 
@@ -82,9 +82,9 @@ class Goal:
 class ObjectiveBuilder:
     """Makes the stages that ``names`` ask for, and what they need of instance and questions.
 
-    ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``mixed`` the roles of which ``fragmentation`` leaves
-    room for more; ``prices`` those of nodes that could be bought. ``asked`` are all units of the queue, ``ahead`` those
-    that were placed before, on ``opened`` nodes that were not in use.
+    ``roles``, ``gangs`` and ``nodes`` are those of the instance, ``target_roles`` those for which ``fragmentation``
+    leaves room; ``prices`` are those of nodes that could be bought. ``queued`` are all units of the queue, ``earlier``
+    those that were placed before, on ``opened`` nodes that were not in use.
     """
 
     names: Sequence[str]
@@ -93,35 +93,35 @@ class ObjectiveBuilder:
     nodes: Sequence[PlanNodeClass]
     prices: Mapping[int, Fraction]
     budget_limit: Fraction | None
-    asked: Sequence[UnitShape]
-    ahead: Sequence[UnitShape]
+    queued: Sequence[UnitShape]
+    earlier: Sequence[UnitShape]
     opened: int
-    mixed: Sequence[GangRole]
+    target_roles: Sequence[GangRole]
 
     @cached_property
-    def mix(self) -> ResidualWorkload | None:
-        """The guests of ``fragmentation``, where that is asked for."""
+    def residual_workload(self) -> ResidualWorkload | None:
+        """The residual workload of ``fragmentation``, where the objective has that stage."""
         if FRAGMENTATION_STAGE not in self.names:
             return None
-        playing = {role.kind.index: role for role in reversed(self.mixed)}
-        mixed = [
-            TargetUnitClass(role.index, len(role.kind.entries), requested_devices(role.kind.shapes))
+        playing = {role.unit_class.index: role for role in reversed(self.target_roles)}
+        target_classes = [
+            TargetUnitClass(role.index, len(role.unit_class.entries), requested_devices(role.unit_class.shapes))
             for _, role in sorted(playing.items())
         ]
         devices = sum(node.count * len(node.view.devices) for node in self.nodes if not node.template)
-        return build_residual_workload(mixed, len(self.roles), devices)
+        return build_residual_workload(target_classes, len(self.roles), devices)
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
-        """Names of the measures; where guests may be on nodes, a measure says which of these are in use."""
+        """Names of the measures; where nodes may have residual units, a measure says which of these are in use."""
         counted = [name for name in (COST, FEWEST_NODES) if name in self.names or self._limits(name)]
-        return (*(name for name in MEASURED_STAGES if name in self.names), *(counted if self.mix else ()))
+        return (*(name for name in MEASURED_STAGES if name in self.names), *(counted if self.residual_workload else ()))
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """By how much one more unit may raise each measure, roughly."""
         known = {
-            SPREAD.id: min(_MANY_UNITS_ON_NODE, 2 * len(self.asked)),
+            SPREAD.id: min(_MANY_UNITS_ON_NODE, 2 * len(self.queued)),
             SOFT: max((_soft_weight(role) for role in self.roles), default=0),
             COMPACT: _MANY_UNITS_ON_NODE,
             COST: max(self._amounts(COST).values(), default=0),
@@ -129,7 +129,7 @@ class ObjectiveBuilder:
         return tuple(max(1, known.get(name, 1)) for name in self.measures)
 
     def measures_of(self, node: PlanNodeClass) -> list[Measure]:
-        """The measures of a node kind's questions, in the order of their names."""
+        """The measures of a node class's question, in the order of their names."""
         return [self._measure(name, node) for name in self.measures]
 
     def _measure(self, name: str, node: PlanNodeClass) -> Measure:
@@ -144,11 +144,11 @@ class ObjectiveBuilder:
 
     def instance(self, instance: MasterProblem) -> MasterProblem:
         """Add what stages place beside the plan."""
-        return self.mix.instance(instance) if self.mix else instance
+        return self.residual_workload.instance(instance) if self.residual_workload else instance
 
     def question(self, question: BundleQuestion) -> BundleQuestion:
         """Let a node have what stages place beside the plan."""
-        return self.mix.question(question) if self.mix else question
+        return self.residual_workload.question(question) if self.residual_workload else question
 
     def budget(self, first: int) -> list[CouplingRow]:
         """What may be spent; ``first`` is the meter of the first measure."""
@@ -163,12 +163,16 @@ class ObjectiveBuilder:
     def _made(self, name: str, first: int) -> Iterator[Goal]:
         head, _, rest = name.partition("=")
         if head == "priority":
-            for priority in sorted({shape.priority for shape in self.asked}, reverse=True):
+            for priority in sorted({shape.priority for shape in self.queued}, reverse=True):
                 yield self._weighted(f"priority={priority}", partial(_has_priority, priority))
         elif head == "admitted":
             yield self._weighted(name, parse_weight(rest or "count")[0])
         elif head == FRAGMENTATION_STAGE:
-            yield from () if self.mix is None else (Goal(self.mix.stage, limit=self.mix.most),)
+            yield from (
+                ()
+                if self.residual_workload is None
+                else (Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value),)
+            )
         else:
             stage = ObjectiveStage(name, self._counted(name, first), maximise=False)
             scale = self._price_scale if name == COST else 1
@@ -181,7 +185,7 @@ class ObjectiveBuilder:
         return Terms(nodes=self._amounts(name))
 
     def _amounts(self, name: str) -> dict[int, int]:
-        """What a node of each kind counts once it is in use; one that is so anyway counts nothing."""
+        """What a node of each class counts once it is in use; one that is so anyway counts nothing."""
         if name == COST:
             return {node: int(price * self._price_scale) for node, price in self.prices.items() if price}
         return {node.index: 1 for node in self.nodes if not node.is_in_use}
@@ -194,25 +198,25 @@ class ObjectiveBuilder:
         return name == COST and self.budget_limit is not None
 
     def _weighted(self, name: str, weigh: WeightFunction) -> Goal:
-        values = {role.kind.index: _total_weight(role.kind.shapes, weigh) for role in self.roles}
-        everything, ahead = _total_weight(self.asked, weigh), _total_weight(self.ahead, weigh)
-        worths = (everything, ahead, *values.values())
+        values = {role.unit_class.index: _total_weight(role.unit_class.shapes, weigh) for role in self.roles}
+        everything, earlier = _total_weight(self.queued, weigh), _total_weight(self.earlier, weigh)
+        worths = (everything, earlier, *values.values())
         scale = lcm(*(value.denominator for value in worths))
-        worth = {kind: int(value * scale) for kind, value in values.items()}
-        units = {role.index: worth[role.kind.index] for role in self.roles if worth[role.kind.index]}
+        worth = {index: int(value * scale) for index, value in values.items()}
+        units = {role.index: worth[role.unit_class.index] for role in self.roles if worth[role.unit_class.index]}
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
         return Goal(
             ObjectiveStage(name, Terms(units=units, gangs=gangs)),
             scale,
-            int(ahead * scale),
+            int(earlier * scale),
             int(everything * scale),
             True,
         )
 
 
 def _soft_weight(role: GangRole) -> int:
-    """The weight of all soft entries of a party."""
-    return sum(entry.weight or 0 for claim in role.kind.claims for entry in annotated_entries(claim.metadata))
+    """The weight of all soft entries of one member of a role's unit class."""
+    return sum(entry.weight or 0 for claim in role.unit_class.claims for entry in annotated_entries(claim.metadata))
 
 
 def _has_priority(priority: int, shape: UnitShape) -> Fraction:
@@ -224,8 +228,8 @@ def _total_weight(shapes: Sequence[UnitShape], weigh: Callable[[UnitShape], Frac
 
 
 def _gang_weight(gang: MasterGangClass, choice: GangAlternative, worth: Mapping[int, int]) -> int:
-    kinds = {role: kind for kind, role in choice.roles.items()}
-    return sum(size * worth[kinds[role]] for role, size in gang.members)
+    class_of = {role: unit_class for unit_class, role in choice.roles.items()}
+    return sum(size * worth[class_of[role]] for role, size in gang.members)
 
 
 FRAGMENTATION_STAGE = "fragmentation"
@@ -243,52 +247,54 @@ class TargetUnitClass:
 
 @dataclass(frozen=True, slots=True)
 class ResidualUnit:
-    """A unit class that is placed beside the plan; it takes what the class ``like`` takes."""
+    """A unit class that is placed beside the plan; it takes what the class ``same_as`` takes."""
 
     unit: MasterUnitClass
-    like: int
+    same_as: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualWorkload:
-    """The guests of a mix, and the stage that places them."""
+    """The residual units of a target mix, and the stage that places them."""
 
-    guests: tuple[ResidualUnit, ...]
+    units: tuple[ResidualUnit, ...]
     stage: ObjectiveStage
 
     @property
-    def most(self) -> int:
-        """What the stage is worth if all guests are placed."""
-        return sum(self.stage.terms.units[guest.unit.index] * guest.unit.demand for guest in self.guests)
+    def largest_value(self) -> int:
+        """What the stage is worth if all residual units are placed."""
+        return sum(self.stage.terms.units[unit.unit.index] * unit.unit.demand for unit in self.units)
 
     def instance(self, instance: MasterProblem) -> MasterProblem:
-        """Add the guests, whose numbers follow those of the units that are there."""
-        return replace(instance, units=(*instance.units, *(guest.unit for guest in self.guests)))
+        """Add the residual units, whose numbers follow those of the units that are there."""
+        return replace(instance, units=(*instance.units, *(unit.unit for unit in self.units)))
 
     def question(self, question: BundleQuestion) -> BundleQuestion:
-        """Let a node have guests wherever it may take what they are like; no measure sees them."""
+        """Let a node have residual units wherever it may take the class that they are like; no measure sees them."""
         there = {unit.index: unit for unit in question.units}
         units = [
-            replace(there[guest.like], index=guest.unit.index, most=guest.unit.demand, measured=False)
-            for guest in self.guests
-            if guest.like in there
+            replace(there[unit.same_as], index=unit.unit.index, most=unit.unit.demand, measured=False)
+            for unit in self.units
+            if unit.same_as in there
         ]
         return replace(question, units=(*question.units, *units))
 
 
 def build_residual_workload(mix: Sequence[TargetUnitClass], first: int, devices: int) -> ResidualWorkload:
-    """Make guests of a mix, numbered from ``first``: so often the whole mix that it asks for all these devices.
+    """Make residual units of a mix, numbered from ``first``, as often as it takes to ask for so many ``devices``.
 
-    A guest counts as many as it asks for devices; units that ask for none count nothing, and are left out. Guests have
-    no weight of their own, so that nothing but their stage places them.
+    A residual unit counts the devices that it asks for; units that ask for none are left out. Nothing but the stage
+    places residual units.
     """
     asking = [one for one in mix if one.devices > 0 and one.demand > 0]
     once = sum(one.demand * one.devices for one in asking)
     times = max(1, -(-devices // once)) if once else 0
-    units = [MasterUnitClass(first + place, one.demand * times, weight=0) for place, one in enumerate(asking)]
-    guests = tuple(ResidualUnit(unit, one.index) for unit, one in zip(units, asking, strict=True))
-    weights = {guest.unit.index: one.devices for guest, one in zip(guests, asking, strict=True)}
-    return ResidualWorkload(guests, ObjectiveStage(FRAGMENTATION_STAGE, Terms(units=weights)))
+    units = tuple(
+        ResidualUnit(MasterUnitClass(first + number, one.demand * times, weight=0), one.index)
+        for number, one in enumerate(asking)
+    )
+    weights = {residual.unit.index: one.devices for residual, one in zip(units, asking, strict=True)}
+    return ResidualWorkload(units, ObjectiveStage(FRAGMENTATION_STAGE, Terms(units=weights)))
 
 
 WeightFunction = Callable[[UnitShape], Fraction]

@@ -29,19 +29,19 @@ CapacityName = tuple[DeviceId, str]
 
 @dataclass(frozen=True, eq=False)
 class NodeReach:
-    """What a node kind sees: its question's problems, and what is in use.
+    """What a node class sees: its question's problems, and what is in use.
 
-    ``looks`` are the shapes that each kind of unit sees; none where no devices are shared with other nodes.
+    ``shapes_by_unit_class`` are the node types that each unit class sees; none where no devices are shared.
     """
 
     node: PlanNodeClass
-    looks: Sequence[NodeType]
+    shapes_by_unit_class: Sequence[NodeType]
     in_use: InUse
     problems: Sequence[Problem]
 
     @property
     def shape(self) -> NodeType:
-        """What all kinds of units together see; rows and numbers are the same for each."""
+        """What all unit classes together see; rows and numbers are the same for each."""
         return self.node.view.shape
 
     @cached_property
@@ -63,7 +63,7 @@ class NodeReach:
 
 @dataclass(frozen=True, slots=True)
 class SharedDevices:
-    """The rows, and by node kind the meters and measures that they are about.
+    """The rows, and by node class the meters and measures that they are about.
 
     ``classes`` are devices of which any may stand for any other, one class for each of the first meters.
     """
@@ -117,7 +117,7 @@ class _SharedDeviceBuilder:
         seen: dict[DeviceId, list[Hashable]] = defaultdict(list)
         for reach in self._reaches:
             for number in self._countable(reach, by_several=False):
-                looks = tuple(shape.profiles[number].index for shape in reach.looks)
+                looks = tuple(shape.profiles[number].index for shape in reach.shapes_by_unit_class)
                 seen[reach.id(number)].append((reach.node.index, looks))
         classes: dict[Hashable, list[DeviceId]] = defaultdict(list)
         for id_, places in sorted(seen.items(), key=lambda item: item[0]):

@@ -33,16 +33,16 @@ UnitTuple = tuple[QueuedUnit, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColocatedUnits:
-    """A party of the queue, by the places of its units there."""
+    """Units of the queue that go to one node together, with their positions there."""
 
-    places: tuple[int, ...]
-    party: UnitTuple
+    positions: tuple[int, ...]
+    units: UnitTuple
 
     @property
-    def asked(self) -> tuple[ClaimRef, ...]:
+    def unallocated_claims(self) -> tuple[ClaimRef, ...]:
         """The claims that need devices, each once."""
         refs: dict[object, ClaimRef] = {}
-        for planned in self.party:
+        for planned in self.units:
             for ref in planned.unit.requested_claims:
                 refs.setdefault(ref.key, ref)
         return tuple(refs.values())
@@ -50,7 +50,7 @@ class ColocatedUnits:
 
 @dataclass(frozen=True, eq=False)
 class UnitClass:
-    """Equal parties of the queue, in its order; ``shapes`` are those of the units in each of them."""
+    """Equal units of the queue, or equal sets of units that go together; ``shapes`` are those of one entry."""
 
     index: int
     entries: Sequence[ColocatedUnits]
@@ -58,18 +58,18 @@ class UnitClass:
 
     @cached_property
     def claims(self) -> list[ResourceClaim]:
-        """The claims of one party that need devices."""
-        return [ref.claim for ref in self.entries[0].asked if ref.claim is not None]
+        """The claims of one entry that need devices."""
+        return [ref.claim for ref in self.entries[0].unallocated_claims if ref.claim is not None]
 
     @cached_property
     def specs(self) -> list[PodSpec]:
         """The specs of its pods."""
-        return [planned.unit.pod.spec for planned in self.entries[0].party if planned.unit.pod is not None]
+        return [planned.unit.pod.spec for planned in self.entries[0].units if planned.unit.pod is not None]
 
     @cached_property
     def earlier(self) -> list[AllocationResult]:
         """What its claims hold already, which ties it to nodes (SCHED-2)."""
-        return [made for planned in self.entries[0].party for made in planned.unit.existing_allocations()]
+        return [made for planned in self.entries[0].units for made in planned.unit.existing_allocations()]
 
     @cached_property
     def requests(self) -> Requests:
@@ -78,24 +78,24 @@ class UnitClass:
 
     @property
     def size(self) -> int:
-        """How many units a party has."""
+        """How many units one entry has."""
         return len(self.shapes)
 
 
 def group_unit_classes(entries: Iterable[ColocatedUnits], first: int = 0) -> list[UnitClass]:
-    """Put equal parties together, in the order of the first of each, and number them from ``first``."""
+    """Group equal entries, in the order of the first of each class, and number the classes from ``first``."""
     found: dict[tuple[bytes, ...], list[ColocatedUnits]] = defaultdict(list)
     for entry in entries:
         found[colocated_signature(entry)].append(entry)
     return [
-        UnitClass(index, own, tuple(planned.unit_set.shape for planned in own[0].party))
+        UnitClass(index, own, tuple(planned.unit_set.shape for planned in own[0].units))
         for index, own in enumerate(found.values(), first)
     ]
 
 
 def colocated_signature(entry: ColocatedUnits) -> tuple[bytes, ...]:
-    """Equal for equal parties."""
-    return tuple(planned.unit_set.shape.signature for planned in entry.party)
+    """Equal for equal entries."""
+    return tuple(planned.unit_set.shape.signature for planned in entry.units)
 
 
 # With more ways to choose some of the units, only those are looked at that leave out the last ones.
@@ -106,30 +106,30 @@ SharingUnit = tuple[int, QueuedUnit]
 def group_by_shared_claims(
     queue: Sequence[QueuedUnit], left: Iterable[int]
 ) -> tuple[list[ColocatedUnits], list[list[ColocatedUnits]]]:
-    """Return the units that stand alone, as parties, and for each set of units that share claims its variants."""
-    places = list(left)
-    sharing = _claim_sharing_sets([(place, queue[place]) for place in places])
-    shared = {place for own in sharing for place, _ in own}
-    single = [ColocatedUnits((place,), (queue[place],)) for place in places if place not in shared]
+    """Return the units that stand alone, and for each set of units that share claims its variants."""
+    positions = list(left)
+    sharing = _claim_sharing_sets([(position, queue[position]) for position in positions])
+    shared = {position for own in sharing for position, _ in own}
+    single = [ColocatedUnits((position,), (queue[position],)) for position in positions if position not in shared]
     return single, [list(_variants(own)) for own in sharing]
 
 
 def omits_variants(variants: Sequence[ColocatedUnits]) -> bool:
     """Whether not all ways to choose some of the units are among the variants, of which the first has all units."""
     whole = variants[0]
-    return _variant_count(_by_shape(zip(whole.places, whole.party, strict=True))) > len(variants)
+    return _variant_count(_by_shape(zip(whole.positions, whole.units, strict=True))) > len(variants)
 
 
 def _claim_sharing_sets(units: Sequence[SharingUnit]) -> list[list[SharingUnit]]:
     """Sets of units that share claims, directly or through others, in their order."""
     users: dict[ObjectKey, list[SharingUnit]] = defaultdict(list)
-    for place, planned in units:
+    for position, planned in units:
         for claim in planned.unit_set.shape.claims:
             if claim.key is not None and not claim.allocated:
-                users[claim.key].append((place, planned))
+                users[claim.key].append((position, planned))
     found: dict[int, list[SharingUnit]] = {}
     for own in users.values():
-        known = {id(found[place]): found[place] for place, _ in own if place in found}
+        known = {id(found[position]): found[position] for position, _ in own if position in found}
         whole = dict(chain.from_iterable([*known.values(), own]))
         merged = sorted(whole.items())
         found.update(dict.fromkeys(whole, merged))
@@ -153,8 +153,8 @@ def _variants(units: Sequence[SharingUnit]) -> Iterator[ColocatedUnits]:
 def _by_shape(units: Iterable[SharingUnit]) -> list[list[SharingUnit]]:
     """Units of one shape together, in their order."""
     shapes: dict[bytes, list[SharingUnit]] = defaultdict(list)
-    for place, planned in units:
-        shapes[planned.unit_set.shape.signature].append((place, planned))
+    for position, planned in units:
+        shapes[planned.unit_set.shape.signature].append((position, planned))
     return list(shapes.values())
 
 
@@ -164,7 +164,7 @@ def _variant_count(shapes: Sequence[Sequence[SharingUnit]]) -> int:
 
 
 def _colocated(units: Sequence[SharingUnit]) -> ColocatedUnits:
-    return ColocatedUnits(tuple(place for place, _ in units), tuple(planned for _, planned in units))
+    return ColocatedUnits(tuple(position for position, _ in units), tuple(planned for _, planned in units))
 
 
 @dataclass
@@ -179,9 +179,9 @@ class GangMembership:
     is_narrowed: bool = False
     _choices: list[tuple[tuple[Gang, ...], MemberAlternatives]] = field(default_factory=list)
 
-    def enrol(self, choice: MemberAlternatives) -> None:
-        """Take a unit, or units that share a claim, with all ways to choose some of them."""
-        gangs = [planned.unit_set.gang for planned in choice[0][1].party]
+    def add(self, choice: MemberAlternatives) -> None:
+        """Add a unit, or units that share a claim, with all ways to choose some of them."""
+        gangs = [planned.unit_set.gang for planned in choice[0][1].units]
         own = tuple(dict.fromkeys(gang for gang in gangs if gang is not None))
         if not own:
             self.free.append(choice)
@@ -201,11 +201,11 @@ class GangMembership:
         return found
 
     def _joined(self) -> dict[Gang, Gang]:
-        """For each gang that is tied to others what stands for all of them."""
+        """For each gang that shares claims with others the gang that stands for all of them."""
         members = Counter(
             planned.unit_set.gang
             for _, choice in self._choices
-            for planned in choice[0][1].party
+            for planned in choice[0][1].units
             if planned.unit_set.gang
         )
         tied = [own for own, _ in self._choices if len(own) > 1]
@@ -241,26 +241,27 @@ Member = tuple[UnitClass, ColocatedUnits]
 MemberAlternatives = Sequence[Member]
 """A member of a gang, or the ways to choose some of several that share a claim: all of them first."""
 _GangSignature = tuple[str | None, tuple[str, ...] | None, tuple[tuple[int, int], ...]]
-"""What makes whole gangs alike: domain label and its values, and how many members of each kind."""
+"""Equal for equal whole gangs: domain label, its values, and how many members of each unit class they have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GangSets:
-    """Parties that are placed together, set by set; each set has as many of each kind as any other."""
+    """Sets of units that are placed together; each set has as many of each unit class as any other."""
 
     sets: tuple[tuple[Member, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GangAlternative:
-    """A gang class of the instance: the sets of parties it may stand for, and the role that each kind plays.
+    """A gang class of the instance: the sets of units it may stand for, and the role that each unit class plays.
 
-    Several choices may be about one flock, in one domain each. A choice without a flock is a switch only.
+    Several alternatives may be about the same sets, in one domain each. One without sets only says whether a gang with
+    a minimum is placed.
     """
 
-    flock: GangSets | None
+    gang_sets: GangSets | None
     roles: Mapping[int, int]
-    kinds: tuple[UnitClass, ...] = ()
+    unit_classes: tuple[UnitClass, ...] = ()
 
 
 @dataclass
@@ -271,23 +272,23 @@ class GangBuilder:
     nodes: Sequence[Node]
     by_name: Mapping[str, Node]
     gangs: list[MasterGangClass] = field(default_factory=list)
-    choices: list[GangAlternative] = field(default_factory=list)
+    alternatives: list[GangAlternative] = field(default_factory=list)
     rows: list[CouplingRow] = field(default_factory=list)
-    hopeless: dict[int, str] = field(default_factory=dict)
+    unplaceable: dict[int, str] = field(default_factory=dict)
 
-    def pose(self, gangs: Mapping[Gang, Sequence[MemberAlternatives]]) -> None:
-        """Pose all gangs of the queue with their members that are to be placed."""
+    def build(self, gangs: Mapping[Gang, Sequence[MemberAlternatives]]) -> None:
+        """Add all gangs of the queue with their members that are to be placed."""
         whole: dict[_GangSignature, list[tuple[Member, ...]]] = defaultdict(list)
         for gang, choices in gangs.items():
             members = tuple(choice[0] for choice in choices)
             domains = self._domains(gang)
-            units = sum(kind.size for kind, _ in members)
+            units = sum(unit_class.size for unit_class, _ in members)
             running = len(gang.running_nodes)
             problem = gang.problem or gang.too_small(units)
             if problem:
-                self.hopeless.update((place, problem) for _, entry in members for place in entry.places)
+                self.unplaceable.update((position, problem) for _, entry in members for position in entry.positions)
             elif gang.minimum is None or gang.minimum == units + running:
-                counts = tuple(sorted(Counter(kind.index for kind, _ in members).items()))
+                counts = tuple(sorted(Counter(unit_class.index for unit_class, _ in members).items()))
                 whole[gang.domain, domains, counts].append(members)
             else:
                 self._partial(gang, gang.minimum - running, domains, choices)
@@ -305,13 +306,13 @@ class GangBuilder:
         return tuple(sorted(value for value in values if value is not None))
 
     def _whole(self, label: str | None, domains: tuple[str, ...] | None, sets: Sequence[tuple[Member, ...]]) -> None:
-        flock = GangSets(tuple(sets))
-        kinds = list(dict.fromkeys(kind for kind, _ in sets[0]))
-        sizes = Counter(kind.index for kind, _ in sets[0])
-        places = _domain_values(label, domains)
-        posed = [self._gang(flock, kinds, sizes, domain, len(sets)) for domain in places]
-        if len(posed) > 1:
-            self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(posed, 1)), upper=len(sets)))
+        gang_sets = GangSets(tuple(sets))
+        unit_classes = list(dict.fromkeys(unit_class for unit_class, _ in sets[0]))
+        sizes = Counter(unit_class.index for unit_class, _ in sets[0])
+        positions = _domain_values(label, domains)
+        numbers = [self._gang(gang_sets, unit_classes, sizes, domain, len(sets)) for domain in positions]
+        if len(numbers) > 1:
+            self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(numbers, 1)), upper=len(sets)))
 
     def _partial(
         self, gang: Gang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[MemberAlternatives]
@@ -323,8 +324,8 @@ class GangBuilder:
             if len(choice) == 1:
                 alike[choice[0][0]].append((choice[0],))
             else:
-                ways.append([(kind, GangSets((((kind, entry),),))) for kind, entry in choice])
-        ways += [[(kind, GangSets(tuple(sets)))] for kind, sets in alike.items()]
+                ways.append([(unit_class, GangSets((((unit_class, entry),),))) for unit_class, entry in choice])
+        ways += [[(unit_class, GangSets(tuple(sets)))] for unit_class, sets in alike.items()]
         switches = [self._switch(ways, enough, domain) for domain in _domain_values(gang.domain, domains)]
         if len(switches) > 1:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))
@@ -335,27 +336,32 @@ class GangBuilder:
         placed: dict[int, int] = {}
         for way in ways:
             own: dict[int, int] = {}
-            for kind, flock in way:
-                number = self._gang(flock, [kind], {kind.index: 1}, domain, len(flock.sets))
-                placed[number] = kind.size
+            for unit_class, gang_sets in way:
+                number = self._gang(gang_sets, [unit_class], {unit_class.index: 1}, domain, len(gang_sets.sets))
+                placed[number] = unit_class.size
                 own[number] = 1
             self.rows.append(
-                CouplingRow(Terms(gangs={**own, switch: -max(len(flock.sets) for _, flock in way)}), upper=0)
+                CouplingRow(Terms(gangs={**own, switch: -max(len(gang_sets.sets) for _, gang_sets in way)}), upper=0)
             )
         if enough > 0:
             self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))
         return switch
 
     def _gang(
-        self, flock: GangSets, kinds: Iterable[UnitClass], sizes: Mapping[int, int], domain: Domain | None, demand: int
+        self,
+        gang_sets: GangSets,
+        unit_classes: Iterable[UnitClass],
+        sizes: Mapping[int, int],
+        domain: Domain | None,
+        demand: int,
     ) -> int:
-        played = {kind.index: self.roles.of(kind, domain).index for kind in kinds}
-        members = tuple((played[kind], size) for kind, size in sorted(sizes.items()))
-        return self._add(MasterGangClass(members, demand), GangAlternative(flock, played, tuple(kinds)))
+        played = {unit_class.index: self.roles.of(unit_class, domain).index for unit_class in unit_classes}
+        members = tuple((played[unit_class], size) for unit_class, size in sorted(sizes.items()))
+        return self._add(MasterGangClass(members, demand), GangAlternative(gang_sets, played, tuple(unit_classes)))
 
     def _add(self, gang: MasterGangClass, choice: GangAlternative) -> int:
         self.gangs.append(gang)
-        self.choices.append(choice)
+        self.alternatives.append(choice)
         return len(self.gangs) - 1
 
 
@@ -372,12 +378,12 @@ Domain = tuple[str, str]
 
 @dataclass(slots=True, eq=False)
 class GangRole:
-    """A unit class of the instance. ``singles`` are parties that are placed one by one."""
+    """A unit class of the instance. ``ungrouped`` are the entries that no gang places."""
 
     index: int
-    kind: UnitClass
+    unit_class: UnitClass
     domain: Domain | None = None
-    singles: list[ColocatedUnits] = field(default_factory=list)
+    ungrouped: list[ColocatedUnits] = field(default_factory=list)
 
 
 class GangRoles:
@@ -386,12 +392,12 @@ class GangRoles:
     def __init__(self) -> None:
         self._known: dict[tuple[int, Domain | None], GangRole] = {}
 
-    def of(self, kind: UnitClass, domain: Domain | None = None) -> GangRole:
-        """Find the role of a kind."""
-        key = kind.index, domain
+    def of(self, unit_class: UnitClass, domain: Domain | None = None) -> GangRole:
+        """Return the role of a unit class in a domain."""
+        key = unit_class.index, domain
         role = self._known.get(key)
         if role is None:
-            role = self._known[key] = GangRole(len(self._known), kind, domain)
+            role = self._known[key] = GangRole(len(self._known), unit_class, domain)
         return role
 
     @property

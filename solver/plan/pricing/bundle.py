@@ -136,11 +136,11 @@ class Measure(Protocol):
         """What it sees of a device, as for an encoder."""
         ...
 
-    def minds(self, relation: Relation) -> bool:
+    def reads_relation(self, relation: Relation) -> bool:
         """Whether it looks at a relation that need not hold."""
         ...
 
-    def parts(self, problem: Problem) -> bool:
+    def needs_separate_copies(self, problem: Problem) -> bool:
         """Whether its terms need the copies of a unit apart, as a count of them does not say enough."""
         ...
 
@@ -165,7 +165,7 @@ def _with_measured_relations(unit: BundleUnit, measures: Sequence[Measure]) -> B
     kept = tuple(
         relation
         for relation in unit.problem.relations
-        if relation.hard or (unit.measured and any(measure.minds(relation) for measure in measures))
+        if relation.hard or (unit.measured and any(measure.reads_relation(relation) for measure in measures))
     )
     if len(kept) == len(unit.problem.relations):
         return unit
@@ -178,14 +178,17 @@ def cheap_measures(question: BundleQuestion) -> frozenset[int]:
     return frozenset(
         number
         for number, measure in enumerate(question.measures)
-        if not any(measure.parts(one) or any(map(measure.minds, soft_relations(one))) for one in problems)
+        if not any(
+            measure.needs_separate_copies(one) or any(map(measure.reads_relation, soft_relations(one)))
+            for one in problems
+        )
     )
 
 
 def needs_separate_copies(question: BundleQuestion, number: int) -> bool:
     """Whether some measure needs the copies of a unit apart."""
     unit = question.units[number]
-    return unit.measured and any(measure.parts(unit.problem) for measure in question.measures)
+    return unit.measured and any(measure.needs_separate_copies(unit.problem) for measure in question.measures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +199,11 @@ class AggregateMeasure:
         """Devices count nothing."""
         return None
 
-    def minds(self, _relation: Relation) -> bool:
+    def reads_relation(self, _relation: Relation) -> bool:
         """Relations count nothing."""
         return False
 
-    def parts(self, _problem: Problem) -> bool:
+    def needs_separate_copies(self, _problem: Problem) -> bool:
         """Copies are counted only."""
         return False
 

@@ -365,7 +365,7 @@ def enumerate_bundles(
     rows.at_most(model.value(worth), -least)
     found: list[Bundle] = []
     while True:
-        model.aim(worth, most)
+        model.set_objective(worth, most)
         more = solve_with_lazy_constraints(
             model.allocation, lambda left: solve(rows, left), limits, Counts(), hints=False
         )

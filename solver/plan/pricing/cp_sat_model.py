@@ -94,7 +94,7 @@ class BundleModel:
 
         Unless the model ``learns``, the answer is the same whatever was asked before.
         """
-        divisor = self.aim(worth, most)
+        divisor = self.set_objective(worth, most)
         seen: list[int] = []
 
         def counted(left: Limits) -> SolveResult:
@@ -108,7 +108,7 @@ class BundleModel:
         bundle = self.bundle(found.values) if found.values else None
         return BestBundle(bundle, min(seen, default=None))
 
-    def aim(self, worth: BundlePrices, most: Sequence[int]) -> int:
+    def set_objective(self, worth: BundlePrices, most: Sequence[int]) -> int:
         """Ask for the most valuable bundle; what the value is divided by, rounded up, is returned."""
         rows = self.allocation.rows
         rows.hint({})

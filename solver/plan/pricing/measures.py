@@ -39,16 +39,16 @@ class CopyMeasure:
     cost: Callable[[Problem, Picks], int]
     rest: Callable[[MeasureContext], list[Term]]
     sign: Callable[[MergedProblem], Signature | None] = no_signature
-    minding: Callable[[Relation], bool] = _never
-    parting: Callable[[Problem], bool] = _never
+    reads: Callable[[Relation], bool] = _never
+    separates: Callable[[Problem], bool] = _never
 
-    def minds(self, relation: Relation) -> bool:
+    def reads_relation(self, relation: Relation) -> bool:
         """Whether it looks at a relation that need not hold."""
-        return self.minding(relation)
+        return self.reads(relation)
 
-    def parts(self, problem: Problem) -> bool:
+    def needs_separate_copies(self, problem: Problem) -> bool:
         """Whether copies must be told apart."""
-        return self.parting(problem)
+        return self.separates(problem)
 
     def terms(self, measured: MeasureContext) -> list[Term]:
         """Count each configuration at its cost, and the rest as it can be said."""
@@ -165,15 +165,15 @@ def _copy_takes(measured: MeasureContext) -> Iterator[tuple[tuple[int, int], int
 
 PREFERENCE = CopyMeasure("preference", _rank_cost, _rank_terms)
 """Sum of the ranks of alternatives."""
-SOFT = CopyMeasure("soft", _soft_cost, _soft_terms, minding=_is_soft)
+SOFT = CopyMeasure("soft", _soft_cost, _soft_terms, reads=_is_soft)
 """Sum of the weights of violated soft entries (SOFT-1, SOFT-2)."""
 COMPACT = CopyMeasure(
     "compact",
     _compact_cost,
     _compact_terms,
     COMPACT_STAGE.sign,
-    minding=_counts_distances,
-    parting=_has_several_devices,
+    reads=_counts_distances,
+    separates=_has_several_devices,
 )
 """Places that the devices of each copy are spread over, and distances. Problems need their landscape."""
 COPY_MEASURES: Mapping[str, CopyMeasure] = {measure.id: measure for measure in (PREFERENCE, SOFT, COMPACT)}

@@ -148,13 +148,13 @@ def test_seats_are_one_for_each_unit_that_is_placed():
     made, column = question()
     assert dict(column.counts) == {0: 4}
     taken = assign_slots(made, IntegerPlan(((column, 2),), (5,), ()))
-    assert [(seat.entry.places[0], seat.number) for seat in taken] == [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1)]
+    assert [(seat.units.positions[0], seat.number) for seat in taken] == [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1)]
     assert [len(seat.picks) for seat in taken] == [1] * 5
 
 
 def test_room_that_nobody_needs_stays_free():
     made, column = question()
-    assert [seat.entry.places[0] for seat in assign_slots(made, IntegerPlan(((column, 2),), (1,), ()))] == [0]
+    assert [seat.units.positions[0] for seat in assign_slots(made, IntegerPlan(((column, 2),), (1,), ()))] == [0]
     assert assign_slots(made, IntegerPlan(((column, 1),), (0,), ())) == []
     assert assign_slots(made, IntegerPlan((), (0,), ())) == []
 

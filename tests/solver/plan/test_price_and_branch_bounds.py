@@ -67,7 +67,7 @@ def test_what_is_asked_without_gangs_and_rows_bounds_what_is_asked_with_them(see
     demanding = replace(scene, instance=replace(instance, rows=(row,)))
     stage = instance.admitted()
     (value,) = optimum(demanding, [stage])
-    asked = tuple(replace(unit, demand=most) for unit, most in zip(instance.units, instance.most(), strict=True))
+    asked = tuple(replace(unit, demand=most) for unit, most in zip(instance.units, instance.demands(), strict=True))
     worth = {unit.index: unit.weight for unit in instance.units}
     for gang in instance.gangs:
         # A member is worth no less than the whole gang is.

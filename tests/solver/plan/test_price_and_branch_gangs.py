@@ -64,9 +64,9 @@ def test_of_many_different_gangs_as_many_as_possible_are_placed(gangs, nodes):
 
 def relaxed(scene: Scene, stage: ObjectiveStage):
     master = LinearMaster(scene.instance)
-    master.aim(stage)
+    master.set_objective(stage)
     generator = ColumnGenerator(scene.instance, master, scene.pricer)
-    return generator, generator.run(stage, GenerationLimits(400, 0.0), scene.instance.most()).relaxation
+    return generator, generator.run(stage, GenerationLimits(400, 0.0), scene.instance.demands()).relaxation
 
 
 def test_nodes_are_filled_with_members_of_whole_gangs_alone():

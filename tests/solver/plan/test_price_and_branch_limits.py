@@ -110,7 +110,7 @@ def test_an_interrupt_in_the_first_filling_keeps_what_was_filled():
 
 def generator_of(scene, pricer=None):
     stage, master = scene.instance.admitted(), LinearMaster(scene.instance)
-    master.aim(stage)
+    master.set_objective(stage)
     return ColumnGenerator(scene.instance, master, pricer or scene.pricer), stage
 
 
@@ -120,7 +120,7 @@ def test_an_interrupt_while_columns_are_generated_tells_the_bound():
     bounds = []
     with pytest.raises(GenerationInterrupted) as stopped:
         generator.run(
-            stage, GenerationLimits(400, 0.0), scene.instance.most(), watch=lambda _, bound: bounds.append(bound)
+            stage, GenerationLimits(400, 0.0), scene.instance.demands(), watch=lambda _, bound: bounds.append(bound)
         )
     known = stopped.value.generated
     assert known.relaxation is not None
@@ -132,7 +132,7 @@ def test_an_interrupt_while_columns_are_generated_tells_the_bound():
 def test_an_interrupted_dive_ends_behind_what_it_fixed():
     scene = crowded(GANGS)
     generator, stage = generator_of(scene)
-    generated = generator.run(stage, GenerationLimits(400, 0.0), scene.instance.most())
+    generated = generator.run(stage, GenerationLimits(400, 0.0), scene.instance.demands())
     interrupting = ColumnGenerator(scene.instance, generator.master, Interrupting(scene.pricer, 3))
     dive = DivingHeuristic(interrupting, stage, GenerationLimits(6, 0.0)).run(generated.relaxation)
     found = [next(dive)]
@@ -155,7 +155,7 @@ def test_a_plan_whose_time_is_over_is_empty_or_better_and_has_valid_bounds(gangs
 
 def test_a_linear_pricer_whose_time_is_over_knows_nothing():
     scene = crowded()
-    late, most = PricingLimits(Effort.THOROUGH, deadline=monotonic() - 1), scene.instance.most()
+    late, most = PricingLimits(Effort.THOROUGH, deadline=monotonic() - 1), scene.instance.demands()
     prices = Prices((7, 5, 4, 3, 2))
     priced = scene.pricer.price(2, prices, most, late)
     assert (priced.columns, priced.bound) == ((), None)
@@ -169,7 +169,9 @@ def test_a_master_whose_time_is_over_has_no_relaxation():
         generator.master.add(column)
     assert generator.master.solve(monotonic() - 1) is None
     assert generator.master.solve(monotonic() + 1000).value > 0
-    assert generator.run(stage, GenerationLimits(9, 0.0, deadline=monotonic() - 1), scene.instance.most()).bound is None
+    assert (
+        generator.run(stage, GenerationLimits(9, 0.0, deadline=monotonic() - 1), scene.instance.demands()).bound is None
+    )
 
 
 def test_columns_are_counted_up_in_order_while_nodes_are_free():

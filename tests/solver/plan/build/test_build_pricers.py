@@ -57,7 +57,7 @@ def by_name(found):
 
 
 def price(found, node_class, worth):
-    return found.pricer.price(node_class, Prices(tuple(worth)), found.instance.most(), THOROUGH)
+    return found.pricer.price(node_class, Prices(tuple(worth)), found.instance.demands(), THOROUGH)
 
 
 def test_each_kind_of_node_has_the_pricer_that_it_needs():
@@ -126,7 +126,7 @@ def test_all_columns_of_some_worth_are_found_for_both():
     found = posed(*mixed())
     worth = (1,) * len(found.instance.units)
     for kind in found.nodes:
-        columns = found.pricer.enumerate(kind.index, Prices(worth), found.instance.most(), 1, THOROUGH)
+        columns = found.pricer.enumerate(kind.index, Prices(worth), found.instance.demands(), 1, THOROUGH)
         question = found.questions[kind.index]
         listed = {tuple(dict(column.counts).get(unit.index, 0) for unit in question.units) for column in columns}
         # What is not listed is covered by something that is.
@@ -151,7 +151,7 @@ def test_pricers_answer_equally_in_another_process():
     found = posed(*mixed())
     sent = pickle.loads(pickle.dumps(found.pricer))
     assert isinstance(sent, DispatchingPricer)
-    prices, most = Prices((3,) * len(found.instance.units)), found.instance.most()
+    prices, most = Prices((3,) * len(found.instance.units)), found.instance.demands()
     for kind in found.nodes:
         one, other = (pricer.price(kind.index, prices, most, THOROUGH) for pricer in (found.pricer, sent))
         assert one == other

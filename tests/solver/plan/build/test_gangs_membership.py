@@ -27,7 +27,7 @@ def choice(name, *gangs, ways=1):
 def enrolled(*choices):
     found = GangMembership()
     for one in choices:
-        found.enrol(one)
+        found.add(one)
     return found
 
 

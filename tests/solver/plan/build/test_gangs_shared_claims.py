@@ -25,8 +25,8 @@ def variants(*given):
     """Sets of variants by the names of their units, and names of units that stand alone."""
     ask = asking(*given)
     single, sets = group_by_shared_claims(ask.queue, ask.open)
-    names = [[[one.unit.name for one in entry.party] for entry in own] for own in sets]
-    return names, [one.party[0].unit.name for one in single]
+    names = [[[one.unit.name for one in entry.units] for entry in own] for own in sets]
+    return names, [one.units[0].unit.name for one in single]
 
 
 def test_all_ways_to_choose_some_of_the_units_are_variants_the_whole_first():
@@ -69,7 +69,7 @@ def test_an_allocated_claim_makes_no_set():
 def test_units_that_are_left_out_are_in_no_set():
     ask = asking(claim("s"), sharing("a", "s"), sharing("b", "s"), sharing("c", "s", cpu="1"))
     _, sets = group_by_shared_claims(ask.queue, [0, 2])
-    assert [[one.unit.name for one in entry.party] for entry in sets[0]] == [["a", "c"], ["a"], ["c"]]
+    assert [[one.unit.name for one in entry.units] for entry in sets[0]] == [["a", "c"], ["a"], ["c"]]
 
 
 @pytest.mark.parametrize(("units", "narrowed"), [(2, False), (6, False), (7, True), (9, True)])
@@ -79,14 +79,14 @@ def test_too_many_ways_are_narrowed_to_the_first_units(units, narrowed):
     _, (own,) = group_by_shared_claims(ask.queue, ask.open)
     assert omits_variants(own) is narrowed
     assert len(own) == (units if narrowed else 2**units - 1)
-    assert len(own[0].places) == units
+    assert len(own[0].positions) == units
 
 
 def test_many_equal_units_are_narrowed_to_large_numbers_of_them():
     ask = asking(claim("s"), *(sharing(f"p{number}", "s") for number in range(70)))
     _, (own,) = group_by_shared_claims(ask.queue, ask.open)
     assert omits_variants(own)
-    assert [len(one.places) for one in own] == list(range(70, 6, -1))
+    assert [len(one.positions) for one in own] == list(range(70, 6, -1))
 
 
 def test_bounds_of_narrowed_sets_say_nothing_about_plans_that_were_left_out():

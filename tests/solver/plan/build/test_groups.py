@@ -49,7 +49,7 @@ def ahead(*given, only_new=False):
     found = place_coupled_units(ask.session, ask.queue, ask.open, None, only_new=only_new)
     names = {place: ask.queue[place].unit.name for place in ask.open}
     return (
-        {names[place]: node for place, (node, _) in found.where.items()},
+        {names[place]: node for place, (node, _) in found.assigned.items()},
         {names[place]: [reason.id for reason in said] for place, said in found.reasons.items()},
         found,
     )
@@ -203,5 +203,5 @@ def test_what_is_coupled_counts_in_every_stage_that_is_about_units():
 def test_nothing_together_is_what_there_is():
     ask = asking(*nodes("n1"), gpus("n2"), holding("h", "n1", "gpu-0"), running("r", "n1", cpu="1"), user("a"))
     found = no_earlier_placements(Session(ask.session.cluster, ALL, "strict", 0))
-    assert found.rooms == {"n1": {"cpu": 3000, "pods": 9}}
-    assert (found.where, found.places) == ({}, set())
+    assert found.room_by_node == {"n1": {"cpu": 3000, "pods": 9}}
+    assert (found.assigned, found.positions) == ({}, set())

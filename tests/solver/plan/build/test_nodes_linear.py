@@ -263,7 +263,7 @@ def test_without_questions_there_is_nothing_linear():
 def check_node(posed_, node_class, rng):
     """Columns are valid with the devices they get, and none is missed."""
     question, part_of = posed_.questions[node_class], posed_.pricer.linear
-    most = posed_.instance.most()
+    most = posed_.instance.demands()
     worth = [rng.randint(1, 9) for _ in most]
     found = part_of.pricer.price(node_class, Prices(tuple(worth)), most, THOROUGH)
     best = 0

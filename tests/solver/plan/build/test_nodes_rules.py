@@ -14,9 +14,11 @@ def suited(*given):
     single, sets = group_by_shared_claims(ask.queue, ask.open)
     kinds = group_unit_classes([*single, *(one for variants in sets for one in variants)])
     rules = NodeRules(kinds)
-    names = [kind.entries[0].party[0].unit.name for kind in kinds]
+    names = [kind.entries[0].units[0].unit.name for kind in kinds]
     cluster = ask.session.cluster
-    return {name: [names[index] for index in sorted(rules.suited(node))] for name, node in cluster.nodes.items()}
+    return {
+        name: [names[index] for index in sorted(rules.suitable_classes(node))] for name, node in cluster.nodes.items()
+    }
 
 
 def required(key, operator, *values, field="matchExpressions"):
@@ -104,8 +106,8 @@ def test_one_look_is_enough_for_nodes_that_look_alike():
     single, _ = group_by_shared_claims(ask.queue, ask.open)
     rules = NodeRules(group_unit_classes(single))
     nodes = ask.session.cluster.nodes
-    assert rules.suited(nodes["n2"]) is not rules.suited(nodes["n1"])
-    assert rules.suited(nodes["n1"]) is rules.suited(nodes["n1"])
+    assert rules.suitable_classes(nodes["n2"]) is not rules.suitable_classes(nodes["n1"])
+    assert rules.suitable_classes(nodes["n1"]) is rules.suitable_classes(nodes["n1"])
 
 
 def test_rules_agree_with_what_is_asked_of_pods():

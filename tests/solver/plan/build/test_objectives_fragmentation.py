@@ -40,7 +40,7 @@ EXACT = PlanLimits(gap=0.0)
 
 def test_the_whole_mix_comes_so_often_that_it_asks_for_all_devices():
     mix = build_residual_workload([TargetUnitClass(4, 3, 1), TargetUnitClass(7, 2, 4)], 9, 23)
-    assert [(guest.unit.index, guest.like, guest.unit.demand) for guest in mix.guests] == [(9, 4, 9), (10, 7, 6)]
+    assert [(guest.unit.index, guest.same_as, guest.unit.demand) for guest in mix.units] == [(9, 4, 9), (10, 7, 6)]
     assert mix.stage == ObjectiveStage("fragmentation", Terms(units={9: 1, 10: 4}))
 
 
@@ -48,14 +48,14 @@ def test_the_whole_mix_comes_so_often_that_it_asks_for_all_devices():
 def test_a_mix_that_asks_for_more_comes_once(devices):
     assert [
         guest.unit.demand
-        for guest in build_residual_workload([TargetUnitClass(0, 3, 1), TargetUnitClass(1, 2, 4)], 2, devices).guests
+        for guest in build_residual_workload([TargetUnitClass(0, 3, 1), TargetUnitClass(1, 2, 4)], 2, devices).units
     ] == [3, 2]
 
 
 def test_units_without_devices_are_not_in_the_mix():
     mix = build_residual_workload([TargetUnitClass(0, 5, 0), TargetUnitClass(1, 0, 3), TargetUnitClass(2, 1, 2)], 3, 8)
-    assert [(guest.like, guest.unit.index, guest.unit.demand) for guest in mix.guests] == [(2, 3, 4)]
-    assert build_residual_workload([TargetUnitClass(0, 5, 0)], 1, 8).guests == ()
+    assert [(guest.same_as, guest.unit.index, guest.unit.demand) for guest in mix.units] == [(2, 3, 4)]
+    assert build_residual_workload([TargetUnitClass(0, 5, 0)], 1, 8).units == ()
 
 
 def test_guests_are_placed_by_their_stage_only():

@@ -50,7 +50,7 @@ def test_loose_claims_are_kinds_of_their_own():
 def test_claims_of_a_party_come_once_each():
     ask = asking(claim("s"), sharing("a", "s"), sharing("b", "s", cpu="1"))
     _, (variants,) = group_by_shared_claims(ask.queue, ask.open)
-    assert [ref.name for ref in variants[0].asked] == ["s"]
+    assert [ref.name for ref in variants[0].unallocated_claims] == ["s"]
     (whole, *_) = group_unit_classes(variants)
     assert [one.metadata.name for one in whole.claims] == ["s"]
     assert (whole.size, len(whole.specs)) == (2, 2)

@@ -31,7 +31,7 @@ def random_prices(seed, scene):
 @pytest.mark.parametrize("seed", range(60))
 def test_no_column_is_worth_more_than_the_bound_and_every_column_fits(seed, effort):
     scene = random_scene(seed)
-    prices, most = random_prices(seed, scene), scene.instance.most()
+    prices, most = random_prices(seed, scene), scene.instance.demands()
     for node_class in range(len(scene.nodes)):
         priced = scene.pricer.price(node_class, prices, most, PricingLimits(effort))
         assert priced.bound >= best_value(scene, node_class, prices)
@@ -46,7 +46,7 @@ def test_a_thorough_look_finds_the_most_valuable_column(seed):
     scene = random_scene(seed)
     prices = random_prices(seed, scene)
     for node_class in range(len(scene.nodes)):
-        priced = scene.pricer.price(node_class, prices, scene.instance.most(), PricingLimits(Effort.THOROUGH))
+        priced = scene.pricer.price(node_class, prices, scene.instance.demands(), PricingLimits(Effort.THOROUGH))
         found = max((prices.value(column) for column in priced.columns), default=0)
         assert found == priced.bound == best_value(scene, node_class, prices)
 
@@ -57,7 +57,7 @@ def test_enumeration_misses_no_column_of_the_asked_worth(seed):
     prices = Prices(tuple(max(1, price) for price in random_prices(seed, scene).units))
     for node_class in range(len(scene.nodes)):
         least = max(1, best_value(scene, node_class, prices) * 3 // 4)
-        listed = scene.pricer.enumerate(node_class, prices, scene.instance.most(), least, PricingLimits())
+        listed = scene.pricer.enumerate(node_class, prices, scene.instance.demands(), least, PricingLimits())
         expected = {
             tuple((unit, amount) for unit, amount in enumerate(counts) if amount)
             for counts in all_columns(scene, node_class)
