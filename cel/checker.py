@@ -1,15 +1,11 @@
-"""Type checking (cel.md 1.3): every complaint of an expression at once, worded and placed as cel-go does.
+"""Type checking (cel.md 1.3): all errors of an expression at once, worded and placed as cel-go does.
 
-What every part of the type checker works with: complaints, known types, scopes, signatures.
-
-Types of fields: of maps, of objects, and of what may turn out to be either.
-
-Types of macros: what their loops bind, what their bodies must be, what they give.
+The checker visits the tree once and infers a type for each node. ``macros`` has the rules of macros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +14,8 @@ from . import syntax, types
 from .declarations import Declarations, Overload
 from .errors import MAX_REPORTED, CelCompileError, Issue
 from .operators import NAMES, UNARY_NAMES
-from .syntax import Macro, Node, Postfix, Select, Step, Walk, position, walk
-from .types import ANY, BOOL, DYN, ERROR, INT, Substitution, Type, TypeTooLarge, list_of, map_of, optional_of, parameter
+from .syntax import Node, Postfix, Select, Step, Walk, position, walk
+from .types import ANY, BOOL, DYN, ERROR, Substitution, Type, TypeTooLarge, list_of, map_of, optional_of, parameter
 from .values import UInt
 
 _CONSTANTS: dict[type, Type] = {
@@ -59,7 +55,7 @@ def result_position(node: Node) -> int:
 
 def check(text: str, tree: Node, declarations: Declarations) -> Checked:
     """Check a tree of ``text``; CelCompileError with all complaints."""
-    checker = _TypeChecker(declarations)
+    checker = TypeChecker(declarations)
     try:
         result = walk(checker.handlers, tree)
         types = {pos: checker.known.resolve(type_, DYN) for pos, type_ in checker.types.items()}
@@ -76,7 +72,7 @@ _CONDITIONAL = (BOOL, _BRANCH_TYPE, _BRANCH_TYPE), _BRANCH_TYPE
 Signature = tuple[tuple[Type, ...], Type]
 
 
-class CheckerBase:
+class TypeChecker:
     """The state of checking one expression."""
 
     def __init__(self, declarations: Declarations) -> None:
@@ -86,6 +82,27 @@ class CheckerBase:
         self.overloads: dict[int, tuple[Overload, ...]] = {}
         self.known = Substitution()
         self.scopes: list[dict[str, Type]] = []
+        self.handlers: dict[type, Callable[[Any], Walk[Type] | Type]] = {
+            syntax.Literal: self._literal,
+            syntax.Ident: self._ident,
+            syntax.ListLiteral: self._list,
+            syntax.MapLiteral: self._map,
+            syntax.Struct: self._struct,
+            syntax.Unary: self._unary,
+            syntax.Chain: self._chain,
+            syntax.Logical: self._logical,
+            syntax.Conditional: self._conditional,
+            syntax.Call: self._call,
+            syntax.Has: self._has,
+            syntax.Bind: self._bind,
+            Postfix: self._postfix,
+        }
+        self._steps: dict[type, Callable[[Any, Type, int], Walk[Type]]] = {
+            Select: self._select,
+            syntax.Index: self._index,
+            syntax.Method: self._method,
+            syntax.Macro: self._macro,
+        }
 
     def report(self, pos: int, message: str) -> Type:
         """A complaint; the type of what it is about is then unknown."""
@@ -161,32 +178,6 @@ class CheckerBase:
         """``condition ? value : otherwise``."""
         result, _ = self.apply("_?_:_", pos, [condition, value, otherwise], [_CONDITIONAL])
         return self.keep(pos, result)
-
-
-class _TypeChecker(CheckerBase):
-    def __init__(self, declarations: Declarations) -> None:
-        super().__init__(declarations)
-        self.handlers: dict[type, Callable[[Any], Walk[Type] | Type]] = {
-            syntax.Literal: self._literal,
-            syntax.Ident: self._ident,
-            syntax.ListLiteral: self._list,
-            syntax.MapLiteral: self._map,
-            syntax.Struct: self._struct,
-            syntax.Unary: self._unary,
-            syntax.Chain: self._chain,
-            syntax.Logical: self._logical,
-            syntax.Conditional: self._conditional,
-            syntax.Call: self._call,
-            syntax.Has: self._has,
-            syntax.Bind: self._bind,
-            Postfix: self._postfix,
-        }
-        self._steps: dict[type, Callable[[Any, Type, int], Walk[Type]]] = {
-            Select: self._select,
-            syntax.Index: self._index,
-            syntax.Method: self._method,
-            syntax.Macro: self._macro,
-        }
 
     # --- leaves and literals
 
@@ -287,7 +278,7 @@ class _TypeChecker(CheckerBase):
         found = yield node.operand
         before: Node | Step = node.operand
         for step in node.steps:
-            if type(step) is syntax.Macro and step.name in REPEATING:
+            if type(step) is syntax.Macro and step.rules.checked_twice:
                 self.repeat(begun)
             # A macro complains of its range where the range stands.
             place = before.pos if before is not node.operand else position(node.operand)
@@ -316,7 +307,7 @@ class _TypeChecker(CheckerBase):
         return self.function(step.name, step.pos, args, member=True)
 
     def _macro(self, step: syntax.Macro, target: Type, place: int) -> Walk[Type]:
-        result = yield from MACROS[step.name](self, step, target, place)
+        result = yield from step.rules.check(self, step, target, place)
         return self.keep(step.pos, result)
 
 
@@ -325,7 +316,7 @@ def undeclared(name: str) -> str:
     return f"undeclared reference to '{name}' (in container '')"
 
 
-def field_type(checker: CheckerBase, pos: int, target: Type, field: str, optional: bool) -> Type:
+def field_type(checker: TypeChecker, pos: int, target: Type, field: str, optional: bool) -> Type:
     """The type of ``target.field``, or of ``target.?field``; that of a field of an optional is an optional."""
     target = checker.known.resolve(target)
     if target.name == "optional_type":
@@ -334,7 +325,7 @@ def field_type(checker: CheckerBase, pos: int, target: Type, field: str, optiona
     return optional_of(found) if optional else found
 
 
-def _field_of_type(checker: CheckerBase, pos: int, target: Type, field: str) -> Type:
+def _field_of_type(checker: TypeChecker, pos: int, target: Type, field: str) -> Type:
     if target.param:
         checker.known.assignable([DYN], [target])
         return DYN
@@ -350,127 +341,6 @@ def _field_of_type(checker: CheckerBase, pos: int, target: Type, field: str) -> 
     return fields.get(field) or _report_missing_field(checker, pos, f"undefined field '{field}'")
 
 
-def _report_missing_field(checker: CheckerBase, pos: int, message: str) -> Type:
+def _report_missing_field(checker: TypeChecker, pos: int, message: str) -> Type:
     checker.report(pos, message)
     return DYN
-
-
-_A, _K, _V = parameter("A"), parameter("K"), parameter("V")
-_INSERT = [((map_of(_K, _V), _K, _V), map_of(_K, _V)), ((map_of(_K, _V), map_of(_K, _V)), map_of(_K, _V))]
-_HAS_VALUE = [((optional_of(_A),), BOOL)]
-_VALUE = [((optional_of(_A),), _A)]
-
-
-def _loop(checker: CheckerBase, step: Macro, target: Type, place: int) -> tuple[Type, Type]:
-    """The types of what a loop over ``target`` binds: key or index, and value."""
-    target = checker.known.resolve(target)
-    if target.param:
-        checker.known.assignable([DYN], [target])
-        return DYN, DYN
-    if target.name == "list":
-        return INT, target.params[0]
-    if target.name == "map":
-        key, value = target.params
-        return key, value
-    if target not in (DYN, ERROR):
-        message = f"expression of type '{target}' cannot be range of a comprehension (must be list, map, or dynamic)"
-        return (checker.report(place, message),) * 2
-    return DYN, DYN
-
-
-def _names(checker: CheckerBase, step: Macro, target: Type, place: int) -> dict[str, Type]:
-    key, value = _loop(checker, step, target, place)
-    if len(step.variables) == 2:
-        return dict(zip(step.variables, (key, value), strict=True))
-    return {step.variables[0]: key if checker.known.resolve(target).name == "map" else value}
-
-
-def _predicate(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
-    assert step.condition is not None
-    with checker.scope(_names(checker, step, target, place)):
-        found = yield step.condition
-    checker.expect(position(step.condition), BOOL, found)
-    return BOOL
-
-
-def _exists_one(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
-    assert step.condition is not None
-    with checker.scope(_names(checker, step, target, place)):
-        found = yield step.condition
-    checker.choose(step.pos, found, INT, INT)
-    return BOOL
-
-
-def _collection_types(
-    checker: CheckerBase, step: Macro, target: Type, place: int
-) -> Generator[Node, Type, tuple[Type, Type, Type]]:
-    """The types of the condition and body of a macro that collects, and of its first variable."""
-    names = _names(checker, step, target, place)
-    condition: Type = BOOL
-    body: Type = DYN
-    with checker.scope(names):
-        if step.condition is not None:
-            condition = yield step.condition
-        if step.body is not None:
-            body = yield step.body
-    return condition, body, names[step.variables[0]]
-
-
-def _collect_list(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
-    """``map``, ``filter`` and ``transformList``: a list of the body, or of the variable itself."""
-    condition, body, variable = yield from _collection_types(checker, step, target, place)
-    result = list_of(variable if step.body is None else body)
-    if step.condition is not None:
-        checker.choose(step.pos, condition, result, result)
-    return result
-
-
-def _transform_map(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
-    condition, body, key = yield from _collection_types(checker, step, target, place)
-    result = map_of(key, body)
-    if step.condition is not None:
-        checker.choose(step.pos, condition, result, result)
-    return result
-
-
-def _transform_entries(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
-    condition, body, _ = yield from _collection_types(checker, step, target, place)
-    entries = map_of(checker.known.fresh(), checker.known.fresh())
-    result, fitting = checker.apply("cel.@mapInsert", step.pos, [entries, body], _INSERT)
-    if not fitting:
-        result = entries
-    if step.condition is not None:
-        checker.choose(step.pos, condition, result, result)
-    return result
-
-
-def _sort_by(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
-    _, key, _ = yield from _collection_types(checker, step, target, step.pos)
-    return checker.function("@sortByAssociatedKeys", step.pos, [target, list_of(key)], member=True)
-
-
-def _optional(checker: CheckerBase, step: Macro, target: Type, place: int) -> Walk[Type]:
-    """``optMap`` and ``optFlatMap``: the body on the value of an optional, as an optional."""
-    assert step.body is not None
-    present, _ = checker.apply("hasValue", step.pos, [target], _HAS_VALUE, member=True)
-    value, _ = checker.apply("value", step.pos, [target], _VALUE, member=True)
-    with checker.scope({step.variables[0]: value}):
-        body = yield step.body
-    nothing = optional_of(checker.known.fresh())
-    return checker.choose(step.pos, present, optional_of(body) if step.name == "optMap" else body, nothing)
-
-
-REPEATING = frozenset({"optMap", "optFlatMap"})
-MACROS: dict[str, Callable[[CheckerBase, Macro, Type, int], Walk[Type]]] = {
-    "all": _predicate,
-    "exists": _predicate,
-    "exists_one": _exists_one,
-    "map": _collect_list,
-    "filter": _collect_list,
-    "transformList": _collect_list,
-    "transformMap": _transform_map,
-    "transformMapEntry": _transform_entries,
-    "sortBy": _sort_by,
-    "optMap": _optional,
-    "optFlatMap": _optional,
-}

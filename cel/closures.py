@@ -28,12 +28,11 @@ that, and what calls us may have used some already; threads give the room withou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from threading import Thread
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias
 
 from .declarations import Overload
 from .errors import CelCostError, CelRuntimeError
-from .meter import Meter, current_meter
+from .meter import Meter
 from .operators import Dispatcher
 from .values import (
     NONE,
@@ -50,8 +49,6 @@ from .values import (
     stored_key,
     unequal,
 )
-
-Cost: TypeAlias = Callable[[tuple[Value, ...], Value], int] | None
 
 
 class Emitter:
@@ -229,9 +226,7 @@ class Emitter:
 
         return run
 
-    def iterate(
-        self, ranged: Callable[[Frame], Iterator[None]], step: int, end: int
-    ) -> Callable[[Frame], Iterator[None]]:
+    def iterate(self, ranged: Iterate, step: int, end: int) -> Iterate:
         """The iteration of a macro; each step costs ``step``, the result ``end``."""
         return ranged
 
@@ -247,6 +242,8 @@ class Emitter:
 Frame: TypeAlias = list[Any]
 Step: TypeAlias = Callable[[Frame, Value], Value]
 Closure: TypeAlias = Callable[[Frame], Value]
+Iterate: TypeAlias = Callable[[Frame], Iterator[None]]
+"""Starts the iteration of a macro; each step has set the variables."""
 ABSENT: Final = object()
 """Stands in a frame for a variable that got no value."""
 
@@ -523,38 +520,3 @@ def has_field(value: Value, key: Value) -> bool:
     if type(value) is Optional:
         return value.present and lookup(value.value, key) is not MISSING
     return lookup(value, key) is not MISSING
-
-
-R = TypeVar("R")
-# Levels of closures upon one stack; a level takes up to five Python frames.
-CLOSURE_LEVELS_PER_STACK = 60
-
-
-def on_fresh_stack(run: Callable[[], R]) -> R:
-    """Run a function in a thread of its own and wait for it; its errors are raised here."""
-    results: list[R] = []
-    errors: list[BaseException] = []
-    meter = current_meter.meter
-
-    def target() -> None:
-        current_meter.meter = meter
-        try:
-            results.append(run())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = Thread(target=target, daemon=True)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]
-
-
-def on_fresh_stack_closure(run: Closure) -> Closure:
-    """The closure, run upon a fresh stack."""
-
-    def deep(frame: Frame) -> Value:
-        return on_fresh_stack(lambda: run(frame))
-
-    return deep

@@ -1,13 +1,10 @@
 """From the syntax tree to closures.
 
-Codes of nodes from the codes of their parts: what the compiler of trees and its macros have in common.
-
-What compiling a node gives, and the variables in scope meanwhile.
-
-Macros, and what their parts cost.
-
-cel-go expands a macro to a loop over an accumulator; the costs here are those of that expansion: reading the
-accumulator 1, a call 1, a list literal 10.
+``compile_tree`` visits a tree once. What compiling a node gives is a ``Code``: its closures, which an ``Emitter``
+makes from those of its parts, and what is known of it beforehand. Deep expressions run on more than one stack: Python
+counts the depth of calls for each thread, an expression may be nested deeper than that allows, and the caller may have
+used some of it already. So every ``CLOSURE_LEVELS_PER_STACK`` levels an evaluation goes on in a new thread, which
+leaves the interpreter's limit alone.
 """
 
 from __future__ import annotations
@@ -16,38 +13,16 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from threading import Thread
+from typing import Any, Final, TypeVar
 
-from . import folds
-from .closures import CLOSURE_LEVELS_PER_STACK, Closure, Emitter, Frame, Step, check_key, on_fresh_stack_closure
+from . import syntax
+from .closures import Closure, Emitter, Frame, Step, check_key
 from .declarations import TYPE_NAMES, Overload
 from .errors import CelCompileError, CelRuntimeError
-from .folds import Iterate
-from .meter import Meter
+from .meter import Meter, current_meter
 from .operators import NAMES, UNARY_NAMES, Dispatcher
-from .syntax import (
-    Bind,
-    Call,
-    Chain,
-    Conditional,
-    Has,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    Logical,
-    Macro,
-    MapLiteral,
-    Method,
-    Node,
-    Postfix,
-    Select,
-    Struct,
-    Unary,
-    Walk,
-    walk,
-)
-from .syntax import Step as SyntaxStep
+from .syntax import Walk, walk
 from .values import CelMap, TypeValue, UInt, Value, stored_key, type_spelling
 
 _PRIMITIVES = frozenset({bool, int, UInt, float, str, bytes})
@@ -66,7 +41,7 @@ class Compiled:
 
 
 def compile_tree(
-    tree: Node,
+    tree: syntax.Node,
     variables: Sequence[str],
     functions: Mapping[str, Sequence[Overload]],
     overloads: Mapping[int, Sequence[Overload]],
@@ -78,12 +53,12 @@ def compile_tree(
     ``overloads`` what the type checker left of them at each place. Raises CelCompileError where a constant cannot
     be converted.
     """
-    compiler = _Compiler(variables, functions, overloads, emitter)
+    compiler = Compiler(variables, functions, overloads, emitter)
     code = walk(compiler.handlers, tree)
     return Compiled(code.run, compiler.scope.size)
 
 
-def _visit_all(nodes: Sequence[Node]) -> Generator[Node, Code, list[Code]]:
+def _visit_all(nodes: Sequence[syntax.Node]) -> Generator[syntax.Node, Code, list[Code]]:
     codes = []
     for node in nodes:
         code = yield node
@@ -111,7 +86,7 @@ _BY_STATIC_TYPE = frozenset({"sum"})
 _PATTERNS = frozenset({"find", "findAll", "matches"})
 
 
-class CodeBuilder:
+class Compiler:
     """Makes the codes of nodes from those of their parts, with the variables in scope."""
 
     def __init__(
@@ -164,9 +139,7 @@ class CodeBuilder:
     def bind(self, variable: Variable, body: Code) -> Code:
         """A body with a variable that is computed when first read."""
         assert variable.init is not None
-        return depth_bounded(
-            code_from_parts(self.emit.bind(variable.slot, variable.init.run, body.run), variable.init, body)
-        )
+        return bounded_code(self.emit.bind(variable.slot, variable.init.run, body.run), variable.init, body)
 
     def dispatcher(self, name: str, arity: int, *, member: bool = False, prepared: bool = False) -> Dispatcher:
         """Find the overloads of a function for so many arguments; see ``Dispatcher``."""
@@ -183,26 +156,31 @@ class CodeBuilder:
         left = self._overloads.get(pos, ())
         return left[0] if len(left) == 1 else None
 
-
-class _Compiler(CodeBuilder):
-    """One pass over a tree."""
-
     @cached_property
     def handlers(self) -> dict[type, Callable[[Any], Walk[Code] | Code]]:
         """What visits the nodes of each class."""
         return {
-            Literal: self._literal, Ident: self._ident, ListLiteral: self._list, MapLiteral: self._map,
-            Struct: self._struct, Unary: self._unary, Chain: self._chain, Logical: self._logical,
-            Conditional: self._conditional, Call: self._call, Has: self._has, Bind: self._bind,
-            Postfix: self._postfix,
-        }  # fmt: skip
+            syntax.Literal: self._literal,
+            syntax.Ident: self._ident,
+            syntax.ListLiteral: self._list,
+            syntax.MapLiteral: self._map,
+            syntax.Struct: self._struct,
+            syntax.Unary: self._unary,
+            syntax.Chain: self._chain,
+            syntax.Logical: self._logical,
+            syntax.Conditional: self._conditional,
+            syntax.Call: self._call,
+            syntax.Has: self._has,
+            syntax.Bind: self._bind,
+            syntax.Postfix: self._postfix,
+        }
 
     # --- leaves and literals
 
-    def _literal(self, node: Literal) -> Code:
+    def _literal(self, node: syntax.Literal) -> Code:
         return self.constant(node.value)
 
-    def _ident(self, node: Ident) -> Code:
+    def _ident(self, node: syntax.Ident) -> Code:
         name = node.name.removeprefix(".")
         found = self.scope.find(node.name) or self.scope.find(name)
         if found is not None:
@@ -212,38 +190,36 @@ class _Compiler(CodeBuilder):
         # Only where nothing has been type-checked.
         return code_from_parts(self.emit.unknown(name))
 
-    def _list(self, node: ListLiteral) -> Walk[Code]:
+    def _list(self, node: syntax.ListLiteral) -> Walk[Code]:
         codes = yield from _visit_all(node.elements)
         if not node.optional and all(code.constant is not UNKNOWN for code in codes):
             return self.constant([code.constant for code in codes])
-        return depth_bounded(
-            code_from_parts(self.emit.list_literal([code.run for code in codes], node.optional), *codes)
-        )
+        return bounded_code(self.emit.list_literal([code.run for code in codes], node.optional), *codes)
 
-    def _map(self, node: MapLiteral) -> Walk[Code]:
+    def _map(self, node: syntax.MapLiteral) -> Walk[Code]:
         codes = yield from _visit_all([part for entry in node.entries for part in entry])
         entries = list(zip(codes[::2], codes[1::2], strict=True))
         if not node.optional and all(code.constant is not UNKNOWN for code in codes):
             pairs = [(key.constant, value.constant) for key, value in entries]
             return self.constant(fold_constant(lambda: CelMap(pairs)))
         literal = self.emit.map_literal([(key.run, value.run) for key, value in entries], node.optional)
-        return depth_bounded(code_from_parts(literal, *codes))
+        return bounded_code(literal, *codes)
 
-    def _struct(self, node: Struct) -> Code:
+    def _struct(self, node: syntax.Struct) -> Code:
         raise CelCompileError(f"undeclared reference to '{node.name}' (in container '')")
 
     # --- operators
 
-    def _unary(self, node: Unary) -> Walk[Code]:
+    def _unary(self, node: syntax.Unary) -> Walk[Code]:
         operand = yield node.operand
         return self.function(UNARY_NAMES[node.operator], [operand], pos=node.pos)
 
-    def _chain(self, node: Chain) -> Walk[Code]:
+    def _chain(self, node: syntax.Chain) -> Walk[Code]:
         left = yield node.first
         pending: list[tuple[Dispatcher, Code, Overload | None]] = []
         for operator, operand, pos in node.rest:
             right = yield operand
-            if operator == "in" and isinstance(operand, ListLiteral) and _primitives(right.constant):
+            if operator == "in" and isinstance(operand, syntax.ListLiteral) and _primitives(right.constant):
                 left, pending = self._member(self._joined(left, pending), right.constant), []
             else:
                 pending.append((self.dispatcher(NAMES[operator], 2), right, self.static(pos)))
@@ -255,38 +231,36 @@ class _Compiler(CodeBuilder):
         parts = [left, *(right for _, right, _ in rest)]
         if len(rest) == 1:
             dispatcher, right, static = rest[0]
-            return depth_bounded(code_from_parts(self.emit.binary(dispatcher, left.run, right.run, static), *parts))
+            return bounded_code(self.emit.binary(dispatcher, left.run, right.run, static), *parts)
         chain = [(dispatcher, right.run, static) for dispatcher, right, static in rest]
-        return depth_bounded(code_from_parts(self.emit.chain(left.run, chain), *parts))
+        return bounded_code(self.emit.chain(left.run, chain), *parts)
 
     def _member(self, element: Code, constants: list[Value]) -> Code:
         if not constants:
             # Known beforehand: the element is not even looked at.
             return code_from_parts(self.emit.constant(False))
-        return depth_bounded(
-            code_from_parts(self.emit.member(element.run, frozenset(map(stored_key, constants))), element)
-        )
+        return bounded_code(self.emit.member(element.run, frozenset(map(stored_key, constants))), element)
 
-    def _logical(self, node: Logical) -> Walk[Code]:
+    def _logical(self, node: syntax.Logical) -> Walk[Code]:
         codes = yield from _visit_all(node.operands)
         run = self.emit.logical([code.run for code in codes], node.operator == "||")
-        return depth_bounded(code_from_parts(run, *codes))
+        return bounded_code(run, *codes)
 
-    def _conditional(self, node: Conditional) -> Walk[Code]:
+    def _conditional(self, node: syntax.Conditional) -> Walk[Code]:
         codes = yield from _visit_all([part for branch in node.branches for part in branch])
         otherwise = yield node.otherwise
         return self.conditional(list(zip(codes[::2], codes[1::2], strict=True)), otherwise)
 
-    def _call(self, node: Call) -> Walk[Code]:
+    def _call(self, node: syntax.Call) -> Walk[Code]:
         args = yield from _visit_all(node.args)
         return self.function(node.function, args, pos=node.pos)
 
-    def _has(self, node: Has) -> Walk[Code]:
+    def _has(self, node: syntax.Has) -> Walk[Code]:
         operand = yield node.operand
         base, own = (operand.uncharged, operand.own_cost) if operand.attribute else (operand.run, 1)
-        return depth_bounded(code_from_parts(self.emit.test(base, own, node.field), operand))
+        return bounded_code(self.emit.test(base, own, node.field), operand)
 
-    def _bind(self, node: Bind) -> Walk[Code]:
+    def _bind(self, node: syntax.Bind) -> Walk[Code]:
         init = yield node.init
         variable = self.scope.reserve(node.variable, init)
         with self.scope.bound(variable):
@@ -295,13 +269,13 @@ class _Compiler(CodeBuilder):
 
     # --- postfix steps
 
-    def _postfix(self, node: Postfix) -> Walk[Code]:
+    def _postfix(self, node: syntax.Postfix) -> Walk[Code]:
         code = yield node.operand
         pending: list[tuple[Value, Code | None, bool]] = []
         for step in node.steps:
-            if isinstance(step, Select):
+            if isinstance(step, syntax.Select):
                 pending.append((step.field, None, step.optional))
-            elif isinstance(step, Index):
+            elif isinstance(step, syntax.Index):
                 key = yield step.key
                 pending.append((*_constant_key(key), step.optional))
             else:
@@ -328,15 +302,16 @@ class _Compiler(CodeBuilder):
         parts = [code, *(computed for _, computed, _ in steps if computed is not None)]
         return depth_bounded(self.attribute(self.emit.attribute(base, made), own, *parts))
 
-    def _applied(self, receiver: Code, step: SyntaxStep) -> Walk[Code]:
+    def _applied(self, receiver: Code, step: syntax.Step) -> Walk[Code]:
         """A method or a macro."""
-        if isinstance(step, Macro):
-            return (yield from MACROS[step.name](self, step, receiver))
-        assert isinstance(step, Method)
+        if isinstance(step, syntax.Macro):
+            code: Code = yield from step.rules.compile(self, step, receiver)
+            return code
+        assert isinstance(step, syntax.Method)
         args = yield from _visit_all(step.args)
         if step.name in ("or", "orValue") and len(args) == 1:
             run = self.emit.fallback(receiver.run, args[0].run, step.name == "orValue")
-            return depth_bounded(code_from_parts(run, receiver, args[0]))
+            return bounded_code(run, receiver, args[0])
         return self.function(step.name, [receiver, *args], member=True, pos=step.pos)
 
 
@@ -376,6 +351,11 @@ class Code:
 def code_from_parts(run: Closure, *parts: Code, constant: Value = UNKNOWN) -> Code:
     """The code of a node that is no attribute, made of these parts."""
     return Code(run, run, constant=constant, depth=depth_above(parts))
+
+
+def bounded_code(run: Closure, *parts: Code) -> Code:
+    """As ``code_from_parts``, moved to a fresh stack where it is too deep."""
+    return depth_bounded(code_from_parts(run, *parts))
 
 
 def depth_above(parts: Sequence[Code]) -> int:
@@ -426,130 +406,36 @@ class Scope:
         self._variables = hidden
 
 
-_APPEND, _LIST = 1 + 1, 10
-_Handler: TypeAlias = "Callable[[CodeBuilder, Macro, Code], Walk[Code]]"
+R = TypeVar("R")
+# Levels of closures upon one stack; a level takes up to five Python frames.
+CLOSURE_LEVELS_PER_STACK = 60
 
 
-class _MacroLoop:
-    """The iteration of a macro over a source, and the variables it sets."""
+def on_fresh_stack(run: Callable[[], R]) -> R:
+    """Run a function in a thread of its own and wait for it; its errors are raised here."""
+    results: list[R] = []
+    errors: list[BaseException] = []
+    meter = current_meter.meter
 
-    def __init__(self, builder: CodeBuilder, names: tuple[str, ...], source: Code, step: int = 0, end: int = 1) -> None:
-        self.variables = tuple(map(builder.scope.reserve, names))
-        slots = [variable.slot for variable in self.variables]
-        over = folds.over_elements if len(slots) == 1 else folds.over_pairs
-        self.iterate: Iterate = builder.emit.iterate(over(source.run, *slots), step, end)
+    def target() -> None:
+        current_meter.meter = meter
+        try:
+            results.append(run())
+        except BaseException as error:
+            errors.append(error)
 
-    def variable(self, builder: CodeBuilder, number: int) -> Code:
-        """The code that reads one of the variables."""
-        return builder.variable(self.variables[number])
-
-
-def _visit(builder: CodeBuilder, variables: Sequence[Variable], node: Node | None) -> Generator[Node, Code, Code]:
-    """The code of a part of a macro that there must be, with the variables in scope."""
-    assert node is not None
-    with builder.scope.bound(*variables):
-        return (yield node)
-
-
-def _visit_condition(
-    builder: CodeBuilder, loop: _MacroLoop, macro: Macro
-) -> Generator[Node, Code, tuple[Closure | None, tuple[Code, ...]]]:
-    """The filter of a macro, if it has one; as a closure, and as a part."""
-    if macro.condition is None:
-        return None, ()
-    code = yield from _visit(builder, loop.variables, macro.condition)
-    return code.run, (code,)
+    thread = Thread(target=target, daemon=True)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
-def _quantifier(decisive: bool, condition_cost: int) -> _Handler:
-    def handle(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
-        loop = _MacroLoop(builder, macro.variables, source, condition_cost)
-        predicate = yield from _visit(builder, loop.variables, macro.condition)
-        # One unit for reading the accumulator beside the predicate.
-        run = folds.quantifier(loop.iterate, builder.emit.part(predicate.run, 1), decisive)
-        return depth_bounded(code_from_parts(run, source, predicate))
+def on_fresh_stack_closure(run: Closure) -> Closure:
+    """The closure, run upon a fresh stack."""
 
-    return handle
+    def deep(frame: Frame) -> Value:
+        return on_fresh_stack(lambda: run(frame))
 
-
-def _exists_one(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
-    loop = _MacroLoop(builder, macro.variables, source, end=2)
-    predicate = yield from _visit(builder, loop.variables, macro.condition)
-    return depth_bounded(
-        code_from_parts(folds.exists_one(loop.iterate, builder.emit.hit(predicate.run, 2)), source, predicate)
-    )
-
-
-def _to_list(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
-    loop = _MacroLoop(builder, macro.variables, source)
-    condition, parts = yield from _visit_condition(builder, loop, macro)
-    if macro.body is None:
-        body = loop.variable(builder, 0)
-    else:
-        body = yield from _visit(builder, loop.variables, macro.body)
-    return depth_bounded(
-        code_from_parts(folds.to_list(loop.iterate, condition, _appended(builder, body)), source, body, *parts)
-    )
-
-
-def _appended(builder: CodeBuilder, body: Code) -> Closure:
-    """What a ``map`` collects: appended to the accumulator in a list of its own, which costs unless it is constant."""
-    return builder.emit.part(body.run, _APPEND + (_LIST if body.constant is UNKNOWN else 0))
-
-
-def _to_map(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
-    loop = _MacroLoop(builder, macro.variables, source)
-    condition, parts = yield from _visit_condition(builder, loop, macro)
-    body = yield from _visit(builder, loop.variables, macro.body)
-    # Reading the accumulator 1, and the call 1.
-    accumulator = builder.emit.part(builder.emit.constant(None), 1)
-    key = builder.emit.part(loop.variable(builder, 0).run, 1)
-    run = folds.to_map(loop.iterate, condition, accumulator, key, body.run)
-    return depth_bounded(code_from_parts(run, source, body, *parts))
-
-
-def _to_entries(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
-    loop = _MacroLoop(builder, macro.variables, source)
-    condition, parts = yield from _visit_condition(builder, loop, macro)
-    body = yield from _visit(builder, loop.variables, macro.body)
-    run = folds.to_entries(loop.iterate, condition, builder.emit.part(body.run, 2))
-    return depth_bounded(code_from_parts(run, source, body, *parts))
-
-
-def _optional(wrap: bool) -> _Handler:
-    """``optMap`` (``wrap``) and ``optFlatMap``: the target is evaluated for its presence, and for its value."""
-
-    def handle(builder: CodeBuilder, macro: Macro, target: Code) -> Walk[Code]:
-        variable = builder.scope.reserve(macro.variables[0], builder.function("value", [target], member=True))
-        body = yield from _visit(builder, (variable,), macro.body)
-        bound = builder.bind(variable, body)
-        present = builder.function("hasValue", [target], member=True)
-        result = builder.function("optional.of", [bound]) if wrap else bound
-        return builder.conditional([(present, result)], builder.function("optional.none", []))
-
-    return handle
-
-
-def _sort_by(builder: CodeBuilder, macro: Macro, source: Code) -> Walk[Code]:
-    """Elements sorted by keys that a ``map`` computes; the source is bound, as it is read twice."""
-    bound = builder.scope.reserve("", source)
-    elements = builder.variable(bound)
-    loop = _MacroLoop(builder, macro.variables, elements)
-    body = yield from _visit(builder, loop.variables, macro.body)
-    keys = code_from_parts(folds.to_list(loop.iterate, None, _appended(builder, body)), elements, body)
-    return builder.bind(bound, builder.function("@sortByAssociatedKeys", [elements, keys], member=True, pos=macro.pos))
-
-
-MACROS: dict[str, _Handler] = {
-    "all": _quantifier(False, 2),
-    "exists": _quantifier(True, 3),
-    "exists_one": _exists_one,
-    "map": _to_list,
-    "filter": _to_list,
-    "transformList": _to_list,
-    "transformMap": _to_map,
-    "transformMapEntry": _to_entries,
-    "sortBy": _sort_by,
-    "optMap": _optional(True),
-    "optFlatMap": _optional(False),
-}
+    return deep

@@ -1,10 +1,7 @@
 """Static cost estimate: the least and the most that evaluating an expression may cost (CLM-6, cel.md 1.5).
 
-What every part of the static cost estimate works with: types, sizes, scopes.
-
-Estimated costs of macros: what cel-go's loops for them cost, step by step.
-
-Estimated costs of operators (cel.md 1.5).
+The estimator visits a checked tree once. A value's size is known from itself, from the declared sizes of the variable
+it comes from, or from its type. ``macros`` has the rules of macros, function libraries those of their functions.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from typing import Any
 from . import syntax, types
 from .checker import Checked
 from .declarations import ONE_RANGE, UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Operand, Overload, Range
-from .syntax import Literal, Macro, Postfix, Select, Walk, walk
+from .syntax import Literal, Postfix, Select, Walk, walk
 from .types import DYN, Type
 
 Path = tuple[str, ...]
@@ -58,14 +55,14 @@ def estimate(checked: Checked, sizes: SizeOf, unknown: Range = UNKNOWN_RANGE) ->
 
     ``unknown`` is for a caller who knows how large any value may become, whatever the declarations tell.
     """
-    return walk(_Estimator(checked, sizes, unknown).handlers, checked.tree).cost
+    return walk(Estimator(checked, sizes, unknown).handlers, checked.tree).cost
 
 
 def _union(sizes: list[Range]) -> Range:
     return reduce(or_, sizes) if sizes else ZERO_RANGE
 
 
-class EstimatorBase:
+class Estimator:
     """The state of estimating one expression; ``unknown`` is the size of what nothing else is known of."""
 
     def __init__(self, checked: Checked, sizes: SizeOf, unknown: Range) -> None:
@@ -73,6 +70,27 @@ class EstimatorBase:
         self.sizes = sizes
         self._unknown = unknown
         self.scopes: list[dict[str, NodeEstimate]] = []
+        self.handlers: dict[type, Callable[[Any], Walk[NodeEstimate] | NodeEstimate]] = {
+            syntax.Literal: self._literal,
+            syntax.Ident: self._ident,
+            syntax.ListLiteral: self._list,
+            syntax.MapLiteral: self._map,
+            syntax.Struct: self._struct,
+            syntax.Unary: self._unary,
+            syntax.Chain: self._chain,
+            syntax.Logical: self._logical,
+            syntax.Conditional: self._conditional,
+            syntax.Call: self._call,
+            syntax.Has: self._has,
+            syntax.Bind: self._bind,
+            Postfix: self._postfix,
+        }
+        self._steps: dict[type, Callable[[Any, NodeEstimate], Walk[NodeEstimate]]] = {
+            Select: self._select,
+            syntax.Index: self._index,
+            syntax.Method: self._method,
+            syntax.Macro: self._macro,
+        }
 
     def size(self, subject: NodeEstimate) -> Range:
         """How large a value may be."""
@@ -103,32 +121,6 @@ class EstimatorBase:
         size = self.size(value) | self.size(otherwise)
         key, item = range_union_if_known(value.key, otherwise.key), range_union_if_known(value.item, otherwise.item)
         return NodeEstimate(cost, self.result_type(pos), size, None, key, item)
-
-
-class _Estimator(EstimatorBase):
-    def __init__(self, checked: Checked, sizes: SizeOf, unknown: Range) -> None:
-        super().__init__(checked, sizes, unknown)
-        self.handlers: dict[type, Callable[[Any], Walk[NodeEstimate] | NodeEstimate]] = {
-            syntax.Literal: self._literal,
-            syntax.Ident: self._ident,
-            syntax.ListLiteral: self._list,
-            syntax.MapLiteral: self._map,
-            syntax.Struct: self._struct,
-            syntax.Unary: self._unary,
-            syntax.Chain: self._chain,
-            syntax.Logical: self._logical,
-            syntax.Conditional: self._conditional,
-            syntax.Call: self._call,
-            syntax.Has: self._has,
-            syntax.Bind: self._bind,
-            Postfix: self._postfix,
-        }
-        self._steps: dict[type, Callable[[Any, NodeEstimate], Walk[NodeEstimate]]] = {
-            Select: self._select,
-            syntax.Index: self._index,
-            syntax.Method: self._method,
-            syntax.Macro: self._macro,
-        }
 
     # --- leaves and literals
 
@@ -288,144 +280,10 @@ class _Estimator(EstimatorBase):
         return self._apply(step.pos, args)
 
     def _macro(self, step: syntax.Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-        return (yield from MACROS[step.name](self, step, target))
+        found: NodeEstimate = yield from step.rules.estimate(self, step, target)
+        return found
 
 
-_TWO, _THREE = Range.of(2), Range.of(3)
-_LIST, _MAP = Range.of(10), Range.of(30)
-# Appending to a list: the accumulator, a list of one, and the addition.
-_APPEND = Range.of(12)
-_WITH_LENGTH = frozenset({types.STRING, types.BYTES, DYN})
-
-
-def _names(step: Macro, target: NodeEstimate) -> dict[str, NodeEstimate]:
-    """What the loop binds, with all that is known of it; the costs are left to the reader."""
-    mapping = target.type.name == "map"
-    params = target.type.params or (DYN,)
-    value = NodeEstimate(ONE_RANGE, params[-1], target.item, child_path(target.path, VALUES if mapping else ITEMS))
-    key = value
-    if mapping:
-        key = NodeEstimate(ONE_RANGE, params[0], target.key, child_path(target.path, KEYS))
-    elif len(step.variables) == 2:
-        key = NodeEstimate(ONE_RANGE, types.INT)
-    if len(step.variables) == 1:
-        return {step.variables[0]: key}
-    if mapping and _shares_end(target.path):
-        key = NodeEstimate(ONE_RANGE, params[0], target.key, value.path)
-    return dict(zip(step.variables, (key, value), strict=True))
-
-
-def _shares_end(path: Path | None) -> bool:
-    """Whether cel-go takes the key of a two-variable macro to be as large as the value.
-
-    It appends to one Go slice twice, and where that has room to spare the second overwrites the first.
-    """
-    return path is not None and len(path) not in (1, 2, 4, 8)
-
-
-def _predicate(test: Range) -> Callable[[EstimatorBase, Macro, NodeEstimate], Walk[NodeEstimate]]:
-    """``all`` and ``exists``: ``test`` is the cost of asking whether to go on, before each step."""
-
-    def estimate(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-        assert step.condition is not None
-        with estimator.scope(_names(step, target)):
-            condition = yield step.condition
-        each = test + Range(1, (ONE_RANGE + condition.cost).max)
-        cost = target.cost + estimator.size(target) * each + ONE_RANGE
-        return NodeEstimate(cost, estimator.result_type(step.pos))
-
-    return estimate
-
-
-def _exists_one(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-    assert step.condition is not None
-    with estimator.scope(_names(step, target)):
-        condition = yield step.condition
-    each = condition.cost + Range(1, 2)
-    cost = target.cost + estimator.size(target) * each + _TWO
-    return NodeEstimate(cost, estimator.result_type(step.pos))
-
-
-def _collect(
-    estimator: EstimatorBase, step: Macro, target: NodeEstimate, start: Range, insert: Range
-) -> Walk[NodeEstimate]:
-    """A macro that fills a list or map: its body, then ``insert``; where a condition fails, only the look at it."""
-    names = _names(step, target)
-    body = names[step.variables[-1]]
-    condition = ZERO_RANGE
-    with estimator.scope(names):
-        if step.condition is not None:
-            condition = (yield step.condition).cost
-        if step.body is not None:
-            body = yield step.body
-    each = insert + body.cost
-    if step.condition is not None:
-        each = condition + (each | ONE_RANGE)
-    cost = target.cost + start + estimator.size(target) * each + ONE_RANGE
-    item = ZERO_RANGE | estimator.size(body) if start is _LIST else None
-    return NodeEstimate(cost, estimator.result_type(step.pos), estimator.size(target), item=item)
-
-
-def _to_list(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-    return _collect(estimator, step, target, _LIST, _APPEND)
-
-
-def _to_map(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-    return _collect(estimator, step, target, _MAP, _THREE)
-
-
-def _to_entries(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-    return _collect(estimator, step, target, _MAP, _TWO)
-
-
-def _sort_by(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-    """The list bound to a name, mapped to its keys, then sorted by them."""
-    bound = NodeEstimate(ONE_RANGE, target.type, target.size, target.path, target.key, target.item)
-    with estimator.scope(_names(step, bound)):
-        assert step.body is not None
-        key = yield step.body
-    count = estimator.size(target)
-    mapped = ONE_RANGE + _LIST + count * (_APPEND + key.cost) + ONE_RANGE
-    compared = count * count + count * count
-    if key.type in _WITH_LENGTH:
-        longer = compared + (count * count).scaled(0.1)
-        compared = compared | longer if key.type is DYN else longer
-    cost = target.cost + _LIST + ONE_RANGE + mapped + Range.of(11) + compared
-    return NodeEstimate(cost, estimator.result_type(step.pos), count * count)
-
-
-def _optional(wrap: Range) -> Callable[[EstimatorBase, Macro, NodeEstimate], Walk[NodeEstimate]]:
-    """``optMap`` and ``optFlatMap``: ``wrap`` is the cost of making the result an optional."""
-
-    def estimate(estimator: EstimatorBase, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
-        present = target.cost + ONE_RANGE
-        with estimator.scope({step.variables[0]: NodeEstimate(ONE_RANGE, _content(target.type))}):
-            assert step.body is not None
-            body = yield step.body
-        type_ = estimator.result_type(step.pos)
-        some = NodeEstimate(present + _LIST + body.cost + wrap, type_)
-        return estimator.choose(step.pos, present, some, NodeEstimate(ONE_RANGE, type_))
-
-    return estimate
-
-
-def _content(type_: Type) -> Type:
-    return type_.params[0] if type_.name == "optional_type" else DYN
-
-
-MACROS: dict[str, Callable[[EstimatorBase, Macro, NodeEstimate], Walk[NodeEstimate]]] = {
-    "all": _predicate(_TWO),
-    "exists": _predicate(_THREE),
-    "exists_one": _exists_one,
-    "map": _to_list,
-    "filter": _to_list,
-    "transformList": _to_list,
-    "transformMap": _to_map,
-    "transformMapEntry": _to_entries,
-    "sortBy": _sort_by,
-    "optMap": _optional(ONE_RANGE),
-    "optFlatMap": _optional(ZERO_RANGE),
-}
 _OPAQUE = frozenset({types.QUANTITY, types.SEMVER, types.IP, types.CIDR})
 _FORMATS = Range(1, 7)
 _SIZED = ("string", "bytes")

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .closures import Closure, Emitter, Frame, Step, charge, charged_closure, has_field
+from .closures import Closure, Emitter, Frame, Iterate, Step, charge, charged_closure, has_field
 from .declarations import Overload
 from .errors import CelCostError, CelRuntimeError
-from .folds import Iterate
 from .operators import BY_NAME, Dispatcher
 from .values import Optional, Value
 

@@ -31,7 +31,7 @@ from .order_flow import (
     union_of_flows,
     worst_order,
 )
-from .syntax import Macro, Node, Select, Walk, children, walk
+from .syntax import Macro, MacroResult, Node, Select, Walk, children, walk
 from .types import Type
 
 
@@ -201,7 +201,7 @@ class OrderAnalysis:
         return apply_function_rule(step.name, self.reads, [target, *args], self.checked.types[step.pos])
 
     def _macro(self, step: syntax.Macro, target: Flow) -> Walk[Flow]:
-        return (yield from MACROS[step.name](self, step, target))
+        return (yield from _MACRO_RULES[step.rules.result](self, step, target))
 
 
 def _visit_all(nodes: Iterator[Node]) -> Generator[Node, Flow, list[Flow]]:
@@ -461,10 +461,10 @@ def _optional(analysis: OrderAnalysis, step: Macro, target: Flow) -> Walk[Flow]:
     return analysis.reads.shallow(body, max(order_if_within(target), body.order))
 
 
-MACROS: dict[str, _Handler] = {
-    **dict.fromkeys(("all", "exists", "exists_one"), _count),
-    **dict.fromkeys(("map", "filter", "transformList"), _to_list),
-    **dict.fromkeys(("transformMap", "transformMapEntry"), _to_map),
-    "sortBy": _sort_by,
-    **dict.fromkeys(("optMap", "optFlatMap"), _optional),
+_MACRO_RULES: dict[MacroResult, _Handler] = {
+    MacroResult.VERDICT: _count,
+    MacroResult.LIST: _to_list,
+    MacroResult.MAP: _to_map,
+    MacroResult.SORTED: _sort_by,
+    MacroResult.OPTIONAL: _optional,
 }

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, TypeAlias
 
-from . import lexer, precedence, syntax
+from . import lexer, macros, precedence
 from .errors import CelCompileError, Issue
 from .lexer import Token, TokenReader
+from .macros import Report
 from .precedence import (
     LEVELS,
     Bracket,
@@ -26,7 +27,7 @@ from .precedence import (
     unexpected,
     unexpected_comma,
 )
-from .syntax import Call, Ident, Index, ListLiteral, Literal, MapLiteral, Method, Node, Report, Select, Struct
+from .syntax import Call, Ident, Index, ListLiteral, Literal, MapLiteral, Method, Node, Select, Struct
 
 MAX_BYTES = 10_240
 RESERVED = frozenset(
@@ -325,7 +326,7 @@ def _index(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str
 
 def _call(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[str], report: Report) -> None:
     if bracket.name == "has" and len(bracket.items) == 1:
-        around.begin(syntax.has(bracket.items, bracket.pos, report), bracket.depth)
+        around.begin(macros.make_has(bracket.items, bracket.pos, report), bracket.depth)
     else:
         around.begin(Call(bracket.name, tuple(bracket.items), bracket.pos), bracket.depth)
 
@@ -334,9 +335,9 @@ def _method(bracket: Bracket, around: ExpressionBuilder, functions: frozenset[st
     name, args = bracket.name, bracket.items
     qualified = around.qualified(name)
     if qualified == "cel.bind" and len(args) == 3:
-        around.replace(syntax.bind(args, bracket.pos, report), bracket.depth)
-    elif syntax.is_macro(name, len(args)):
-        around.step(syntax.macro(name, around.receiver, args, bracket.pos, report), bracket.depth)
+        around.replace(macros.make_bind(args, bracket.pos, report), bracket.depth)
+    elif macros.is_macro(name, len(args)):
+        around.step(macros.make_macro(name, around.receiver, args, bracket.pos, report), bracket.depth)
     elif qualified is not None and qualified.lstrip(".") in functions:
         around.replace(Call(qualified, tuple(args), bracket.pos), bracket.depth)
     else:

@@ -12,8 +12,8 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 from .checker import Checked
-from .closures import ABSENT, Emitter, Frame, on_fresh_stack
-from .compiler import Compiled, compile_tree
+from .closures import ABSENT, Emitter, Frame
+from .compiler import Compiled, compile_tree, on_fresh_stack
 from .cost import SizeOf, estimate
 from .declarations import UNKNOWN_RANGE, Range, declared_types
 from .environment import Environment, dra_environment, generic_environment

@@ -1,27 +1,25 @@
-"""The syntax tree: one small set of nodes that checker, cost model, compiler and lowering share.
+"""The syntax tree: one small set of nodes that checker, cost model, compiler and lowering share, and walks over it.
 
 Chains are flat. ``a + b - c``, ``x.y[z].f()``, ``a && b && c`` and ``p ? a : q ? b : c`` are one node
 each, however long, so the depth of a tree is the depth of its brackets and no pass over it needs more
-stack than that. Macros are kept as they were written; no pass needs them expanded.
+stack than that. A macro stands as it was written, with
+its rules (``macros``); no pass needs it expanded, and passes visit trees without recursion.
 
 ``pos`` is an offset into the expression's text, in code points; ``errors.location`` makes line and column of it.
 It is where cel-go reports an error of the node: the operator, the dot of a selection, the opening bracket of a call,
 an index or a literal list. No two operations share one, so it also serves as their key; nodes that only hold
 others together (``Postfix``, ``Chain``) have that of their first operand.
-
-Passes over the syntax tree without recursion.
-
-Macros: calls that bind names, recognized by name and number of arguments while parsing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from types import GeneratorType
 from typing import Any, TypeAlias, TypeVar, cast
 
-from .errors import Issue
+from .types import Type
 from .values import Value
 
 
@@ -174,21 +172,59 @@ class Method:
     pos: int
 
 
-@dataclass(frozen=True, slots=True)
-class Macro:
-    """A macro over the receiver.
+class MacroResult(Enum):
+    """What a macro makes of its receiver."""
 
-    ``name`` is one of ``all exists exists_one map filter transformList transformMap transformMapEntry
-    sortBy optMap optFlatMap`` (``existsOne`` is spelled ``exists_one`` here). ``variables`` holds one name, or two
-    (index or key, then value). ``condition`` is the predicate of the macro, or the filter of a
-    three-argument ``map`` and of the transforms; ``body`` is what is collected.
+    VERDICT = "a bool that depends on all elements"
+    LIST = "a list of bodies, or of the elements themselves"
+    MAP = "a map"
+    SORTED = "the elements in another order"
+    OPTIONAL = "the body on the value of an optional"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MacroRules:
+    """One macro: how its calls are written, and what every pass over the tree does with them.
+
+    ``forms`` are the arguments that it takes, a letter for each: ``v`` for a name that the macro binds, ``c`` for a
+    condition, ``b`` for a body. ``complaint`` is the error for an argument that should be a name.
+    ``refused_receivers`` are classes of nodes that the macro cannot follow, with the error for it.
+
+    Each rule is a visit to the macro's condition and body, given the state of the pass, the macro and what the pass
+    knows of the receiver: ``check`` returns the type (and is given the receiver's position last), ``estimate`` the
+    estimate of the cost, ``compile`` the code. With ``checked_twice`` the complaints about the receiver are repeated,
+    because cel-go's expansion contains it twice.
     """
 
     name: str
+    forms: tuple[str, ...]
+    result: MacroResult
+    check: Callable[[Any, Macro, Type, int], Walk[Type]]
+    estimate: Callable[[Any, Macro, Any], Walk[Any]]
+    compile: Callable[[Any, Macro, Any], Walk[Any]]
+    complaint: str = "argument must be a simple name"
+    refused_receivers: tuple[tuple[type, ...], str] = ((), "")
+    checked_twice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A call of a macro on the receiver.
+
+    ``variables`` holds one name, or two (index or key, then value). ``condition`` is the predicate of the macro, or
+    the filter of a three-argument ``map`` and of the transforms; ``body`` is what is collected.
+    """
+
+    rules: MacroRules
     variables: tuple[str, ...]
     condition: Node | None
     body: Node | None
     pos: int
+
+    @property
+    def name(self) -> str:
+        """The name of the macro: its spelling, but ``exists_one`` for ``existsOne``."""
+        return self.rules.name
 
 
 Node: TypeAlias = (
@@ -293,87 +329,3 @@ _CHILDREN: dict[type, Callable[[Any], Iterator[Node]]] = {
     Method: lambda node: iter(node.args),
     Macro: lambda node: (part for part in (node.condition, node.body) if part is not None),
 }
-Report = Callable[[Issue], None]
-ACCUMULATOR = "__result__"
-_SORTED = "a list, identifier, comprehension, call or select expression"
-
-
-@dataclass(frozen=True, slots=True)
-class _MacroForm:
-    """How the arguments of a macro are used: names first, then perhaps a condition, then perhaps a body."""
-
-    name: str
-    variables: int
-    condition: bool
-    body: bool
-    complaint: str = "argument must be a simple name"
-
-
-def _macro_forms() -> dict[tuple[str, int], _MacroForm]:
-    forms: dict[tuple[str, int], _MacroForm] = {}
-    for spelling, name in (
-        ("all", "all"),
-        ("exists", "exists"),
-        ("exists_one", "exists_one"),
-        ("existsOne", "exists_one"),
-    ):
-        forms[spelling, 3] = _MacroForm(name, 2, True, False)
-    for name in ("all", "exists", "exists_one"):
-        forms[name, 2] = _MacroForm(name, 1, True, False)
-    forms["filter", 2] = _MacroForm("filter", 1, True, False, "argument is not an identifier")
-    forms["map", 2] = _MacroForm("map", 1, False, True, "argument is not an identifier")
-    forms["map", 3] = _MacroForm("map", 1, True, True, "argument is not an identifier")
-    for name in ("transformList", "transformMap", "transformMapEntry"):
-        forms[name, 3] = _MacroForm(name, 2, False, True)
-        forms[name, 4] = _MacroForm(name, 2, True, True)
-    forms["sortBy", 2] = _MacroForm("sortBy", 1, False, True, "argument is not an identifier")
-    for name in ("optMap", "optFlatMap"):
-        forms[name, 2] = _MacroForm(name, 1, False, True, f"{name}() variable name must be a simple identifier")
-    return forms
-
-
-_FORMS = _macro_forms()
-
-
-def is_macro(name: str, count: int) -> bool:
-    """Whether a method call with so many arguments is a macro."""
-    return (name, count) in _FORMS
-
-
-def macro(name: str, receiver: Node, args: list[Node], pos: int, report: Report) -> Macro:
-    """The macro step for a method call that ``is_macro``; wrong arguments are reported and stood in for."""
-    form = _FORMS[name, len(args)]
-    if name == "sortBy" and type(receiver) in (Literal, MapLiteral, Struct):
-        report(Issue(receiver.pos, f"sortBy can only be applied to {_SORTED}"))
-    variables = tuple(_variable(arg, form.complaint, report) for arg in args[: form.variables])
-    if len(variables) == 2 and variables[0] == variables[1]:
-        report(Issue(args[1].pos, f"duplicate variable name: {variables[1]}"))
-    rest = args[form.variables :]
-    return Macro(form.name, variables, rest[0] if form.condition else None, rest[-1] if form.body else None, pos)
-
-
-def has(args: list[Node], pos: int, report: Report) -> Node:
-    """``has(e.f)``."""
-    arg = args[0]
-    if type(arg) is Postfix:
-        *steps, last = arg.steps
-        if type(last) is Select and not last.optional:
-            operand = Postfix(arg.operand, tuple(steps), arg.pos) if steps else arg.operand
-            return Has(operand, last.field, pos)
-    report(Issue(position(arg), "invalid argument to has() macro"))
-    return arg
-
-
-def bind(args: list[Node], pos: int, report: Report) -> Node:
-    """``cel.bind(variable, init, body)``."""
-    name = _variable(args[0], "cel.bind() variable names must be simple identifiers", report)
-    return Bind(name, args[1], args[2], pos)
-
-
-def _variable(arg: Node, complaint: str, report: Report) -> str:
-    if type(arg) is not Ident or arg.name.startswith("."):
-        report(Issue(position(arg), complaint))
-        return "_"
-    if arg.name == ACCUMULATOR:
-        report(Issue(arg.pos, "iteration variable overwrites accumulator variable"))
-    return arg.name

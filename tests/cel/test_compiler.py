@@ -8,8 +8,16 @@ import threading
 import pytest
 
 from drasat import cel
-from drasat.cel.closures import CLOSURE_LEVELS_PER_STACK, fast_path, on_fresh_stack, on_fresh_stack_closure
-from drasat.cel.compiler import Code, Scope, depth_above, depth_bounded
+from drasat.cel.closures import fast_path
+from drasat.cel.compiler import (
+    CLOSURE_LEVELS_PER_STACK,
+    Code,
+    Scope,
+    depth_above,
+    depth_bounded,
+    on_fresh_stack,
+    on_fresh_stack_closure,
+)
 from drasat.cel.declarations import Overload
 from drasat.cel.errors import CelRuntimeError
 from drasat.cel.meter import Meter, current_meter
