@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from . import options, output
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, UsageError, print_problems, print_stderr, search_progress, write_stdout
+from .output import Exit, print_problems, print_result, print_stderr, run_verb, search_progress, write_stdout
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -28,51 +28,54 @@ def command(
     skip_validation: options.SkipValidation = False,
     cel_errors: Annotated[
         options.CelErrors | None,
-        typer.Option(
-            help="What a CEL run-time error on a candidate does. [default: strict; engine kube-scheduler: kube]"
-        ),
+        typer.Option(help=f"{options.CEL_ERRORS_HELP} [default: strict; engine kube-scheduler: kube]"),
     ] = None,
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     objective: options.Objective = "",
-    cel_road: Annotated[
-        options.CelEncoding, typer.Option(help="How the solver takes expressions over devices.")
-    ] = options.CelEncoding.AUTO,
+    cel_encoding: Annotated[
+        Literal["auto", "lower", "table", "lazy"],
+        typer.Option(help="Encode CEL expressions over devices for the solver in this way."),
+    ] = "auto",
+    cel_road: Annotated[str | None, typer.Option(hidden=True)] = None,
     timings: options.Timings = False,
-    output: options.Output = options.OutputFormat.TABLE,
+    output: options.ClaimOutput = "table",
 ) -> None:
-    """Allocate the claims that have no allocation: those of pods, and loose ones."""
-    from ..verbs.allocate import AllocationInterrupted, allocate
+    """Allocate devices to claims, and explain what does not fit.
+
+    All claims without an allocation are allocated: those of pods, and loose claims.
+    """
+    from ..verbs.allocate import allocate
 
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     print_problems(*_check_engine_order(engine, cel_errors))
-    interrupted = False
-    try:
-        result = allocate(
+    encoding: str = cel_encoding
+    if cel_road is not None:
+        print_problems("warning: --cel-road is now --cel-encoding, and its value tabulate is now table")
+        encoding = "table" if cel_road == "tabulate" else cel_road
+    result, interrupted = run_verb(
+        lambda: allocate(
             cluster,
             node=node,
             namespace=namespace,
             selector=selector,
             engine=engine,
             feature_gates=gates,
-            cel_errors=cel_errors.value if cel_errors else None,
+            cel_errors=cel_errors,
             time_limit=limit,
             seed=seed,
             objective=objective,
-            cel_road=cel_road.value,
+            cel_encoding=encoding,
             timings=timings,
             watch=search_progress(),
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except AllocationInterrupted as interrupt:
-        result, interrupted = interrupt.result, True
+    )
     print_problems(*_warnings(cluster, result, node, namespace, selector))
     print_problems(*(f"warning: {notice}" for notice in result.document.notices))
-    _PRINTERS[output](result)
+    print_result(result, output, _PRINTERS)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 
@@ -80,7 +83,7 @@ def _check_engine_order(engine: str, cel_errors: options.CelErrors | None) -> It
     """Say that an error cannot be met in order by an engine that has none."""
     from ..solver.engines.registry import effective_policy
 
-    if cel_errors is options.CelErrors.KUBE and effective_policy(engine, cel_errors.value) != cel_errors.value:
+    if cel_errors == "kube" and effective_policy(engine, cel_errors) != cel_errors:
         yield f"warning: engine {engine} visits devices in no order: --cel-errors kube means strict"
 
 
@@ -136,11 +139,9 @@ def _print_allocated_manifests(result: AllocationResult) -> None:
     _print_explanations(result)
 
 
-_PRINTERS: dict[options.OutputFormat, Callable[[AllocationResult], None]] = {
-    options.OutputFormat.TABLE: _print_table,
-    options.OutputFormat.WIDE: _print_wide,
-    options.OutputFormat.JSON: output.print_json,
-    options.OutputFormat.YAML: output.print_yaml,
-    options.OutputFormat.MANIFESTS: _print_allocated_manifests,
-    options.OutputFormat.NAME: output.print_claim_names,
+_PRINTERS: dict[str, Callable[[AllocationResult], None]] = {
+    "table": _print_table,
+    "wide": _print_wide,
+    "manifests": _print_allocated_manifests,
+    "name": output.print_claim_names,
 }

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options, output
+from . import options
 from .options import check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, UsageError, print_problems, print_stderr, write_stdout, write_stdout_lines
+from .output import Exit, print_problems, print_result, print_stderr, run_verb, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..verbs.capacity import CapacityResult
 
 
-class CapacityFormat(StrEnum):
-    """How the room is printed."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-
-
-def _checked_name(option: str, what: str) -> typer.models.OptionInfo:
+def _copied_object(option: str, what: str) -> typer.models.OptionInfo:
     info: typer.models.OptionInfo = typer.Option(option, metavar="[NAMESPACE/]NAME", help=what)
     return info
 
@@ -33,12 +22,14 @@ def _checked_name(option: str, what: str) -> typer.models.OptionInfo:
 def command(
     filename: options.Filenames,
     recursive: options.Recursive = False,
-    claim: Annotated[str | None, _checked_name("--claim", "Copies of this ResourceClaim.")] = None,
-    template: Annotated[str | None, _checked_name("--template", "Claims from this ResourceClaimTemplate.")] = None,
-    pod: Annotated[str | None, _checked_name("--pod", "Copies of this pod: all its claims on one node.")] = None,
-    node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Only this node.")] = None,
+    claim: Annotated[str | None, _copied_object("--claim", "Copy this ResourceClaim.")] = None,
+    template: Annotated[
+        str | None, _copied_object("--template", "Copy the claims of this ResourceClaimTemplate.")
+    ] = None,
+    pod: Annotated[str | None, _copied_object("--pod", "Copy this pod: all its claims on one node.")] = None,
+    node: Annotated[str | None, typer.Option("--node", metavar="NAME", help="Use only this node.")] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="The number of copies on one node at which counting ends.")
+        int, typer.Option("--limit", metavar="N", help="Stop counting at this number of copies on one node.")
     ] = 1000,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
@@ -46,21 +37,22 @@ def command(
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
-    output: Annotated[CapacityFormat, typer.Option("--output", "-o", help="How it is printed.")] = CapacityFormat.TABLE,
+    output: options.Output = "table",
 ) -> None:
-    """Count how many more copies of a claim, a claim template or a pod fit, with proof, and say what stops the next.
+    """Count how many more copies of a claim, a template or a pod fit.
+
+    The number is proven where that is possible, and the result says what stops the next copy.
 
     Exit codes: 0 one more fits at least; 1 none fits; 2 bad input or usage; 3 none was found, and that is not proven.
     """
-    from ..verbs.capacity import CapacityInterrupted, capacity
+    from ..verbs.capacity import capacity
 
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     seconds = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    interrupted = False
-    try:
-        result = capacity(
+    result, interrupted = run_verb(
+        lambda: capacity(
             cluster,
             claim=claim,
             template=template,
@@ -72,12 +64,9 @@ def command(
             seed=seed,
             timings=timings,
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except CapacityInterrupted as interrupt:
-        result, interrupted = interrupt.result, True
+    )
     print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
-    _PRINTERS[output](result)
+    print_result(result, output, {"table": _print_table, "wide": _print_wide})
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
 
 
@@ -101,11 +90,3 @@ def _print_wide(result: CapacityResult) -> None:
 
     _print_table(result)
     write_stdout_lines(capacity.proofs(result.document))
-
-
-_PRINTERS: dict[CapacityFormat, Callable[[CapacityResult], None]] = {
-    CapacityFormat.TABLE: _print_table,
-    CapacityFormat.WIDE: _print_wide,
-    CapacityFormat.JSON: output.print_json,
-    CapacityFormat.YAML: output.print_yaml,
-}

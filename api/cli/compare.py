@@ -5,53 +5,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options, output
+from . import options
 from .options import load_cluster
-from .output import Exit, UsageError, call_with_usage_errors, print_problems, write_stdout, write_stdout_lines
+from .output import Exit, UsageError, print_problems, print_result, run_verb, write_stdout, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..verbs.compare import ComparisonResult, PlanComparisonResult, SweepResult
 
-Filenames = Annotated[
-    list[str] | None,
-    typer.Option("--filename", "-f", metavar="PATH", help="A file, a folder, or - for stdin; may be repeated."),
-]
 Engines = Annotated[
-    str, typer.Option("--engines", metavar="A,B", help="Two or more engines; the others are compared with the first.")
+    str,
+    typer.Option(
+        "--engines", metavar="A,B", help="Ask these engines, two or more; the others are compared with the first."
+    ),
 ]
-Repeat = Annotated[int, typer.Option("--repeat", metavar="N", help="Ask each engine so often; its time is the median.")]
-Exact = Annotated[bool, typer.Option("--exact", help="Other devices or nodes with the same verdict are a difference.")]
+Repeat = Annotated[
+    int, typer.Option("--repeat", metavar="N", help="Ask each engine this often; its time is the median.")
+]
+Exact = Annotated[
+    bool, typer.Option("--exact", help="Count other devices or nodes with the same verdict as a difference.")
+]
 Sweep = Annotated[
     str | None,
     typer.Option(
         "--sweep",
         metavar="NAME[=SIZE,...]",
-        help="Instead of -f: made-up clusters of growing size; easy, too-many, hopeless, pods, selecting-pods or "
+        help="Instead of -f, generate clusters of growing size: easy, too-many, hopeless, pods, selecting-pods or "
         "matching-pods.",
     ),
 ]
 
 
-class ComparisonFormat(StrEnum):
-    """How a comparison is printed."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-
-
 def command(
-    filename: Filenames = None,
+    filename: options.OptionalFilenames = None,
     recursive: options.Recursive = False,
     namespace: options.Namespace = None,
     selector: options.Selector = "",
@@ -68,25 +60,25 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
-    cel_errors: options.CelErrorPolicy = options.CelErrors.KUBE,
+    cel_errors: options.CelErrorPolicy = "kube",
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
-    output: Annotated[
-        ComparisonFormat, typer.Option("--output", "-o", help="How it is printed.")
-    ] = ComparisonFormat.TABLE,
+    output: options.Output = "table",
 ) -> None:
-    """Ask several engines the same: verdicts, devices, steps and times side by side, and where the answers part.
+    """Compare the answers of several engines to one question.
+
+    Verdicts, devices, steps and times stand side by side, with the first unit whose answers differ.
 
     Exit codes: 0 same verdict and number admitted; 1 different; 2 bad input or usage; 3 an engine ran out of time. With
     --plan: 0 plan admits at least as many units as every other planner; 1 another admits more; 3 one ran out of time.
     """
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
-    wishes = PlanComparisonOptions(planners, orders, objective, gap)
-    wishes.check(plan)
+    plan_options = PlanComparisonOptions(planners, orders, objective, gap)
+    plan_options.check(plan)
     common: dict[str, Any] = {
         "feature_gates": gates,
-        "cel_errors": cel_errors.value,
+        "cel_errors": cel_errors,
         "time_limit": options.parse_seconds(time_limit),
         "seed": seed,
     }
@@ -102,20 +94,20 @@ def command(
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     common |= {"namespace": namespace, "selector": selector, "timings": timings}
     if plan:
-        raise typer.Exit(run_plan_comparison(cluster, wishes, common, output.value))
+        raise typer.Exit(run_plan_comparison(cluster, plan_options, common, output))
     from ..verbs.compare import compare
 
-    result = call_with_usage_errors(partial(compare, cluster, names, node=node, repeat=repeat, **common))
+    result, _ = run_verb(partial(compare, cluster, names, node=node, repeat=repeat, **common))
     print_problems(*(f"warning: {notice}" for engine in result.document.engines for notice in engine.notices))
-    _COMPARISON_PRINTERS[output](result)
+    print_result(result, output, {"table": _print_comparison_table, "wide": _print_comparison_wide})
     raise typer.Exit(_comparison_exit_code(result.identical if exact else result.same_verdict, result.document.decided))
 
 
-def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: ComparisonFormat) -> Exit:
+def _run_sweep(text: str, engines: list[str], common: dict[str, Any], output: str) -> Exit:
     from ..verbs.compare import parse_sweep, sweep
 
-    grown = call_with_usage_errors(lambda: sweep(*parse_sweep(text), engines, **common))
-    _SWEEP_PRINTERS[output](grown)
+    grown, _ = run_verb(lambda: sweep(*parse_sweep(text), engines, **common))
+    print_result(grown, output, {"table": _print_sweep_table, "wide": _print_sweep_table})
     return _comparison_exit_code(grown.same_verdict, grown.decided)
 
 
@@ -154,25 +146,14 @@ def _print_sweep_table(result: SweepResult) -> None:
     write_stdout(tables.format_table(*comparison.sweep_table(result.document)))
 
 
-_COMPARISON_PRINTERS: dict[ComparisonFormat, Callable[[ComparisonResult], None]] = {
-    ComparisonFormat.TABLE: _print_comparison_table,
-    ComparisonFormat.WIDE: _print_comparison_wide,
-    ComparisonFormat.JSON: output.print_json,
-    ComparisonFormat.YAML: output.print_yaml,
-}
-_SWEEP_PRINTERS: dict[ComparisonFormat, Callable[[SweepResult], None]] = {
-    ComparisonFormat.TABLE: _print_sweep_table,
-    ComparisonFormat.WIDE: _print_sweep_table,
-    ComparisonFormat.JSON: output.print_json,
-    ComparisonFormat.YAML: output.print_yaml,
-}
 Plan = Annotated[bool, typer.Option("--plan", help="Compare planners of the whole queue instead of engines.")]
 Planners = Annotated[
     str | None,
     typer.Option(
         "--planners",
         metavar="A,B",
-        help="With --plan: first-fit, best-fit, fgd, kube-scheduler, plan. [default: all; kube-scheduler where built]",
+        help="With --plan: compare these planners: first-fit, best-fit, fgd, kube-scheduler, plan. "
+        "[default: all; kube-scheduler where built]",
     ),
 ]
 Orders = Annotated[
@@ -180,14 +161,16 @@ Orders = Annotated[
     typer.Option(
         "--orders",
         metavar="A,B",
-        help="With --plan: in which order units arrive, given, random (by --seed) or priority. [default: all]",
+        help="With --plan: let units arrive in these orders: given, random (by --seed) or priority. [default: all]",
     ),
 ]
 Objective = Annotated[
-    str | None, typer.Option("--objective", metavar="A,B", help="With --plan: the stages of plan, as for drasat plan.")
+    str | None,
+    typer.Option("--objective", metavar="A,B", help="With --plan: optimize these stages, as for drasat plan."),
 ]
 Gap = Annotated[
-    str | None, typer.Option("--gap", metavar="PART", help="With --plan: as for drasat plan. [default: 0.1%]")
+    str | None,
+    typer.Option("--gap", metavar="PART", help="With --plan: use this gap, as for drasat plan. [default: 0.1%]"),
 ]
 
 
@@ -220,13 +203,15 @@ def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def run_plan_comparison(cluster: Cluster, wishes: PlanComparisonOptions, common: dict[str, Any], output: str) -> Exit:
+def run_plan_comparison(
+    cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str
+) -> Exit:
     """Ask, print, and say how it went. Raises ``UsageError``."""
     from ..verbs.compare import compare_plans
 
-    result = call_with_usage_errors(partial(compare_plans, cluster, **wishes.arguments(), **common))
+    result, _ = run_verb(partial(compare_plans, cluster, **plan_options.arguments(), **common))
     print_problems(*_plan_comparison_warnings(cluster, result))
-    _PLAN_COMPARISON_PRINTERS[output](result)
+    print_result(result, output, {"table": _print_plan_comparison_table, "wide": _print_plan_comparison_table})
     if result.document.beaten:
         return Exit.NO
     return Exit.DONE if result.document.decided else Exit.UNDECIDED
@@ -256,11 +241,3 @@ def _print_plan_comparison_table(result: PlanComparisonResult) -> None:
         )
     )
     write_stdout_lines([comparison.plan_comparison_summary(result.document)])
-
-
-_PLAN_COMPARISON_PRINTERS: dict[str, Callable[[PlanComparisonResult], None]] = {
-    "table": _print_plan_comparison_table,
-    "wide": _print_plan_comparison_table,
-    "json": output.print_json,
-    "yaml": output.print_yaml,
-}

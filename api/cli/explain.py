@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options, output
+from . import options
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, UsageError, print_problems, print_stderr, write_stdout_lines
+from .output import Exit, print_problems, print_result, print_stderr, run_verb, write_stdout_lines
 
 if TYPE_CHECKING:
     from ..verbs.explain import ExplanationResult
-
-
-class ExplanationFormat(StrEnum):
-    """How an explanation is printed."""
-
-    TABLE = "table"
-    JSON = "json"
-    YAML = "yaml"
 
 
 def command(
@@ -33,45 +23,41 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
-    cel_errors: options.CelErrorPolicy = options.CelErrors.STRICT,
+    cel_errors: options.CelErrorPolicy = "strict",
     time_limit: options.TimeLimit = "60s",
     seed: options.Seed = 0,
     timings: options.Timings = False,
-    output: Annotated[
-        ExplanationFormat, typer.Option("--output", "-o", help="How it is printed.")
-    ] = ExplanationFormat.TABLE,
+    output: Annotated[Literal["table", "json", "yaml"], options.PRINTED_AS] = "table",
 ) -> None:
-    """Say why claims cannot be allocated: a minimal set of reasons by kind of node, and what would help.
+    """Explain why claims cannot be allocated, and what would help.
+
+    Each class of nodes has a minimal set of reasons. Each unit has the smallest changes with which it fits.
 
     Exit codes: 0 everything fits; 1 something does not; 2 bad input or usage; 3 undecided within the limit.
     """
-    from ..verbs.explain import ExplanationInterrupted, explain
+    from ..verbs.explain import explain
 
     check_node_name(node)
     gates = options.parse_feature_gates(feature_gates, kubernetes_version)
     limit = options.parse_seconds(time_limit)
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
-    interrupted = False
-    try:
-        result = explain(
+    result, interrupted = run_verb(
+        lambda: explain(
             cluster,
             node=node,
             namespace=namespace,
             selector=selector,
             feature_gates=gates,
-            cel_errors=cel_errors.value,
+            cel_errors=cel_errors,
             time_limit=limit,
             seed=seed,
             timings=timings,
         )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except ExplanationInterrupted as interrupt:
-        result, interrupted = interrupt.result, True
+    )
     print_problems(*unknown_node_warnings(cluster, node), *(f"warning: {notice}" for notice in result.document.notices))
     if not result.units:
         print_problems("warning: nothing to explain: no pod or claim that was asked about is without an allocation")
-    _PRINTERS[output](result)
+    print_result(result, output, {"table": _print_text})
     raise typer.Exit(Exit.INTERRUPTED if interrupted else EXIT_BY_OUTCOME[result.outcome])
 
 
@@ -80,10 +66,3 @@ def _print_text(result: ExplanationResult) -> None:
 
     write_stdout_lines(explanation.lines(result.document))
     print_stderr(*tables.timing_lines(result.document))
-
-
-_PRINTERS: dict[ExplanationFormat, Callable[[ExplanationResult], None]] = {
-    ExplanationFormat.TABLE: _print_text,
-    ExplanationFormat.JSON: output.print_json,
-    ExplanationFormat.YAML: output.print_yaml,
-}

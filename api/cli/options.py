@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,81 +15,76 @@ if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
     from ..models.kubernetes.gates import FeatureGates as FeatureGateSet
 
-Filenames = Annotated[
-    list[str],
-    typer.Option("--filename", "-f", metavar="PATH", help="A file, a folder, or - for stdin; may be repeated."),
-]
 Recursive = Annotated[bool, typer.Option("--recursive", "-R", help="Read folders and the folders below them.")]
 Namespace = Annotated[
-    str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Only pods and claims of this namespace.")
+    str | None, typer.Option("--namespace", "-n", metavar="NAME", help="Take only pods and claims of this namespace.")
 ]
 Selector = Annotated[
-    str, typer.Option("--selector", "-l", metavar="LABELS", help="Only pods and claims with these labels.")
+    str, typer.Option("--selector", "-l", metavar="LABELS", help="Take only pods and claims with these labels.")
 ]
 SkipValidation = Annotated[
     bool, typer.Option("--skip-validation", help="Accept names and limits that the API server would refuse.")
 ]
 Node = Annotated[
     str | None,
-    typer.Option("--node", metavar="NAME", help="Only this node; all loose claims are then one pod's claims."),
+    typer.Option(
+        "--node", metavar="NAME", help="Use only this node; all loose claims then count as the claims of one pod."
+    ),
 ]
 FeatureGates = Annotated[
-    str, typer.Option("--feature-gates", metavar="A=true,B=false", help="Upstream gates; also AllAlpha and AllBeta.")
+    str,
+    typer.Option(
+        "--feature-gates",
+        metavar="A=true,B=false",
+        help="Switch upstream feature gates, or the groups AllAlpha and AllBeta.",
+    ),
 ]
 KubernetesVersion = Annotated[
     str | None,
-    typer.Option("--kubernetes-version", metavar="VERSION", help="Start from the gate defaults of 1.36 or 1.37."),
+    typer.Option(
+        "--kubernetes-version", metavar="VERSION", help="Start from the gate defaults of this release, 1.36 or 1.37."
+    ),
 ]
 
 
-class CelErrors(StrEnum):
-    """What a CEL run-time error on a candidate does."""
-
-    KUBE = "kube"
-    STRICT = "strict"
-    SKIP = "skip"
-
-
-class CelEncoding(StrEnum):
-    """How the solver takes expressions over devices (CELC-9)."""
-
-    AUTO = "auto"
-    LOWER = "lower"
-    TABULATE = "tabulate"
-    LAZY = "lazy"
-
-
-class OutputFormat(StrEnum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    MANIFESTS = "manifests"
-    NAME = "name"
-
-
+CelErrors = Literal["kube", "strict", "skip"]
+Format = Literal["table", "wide", "json", "yaml"]
+ClaimFormat = Literal["table", "wide", "json", "yaml", "manifests", "name"]
+PRINTED_AS = typer.Option("--output", "-o", help="Print the result in this format.")
+Filename = typer.Option(
+    "--filename", "-f", metavar="PATH", help="Read this file or folder, or stdin for -; may be repeated."
+)
 Engine = Annotated[
     str,
-    typer.Option("--engine", metavar="NAME", help="auto, cp-sat, backtracking or kube-scheduler (the real allocator)."),
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Search with auto, cp-sat, backtracking or kube-scheduler (the real allocator).",
+    ),
 ]
-CelErrorPolicy = Annotated[
-    CelErrors, typer.Option("--cel-errors", help="What a CEL run-time error on a candidate does.")
+CEL_ERRORS_HELP = (
+    "Treat a CEL expression that fails on a device as the scheduler does (kube: the allocation fails), "
+    "never use the device (strict: if nothing else fits, the outcome is Error), or skip the device."
+)
+CelErrorPolicy = Annotated[CelErrors, typer.Option("--cel-errors", help=CEL_ERRORS_HELP)]
+TimeLimit = Annotated[
+    str, typer.Option("--time-limit", metavar="DURATION", help="Stop after this time, e.g. 30s or 1m30s.")
 ]
-TimeLimit = Annotated[str, typer.Option("--time-limit", metavar="DURATION", help="Safety limit, e.g. 30s or 1m30s.")]
-Seed = Annotated[int, typer.Option("--seed", help="Same input, same seed, same answer; share ids depend on it.")]
+Seed = Annotated[int, typer.Option("--seed", help="Use this random seed; equal input and seed give an equal answer.")]
 Objective = Annotated[
     str,
     typer.Option(
         "--objective",
         metavar="A,B",
-        help="The best allocation instead of the first, by stages: preference, soft, fragmentation, compact, "
-        "fewest-devices-opened.",
+        help="Find the best allocation instead of the first, by these stages: preference, soft, fragmentation, "
+        "compact, fewest-devices-opened.",
     ),
 ]
 Timings = Annotated[bool, typer.Option("--timings", help="Add wall times to the result.")]
-Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How the result is printed.")]
+Output = Annotated[Format, PRINTED_AS]
+ClaimOutput = Annotated[ClaimFormat, PRINTED_AS]
+Filenames = Annotated[list[str], Filename]
+OptionalFilenames = Annotated[list[str] | None, Filename]
 
 
 def ignored_kinds_line(kinds: Mapping[str, int]) -> list[str]:

@@ -11,7 +11,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from pathlib import Path
 from time import monotonic
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from ..verbs import Result
+
+ResultT = TypeVar("ResultT", bound="Result")
 
 
 class ResultWithManifests(Protocol):
@@ -28,14 +30,14 @@ class ResultWithManifests(Protocol):
         """The claims, with ``status.allocation``."""
 
 
-def print_json(result: Result) -> None:
-    """Print the document."""
-    write_stdout(result.to_json())
-
-
-def print_yaml(result: Result) -> None:
-    """Print the document as YAML."""
-    write_stdout(result.to_yaml())
+def print_result(result: ResultT, form: str, printers: Mapping[str, Callable[[ResultT], None]]) -> None:
+    """Print the result in a format: as JSON, as YAML, or by the printer of another format."""
+    if form == "json":
+        write_stdout(result.to_json())
+    elif form == "yaml":
+        write_stdout(result.to_yaml())
+    else:
+        printers[form](result)
 
 
 def print_manifests(result: ResultWithManifests) -> None:
@@ -54,12 +56,12 @@ def print_claim_names(result: ResultWithManifests) -> None:
 
 def search_progress() -> Callable[[str, int | None, int | None], None] | None:
     """Return what is to be called about every second; None without a terminal."""
-    return _SearchProgress().tell if sys.stderr.isatty() else None
+    return _SearchProgress().report if sys.stderr.isatty() else None
 
 
 def plan_progress() -> Callable[[str, float, float | None], None] | None:
     """Return what is to be called whenever there is news; None without a terminal."""
-    return _PlanProgress().tell if sys.stderr.isatty() else None
+    return _PlanProgress().report if sys.stderr.isatty() else None
 
 
 class _ProgressLine:
@@ -77,7 +79,7 @@ class _ProgressLine:
 class _SearchProgress(_ProgressLine):
     """An allocation under way."""
 
-    def tell(self, stage: str, value: int | None, bound: int | None) -> None:
+    def report(self, stage: str, value: int | None, bound: int | None) -> None:
         parts = [stage]
         if value is not None:
             parts.append(f"best so far {value}")
@@ -87,22 +89,19 @@ class _SearchProgress(_ProgressLine):
 
 
 class _PlanProgress(_ProgressLine):
-    """A plan under way: its news come at any time, and are told once a second."""
+    """A plan under way: its news come at any time, and are reported once a second."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._told = monotonic()
+        self._reported = monotonic()
 
-    def tell(self, stage: str, value: float, bound: float | None) -> None:
+    def report(self, stage: str, value: float, bound: float | None) -> None:
         from ..models.results.plan import relative_gap
         from ..reports.plan import display_progress
 
-        if monotonic() - self._told >= 1:
-            self._told = monotonic()
+        if monotonic() - self._reported >= 1:
+            self._reported = monotonic()
             self.say(f"still planning: {display_progress(stage, value, bound, relative_gap(value, bound))}")
-
-
-T = TypeVar("T")
 
 
 class Exit(IntEnum):
@@ -140,14 +139,24 @@ def _utf8_stream(stream: TextIO | None) -> TextIO:
     return stream
 
 
-def call_with_usage_errors(question: Callable[[], T]) -> T:
-    """Ask; what was wrong with the question, or with a peer, is a ``UsageError``."""
+def run_verb(verb: Callable[[], ResultT]) -> tuple[ResultT, bool]:
+    """Call a verb; return its result, and whether Ctrl-C ended it early.
+
+    Raises
+    ------
+    UsageError
+        If something is wrong with the arguments of the verb, or with a peer.
+
+    """
     from ..peers.errors import PeerError
+    from ..verbs import Interrupted
 
     try:
-        return question()
+        return verb(), False
     except (ValueError, PeerError) as error:
         raise UsageError(str(error)) from None
+    except Interrupted as interrupt:
+        return interrupt.result, True
 
 
 def _report_error(error: Exception) -> int:

@@ -16,7 +16,7 @@ app = typer.Typer(
     name="peers",
     add_completion=False,
     rich_markup_mode=None,
-    help="List the peers, programs of other systems that drasat runs beside itself, with versions.",
+    help="List programs of other systems that drasat can run, with versions.",
 )
 _HEADERS = ("peer", "status", "module", "version", "go", "program")
 
@@ -48,10 +48,8 @@ def _peer_problems(found: tuple[PeerStatus, ...]) -> Iterator[str]:
 
 
 @app.command("build")
-def build_command(
-    force: Annotated[bool, typer.Option("--force", help="Compile even if that has been done.")] = False,
-) -> None:
-    """Compile the peers into the user's cache folder; needs Go, and fetches the modules they are made of."""
+def build_command(force: Annotated[bool, typer.Option("--force", help="Compile the programs again.")] = False) -> None:
+    """Compile the programs into the user's cache folder; this needs Go and downloads Go modules."""
     from ..peers.errors import PeerError
     from ..peers.kube_scheduler import build_program
 

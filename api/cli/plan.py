@@ -11,7 +11,17 @@ import typer
 
 from . import options, output
 from .options import load_cluster
-from .output import Exit, UsageError, plan_progress, print_problems, print_stderr, write_stdout, write_stdout_lines
+from .output import (
+    Exit,
+    UsageError,
+    plan_progress,
+    print_problems,
+    print_result,
+    print_stderr,
+    run_verb,
+    write_stdout,
+    write_stdout_lines,
+)
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -22,25 +32,36 @@ Objective = Annotated[
     typer.Option(
         "--objective",
         metavar="A,B",
-        help="Stages, the most important first: priority, admitted[=count|devices|capacity:NAME|annotation:KEY], "
-        "cost, fewest-nodes, spread, preference, soft, fragmentation, compact. "
-        "[default: priority,admitted; with --buy also cost]",
+        help="Optimize these stages, the most important first: priority, "
+        "admitted[=count|devices|capacity:NAME|annotation:KEY], cost, fewest-nodes, spread, preference, soft, "
+        "fragmentation, compact. [default: priority,admitted; with --buy also cost]",
     ),
 ]
 Gap = Annotated[
-    str, typer.Option("--gap", metavar="PART", help="How close to its bound a stage counts as proven, 0.1% or 0.001.")
+    str,
+    typer.Option(
+        "--gap", metavar="PART", help="Count a stage as proven when value and bound are this close, 0.1% or 0.001."
+    ),
 ]
-Buy = Annotated[bool, typer.Option("--buy", help="Find the cheapest nodes of NodeTemplates with which all fits.")]
-OnlyNew = Annotated[bool, typer.Option("--only-new", help="With --buy: the nodes that there are do not count.")]
+Buy = Annotated[
+    bool, typer.Option("--buy", help="Find the cheapest nodes of NodeTemplates with which everything fits.")
+]
+OnlyNew = Annotated[bool, typer.Option("--only-new", help="With --buy: ignore the nodes that exist.")]
 Budget = Annotated[
-    str | None, typer.Option("--budget", metavar="N", help="With --buy: the best that may cost so much at most.")
+    str | None,
+    typer.Option("--budget", metavar="N", help="With --buy: find the best plan that costs at most this much."),
 ]
 Mix = Annotated[
     list[str] | None,
-    typer.Option("--mix", metavar="PATH", help="Manifests of what fragmentation leaves room for. [default: the queue]"),
+    typer.Option(
+        "--mix",
+        metavar="PATH",
+        help="Let the stage fragmentation leave room for the units of these manifests. [default: the queue]",
+    ),
 ]
 Workers = Annotated[
-    int, typer.Option("--workers", metavar="N", min=1, help="So many threads; the plan is the same with any number.")
+    int,
+    typer.Option("--workers", metavar="N", min=1, help="Use this many threads; the plan is the same with any number."),
 ]
 
 
@@ -58,20 +79,22 @@ def command(
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
-    cel_errors: options.CelErrorPolicy = options.CelErrors.STRICT,
+    cel_errors: options.CelErrorPolicy = "strict",
     time_limit: options.TimeLimit = "300s",
     seed: options.Seed = 0,
     workers: Workers = 1,
     timings: options.Timings = False,
-    output: options.Output = options.OutputFormat.TABLE,
+    output: options.ClaimOutput = "table",
 ) -> None:
-    """Plan all pods, jobs and claims that wait at once: on which nodes, with which devices, and how good that is.
+    """Plan all waiting pods, jobs and claims at once.
+
+    The plan says on which nodes they go and with which devices, and bounds how much better another plan can be.
 
     Exit codes: 0 all placed; 1 some are not, and nothing better exists within the gap; 2 bad input or usage; 3 some are
     not, and that is not proven; 130 interrupted.
     """
     from ..solver.allocate.load import load_all
-    from ..verbs.plan import PlanInterrupted, plan
+    from ..verbs.plan import plan
 
     if not buy and (only_new or budget is not None):
         raise UsageError("--only-new and --budget need --buy")
@@ -80,17 +103,16 @@ def command(
     cluster = load_cluster(filename, recursive=recursive, skip_validation=skip_validation, gates=gates)
     # What its units ask for is in the input proper, so that warnings about what is missing would mislead.
     target = load_all(mix, recursive=recursive, skip_validation=skip_validation, gates=gates).cluster if mix else None
-    interrupted = False
-    try:
-        with _thread_pool(workers) as executor:
-            result = plan(
+    with _thread_pool(workers) as executor:
+        result, interrupted = run_verb(
+            lambda: plan(
                 cluster,
                 objective=objective,
                 gap=part,
                 namespace=namespace,
                 selector=selector,
                 feature_gates=gates,
-                cel_errors=cel_errors.value,
+                cel_errors=cel_errors,
                 time_limit=limit,
                 seed=seed,
                 buy=buy,
@@ -101,12 +123,9 @@ def command(
                 timings=timings,
                 watch=plan_progress(),
             )
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    except PlanInterrupted as interrupt:
-        result, interrupted = interrupt.result, True
+        )
     print_problems(*_warnings(cluster, result, only_new, cel_errors))
-    _PRINTERS[output](result)
+    print_result(result, output, _PRINTERS)
     raise typer.Exit(Exit.INTERRUPTED if interrupted else _exit_code(result))
 
 
@@ -131,8 +150,8 @@ def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: 
     rooms = () if only_new else allocatable_warnings(cluster)
     found = (*unsupported_fields(cluster), *rooms, *result.document.notices)
     yield from (f"warning: {line}" for line in dict.fromkeys(found))
-    if result.document.cel_errors != cel_errors.value:
-        told = f"--cel-errors {cel_errors.value} means {result.document.cel_errors}"
+    if result.document.cel_errors != cel_errors:
+        told = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
         yield f"warning: a plan visits devices in no order: {told}"
     if not result.document.asked:
         yield "warning: nothing to plan: no pod, controller or claim that was asked about waits"
@@ -183,11 +202,9 @@ def _print_allocated_manifests(result: PlanResult) -> None:
     _print_explanations(result)
 
 
-_PRINTERS: dict[options.OutputFormat, Callable[[PlanResult], None]] = {
-    options.OutputFormat.TABLE: _print_table,
-    options.OutputFormat.WIDE: _print_wide,
-    options.OutputFormat.JSON: output.print_json,
-    options.OutputFormat.YAML: output.print_yaml,
-    options.OutputFormat.MANIFESTS: _print_allocated_manifests,
-    options.OutputFormat.NAME: output.print_claim_names,
+_PRINTERS: dict[str, Callable[[PlanResult], None]] = {
+    "table": _print_table,
+    "wide": _print_wide,
+    "manifests": _print_allocated_manifests,
+    "name": output.print_claim_names,
 }

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import options, output
+from . import options
 from .options import EXIT_BY_OUTCOME, check_node_name, load_cluster, unknown_node_warnings
-from .output import Exit, UsageError, print_problems, print_stderr, write_stdout
+from .output import Exit, UsageError, print_problems, print_result, print_stderr, write_stdout
 
 if TYPE_CHECKING:
     from ..models.cluster.cluster import Cluster
@@ -20,39 +19,33 @@ if TYPE_CHECKING:
     from ..verbs.topology import TopologyResult
 
 
-class TopologyFormat(StrEnum):
-    """How topologies are printed."""
-
-    TABLE = "table"
-    WIDE = "wide"
-    JSON = "json"
-    YAML = "yaml"
-    DOT = "dot"
-
-
 def command(
     filename: options.Filenames,
     recursive: options.Recursive = False,
     name: Annotated[
-        list[str] | None, typer.Option("--name", metavar="NAME", help="Only this DeviceTopology; may be repeated.")
+        list[str] | None, typer.Option("--name", metavar="NAME", help="List only this DeviceTopology; may be repeated.")
     ] = None,
     node: Annotated[
-        str | None, typer.Option("--node", metavar="NAME", help="Only what this node reaches devices of.")
+        str | None,
+        typer.Option("--node", metavar="NAME", help="List only instances with devices that this node reaches."),
     ] = None,
     allocate: Annotated[
-        bool, typer.Option("--allocate", help="Allocate open claims first, and show what they get as chosen.")
+        bool, typer.Option("--allocate", help="Allocate open claims first, and show their devices as chosen.")
     ] = False,
     plot: Annotated[
-        str | None, typer.Option("--plot", metavar="FILE", help="Draw a picture, .png or .svg (needs matplotlib).")
+        str | None,
+        typer.Option("--plot", metavar="FILE", help="Draw a picture into this .png or .svg file (needs matplotlib)."),
     ] = None,
     feature_gates: options.FeatureGates = "",
     kubernetes_version: options.KubernetesVersion = None,
     skip_validation: options.SkipValidation = False,
     time_limit: options.TimeLimit = "60s",
     objective: options.Objective = "",
-    output: Annotated[TopologyFormat, typer.Option("--output", "-o", help="How it is printed.")] = TopologyFormat.TABLE,
+    output: Annotated[Literal["table", "wide", "json", "yaml", "dot"], options.PRINTED_AS] = "table",
 ) -> None:
-    """List device topologies: devices in place, used and free, and the largest free shape of each.
+    """List device topologies and the largest free shape of each.
+
+    Devices are shown in their places, used or free.
 
     Exit codes: 0 listed; 2 bad input or usage; with --allocate also those of allocate.
     """
@@ -73,7 +66,7 @@ def command(
             result.plot(plot)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    _PRINTERS[output](result)
+    print_result(result, output, _PRINTERS)
     raise typer.Exit(code)
 
 
@@ -116,10 +109,4 @@ def _print_dot(result: TopologyResult) -> None:
     write_stdout(result.to_dot())
 
 
-_PRINTERS: dict[TopologyFormat, Callable[[TopologyResult], None]] = {
-    TopologyFormat.TABLE: _print_table,
-    TopologyFormat.WIDE: _print_wide,
-    TopologyFormat.JSON: output.print_json,
-    TopologyFormat.YAML: output.print_yaml,
-    TopologyFormat.DOT: _print_dot,
-}
+_PRINTERS: dict[str, Callable[[TopologyResult], None]] = {"table": _print_table, "wide": _print_wide, "dot": _print_dot}

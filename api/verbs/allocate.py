@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +101,12 @@ def allocate(
     time_limit: float | None = 60.0,
     seed: int = 0,
     objective: str | Sequence[str] = (),
-    cel_road: str = "auto",
+    cel_encoding: str = "auto",
     constraints: Sequence[Mapping[str, Any] | Predicate] = (),
     timings: bool = False,
     progress: Progress | None = None,
     watch: AllocationWatch | None = None,
+    cel_road: str | None = None,
 ) -> AllocationResult:
     """Allocate the claims of pods, and loose claims.
 
@@ -137,8 +139,8 @@ def allocate(
         Stages, the most important first: ``preference``, ``soft``, ``fragmentation``, ``compact`` and
         ``fewest-devices-opened``; a string holds several, separated by commas. For the engines ``auto`` and
         ``cp-sat``.
-    cel_road
-        How the solver takes expressions over ``devices``: ``lower`` (as rows of the model), ``tabulate`` (all
+    cel_encoding
+        How the solver takes expressions over ``devices``: ``lower`` (as rows of the model), ``table`` (all
         combinations evaluated beforehand), ``lazy`` (solutions judged one by one), or ``auto``, the first that can be.
     constraints
         Constraints for every claim asked about, beside its own: mappings as in the annotation
@@ -150,6 +152,8 @@ def allocate(
     watch
         Called about every second while the solver is at one stage, with its name, the best value and the bound so far,
         None for none yet.
+    cel_road
+        The name of ``cel_encoding`` in the last release, deprecated.
 
     Raises
     ------
@@ -176,7 +180,7 @@ def allocate(
             time_limit=time_limit,
             seed=seed,
             objective=objective,
-            cel_encoding=cel_road,
+            cel_encoding=_cel_encoding(cel_encoding, cel_road),
             constraints=constraints,
             progress=progress,
             watch=watch,
@@ -188,6 +192,14 @@ def allocate(
 
 def _allocation_result(found: AllocationOutcome, timings: bool) -> AllocationResult:
     return AllocationResult(allocation_document(found, timings=timings), allocated_manifests(found))
+
+
+def _cel_encoding(cel_encoding: str, cel_road: str | None) -> str:
+    """The encoding asked for, also by the names of the last release."""
+    if cel_road is None:
+        return cel_encoding
+    warnings.warn("cel_road is now cel_encoding, and tabulate is now table", DeprecationWarning, stacklevel=3)
+    return "table" if cel_road == "tabulate" else cel_road
 
 
 def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> AllocationDocument:

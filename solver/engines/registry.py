@@ -67,8 +67,7 @@ CEL_ENCODINGS = ("auto", "lower", "table", "lazy")
 
 
 def check_cel_encoding(name: str) -> str:
-    """Return the name, ``table`` for the old ``tabulate``. Raises ``ValueError``, one line, for an unknown one."""
-    name = "table" if name == "tabulate" else name
+    """Return the name. Raises ``ValueError``, one line, for an unknown one."""
     if name not in CEL_ENCODINGS:
         raise ValueError(f"unknown encoding {name!r} of CEL constraints, known are: {', '.join(CEL_ENCODINGS)}")
     return name

@@ -39,7 +39,8 @@ def section(path: tuple[str, ...], command: Any) -> Iterator[str]:
     for paragraph in re.split(r"\n\s*\n", command.help or ""):
         yield from (" ".join(paragraph.split()), "")
     context = command.make_context(path[-1] if path else "drasat", [], resilient_parsing=True)
-    shown = [option.get_help_record(context) for option in command.params if "completion" not in option.opts[0]]
+    records = (option.get_help_record(context) for option in command.params if "completion" not in option.opts[0])
+    shown = [record for record in records if record is not None]
     if shown:
         yield from ("| option | meaning |", "|---|---|")
         yield from (f"| `{_cell(names)}` | {_cell(text)} |" for names, text in shown)

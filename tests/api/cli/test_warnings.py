@@ -49,3 +49,11 @@ def test_pods_that_are_still_to_be_made_are_not_asked_about(finished, monkeypatc
         run_application()
     said = "pods that are still to be made are not asked about (1 Deployment): drasat plan takes them\n"
     assert f"drasat: warning: {said}" in capsys.readouterr().err
+
+
+def test_the_last_releases_option_for_the_encoding_works_with_one_line(drasat, examples):
+    read = ("allocate", "-o", "json", "-f", str(examples / "whole-gpus"))
+    code, out, err = drasat(*read, "--cel-road", "tabulate")
+    line = "drasat: warning: --cel-road is now --cel-encoding, and its value tabulate is now table\n"
+    assert (code, err) == (0, line)
+    assert (0, out, "") == drasat(*read, "--cel-encoding", "table")

@@ -120,3 +120,15 @@ def test_every_document_is_in_the_schema(kind):
         if "apiVersion" in definition.get("properties", {})
     ]
     assert [kind] in kinds
+
+
+@pytest.mark.parametrize(("old", "new"), [("tabulate", "table"), ("lower", "lower")])
+def test_the_last_releases_name_of_the_encoding_works_with_a_warning(cluster, old, new):
+    with pytest.warns(DeprecationWarning, match="cel_road is now cel_encoding"):
+        found = drasat.allocate(cluster, cel_road=old)
+    assert found.to_json() == drasat.allocate(cluster, cel_encoding=new).to_json()
+
+
+def test_an_unknown_encoding_is_refused(cluster):
+    with pytest.raises(ValueError, match="unknown encoding 'tabulate' of CEL constraints, known are: auto, lower"):
+        drasat.allocate(cluster, cel_encoding="tabulate")
