@@ -1,36 +1,42 @@
-"""What could be changed, and how dear that is.
+"""What could be changed so that a unit fits, for each kind of reason, and the cost of each change.
 
-Costs are for ordering only. They add up over everything that a relaxation touches: dropping a constraint from three
-equal claims costs three times as much as from one.
-
-What would have to change about a pod, or about its tolerations, for a node to suit it.
-
-What a unit is asked in: the cluster and the unit itself, each of which a relaxation may change.
+Costs only order the changes. They add up over everything that a relaxation touches: dropping a constraint from three
+equal claims costs three times as much as dropping it from one.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 
 from msgspec.structs import replace
 
 from ...encoders.classes import MergedAlternative
-from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import Misfit, pod_fits
-from ...models.kubernetes.claims import DeviceClaim, DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
+from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, DeviceSelector, DeviceToleration
 from ...models.kubernetes.core import Node, PodSpec, Toleration
-from ...models.kubernetes.extensions import CallerConstraint, annotated_entries, with_entries
-from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Reason
-from ...models.workload.units import Unit
 from ...problem.asks import ResolvedRequest
-from ...problem.in_use import AllocatedState
-from ...problem.problem import Justification, claim_text
-from .wording import ReasonWording
+from ...problem.obstacles import Obstacle
+from ...problem.problem import RESULT_LIMIT, Justification, claim_text
+from ..proofs.counting import display_amount
+from .conflict import obstacle_of
+from .what_if import RequestSpec, WhatIf, WhatIfEdit
+from .wording import (
+    ClaimHolding,
+    MergedEntry,
+    ReasonWording,
+    claims_of_entry,
+    entry_name,
+    entry_of_reason,
+    holders_of_capacity,
+    holders_of_counters,
+    holders_of_devices,
+)
 
 CHANGE_COSTS = {
     "count": 1,  # for each device less
@@ -54,7 +60,7 @@ CHANGE_COSTS = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something that could be changed; ``apply`` makes the scene in which it is.
+    """Something that could be changed; ``apply`` changes a question.
 
     ``index`` is the number of what is dropped from a list: of several changes the highest comes first.
     """
@@ -68,60 +74,60 @@ class Change:
 
     @property
     def reason(self) -> Reason:
-        """What is told of it."""
+        """The change as it is reported."""
         return Reason(self.id, self.claim, self.message)
 
 
 @dataclass(frozen=True, slots=True)
-class RelaxationLevel:
-    """Changes of one kind, weakest first; if ``graded``, whatever fits with one of them fits with the later ones too.
+class RelaxationOption:
+    """Changes of one kind, weakest first; if ``is_monotone``, a unit that fits with one fits with the later ones, too.
 
-    Of offers with one ``subject`` the first that helps is enough. ``reason`` is what they are about.
+    Of options with one ``subject`` the first that helps is enough. ``reason`` is the reason that they change.
     """
 
     subject: Hashable
-    rungs: tuple[Change, ...]
+    changes: tuple[Change, ...]
     reason: Justification | None = None
-    graded: bool = True
+    is_monotone: bool = True
 
     @property
     def cost(self) -> int:
-        """What it costs at least."""
-        return self.rungs[0].cost
+        """The least cost."""
+        return self.changes[0].cost
 
 
 def apply_all(changes: Iterable[WhatIfEdit]) -> WhatIfEdit:
     """Apply all of these."""
     listed = tuple(changes)
-    return lambda scene: reduce(lambda made, change: change(made), listed, scene)
+    return lambda what_if: reduce(lambda made, change: change(made), listed, what_if)
 
 
-def single_change_level(change: Change) -> RelaxationLevel:
-    """Offer a change that has no weaker form."""
-    return RelaxationLevel((change.id, change.message), (change,))
+def single_change_option(change: Change) -> RelaxationOption:
+    """Return the option of a change that has no weaker form."""
+    return RelaxationOption((change.id, change.message), (change,))
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeTarget:
-    """Equal requests (or alternatives) of some claims that a change is made to, and how they are named."""
+    """Equal requests or alternatives, of one claim or of several equal ones, to which a change is made."""
 
     words: ReasonWording
     demands: tuple[int, ...]
 
     @property
     def asks(self) -> list[ResolvedRequest]:
-        """What they ask."""
-        return [self.words.case.asks[number] for number in self.demands]
+        """The requests as resolved."""
+        return [self.words.guarded.asks[number] for number in self.demands]
 
     @property
     def claim(self) -> str:
         """The first one's claim."""
-        return claim_text(self.words.case.names.claims[self.asks[0].claim])
+        return claim_text(self.words.guarded.names.claims[self.asks[0].claim])
 
     @property
     def label(self) -> str:
         """The first one's name."""
-        return self.words.case.problem.demands[self.demands[0]].label
+        return self.words.guarded.problem.demands[self.demands[0]].label
 
     def text(self, name: str) -> str:
         """Write their name, and how many there are."""
@@ -132,7 +138,7 @@ class ChangeTarget:
         self, id_: str, message: str, edit: Callable[[RequestSpec], RequestSpec], *, times: int = 1, index: int = -1
     ) -> Change:
         """Make a change to the specs of all of them, at ``times`` its usual cost."""
-        labels = [self.words.case.problem.demands[number].label for number in self.demands]
+        labels = [self.words.guarded.problem.demands[number].label for number in self.demands]
         pairs = zip((ask.claim for ask in self.asks), labels, strict=True)
         edits = [partial(WhatIf.with_request, number=claim, name=label, change=edit) for claim, label in pairs]
         whole = f"{message} {self.text(self.label)}"
@@ -148,11 +154,11 @@ def change_targets(words: ReasonWording, alternative: MergedAlternative) -> list
 PodEdit = Callable[[PodSpec], PodSpec]
 
 
-def pod_changes(scene: WhatIf, node: Node) -> list[Change]:
+def pod_changes(what_if: WhatIf, node: Node) -> list[Change]:
     """List changes after which the pod itself fits the node; none if there is no pod, or nothing helps."""
-    if scene.unit.pod is None:
+    if what_if.unit.pod is None:
         return []
-    return [_pod_change(misfit, node) for misfit in pod_fits(scene.unit.pod.spec, node)]
+    return [_pod_change(misfit, node) for misfit in pod_fits(what_if.unit.pod.spec, node)]
 
 
 def _pod_change(misfit: Misfit, node: Node) -> Change:
@@ -191,142 +197,277 @@ _POD_EDITS: dict[str, Callable[[Node], tuple[str, PodEdit]]] = {
     "nodeUnschedulable": _make_schedulable,
     "nodeTaint": _tolerate_node_taints,
 }
-RequestSpec = ExactDeviceRequest | DeviceSubRequest
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WhatIf:
-    """The cluster as it is when the unit's turn comes, the unit, and entries given beside those of its claims."""
-
-    cluster: Cluster
-    unit: Unit
-    gates: FeatureGates
-    given: tuple[CallerConstraint, ...] = ()
-
-    @property
-    def claims(self) -> tuple[ResourceClaim, ...]:
-        """The claims to allocate, numbered as in a Problem."""
-        return tuple(ref.claim for ref in self.unit.requested_claims if ref.claim is not None)
-
-    def ledger(self) -> AllocatedState:
-        """What is in use."""
-        return AllocatedState(self.cluster.usage(self.gates))
-
-    def with_claim(self, number: int, change: Callable[[DeviceClaim], DeviceClaim]) -> WhatIf:
-        """Change what a claim asks for."""
-        return self._with_claim(number, lambda claim: _with_devices(claim, change))
-
-    def without_entry(self, number: int, position: int) -> WhatIf:
-        """Drop an entry of a claim by its number: those of the spec come first, then the annotation's, then the given.
-
-        What is given is so for all claims.
-        """
-        own = count_entries(self.claims[number])
-        if position >= own:
-            left = tuple(one for place, one in enumerate(self.given, own) if place != position)
-            return dataclasses.replace(self, given=left)
-        return self._with_claim(number, lambda claim: _without_entry(claim, position))
-
-    def without_request(self, number: int, name: str) -> WhatIf:
-        """Drop a request of a claim, and its name from entries; entries for nothing else go with it."""
-        return self._with_claim(number, lambda claim: _without_request(claim, name))
-
-    def _with_claim(self, number: int, change: Callable[[ResourceClaim], ResourceClaim]) -> WhatIf:
-        chosen = self.unit.requested_claims[number]
-        refs = tuple(
-            dataclasses.replace(ref, claim=change(ref.claim)) if ref is chosen and ref.claim else ref
-            for ref in self.unit.claims
-        )
-        stored = [ref.claim for ref in refs if ref.claim is not None and ref.key in self.cluster.claims]
-        unit = dataclasses.replace(self.unit, claims=refs)
-        return dataclasses.replace(self, unit=unit, cluster=self.cluster.with_claims(stored))
-
-    def with_request(self, number: int, name: str, change: Callable[[RequestSpec], RequestSpec]) -> WhatIf:
-        """Change a request (``name``) or an alternative of it (``name/alternative``)."""
-        request, _, alternative = name.partition("/")
-        return self.with_claim(number, lambda claim: _with_request(claim, request, alternative, change))
-
-    def with_pod(self, change: Callable[[PodSpec], PodSpec]) -> WhatIf:
-        """Change the unit's pod, if it has one."""
-        pod = self.unit.pod
-        if pod is None:
-            return self
-        changed = replace(pod, spec=change(pod.spec))
-        return dataclasses.replace(self, unit=dataclasses.replace(self.unit, pod=changed))
-
-    def without_claims(self, keys: Collection[ObjectKey]) -> WhatIf:
-        """Free what these claims hold."""
-        return dataclasses.replace(self, cluster=self.cluster.without(claims=keys))
-
-    def without_device(self, key: ObjectKey, device: DeviceId) -> WhatIf:
-        """Free one device of a claim."""
-        claim = self.cluster.claims[key]
-        allocation = claim.status.allocation if claim.status else None
-        if claim.status is None or allocation is None:
-            return self
-        kept = tuple(one for one in allocation.devices.results or () if (one.driver, one.pool, one.device) != device)
-        left = replace(allocation, devices=replace(allocation.devices, results=kept))
-        changed = replace(claim, status=replace(claim.status, allocation=left))
-        return dataclasses.replace(self, cluster=self.cluster.with_claims([changed]))
+def relaxation_options(words: ReasonWording) -> tuple[RelaxationOption, ...]:
+    """List what could be changed about the reasons, the cheapest first."""
+    made = ((reason, _OPTIONS_OF_REASON.get(reason.id, _no_options)(words, reason)) for reason in words.reasons)
+    found = dict.fromkeys(dataclasses.replace(option, reason=reason) for reason, own in made for option in own)
+    return tuple(sorted(found, key=lambda option: option.cost))
 
 
-WhatIfEdit = Callable[[WhatIf], WhatIf]
+def _no_options(_words: ReasonWording, _reason: Justification) -> Iterator[RelaxationOption]:
+    return iter(())
 
 
-def _with_devices(claim: ResourceClaim, change: Callable[[DeviceClaim], DeviceClaim]) -> ResourceClaim:
-    return replace(claim, spec=replace(claim.spec, devices=change(claim.spec.devices)))
-
-
-def _with_request(
-    claim: DeviceClaim, name: str, alternative: str, change: Callable[[RequestSpec], RequestSpec]
-) -> DeviceClaim:
-    def changed(request: DeviceRequest) -> DeviceRequest:
-        if request.name != name:
-            return request
-        if request.exactly is not None:
-            return replace(request, exactly=change(request.exactly))
-        options = request.first_available or ()
-        return replace(
-            request, first_available=tuple(change(one) if alternative in ("", one.name) else one for one in options)
+def _request_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    merged = words.guarded.model.merged
+    own = [alternative for alternative in merged.alternatives if alternative.request == reason.subject]
+    # A shape or an expression may hold for so many devices and for no fewer.
+    related = {number for relation in merged.relations for number in relation.alternatives}
+    for alternative in own:
+        if not words.guarded.problem.demands[alternative.demands[0]].all_devices:
+            for target in change_targets(words, alternative):
+                changes = tuple(
+                    _fewer_devices(target, alternative.count, less)
+                    for less in _helpful_reductions(words, alternative.count)
+                )
+                if changes:
+                    yield RelaxationOption(
+                        ("count", target.demands), changes, is_monotone=alternative.index not in related
+                    )
+    if sum(len(claim.requests) for claim in words.guarded.problem.claims) > 1:
+        target = change_targets(words, own[0])[0]
+        name = target.asks[0].request
+        edit = partial(WhatIf.without_request, number=target.asks[0].claim, name=name)
+        yield single_change_option(
+            Change("request", target.claim, f"drop {target.text(name)}", CHANGE_COSTS["request"], edit)
         )
 
-    return replace(claim, requests=tuple(map(changed, claim.requests or ())))
+
+def _helpful_reductions(words: ReasonWording, count: int) -> range:
+    """Say how many fewer may help: what is left must be there, and a claim may have as many (SRCH-8)."""
+    return range(max(1, count - min(words.guarded.problem.size, RESULT_LIMIT)), count)
 
 
-def count_entries(claim: ResourceClaim) -> int:
-    """Count the entries of a claim: those of the spec, and those of the annotation."""
-    return len(claim.spec.devices.constraints or ()) + len(annotated_entries(claim.metadata))
+def _fewer_devices(target: ChangeTarget, count: int, less: int) -> Change:
+    text = f"count {count - less} instead of {count} in"
+    return target.change("count", text, lambda spec: replace(spec, count=count - less), times=less)
 
 
-def _without_request(claim: ResourceClaim, name: str) -> ResourceClaim:
-    entries = [(one, _remaining_names(one.requests, name)) for one in annotated_entries(claim.metadata)]
-    changed = _with_devices(claim, lambda devices: _without_request_in(devices, name))
-    if not entries:
-        return changed
-    kept = [replace(one, requests=left) for one, left in entries if left != ()]
-    return replace(changed, metadata=with_entries(claim.metadata, kept))
+def _constraint_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    entry = entry_of_reason(words.guarded, reason)
+    equal = claims_of_entry(words.guarded, entry)
+    sizes = (1, len(equal)) if len(equal) > 1 else (1,)
+    for size in sizes:
+        yield single_change_option(_drop_entry(words, entry, equal[-size:]))
 
 
-def _without_request_in(claim: DeviceClaim, name: str) -> DeviceClaim:
-    entries = [(one, _remaining_names(one.requests, name)) for one in claim.constraints or ()]
-    configs = [(one, _remaining_names(one.requests, name)) for one in claim.config or ()]
-    return replace(
-        claim,
-        requests=tuple(one for one in claim.requests or () if one.name != name),
-        constraints=tuple(replace(one, requests=left) for one, left in entries if left != ()) or None,
-        config=tuple(replace(one, requests=left) for one, left in configs if left != ()) or None,
+def _drop_entry(words: ReasonWording, entry: MergedEntry, claims: Sequence[int]) -> Change:
+    claim = claim_text(words.guarded.names.claims[claims[0]])
+    more = f" (and {len(claims) - 1} equal)" if len(claims) > 1 else ""
+    what = entry_name(entry)
+    edits = [partial(WhatIf.without_entry, number=number, position=entry.position) for number in claims]
+    text = f"drop {what} of claim {claim}{more}"
+    return Change("constraint", claim, text, CHANGE_COSTS["constraint"] * len(claims), apply_all(edits), entry.position)
+
+
+def _request_selector_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    for alternative, obstacle in _alternatives_of_obstacle(words, reason):
+        target = ChangeTarget(words, alternative.demands)
+        drop = partial(_without_selector, index=obstacle.index)
+        text = f"drop selector {obstacle.index} of"
+        yield single_change_option(target.change(reason.id, text, drop, index=obstacle.index))
+
+
+def _without_selector(spec: RequestSpec, index: int) -> RequestSpec:
+    return replace(spec, selectors=_without_index(spec.selectors or (), index))
+
+
+def _without_index(items: Sequence[DeviceSelector], index: int) -> tuple[DeviceSelector, ...] | None:
+    return tuple(item for number, item in enumerate(items) if number != index) or None
+
+
+def _alternatives_of_obstacle(
+    words: ReasonWording, reason: Justification
+) -> Iterator[tuple[MergedAlternative, Obstacle]]:
+    """Find the alternatives among the reasons that a reason about an obstacle is about."""
+    found = obstacle_of(reason)
+    if found is not None:
+        yield from (
+            (alternative, found[1]) for alternative in words.alternatives if found[0] in (None, alternative.index)
+        )
+
+
+def _class_selector_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    _, obstacle = next(_alternatives_of_obstacle(words, reason))
+    text = f"drop selector {obstacle.index} of class {obstacle.name}"
+    edit = partial(_without_class_selector, name=obstacle.name, index=obstacle.index)
+    yield single_change_option(Change(reason.id, "", text, CHANGE_COSTS[reason.id], edit, obstacle.index))
+
+
+def _without_class_selector(what_if: WhatIf, name: str, index: int) -> WhatIf:
+    known: DeviceClass = what_if.cluster.classes[name]
+    changed = replace(known, spec=replace(known.spec, selectors=_without_index(known.spec.selectors or (), index)))
+    cluster = dataclasses.replace(what_if.cluster, classes={**what_if.cluster.classes, name: changed})
+    return dataclasses.replace(what_if, cluster=cluster)
+
+
+def _toleration_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    for alternative, obstacle in _alternatives_of_obstacle(words, reason):
+        if words.stopped_devices(alternative.index, obstacle):
+            key, _, effect = obstacle.name.rpartition(":")
+            name, equals, value = key.partition("=")
+            toleration = DeviceToleration(
+                key=name, operator="Equal" if equals else "Exists", value=value, effect=effect
+            )
+            target = ChangeTarget(words, alternative.demands)
+            edit = partial(_with_toleration, toleration=toleration)
+            yield single_change_option(target.change("toleration", f"tolerate {obstacle.name} in", edit))
+
+
+def _with_toleration(spec: RequestSpec, toleration: DeviceToleration) -> RequestSpec:
+    return replace(spec, tolerations=(*(spec.tolerations or ()), toleration))
+
+
+_GATE_OF_REASON = {
+    "bindingConditions": "DRADeviceBindingConditions",
+    "countersFeature": "DRAPartitionableDevices",
+    "groupsFeature": "DRADeviceCompatibilityGroups",
+    "nodeOperations": "DRAOptionalNodeOperations",
+}
+
+
+def _feature_gate_options(_words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    gate = _GATE_OF_REASON[reason.id]
+    edit = partial(_with_gate_on, gate=gate)
+    yield single_change_option(
+        Change("featureGate", "", f"switch feature gate {gate} on", CHANGE_COSTS["featureGate"], edit)
     )
 
 
-def _remaining_names(names: tuple[str, ...] | None, gone: str) -> tuple[str, ...] | None:
-    """None: the entry is about all requests, whichever there are."""
-    return tuple(name for name in names if name.split("/")[0] != gone) if names else None
+def _with_gate_on(what_if: WhatIf, gate: str) -> WhatIf:
+    return dataclasses.replace(what_if, gates=what_if.gates.with_({gate: True}))
 
 
-def _without_entry(claim: ResourceClaim, position: int) -> ResourceClaim:
-    constraints = claim.spec.devices.constraints or ()
-    if position >= len(constraints):
-        kept = [one for n, one in enumerate(annotated_entries(claim.metadata), len(constraints)) if n != position]
-        return replace(claim, metadata=with_entries(claim.metadata, kept))
-    left = tuple(one for number, one in enumerate(constraints) if number != position)
-    return _with_devices(claim, lambda devices: replace(devices, constraints=left or None))
+def _capacity_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    """Ask for less, or free what is consumed; ``reason`` is about a request's own demand or about what is left."""
+    found = obstacle_of(reason)
+    alternatives = (
+        words.alternatives
+        if found is None
+        else [alternative for alternative, _ in _alternatives_of_obstacle(words, reason)]
+    )
+    for alternative in alternatives:
+        for name, asked in words.guarded.asks[alternative.demands[0]].capacity.items():
+            if found is not None or name == reason.subject:
+                for target in change_targets(words, alternative):
+                    yield from _less_capacity_options(target, alternative, name, asked)
+    if found is None:
+        yield from options_freeing_capacity(words, reason)
+
+
+def _less_capacity_options(
+    target: ChangeTarget, alternative: MergedAlternative, name: str, asked: Quantity
+) -> Iterator[RelaxationOption]:
+    guarded = target.words.guarded
+    capacities, consumed = guarded.problem.capacities, guarded.in_use.consumed
+    left = {
+        share
+        for device in target.words.selected_devices(alternative)
+        for row in capacities.rows.get(device, ())
+        if capacities.names[row] == name
+        for share in {capacities.totals[row] - consumed.get(row, 0), capacities.totals[row] // alternative.copies}
+        if 0 < share < asked.nano
+    }
+    changes = tuple(
+        target.change(
+            "capacity",
+            f"ask for {display_amount(share)} of {name} instead of {asked} in",
+            partial(_with_capacity_request, name=name, text=display_amount(share)),
+        )
+        for share in sorted(left, reverse=True)
+    )
+    if changes:
+        yield RelaxationOption(("capacity", name, target.demands), changes)
+
+
+def _with_capacity_request(spec: RequestSpec, name: str, text: str) -> RequestSpec:
+    requests = {**((spec.capacity.requests if spec.capacity else None) or {}), name: text}
+    return replace(spec, capacity=CapacityRequirements(requests=requests))
+
+
+# So many devices of a claim are offered to be freed one at a time, and so many claims together.
+_MAX_SINGLE_DEVICES = 8
+
+
+_MAX_CLAIMS_TOGETHER = 16
+
+
+def options_freeing_devices(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    """Free the devices that a claim has for itself, or the whole claim."""
+    yield from _options_freeing_claims(_holdings_of_reason(words, reason))
+
+
+def options_freeing_counters(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    """Free devices that draw from the counters of a pool."""
+    if reason.pool is not None:
+        yield from _options_freeing_claims(holders_of_counters(words, reason.pool))
+
+
+def options_freeing_capacity(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    """Free shares of devices with a capacity."""
+    yield from _options_freeing_claims(holders_of_capacity(words, str(reason.subject)))
+
+
+def _options_freeing_claims(holds: Sequence[ClaimHolding]) -> Iterator[RelaxationOption]:
+    for hold in holds:
+        if len(hold.devices) > 1 or hold.more:
+            yield from (_free_device(hold.claim, device) for device in hold.devices[:_MAX_SINGLE_DEVICES])
+        yield RelaxationOption(("free", hold.claim), (freeing_change([hold.claim]),))
+
+
+def holding_claims(words: ReasonWording) -> list[ObjectKey]:
+    """List the claims that have devices which the requests among the reasons mean, those in the reasons first."""
+    of_reasons = [
+        hold for reason in words.reasons if reason.id == "inUse" for hold in _holdings_of_reason(words, reason)
+    ]
+    met = dict.fromkeys(
+        one
+        for alternative in words.alternatives
+        for device in words.selected_devices(alternative)
+        for one in words.guarded.obstacles.of[alternative.demands[0]][device]
+        if one.filter == "inUse"
+    )
+    others = (hold for one in met for hold in holders_of_devices(words, one))
+    return list(dict.fromkeys(hold.claim for hold in (*of_reasons, *others)))[:_MAX_CLAIMS_TOGETHER]
+
+
+def _holdings_of_reason(words: ReasonWording, reason: Justification) -> Sequence[ClaimHolding]:
+    found = obstacle_of(reason)
+    return holders_of_devices(words, found[1]) if found else ()
+
+
+def _free_device(claim: ObjectKey, device: DeviceId) -> RelaxationOption:
+    name = claim_text(claim)
+    edit = partial(WhatIf.without_device, key=claim, device=device)
+    text = f"free one device of claim {name}: {device[2]}"
+    return RelaxationOption(("free", claim), (Change("freeDevice", name, text, CHANGE_COSTS["freeDevice"], edit),))
+
+
+def freeing_change(claims: Sequence[ObjectKey]) -> Change:
+    """Free all that these claims hold."""
+    names = ", ".join(map(claim_text, claims))
+    text = f"free claim{'s' if len(claims) > 1 else ''} {names}"
+    edit = partial(WhatIf.without_claims, keys=tuple(claims))
+    return Change("freeClaim", names if len(claims) == 1 else "", text, CHANGE_COSTS["freeClaim"] * len(claims), edit)
+
+
+_OPTIONS_OF_REASON: dict[str, Callable[[ReasonWording, Justification], Iterator[RelaxationOption]]] = {
+    "exactCount": _request_options,
+    "all": _request_options,
+    "firstAvailable": _request_options,
+    "matchAttribute": _constraint_options,
+    "cel": _constraint_options,
+    "topology": _constraint_options,
+    "predicate": _constraint_options,
+    "distinctAttribute": _constraint_options,
+    "requestSelector": _request_selector_options,
+    "classSelector": _class_selector_options,
+    "taint": _toleration_options,
+    "inUse": options_freeing_devices,
+    "capacity": _capacity_options,
+    "counters": options_freeing_counters,
+    "compatibilityGroups": options_freeing_counters,
+    **dict.fromkeys(_GATE_OF_REASON, _feature_gate_options),
+}

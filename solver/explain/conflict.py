@@ -1,22 +1,37 @@
-"""A minimal set of reasons that are impossible together, by deletion.
+"""The conflict of a unit on one node: a minimal set of reasons that are impossible together.
 
-Each guard of a model is fixed to on or off, so that a check is an ordinary run: unlike cores of assumptions this
-neither depends on the solver's choice nor on its known faults with them (or-tools #5141). What is tried first is most
-likely to go, so that reasons are in the order of how readily a reader does without them. Of a sequence that can go as
-a whole nothing is tried alone: few of many guards are ever needed.
+A ``GuardedProblem`` is the question with every obstacle in sight: each reason has a guard, a literal of the model. The
+conflict is found by deletion. Each guard is fixed to on or off, so that a check is an ordinary run: unlike cores of
+assumptions this neither depends on the solver's choice nor on its known faults with them (or-tools #5141). What is
+tried first is most likely to go, so that reasons are in the order of how readily a reader does without them.
 
-A Problem in which only some reasons hold: what the proofs by counting are asked about.
+Proofs by counting are asked about a Problem in which only some of the reasons hold (``restrict_to_reasons``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ...encoders.model import AllocationModel
+from ...encoders.constraints.eligibility import eligibility_encoder
+from ...encoders.constraints.table import ENCODERS
+from ...encoders.model import AllocationModel, build_model
+from ...encoders.rows import CoefficientError
+from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from ...models.kubernetes.claims import ResourceClaim
+from ...models.kubernetes.core import Node
+from ...models.results.common import Reason
+from ...problem.asks import ResolvedRequest
+from ...problem.compiler import Compiler, Question
+from ...problem.conditions import without_soft
 from ...problem.filters import usable_devices
-from ...problem.problem import Claim, Demand, InUse, Justification, Problem
+from ...problem.in_use import AllocatedState
+from ...problem.node_classes import node_class_key
+from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
+from ...problem.problem import Claim, Demand, FatalError, InUse, Justification, Problem, ProblemNames, claim_text
+from ...problem.selectors import CelExpressionEvaluator, SelectorTable
+from ...problem.shapes import NodeView, NodeViews
 from ..engines.cp_sat import (
     CONFIRMING,
     USUAL,
@@ -26,10 +41,122 @@ from ..engines.cp_sat import (
     run_solver,
     solve_with_lazy_constraints,
 )
-from ..engines.engine import Counts
+from ..engines.engine import Counts, Session
+from ..engines.engines import cluster_axes, problem_names
 from ..engines.reasons import deletion_filter
 from ..proofs import find_witness
-from .wording import REQUEST_REASONS, GuardedProblem, obstacle_of
+
+REQUEST_REASONS = frozenset({"exactCount", "all", "firstAvailable"})
+
+
+def obstacle_of(reason: Justification) -> tuple[int | None, Obstacle] | None:
+    """Return the obstacle that a reason is about, with the alternative if it belongs to one; None: no obstacle."""
+    if isinstance(reason.subject, Obstacle):
+        return None, reason.subject
+    if isinstance(reason.subject, tuple):
+        return reason.subject
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuardedProblem:
+    """The claims of a unit on a node. ``problem`` is as compiled; in that of the model every device is a candidate."""
+
+    claims: tuple[ResourceClaim, ...]
+    asks: tuple[ResolvedRequest, ...]
+    view: NodeView
+    problem: Problem
+    in_use: InUse
+    ledger: AllocatedState
+    obstacles: Obstacles
+    model: AllocationModel
+
+    @property
+    def names(self) -> ProblemNames:
+        """Names for the numbers."""
+        return problem_names(self.claims, self.view)
+
+
+class NotCompilableError(Exception):
+    """The question ends before devices are chosen; ``reason`` says why."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.message)
+        self.reason = reason
+
+
+class ExplanationCompiler:
+    """Compiles questions about the nodes of one cluster, for explanations."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        gates = session.gates
+        self._expressions = CelExpressionEvaluator()
+        self._selectors = SelectorTable(self._expressions)
+        self._views = NodeViews(session.cluster.pools(gates), gates)
+        cluster = session.cluster
+        self._compiler = Compiler(
+            cluster.classes,
+            gates,
+            self._expressions,
+            session.policy,
+            session.cel_encoding,
+            cluster.topologies,
+            session.caller_constraints,
+            cluster_axes(cluster, gates),
+        )
+
+    def limit(self, deadline: float | None) -> None:
+        """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``."""
+        self._expressions.deadline = self._compiler.deadline = deadline
+
+    def key(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> Hashable:
+        """Equal for nodes on which the claims meet the same. Raises ``SelectorError``."""
+        question = self._compiler.question(claims)
+        view = self._views.of(node, question.visible)
+        return node_class_key(view, ledger.in_use(view))
+
+    def compile(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> GuardedProblem:
+        """Compile. Raises ``NotCompilableError``, ``SelectorError`` and ``DeadlineExceededError``."""
+        question = self._compiler.question(claims)
+        view = self._views.of(node, question.visible)
+        try:
+            return self._compile(question, claims, view, ledger)
+        except FatalError as error:
+            names, number = problem_names(claims, view), error.claim
+            claim = "" if number is None else claim_text(names.claims[number])
+            message = names.fill(error.message, claim=number, device=error.device, pool=error.pool)
+            raise NotCompilableError(Reason(error.rule, claim, message)) from None
+        except CoefficientError as error:
+            raise NotCompilableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
+
+    def _compile(
+        self, question: Question, claims: Sequence[ResourceClaim], view: NodeView, ledger: AllocatedState
+    ) -> GuardedProblem:
+        problem = self._compiler.problem(question, view.shape)
+        asks = tuple(self._compiler.resolved_requests(question))
+        holders = _holders_by_device(view, ledger)
+        gates = self.session.gates
+        obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
+        in_use = ledger.in_use(view)
+        whole = without_soft(with_all_candidates(problem, asks, view.shape, gates))
+        encoders = (eligibility_encoder(obstacles), *ENCODERS)
+        merged = merge_equal_requests(
+            whole, in_use, [demand.candidates for demand in whole.demands], labels=obstacles.of
+        )
+        model = build_model(build_symmetry_classes(merged, encoders), encoders, guarded=True)
+        return GuardedProblem(tuple(claims), asks, view, problem, in_use, ledger, obstacles, model)
+
+
+def _holders_by_device(view: NodeView, ledger: AllocatedState) -> dict[int, list[str]]:
+    """Find which claims have which dedicated devices (DEV-1)."""
+    found: dict[int, list[str]] = {}
+    for number, device in enumerate(view.devices):
+        whole = [claim_text(hold.claim) for hold in ledger.usage.holds(device.id) if hold.share_id is None]
+        if whole:
+            found[number] = list(dict.fromkeys(whole))
+    return found
+
 
 # Requests go first, so that what is left speaks of few; then what is exotic; last what says which devices are meant.
 _DELETION_ORDER = (
@@ -47,6 +174,8 @@ _DELETION_ORDER = (
     ("requestSelector",),
     ("classSelector",),
 )
+
+
 _DELETION_RANK = {id_: rank for rank, ids in enumerate(_DELETION_ORDER) for id_ in ids}
 
 
@@ -106,20 +235,20 @@ def _deletion_rank(reason: Justification) -> int:
 _UNLIMITED = 1 << 80
 
 
-def is_refuted_by_counting(case: GuardedProblem, reasons: Collection[Justification]) -> bool:
+def is_refuted_by_counting(guarded: GuardedProblem, reasons: Collection[Justification]) -> bool:
     """Tell whether counting shows that these reasons are impossible together."""
-    problem, in_use = restrict_to_reasons(case, reasons)
+    problem, in_use = restrict_to_reasons(guarded, reasons)
     found = find_witness(problem, in_use, usable_devices(problem, in_use))
     limits = any(reason.id == "resultLimit" for reason in reasons)
     return found is not None and (limits or found.id != "resultLimit")
 
 
-def restrict_to_reasons(case: GuardedProblem, reasons: Collection[Justification]) -> tuple[Problem, InUse]:
+def restrict_to_reasons(guarded: GuardedProblem, reasons: Collection[Justification]) -> tuple[Problem, InUse]:
     """Make a Problem, and what is in use, of these reasons alone; the limit of results always holds.
 
     Relations are left out: requests that are let go may take devices for them, which no Problem says.
     """
-    merged = case.model.merged
+    merged = guarded.model.merged
     whole = merged.problem
     subjects = {(reason.id, reason.subject) for reason in reasons}
     entries = {(reason.claim, reason.subject) for reason in reasons if reason.id.endswith("Attribute")}
@@ -145,7 +274,7 @@ def restrict_to_reasons(case: GuardedProblem, reasons: Collection[Justification]
             Claim(tuple(request for request in claim.requests if kept.issuperset(request.demands)))
             for claim in whole.claims
         ),
-        demands=tuple(_restricted_demand(case, demand, reasons, holding) for demand in whole.demands),
+        demands=tuple(_restricted_demand(guarded, demand, reasons, holding) for demand in whole.demands),
         constraints=tuple(
             one if number in holding else replace(one, tokens={}, errors={})
             for number, one in enumerate(whole.constraints)
@@ -162,17 +291,17 @@ def restrict_to_reasons(case: GuardedProblem, reasons: Collection[Justification]
             },
         ),
     )
-    available = enumerate(case.in_use.available)
+    available = enumerate(guarded.in_use.available)
     left = tuple(amount if ("counters", row) in subjects else _UNLIMITED for row, amount in available)
-    return problem, replace(case.in_use, dedicated=frozenset(), available=left)
+    return problem, replace(guarded.in_use, dedicated=frozenset(), available=left)
 
 
 def _restricted_demand(
-    case: GuardedProblem, demand: Demand, reasons: Collection[Justification], holding: Collection[int]
+    guarded: GuardedProblem, demand: Demand, reasons: Collection[Justification], holding: Collection[int]
 ) -> Demand:
-    alternative = next(one.index for one in case.model.merged.alternatives if demand.index in one.demands)
+    alternative = next(one.index for one in guarded.model.merged.alternatives if demand.index in one.demands)
     in_the_way = {found[1] for reason in reasons if (found := obstacle_of(reason)) and found[0] in (None, alternative)}
-    of_device = case.obstacles.of[demand.index]
+    of_device = guarded.obstacles.of[demand.index]
     candidates = tuple(device for device in demand.candidates if not in_the_way.intersection(of_device[device]))
     constraints = tuple(number for number in demand.constraints if number in holding)
     return replace(demand, candidates=candidates, constraints=constraints)

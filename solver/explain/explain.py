@@ -1,4 +1,4 @@
-"""The question ``explain``: why units cannot be allocated, and the smallest changes with which they could."""
+"""Explain why units cannot be allocated, and find the smallest changes with which they could."""
 
 from __future__ import annotations
 
@@ -74,22 +74,22 @@ def explain(
     interrupted = False
     try:
         for one in in_request_order(asked, sets):
-            run.ask(one) if isinstance(one, Unit) else run.ask_together(one)
+            run.place_or_explain(one) if isinstance(one, Unit) else run.place_together_or_explain(one)
             if progress:
-                progress(len(run.told), len(asked))
+                progress(len(run.explanations), len(asked))
             if placer.interrupted:
                 interrupted = True
                 break
     except KeyboardInterrupt:
         interrupted = True
     check_allocations(cluster, run.placed, gates, policy, given)
-    told = tuple(
-        run.told.get(id(unit)) or _explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
+    units = tuple(
+        run.explanations.get(id(unit)) or _explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
         for unit in asked
     )
     document = ExplanationDocument(
-        outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in told])),
-        units=told,
+        outcome=outcome_of(worst_outcome([Status(unit.outcome) for unit in units])),
+        units=units,
         notices=tuple(placer.notices),
         feature_gates=gates.to_dict(),
         cel_errors=policy,
@@ -129,11 +129,11 @@ def _load_explainer(session: Session, nodes: Mapping[str, Node], deadline: float
 class _ExplanationRun:
     """Places units one after the other, and those that groups tie together at once.
 
-    ``told`` are their explanations by the unit's identity, ``placed`` their outcomes.
+    ``explanations`` are by the unit's identity, ``placed`` are the outcomes.
     """
 
     def __init__(self, placer: Placer, ledger: AllocatedState, make: Callable[[], Explainer]) -> None:
-        self.told: dict[int, ExplainedUnit] = {}
+        self.explanations: dict[int, ExplainedUnit] = {}
         self.placed: list[UnitOutcome] = []
         self._placer = placer
         self._ledger = ledger
@@ -141,24 +141,24 @@ class _ExplanationRun:
         self._make = make
         self._explainer: Explainer | None = None
 
-    def ask(self, unit: Unit) -> None:
+    def place_or_explain(self, unit: Unit) -> None:
         """Place a unit, or explain why it cannot be."""
-        self._tell([self._placer.place(unit)])
+        self._record([self._placer.place(unit)])
 
-    def ask_together(self, tied: CoupledUnits) -> None:
+    def place_together_or_explain(self, tied: CoupledUnits) -> None:
         """Place units that groups tie together, or explain each of them alone."""
-        self._tell(self._placer.place_together(tied), ", ".join(tie.label for tie in tied.groups))
+        self._record(self._placer.place_together(tied), ", ".join(tie.label for tie in tied.groups))
 
-    def _tell(self, answers: Sequence[UnitOutcome], ties: str = "") -> None:
+    def _record(self, answers: Sequence[UnitOutcome], ties: str = "") -> None:
         self.placed += answers
         for answer in answers:
             for ref, allocation in answer.allocations:
                 if ref.claim is not None:
                     status = ResourceClaimStatus(allocation=allocation)
                     self._allocated[ref.key] = replace(ref.claim, status=status)
-        self.told.update((id(answer.unit), self._told(answer, ties)) for answer in answers)
+        self.explanations.update((id(answer.unit), self._explanation(answer, ties)) for answer in answers)
 
-    def _told(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:
+    def _explanation(self, answer: UnitOutcome, ties: str) -> ExplainedUnit:
         if answer.outcome == Status.ALLOCATED:
             return _explained_unit(answer.unit, Status.ALLOCATED, node=answer.node)
         if answer.outcome == Status.UNKNOWN:

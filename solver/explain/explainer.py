@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from ...encoders.classes import MergedAlternative
-from ...models.cluster.node_fit import Misfit, SelectorError, node_matches, pod_fits
+from ...models.cluster.node_fit import SelectorError
 from ...models.cluster.pools import COMPLETE
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
@@ -25,14 +25,23 @@ from ...problem.problem import DeadlineExceededError, claim_text
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session
 from ..engines.outcome import UnitOutcome
-from .changes import RelaxationLevel, WhatIf
-from .conflict import MinimalUnsatisfiableSubset, is_refuted_by_counting, minimal_unsatisfiable_subset
+from .changes import RelaxationOption
+from .conflict import (
+    ExplanationCompiler,
+    GuardedProblem,
+    MinimalUnsatisfiableSubset,
+    NotCompilableError,
+    is_refuted_by_counting,
+    minimal_unsatisfiable_subset,
+)
 from .relaxation import MAX_RELAXATIONS, RelaxationNode, UnitRelaxationSearch
-from .trials import TrialLimitError, WhatIfTrials
-from .wording import ExplanationCompiler, GuardedProblem, NotCompilableError, ReasonWording
+from .what_if import TrialLimitError, WhatIf, WhatIfTrials, node_misfit
+from .wording import ReasonWording
 
 # Classes of nodes that are explained, the largest first.
 MAX_NODE_CLASSES = 16
+
+
 # Changes after which the reasons that are left can be told without compiling anew.
 _GUARDED_CHANGES = frozenset({"constraint", "requestSelector", "classSelector", "toleration", "request", "featureGate"})
 
@@ -56,8 +65,8 @@ class Explainer:
         self._session = session
         self._nodes = nodes
         self._deadline = deadline
-        self._bench = ExplanationCompiler(session)
-        self._bench.limit(deadline)
+        self._compiler = ExplanationCompiler(session)
+        self._compiler.limit(deadline)
         self._trials = WhatIfTrials(session, deadline)
 
     def explain(
@@ -79,10 +88,10 @@ class Explainer:
             return whole
         self._trials.renew()
         cluster = self._session.cluster.with_claims(allocated.values())
-        scene = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints)
+        what_if = WhatIf(cluster, unit, self._session.gates, self._session.caller_constraints)
         try:
             groups = self._groups(unit, ledger)
-            alone = self._fitting(scene, groups) if ties else None
+            alone = self._fitting(what_if, groups) if ties else None
             if alone is not None:
                 reason = Reason("constraintGroup", "", f"alone it fits on {alone.metadata.name}")
                 return structs.replace(whole, reasons=(*answer.reasons, reason))
@@ -91,7 +100,7 @@ class Explainer:
             return structs.replace(whole, complete=False)
         except SelectorError:
             return whole
-        relaxer = UnitRelaxationSearch(scene, self._trials, self._rest)
+        relaxer = UnitRelaxationSearch(what_if, self._trials, self._rest)
         done = relaxer.run([one.place for one in explained if one.place is not None])
         return structs.replace(
             whole,
@@ -105,63 +114,65 @@ class Explainer:
         """Group the nodes on which the unit fails for the same reasons, the largest groups first."""
         claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         return group_equal_largest_first(
-            self._nodes.values(), lambda node: _node_misfit(unit, node) or self._bench.key(node, claims, ledger)
+            self._nodes.values(), lambda node: node_misfit(unit, node) or self._compiler.key(node, claims, ledger)
         )
 
-    def _fitting(self, scene: WhatIf, groups: Sequence[Sequence[Node]]) -> Node | None:
+    def _fitting(self, what_if: WhatIf, groups: Sequence[Sequence[Node]]) -> Node | None:
         """Find a node on which the unit fits alone. Raises ``TrialLimitError``."""
-        return next((nodes[0] for nodes in groups if self._trials.fits(scene, nodes[0])), None)
+        return next((nodes[0] for nodes in groups if self._trials.fits(what_if, nodes[0])), None)
 
     def _class(self, unit: Unit, nodes: Sequence[Node], ledger: AllocatedState) -> _ExplainedClass:
         names = tuple(node.metadata.name for node in nodes)
-        misfit = _node_misfit(unit, nodes[0])
+        misfit = node_misfit(unit, nodes[0])
         if misfit is not None:
             failure = _node_failure(Reason(misfit.id, "", misfit.message))
             return _ExplainedClass(names, failure, RelaxationNode(nodes[0], None))
         claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         try:
-            case = self._bench.case(nodes[0], claims, ledger)
+            guarded = self._compiler.compile(nodes[0], claims, ledger)
         except NotCompilableError as error:
             return _ExplainedClass(names, _node_failure(error.reason), None)
-        conflict = self._conflict(case)
+        conflict = self._conflict(guarded)
         if conflict is None:
             reason = Reason("combination", "", "the reasons could not be taken apart within the limit")
             failure = structs.replace(_node_failure(reason), minimal=False, certified=False)
             return _ExplainedClass(names, failure, None)
-        words = ReasonWording(case, conflict.reasons)
+        words = ReasonWording(guarded, conflict.reasons)
         failure = ExplainedNodes(
             nodes=0,
             names=(),
             reasons=words.all(),
             minimal=conflict.minimal,
             certified=conflict.certified,
-            requests=tuple(_devices_for_request(words, alternative) for alternative in words.requested),
-            notes=tuple(_pool_notes(case)),
+            requests=tuple(_devices_for_request(words, alternative) for alternative in words.requested_alternatives),
+            notes=tuple(_pool_notes(guarded)),
         )
         return _ExplainedClass(names, failure, RelaxationNode(nodes[0], words))
 
     def _conflict(
-        self, case: GuardedProblem, without: RelaxationLevel | None = None
+        self, guarded: GuardedProblem, without: RelaxationOption | None = None
     ) -> MinimalUnsatisfiableSubset | None:
         limits = Limits(self._deadline, self._session.work, self._session.seed)
         reason = without.reason if without else None
         return minimal_unsatisfiable_subset(
-            case.model, limits, lambda reasons: is_refuted_by_counting(case, reasons), reason
+            guarded.model, limits, lambda reasons: is_refuted_by_counting(guarded, reasons), reason
         )
 
-    def _rest(self, scene: WhatIf, words: ReasonWording, node: Node, offer: RelaxationLevel) -> ReasonWording | None:
-        """Find what is left in the way after the strongest change of an offer."""
-        case, change = words.case, offer.rungs[-1]
-        if change.id in _GUARDED_CHANGES and not _is_one_of_many(case, offer):
-            conflict = self._conflict(case, offer)
-            return ReasonWording(case, conflict.reasons) if conflict else None
-        changed = change.apply(scene)
+    def _rest(
+        self, what_if: WhatIf, words: ReasonWording, node: Node, option: RelaxationOption
+    ) -> ReasonWording | None:
+        """Find what is left in the way after the strongest change of an option."""
+        guarded, change = words.guarded, option.changes[-1]
+        if change.id in _GUARDED_CHANGES and not _is_one_of_many(guarded, option):
+            conflict = self._conflict(guarded, option)
+            return ReasonWording(guarded, conflict.reasons) if conflict else None
+        changed = change.apply(what_if)
         try:
-            case = self._bench.case(node, changed.claims, changed.ledger())
+            guarded = self._compiler.compile(node, changed.claims, changed.ledger())
         except (NotCompilableError, DeadlineExceededError):
             return None
-        conflict = self._conflict(case)
-        return ReasonWording(case, conflict.reasons) if conflict else None
+        conflict = self._conflict(guarded)
+        return ReasonWording(guarded, conflict.reasons) if conflict else None
 
 
 def _tied_reason(ties: str) -> tuple[Reason, ...]:
@@ -170,11 +181,11 @@ def _tied_reason(ties: str) -> tuple[Reason, ...]:
     return (Reason("constraintGroup", "", text),) if ties else ()
 
 
-def _is_one_of_many(case: GuardedProblem, offer: RelaxationLevel) -> bool:
-    """Tell whether an offer drops one of several equal requests, which one guard stands for."""
-    if offer.rungs[-1].id != "request" or offer.reason is None:
+def _is_one_of_many(guarded: GuardedProblem, option: RelaxationOption) -> bool:
+    """Tell whether an option drops one of several equal requests, which one guard stands for."""
+    if option.changes[-1].id != "request" or option.reason is None:
         return False
-    return any(one.copies > 1 for one in case.model.merged.alternatives if one.request == offer.reason.subject)
+    return any(one.copies > 1 for one in guarded.model.merged.alternatives if one.request == option.reason.subject)
 
 
 def _with_current_allocations(unit: Unit, allocated: Mapping[ObjectKey, ResourceClaim]) -> Unit:
@@ -183,21 +194,9 @@ def _with_current_allocations(unit: Unit, allocated: Mapping[ObjectKey, Resource
     return dataclasses.replace(unit, claims=refs)
 
 
-def _node_misfit(unit: Unit, node: Node) -> Misfit | None:
-    """Find why the node does not suit, whatever devices it has (NODE-2, SCHED-2). Raises ``SelectorError``."""
-    misfits = pod_fits(unit.pod.spec, node) if unit.pod else []
-    if misfits:
-        return misfits[0]
-    for ref in unit.claims:
-        status = ref.claim.status if ref.claim else None
-        if status and status.allocation and not node_matches(status.allocation.node_selector, node):
-            return Misfit("allocatedClaim", f"claim {claim_text(ref.key)} is allocated for other nodes")
-    return None
-
-
-def _pool_notes(case: GuardedProblem) -> Iterator[str]:
+def _pool_notes(guarded: GuardedProblem) -> Iterator[str]:
     """Name pools whose devices nobody can have."""
-    for pool in case.view.pools:
+    for pool in guarded.view.pools:
         if pool.status != COMPLETE:
             yield f"pool {'/'.join(pool.id)} is {pool.status}, its devices do not count: {pool.reason}"
 
@@ -221,21 +220,21 @@ _FIRST_FILTER = "inUse"
 
 
 def _devices_for_request(words: ReasonWording, alternative: MergedAlternative) -> DevicesForRequest:
-    case, number = words.case, alternative.demands[0]
-    demand = case.problem.demands[number]
-    matching = words.meant(alternative)
-    of_device = case.obstacles.of[number]
+    guarded, number = words.guarded, alternative.demands[0]
+    demand = guarded.problem.demands[number]
+    matching = words.selected_devices(alternative)
+    of_device = guarded.obstacles.of[number]
     firsts = Counter(_first_obstacle(of_device[device]) for device in matching)
     free = firsts.pop(None, 0)
     fallen = sorted(
         (RejectedDevices(one.filter, one.name, count) for one, count in _counted_obstacles(firsts)), key=_rejection_rank
     )
     return DevicesForRequest(
-        claim=claim_text(case.names.claims[demand.claim]),
+        claim=claim_text(guarded.names.claims[demand.claim]),
         request=demand.label,
         device_class=demand.class_name,
         needed=max(demand.count, 1),
-        devices=case.problem.size,
+        devices=guarded.problem.size,
         matching=len(matching),
         free=free,
         fallen=tuple(fallen),

@@ -1,169 +1,49 @@
-"""One question on one node, with every obstacle in sight: what a conflict is looked for in.
+"""Reasons in words: the sentence of each reason of a conflict, with the devices and amounts that it is about.
 
-Reasons in words: the sentence of each justification, with the devices and amounts that it is about.
-
-Entries among the reasons: which one a reason is about, and what there is to say of it.
+Which claims hold these devices is found here, too: a relaxation may free them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
 from ...encoders.classes import MergedAlternative, MergedConstraint, MergedRelation
-from ...encoders.constraints.eligibility import eligibility_encoder
 from ...encoders.constraints.relations import lower_relation, related_items
 from ...encoders.constraints.table import ENCODERS
 from ...encoders.expressions.formulas import FALSE, formula_text
 from ...encoders.expressions.values import NotLoweredError
-from ...encoders.model import AllocationModel, build_model, entry_label
-from ...encoders.rows import CoefficientError
+from ...encoders.model import AllocationModel, entry_label
 from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
-from ...models.kubernetes.claims import ResourceClaim
-from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import TopologyRequest
+from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Reason
 from ...models.topology.places import FIXED_ORIENTATION
-from ...problem.asks import ResolvedRequest
-from ...problem.compiler import Compiler, Question
-from ...problem.conditions import CelCondition, TokenCondition, without_soft
+from ...problem.conditions import CelCondition, TokenCondition
 from ...problem.filters import usable_devices
-from ...problem.in_use import AllocatedState
-from ...problem.node_classes import node_class_key
-from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
-from ...problem.problem import Constraint, FatalError, InUse, Justification, Problem, ProblemNames, claim_text
-from ...problem.selectors import CelExpressionEvaluator, SelectorTable
-from ...problem.shapes import NodeView, NodeViews
+from ...problem.obstacles import Obstacle
+from ...problem.problem import Constraint, Justification, claim_text
 from ...problem.topology import TopologyCondition
-from ..engines.engine import Session
-from ..engines.engines import cluster_axes, problem_names
 from ..engines.outcome import SELECTOR_FILTERS
 from ..proofs.counting import display_amount, plural
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GuardedProblem:
-    """The claims of a unit on a node. ``problem`` is as compiled; in that of the model every device is a candidate."""
-
-    claims: tuple[ResourceClaim, ...]
-    asks: tuple[ResolvedRequest, ...]
-    view: NodeView
-    problem: Problem
-    in_use: InUse
-    ledger: AllocatedState
-    obstacles: Obstacles
-    model: AllocationModel
-
-    @property
-    def names(self) -> ProblemNames:
-        """Names for the numbers."""
-        return problem_names(self.claims, self.view)
-
-
-class NotCompilableError(Exception):
-    """The question ends before devices are chosen; ``reason`` says why."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.message)
-        self.reason = reason
-
-
-class ExplanationCompiler:
-    """Compiles questions about the nodes of one cluster, for explanations."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        gates = session.gates
-        self._expressions = CelExpressionEvaluator()
-        self._selectors = SelectorTable(self._expressions)
-        self._views = NodeViews(session.cluster.pools(gates), gates)
-        cluster = session.cluster
-        self._compiler = Compiler(
-            cluster.classes,
-            gates,
-            self._expressions,
-            session.policy,
-            session.cel_encoding,
-            cluster.topologies,
-            session.caller_constraints,
-            cluster_axes(cluster, gates),
-        )
-
-    def limit(self, deadline: float | None) -> None:
-        """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``."""
-        self._expressions.deadline = self._compiler.deadline = deadline
-
-    def key(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> Hashable:
-        """Equal for nodes on which the claims meet the same. Raises ``SelectorError``."""
-        question = self._compiler.question(claims)
-        view = self._views.of(node, question.visible)
-        return node_class_key(view, ledger.in_use(view))
-
-    def case(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> GuardedProblem:
-        """Compile. Raises ``NotCompilableError``, ``SelectorError`` and ``DeadlineExceededError``."""
-        question = self._compiler.question(claims)
-        view = self._views.of(node, question.visible)
-        try:
-            return self._case(question, claims, view, ledger)
-        except FatalError as error:
-            names, number = problem_names(claims, view), error.claim
-            claim = "" if number is None else claim_text(names.claims[number])
-            message = names.fill(error.message, claim=number, device=error.device, pool=error.pool)
-            raise NotCompilableError(Reason(error.rule, claim, message)) from None
-        except CoefficientError as error:
-            raise NotCompilableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
-
-    def _case(
-        self, question: Question, claims: Sequence[ResourceClaim], view: NodeView, ledger: AllocatedState
-    ) -> GuardedProblem:
-        problem = self._compiler.problem(question, view.shape)
-        asks = tuple(self._compiler.resolved_requests(question))
-        holders = _holders_by_device(view, ledger)
-        gates = self.session.gates
-        obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
-        in_use = ledger.in_use(view)
-        whole = without_soft(with_all_candidates(problem, asks, view.shape, gates))
-        encoders = (eligibility_encoder(obstacles), *ENCODERS)
-        merged = merge_equal_requests(
-            whole, in_use, [demand.candidates for demand in whole.demands], labels=obstacles.of
-        )
-        model = build_model(build_symmetry_classes(merged, encoders), encoders, guarded=True)
-        return GuardedProblem(tuple(claims), asks, view, problem, in_use, ledger, obstacles, model)
-
-
-def _holders_by_device(view: NodeView, ledger: AllocatedState) -> dict[int, list[str]]:
-    """Find which claims have which dedicated devices (DEV-1)."""
-    found: dict[int, list[str]] = {}
-    for number, device in enumerate(view.devices):
-        whole = [claim_text(hold.claim) for hold in ledger.usage.holds(device.id) if hold.share_id is None]
-        if whole:
-            found[number] = list(dict.fromkeys(whole))
-    return found
-
+from .conflict import REQUEST_REASONS, GuardedProblem, obstacle_of
 
 # More devices than these are only counted.
 _MAX_DEVICE_NAMES = 4
+
+
 # Longer expressions are cut.
 _MAX_EXPRESSION_LETTERS = 100
-
-
-def obstacle_of(reason: Justification) -> tuple[int | None, Obstacle] | None:
-    """Return the obstacle that a reason is about, with the alternative if it belongs to one; None: no obstacle."""
-    if isinstance(reason.subject, Obstacle):
-        return None, reason.subject
-    if isinstance(reason.subject, tuple):
-        return reason.subject
-    return None
 
 
 class ReasonWording:
     """Words for the reasons of one conflict."""
 
-    def __init__(self, case: GuardedProblem, reasons: Sequence[Justification]) -> None:
-        self.case = case
-        self._names = case.names
+    def __init__(self, guarded: GuardedProblem, reasons: Sequence[Justification]) -> None:
+        self.guarded = guarded
+        self._names = guarded.names
         self.reasons = tuple(reasons)
 
     def all(self) -> tuple[Reason, ...]:
@@ -183,21 +63,21 @@ class ReasonWording:
         return _DETAILS_OF_JOINT_REASON[reason.id](self, reason) if reason.id in _DETAILS_OF_JOINT_REASON else ""
 
     @cached_property
-    def requested(self) -> tuple[MergedAlternative, ...]:
+    def requested_alternatives(self) -> tuple[MergedAlternative, ...]:
         """The ways to serve the requests that are among the reasons."""
-        merged = self.case.model.merged
+        merged = self.guarded.model.merged
         asked = {reason.subject for reason in self.reasons if reason.id in REQUEST_REASONS}
         return tuple(alternative for alternative in merged.alternatives if alternative.request in asked)
 
     @cached_property
     def alternatives(self) -> tuple[MergedAlternative, ...]:
         """The ways to serve those requests, and those whose devices an entry among the reasons needs, however many."""
-        merged = self.case.model.merged
-        wanted = {alternative.index for alternative in self.requested}
-        wanted.update(number for reason in self.reasons for number in covered_alternatives(self.case, reason))
+        merged = self.guarded.model.merged
+        wanted = {alternative.index for alternative in self.requested_alternatives}
+        wanted.update(number for reason in self.reasons for number in covered_alternatives(self.guarded, reason))
         return tuple(alternative for alternative in merged.alternatives if alternative.index in wanted)
 
-    def stopped(self, alternative: int | None, obstacle: Obstacle) -> list[int]:
+    def stopped_devices(self, alternative: int | None, obstacle: Obstacle) -> list[int]:
         """List the devices that the obstacle stops, less those that are not meant: other selectors rule them out."""
         others = SELECTOR_FILTERS if obstacle.filter not in SELECTOR_FILTERS else frozenset()
         named = {
@@ -207,7 +87,7 @@ class ReasonWording:
         meant: set[int] = set()
         for one in self.alternatives:
             if alternative is None or alternative == one.index:
-                of_device = self.case.obstacles.of[one.demands[0]]
+                of_device = self.guarded.obstacles.of[one.demands[0]]
                 stopped = [device for device in one.candidates if obstacle in of_device[device]]
                 every.update(stopped)
                 meant.update(
@@ -221,13 +101,13 @@ class ReasonWording:
 
     def detail(self, alternative: int | None, obstacle: Obstacle) -> str:
         """Say more about the first device that the obstacle stops, e.g. how an expression fails."""
-        details = self.case.obstacles.details
+        details = self.guarded.obstacles.details
         firsts = (one.demands[0] for one in self.alternatives if alternative is None or alternative == one.index)
         return next((details[demand, obstacle] for demand in firsts if (demand, obstacle) in details), "")
 
-    def meant(self, alternative: MergedAlternative) -> list[int]:
+    def selected_devices(self, alternative: MergedAlternative) -> list[int]:
         """List the devices that pass all selectors."""
-        of_device = self.case.obstacles.of[alternative.demands[0]]
+        of_device = self.guarded.obstacles.of[alternative.demands[0]]
         return [
             device
             for device in alternative.candidates
@@ -243,34 +123,37 @@ class ReasonWording:
 
 
 def _stopped_device_names(words: ReasonWording, alternative: int | None, obstacle: Obstacle) -> str:
-    return f": {words.devices(words.stopped(alternative, obstacle))}"
+    return f": {words.devices(words.stopped_devices(alternative, obstacle))}"
 
 
 def _selector_details(words: ReasonWording, alternative: int | None, obstacle: Obstacle) -> str:
-    count, error = plural(len(words.stopped(alternative, obstacle)), "device"), words.detail(alternative, obstacle)
+    count, error = (
+        plural(len(words.stopped_devices(alternative, obstacle)), "device"),
+        words.detail(alternative, obstacle),
+    )
     expression = " ".join(obstacle.expression.split())
-    if len(expression) > _MAX_EXPRESSION_LETTERS:
-        expression = expression[: _MAX_EXPRESSION_LETTERS - 3] + "..."
-    return f" rules out {count}: {expression}" + (f" ({error})" if error else "")
+    return f" rules out {count}: {_truncate(expression, _MAX_EXPRESSION_LETTERS)}" + (f" ({error})" if error else "")
 
 
 def _obstacle_details(words: ReasonWording, alternative: int | None, obstacle: Obstacle) -> str:
-    return f" ({words.detail(alternative, obstacle)}): {words.devices(words.stopped(alternative, obstacle))}"
+    return f" ({words.detail(alternative, obstacle)}): {words.devices(words.stopped_devices(alternative, obstacle))}"
 
 
 def _counter_details(words: ReasonWording, reason: Justification) -> str:
-    counters, row = words.case.problem.counters, cast("int", reason.subject)
+    counters, row = words.guarded.problem.counters, cast("int", reason.subject)
     set_name, counter = counters.names[row]
-    sets = {one.name: one.counters or {} for one in words.case.view.pools[counters.pool_of_row[row]].counter_sets}
-    return f": {display_amount(words.case.in_use.available[row])} of {sets[set_name][counter].value} left"
+    sets = {one.name: one.counters or {} for one in words.guarded.view.pools[counters.pool_of_row[row]].counter_sets}
+    return f": {display_amount(words.guarded.in_use.available[row])} of {sets[set_name][counter].value} left"
 
 
 def _capacity_details(words: ReasonWording, reason: Justification) -> str:
-    capacities, consumed = words.case.problem.capacities, words.case.in_use.consumed
+    capacities, consumed = words.guarded.problem.capacities, words.guarded.in_use.consumed
     left = {
         device: f"{display_amount(capacities.totals[row] - consumed.get(row, 0))} of "
         f"{display_amount(capacities.totals[row])}"
-        for device in sorted({device for alternative in words.alternatives for device in words.meant(alternative)})
+        for device in sorted(
+            {device for alternative in words.alternatives for device in words.selected_devices(alternative)}
+        )
         for row in capacities.rows.get(device, ())
         if capacities.names[row] == reason.subject
     }
@@ -278,39 +161,91 @@ def _capacity_details(words: ReasonWording, reason: Justification) -> str:
     return "" if first is None else f": {left[first]} left of device {words.devices([*left])}"
 
 
-REQUEST_REASONS = frozenset({"exactCount", "all", "firstAvailable"})
 _DETAILS_OF_OBSTACLE: dict[str, Callable[[ReasonWording, int | None, Obstacle], str]] = {
     "classSelector": _selector_details,
     "requestSelector": _selector_details,
     "capacity": _obstacle_details,
     "bindingConditions": _obstacle_details,
 }
-# Longer expressions are cut, and what they mean in words.
-_MAX_ENTRY_LETTERS = 100
+
+
+# What expressions mean is cut, too.
+
+
 _MAX_MEANING_LETTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimHolding:
+    """A claim with those of its devices that matter; ``more``: it has others too."""
+
+    claim: ObjectKey
+    devices: tuple[DeviceId, ...]
+    more: bool
+
+
+def holders_of_devices(words: ReasonWording, obstacle: Obstacle) -> tuple[ClaimHolding, ...]:
+    """Find the claim that has these devices for itself."""
+    stopped = words.stopped_devices(None, obstacle)
+    return _claim_holdings(words, (words.guarded.view.devices[number].id for number in stopped), obstacle.name)
+
+
+def holders_of_counters(words: ReasonWording, pool: int) -> tuple[ClaimHolding, ...]:
+    """Find the claims that have devices which draw from a pool's counters, on any node (CTR-1)."""
+    there = words.guarded.view.pools[pool]
+    drawing = (device.id for device in (*there.devices, *there.other_devices) if device.device.consumes_counters)
+    return _claim_holdings(words, drawing)
+
+
+def holders_of_capacity(words: ReasonWording, name: str) -> tuple[ClaimHolding, ...]:
+    """Find the claims that share devices with this capacity."""
+    capacities = words.guarded.problem.capacities
+    having = (
+        words.guarded.view.devices[device].id
+        for alternative in words.alternatives
+        for device in words.selected_devices(alternative)
+        if any(capacities.names[row] == name for row in capacities.rows.get(device, ()))
+    )
+    return _claim_holdings(words, dict.fromkeys(having))
+
+
+def _claim_holdings(words: ReasonWording, devices: Iterable[DeviceId], only: str = "") -> tuple[ClaimHolding, ...]:
+    usage = words.guarded.ledger.usage
+    by_claim: dict[ObjectKey, dict[DeviceId, None]] = {}
+    for device in devices:
+        for hold in usage.holds(device):
+            if only in ("", claim_text(hold.claim)):
+                by_claim.setdefault(hold.claim, {})[device] = None
+    return tuple(
+        ClaimHolding(claim, tuple(found), len(found) < len(usage.held_by(claim))) for claim, found in by_claim.items()
+    )
+
+
 MergedEntry = MergedConstraint | MergedRelation
 
 
-def entry_of_reason(case: GuardedProblem, reason: Justification) -> MergedEntry:
+def entry_of_reason(guarded: GuardedProblem, reason: Justification) -> MergedEntry:
     """Find the entry that a reason is about."""
-    return next(one for one in _merged_entries(case) if (one.claims[0], one.position) == (reason.claim, reason.subject))
+    return next(
+        one for one in _merged_entries(guarded) if (one.claims[0], one.position) == (reason.claim, reason.subject)
+    )
 
 
-def covered_alternatives(case: GuardedProblem, reason: Justification) -> tuple[int, ...]:
+def covered_alternatives(guarded: GuardedProblem, reason: Justification) -> tuple[int, ...]:
     """List the alternatives that the entry covers which a reason is about; none for other reasons."""
-    return entry_of_reason(case, reason).alternatives if reason.id in _DETAILS_OF_ENTRY else ()
+    return entry_of_reason(guarded, reason).alternatives if reason.id in _DETAILS_OF_ENTRY else ()
 
 
-def _merged_entries(case: GuardedProblem) -> tuple[MergedEntry, ...]:
-    merged = case.model.merged
+def _merged_entries(guarded: GuardedProblem) -> tuple[MergedEntry, ...]:
+    merged = guarded.model.merged
     return (*merged.constraints, *merged.relations)
 
 
-def claims_of_entry(case: GuardedProblem, entry: MergedEntry) -> tuple[int, ...]:
+def claims_of_entry(guarded: GuardedProblem, entry: MergedEntry) -> tuple[int, ...]:
     """List the equal claims that each have the entry, or those that it spans."""
     if isinstance(entry, MergedConstraint) or entry.copies == 1:
         return entry.claims
-    merged = case.model.merged
+    merged = guarded.model.merged
     return merged.requests[merged.alternatives[entry.alternatives[0]].request].claims
 
 
@@ -335,7 +270,7 @@ def _compared_constraint(entry: MergedEntry) -> Constraint | None:
 
 def entry_details(words: ReasonWording, reason: Justification) -> str:
     """Say what the name of an entry does not: devices without a value, an expression and what it means, a shape."""
-    return _DETAILS_OF_ENTRY[reason.id](words, entry_of_reason(words.case, reason))
+    return _DETAILS_OF_ENTRY[reason.id](words, entry_of_reason(words.guarded, reason))
 
 
 def _no_details(_words: ReasonWording, _entry: MergedEntry) -> str:
@@ -359,12 +294,12 @@ def _semantics_details(record: Constraint) -> str:
 
 def _missing_value_details(words: ReasonWording, entry: MergedEntry, record: Constraint) -> str:
     """Count the devices without a value."""
-    merged = words.case.model.merged
+    merged = words.guarded.model.merged
     lacking: set[int] = set()
     errors: list[str] = []
     for alternative in (merged.alternatives[number] for number in entry.alternatives):
         demand = alternative.demands[0]
-        missing = [device for device in words.meant(alternative) if device not in record.tokens[demand]]
+        missing = [device for device in words.selected_devices(alternative) if device not in record.tokens[demand]]
         failed = record.errors.get(demand, {})
         errors += [failed[device].detail for device in missing if device in failed]
         lacking.update(missing)
@@ -377,11 +312,11 @@ def _topology_details(words: ReasonWording, entry: MergedEntry) -> str:
     condition = _as_relation(entry).record.condition
     assert isinstance(condition, TopologyCondition)
     ask = condition.ask
-    alternatives = (words.case.model.merged.alternatives[number] for number in entry.alternatives)
+    alternatives = (words.guarded.model.merged.alternatives[number] for number in entry.alternatives)
     lost = {
         device
         for alternative in alternatives
-        for device in words.meant(alternative)
+        for device in words.selected_devices(alternative)
         if device not in condition.instance_of
     }
     without = f" ({plural(len(lost), 'device')} without a place in it)" if lost else ""
@@ -407,15 +342,15 @@ def _expression_details(words: ReasonWording, entry: MergedEntry) -> str:
     relation = _as_relation(entry)
     condition = relation.record.condition
     assert isinstance(condition, CelCondition)
-    text = _truncate(" ".join(condition.expression.text.split()), _MAX_ENTRY_LETTERS)
-    meaning = _expression_meaning(words.case, relation)
+    text = _truncate(" ".join(condition.expression.text.split()), _MAX_EXPRESSION_LETTERS)
+    meaning = _expression_meaning(words.guarded, relation)
     return f": {text}" + (f"; {_truncate(meaning, _MAX_MEANING_LETTERS)}" if meaning else "")
 
 
-def _expression_meaning(case: GuardedProblem, relation: MergedRelation) -> str:
+def _expression_meaning(guarded: GuardedProblem, relation: MergedRelation) -> str:
     """Say the formula of an expression over the devices that could be had one by one; nothing if it has none."""
-    candidates = usable_devices(case.problem, case.in_use)
-    merged = merge_equal_requests(case.problem, case.in_use, candidates)
+    candidates = usable_devices(guarded.problem, guarded.in_use)
+    merged = merge_equal_requests(guarded.problem, guarded.in_use, candidates)
     own = next((one for one in merged.relations if one.record.position == relation.position), None)
     if own is None or own.record.claims != relation.claims:
         return ""
@@ -427,7 +362,7 @@ def _expression_meaning(case: GuardedProblem, relation: MergedRelation) -> str:
         return ""
     if true == FALSE:
         return "true of no devices that could be had"
-    names = case.names.devices
+    names = guarded.names.devices
     return f"that is: {formula_text(formulas, true, lambda item: names[items.devices[item]][2])}"
 
 
@@ -442,6 +377,8 @@ _DETAILS_OF_ENTRY: dict[str, Callable[[ReasonWording, MergedEntry], str]] = {
     "cel": _expression_details,
     "predicate": _no_details,
 }
+
+
 _DETAILS_OF_JOINT_REASON: dict[str, Callable[[ReasonWording, Justification], str]] = {
     "matchAttribute": entry_details,
     "distinctAttribute": entry_details,

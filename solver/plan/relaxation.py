@@ -20,7 +20,8 @@ from ...problem.problem import claim_text
 from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable
 from ..engines.reasons import deletion_filter, device_reasons
-from ..explain.changes import CHANGE_COSTS, WhatIf, pod_changes
+from ..explain.changes import CHANGE_COSTS, pod_changes
+from ..explain.what_if import WhatIf
 from ..proofs.counting import plural
 from .node_survey import (
     MOST_NODE_CLASSES,

@@ -10,7 +10,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Session
-from drasat.solver.explain.wording import ExplanationCompiler
+from drasat.solver.explain.conflict import ExplanationCompiler
 
 
 def model(*objects):
@@ -18,7 +18,7 @@ def model(*objects):
     cluster = Cluster.of(given)
     asked = [one for one in cluster.claims.values() if not one.status]
     bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL))).model
+    return bench.compile(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL))).model
 
 
 def possible(model, *off):

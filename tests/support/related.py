@@ -11,7 +11,8 @@ from support.soft import wishing
 from support.topology import shape, together
 from support.topology_settings import Setting
 
-from drasat.solver.explain.wording import claims_of_entry, entry_of_reason, obstacle_of
+from drasat.solver.explain.conflict import obstacle_of
+from drasat.solver.explain.wording import claims_of_entry, entry_of_reason
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 _A = "devices.filter(d, d.attributes['d.x'].kind == 'a').size()"

@@ -159,8 +159,8 @@ def test_an_interrupt_prints_what_was_explained(drasat, manifests, monkeypatch):
             raise KeyboardInterrupt
         ask(run, unit)
 
-    ask = module._ExplanationRun.ask
-    monkeypatch.setattr(module._ExplanationRun, "ask", interrupted)
+    ask = module._ExplanationRun.place_or_explain
+    monkeypatch.setattr(module._ExplanationRun, "place_or_explain", interrupted)
     done = drasat("explain", "-f", manifests(a=3, b=1))
     assert done.code == 130
     assert "claim default/a: Unallocatable" in done.out
@@ -182,7 +182,7 @@ def test_an_interrupt_in_python(manifests, monkeypatch):
     def interrupted(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module._ExplanationRun, "ask", interrupted)
+    monkeypatch.setattr(module._ExplanationRun, "place_or_explain", interrupted)
     with pytest.raises(package.ExplanationInterrupted) as raised:
         package.explain(package.load(manifests(a=2)))
     assert raised.value.result.outcome == "Unknown"

@@ -9,7 +9,7 @@ from drasat.problem.in_use import AllocatedState
 from drasat.problem.obstacles import Obstacles
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Session
-from drasat.solver.explain.wording import ExplanationCompiler
+from drasat.solver.explain.conflict import ExplanationCompiler
 
 KIND = "device.attributes['d.x'].?kind.orValue('') == '{}'"
 
@@ -18,7 +18,7 @@ def case(*objects):
     cluster = Cluster.of([node("n1"), *objects, *(() if has_class(objects) else (device_class(),))])
     asked = [one for one in cluster.claims.values() if not one.status]
     bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL)))
+    return bench.compile(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL)))
 
 
 def has_class(objects):

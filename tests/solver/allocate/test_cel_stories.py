@@ -11,8 +11,8 @@ from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_row, in_a_square, 
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import Session
+from drasat.solver.explain.conflict import ExplanationCompiler
 from drasat.solver.explain.explain import explain
-from drasat.solver.explain.wording import ExplanationCompiler
 
 ENGINES = ("auto", "cp-sat", "backtracking")
 EXAMPLES = ("connected-devices", "device-grid")
@@ -125,7 +125,7 @@ def test_explanations_ask_about_no_more_devices_than_a_claim_may_have():
     gates = FeatureGates.all_on()
     cluster = load(related_node((16, 16), 4, in_a_square()))
     bench = ExplanationCompiler(Session(cluster, gates, "strict", 0))
-    case = bench.case(cluster.node("fabric-node"), [*cluster.claims.values()], AllocatedState(cluster.usage(gates)))
+    case = bench.compile(cluster.node("fabric-node"), [*cluster.claims.values()], AllocatedState(cluster.usage(gates)))
     assert set(case.model.cel_encodings) == {"lower"}
 
 

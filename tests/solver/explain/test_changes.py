@@ -27,8 +27,7 @@ from drasat.models.kubernetes.extensions import Entry, annotated_entries, with_e
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.workload.units import requested_units
 from drasat.solver.engines.engine import Session
-from drasat.solver.explain.changes import WhatIf
-from drasat.solver.explain.trials import TrialLimitError, WhatIfTrials
+from drasat.solver.explain.what_if import TrialLimitError, WhatIf, WhatIfTrials
 
 
 def scene(*objects):
@@ -78,10 +77,10 @@ def test_a_request_goes_with_entries_of_the_annotation_that_are_about_nothing_el
 
 def test_an_entry_that_is_given_goes_for_all_claims():
     given = (Entry(match_attribute="d.x/b"), Entry(match_attribute="d.x/c"))
-    whole = dataclasses.replace(scene(claim(want(), constraints=[match("d.x/a")])), given=given)
-    assert whole.without_entry(0, 2).given == given[:1]
+    whole = dataclasses.replace(scene(claim(want(), constraints=[match("d.x/a")])), caller_constraints=given)
+    assert whole.without_entry(0, 2).caller_constraints == given[:1]
     assert whole.without_entry(0, 2).claims == whole.claims
-    assert whole.without_entry(0, 0).given == given
+    assert whole.without_entry(0, 0).caller_constraints == given
 
 
 def test_an_entry_goes_by_its_number():

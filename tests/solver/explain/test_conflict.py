@@ -12,15 +12,14 @@ from drasat.problem.problem import Justification
 from drasat.solver.engines.cp_sat import CONFIRMING, Limits, SolveResult, SolverStatus
 from drasat.solver.engines.engine import Session
 from drasat.solver.explain import conflict as module
-from drasat.solver.explain.conflict import is_refuted_by_counting, minimal_unsatisfiable_subset
-from drasat.solver.explain.wording import ExplanationCompiler
+from drasat.solver.explain.conflict import ExplanationCompiler, is_refuted_by_counting, minimal_unsatisfiable_subset
 
 
 def case(*objects):
     cluster = Cluster.of([device_class(), node("n1"), *objects])
     asked = [one for one in cluster.claims.values() if not one.status]
     bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
-    return bench.case(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL)))
+    return bench.compile(cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL)))
 
 
 def conflict(found, **options):

@@ -18,11 +18,11 @@ from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.search import Search
-from drasat.solver.explain import trials
-from drasat.solver.explain.conflict import minimal_unsatisfiable_subset, restrict_to_reasons
+from drasat.solver.explain import what_if as trials
+from drasat.solver.explain.conflict import ExplanationCompiler, minimal_unsatisfiable_subset, restrict_to_reasons
 from drasat.solver.explain.explain import explain
-from drasat.solver.explain.trials import WhatIfTrials
-from drasat.solver.explain.wording import ExplanationCompiler, ReasonWording
+from drasat.solver.explain.what_if import WhatIfTrials
+from drasat.solver.explain.wording import ReasonWording
 from drasat.solver.verification.verify import Placement, Violation, verify
 
 SEEDS = range(6)
@@ -37,7 +37,7 @@ def cases(cluster):
         for node in cluster.nodes.values():
             ledger = AllocatedState(cluster.usage(ALL))
             if engine.allocate_on(node, claims, ledger, None).status is Status.UNALLOCATABLE:
-                yield bench.case(node, claims, ledger)
+                yield bench.compile(node, claims, ledger)
 
 
 def possible(case, reasons):

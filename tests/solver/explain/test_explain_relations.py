@@ -21,10 +21,9 @@ from drasat.problem.in_use import AllocatedState
 from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
-from drasat.solver.explain.conflict import minimal_unsatisfiable_subset
+from drasat.solver.explain.conflict import ExplanationCompiler, minimal_unsatisfiable_subset
 from drasat.solver.explain.explain import explain
-from drasat.solver.explain.trials import WhatIfTrials
-from drasat.solver.explain.wording import ExplanationCompiler
+from drasat.solver.explain.what_if import WhatIfTrials
 
 KIND = "device.attributes['d.x'].kind == '{}'"
 TWO_B = "devices.filter(d, d.attributes['d.x'].kind == 'b').size() >= 2"
@@ -43,7 +42,7 @@ def agrees(seed):
     cluster = cluster_of(related)
     asked = next(one for one in requested_units(cluster) if one.pod)
     bench = ExplanationCompiler(Session(cluster, ALL, "strict", 0))
-    case = bench.case(
+    case = bench.compile(
         cluster.node("n1"), [ref.claim for ref in asked.requested_claims], AllocatedState(cluster.usage(ALL))
     )
     conflict = minimal_unsatisfiable_subset(case.model, Limits(), lambda _reasons: False)

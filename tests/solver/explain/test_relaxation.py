@@ -21,7 +21,7 @@ from support.objects import (
     want,
 )
 
-from drasat.solver.explain import trials
+from drasat.solver.explain import what_if as trials
 
 
 def single(message, cost):

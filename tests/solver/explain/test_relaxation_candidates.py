@@ -25,10 +25,9 @@ from drasat.models.kubernetes.claims import DeviceClass
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
-from drasat.solver.explain.changes import CHANGE_COSTS
-from drasat.solver.explain.conflict import minimal_unsatisfiable_subset
-from drasat.solver.explain.relaxation import freeing_change, holding_claims, relaxation_levels
-from drasat.solver.explain.wording import ExplanationCompiler, ReasonWording
+from drasat.solver.explain.changes import CHANGE_COSTS, freeing_change, holding_claims, relaxation_options
+from drasat.solver.explain.conflict import ExplanationCompiler, minimal_unsatisfiable_subset
+from drasat.solver.explain.wording import ReasonWording
 
 
 def words(*objects):
@@ -37,7 +36,7 @@ def words(*objects):
         given.append(device_class())
     cluster = Cluster.of([node("n1"), *given])
     asked = [one for one in cluster.claims.values() if not one.status]
-    case = ExplanationCompiler(Session(cluster, ALL, "strict", 0)).case(
+    case = ExplanationCompiler(Session(cluster, ALL, "strict", 0)).compile(
         cluster.node("n1"), asked, AllocatedState(cluster.usage(ALL))
     )
     conflict = minimal_unsatisfiable_subset(case.model, Limits(), lambda _reasons: False)
@@ -46,7 +45,7 @@ def words(*objects):
 
 def offered(*objects):
     """The rungs of each offer, as messages with costs."""
-    return [[(change.message, change.cost) for change in one.rungs] for one in relaxation_levels(words(*objects))]
+    return [[(change.message, change.cost) for change in one.changes] for one in relaxation_options(words(*objects))]
 
 
 def messages(*objects):
@@ -145,7 +144,7 @@ def test_constraints_of_equal_claims_are_dropped_from_the_last_or_from_all():
 def test_offers_come_cheapest_first_and_once():
     cls = device_class("gpu", "false")
     there = pool(device("a", taints=(taint("k"),)))
-    found = relaxation_levels(words(cls, there, claim(want(cls="gpu", select="false"))))
+    found = relaxation_options(words(cls, there, claim(want(cls="gpu", select="false"))))
     assert [one.cost for one in found] == sorted(one.cost for one in found)
     assert len({one.subject for one in found}) == len(found)
     assert all(one.reason is not None for one in found)
@@ -153,8 +152,8 @@ def test_offers_come_cheapest_first_and_once():
 
 def test_every_cost_is_that_of_its_kind():
     there = pool(*devices("a", "b", "c", taints=(taint("k"),)))
-    for one in relaxation_levels(words(there, claim(want("r", 2, "false"), want("s", 9)))):
-        first = one.rungs[0]
+    for one in relaxation_options(words(there, claim(want("r", 2, "false"), want("s", 9)))):
+        first = one.changes[0]
         assert first.cost % CHANGE_COSTS[first.id] == 0
 
 
