@@ -12,99 +12,62 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ..kubernetes.claims import (
-    AllocationResult,
-    CapacityRequirements,
-    DeviceAllocationConfiguration,
-    DeviceClaim,
-    DeviceClass,
-    DeviceConstraint,
-    DeviceDerivedAttribute,
-    DeviceRequest,
-    DeviceRequestAllocationResult,
-    DeviceSubRequest,
-    ExactDeviceRequest,
-    ResourceClaim,
-    ResourceClaimConsumerReference,
-    ResourceClaimStatus,
-    ResourceClaimTemplate,
-)
+from ..kubernetes import claims
+from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.meta import extended_resource_complaints, share_id_complaints
-from .annotations import (
-    check_annotated,
-    check_annotated_template,
-    check_claim_entry,
-    check_configs,
-    check_expression,
-    check_gang,
-    check_plan_annotations,
-    check_references,
-    check_selectors,
-    reference_names,
-)
-from .findings import (
-    LIMIT,
-    STRUCTURE,
-    Findings,
-    MapKey,
-    Path,
-    check_driver,
-    check_fully_qualified,
-    check_label,
-    check_labels,
-    check_metadata,
-    check_pool,
-    check_quantity,
-    check_subdomain,
-)
+from . import entries
+from .findings import LIMIT, STRUCTURE, Findings, MapKey, Path
 from .nodes import check_node_operations, check_node_selector, check_time, check_tolerations
 
 CONSTRAINTS_MAX = 32
 
 
-def check_claim(found: Findings, claim: ResourceClaim) -> None:
+def check_claim(findings: Findings, claim: ResourceClaim) -> None:
     """Check a ResourceClaim, with its status if it has one."""
-    check_metadata(found, claim.metadata, namespaced=True)
+    findings.check_metadata(claim.metadata, namespaced=True)
     if claim.metadata.annotations:
-        check_plan_annotations(found, claim.metadata)
-        check_gang(found, ("metadata",), False, claim.metadata)
-    check_devices(found, ("spec", "devices"), claim.spec.devices)
-    check_annotated(found, ("metadata",), claim.metadata, claim.spec.devices)
+        entries.check_plan_annotations(findings, claim.metadata)
+        entries.check_gang(findings, ("metadata",), False, claim.metadata)
+    check_devices(findings, ("spec", "devices"), claim.spec.devices)
+    entries.check_annotated(findings, ("metadata",), claim.metadata, claim.spec.devices)
     if claim.status is not None:
-        check_status(found, ("status",), claim.status)
+        check_status(findings, ("status",), claim.status)
 
 
-def check_template(found: Findings, template: ResourceClaimTemplate) -> None:
+def check_template(findings: Findings, template: claims.ResourceClaimTemplate) -> None:
     """Check a ResourceClaimTemplate; of the claim's metadata it may give labels and annotations only."""
-    check_metadata(found, template.metadata, namespaced=True)
+    findings.check_metadata(template.metadata, namespaced=True)
     path: Path = ("spec", "metadata")
     if (meta := template.spec.metadata) is not None:
-        check_labels(found, path, meta)
+        findings.check_labels(path, meta)
         for field, text in (("name", meta.name), ("generateName", meta.generate_name), ("namespace", meta.namespace)):
             if text:
-                found.forbidden((*path, field), "cannot be set for a claim template")
-    check_devices(found, ("spec", "spec", "devices"), template.spec.spec.devices)
-    check_annotated_template(found, template)
+                findings.forbidden((*path, field), "cannot be set for a claim template")
+    check_devices(findings, ("spec", "spec", "devices"), template.spec.spec.devices)
+    entries.check_annotated_template(findings, template)
 
 
-def check_devices(found: Findings, path: Path, claim: DeviceClaim) -> None:
+def check_devices(findings: Findings, path: Path, claim: claims.DeviceClaim) -> None:
     """``spec.devices`` of a claim."""
     requests = claim.requests or ()
-    check_requests(found, (*path, "requests"), requests)
-    names = set(reference_names(requests))
+    check_requests(findings, (*path, "requests"), requests)
+    names = set(entries.reference_names(requests))
     constraints = claim.constraints or ()
-    found.at_most((*path, "constraints"), constraints, CONSTRAINTS_MAX)
+    findings.at_most((*path, "constraints"), constraints, CONSTRAINTS_MAX)
     for index, constraint in enumerate(constraints):
-        check_references(found, (*path, "constraints", index, "requests"), constraint.requests, names)
-        check_claim_entry(found, (*path, "constraints", index), constraint)
-    check_configs(found, (*path, "config"), claim.config)
+        entries.check_references(findings, (*path, "constraints", index, "requests"), constraint.requests, names)
+        entries.check_claim_entry(findings, (*path, "constraints", index), constraint)
+    entries.check_configs(findings, (*path, "config"), claim.config)
     for index, entry in enumerate(claim.config or ()):
-        check_references(found, (*path, "config", index, "requests"), entry.requests, names)
-    _check_derived_used(found, (*path, "requests"), requests, constraints)
+        entries.check_references(findings, (*path, "config", index, "requests"), entry.requests, names)
+    _check_derived_used(findings, (*path, "requests"), requests, constraints)
 
 
 def _check_derived_used(
-    found: Findings, path: Path, requests: Iterable[DeviceRequest], constraints: Iterable[DeviceConstraint]
+    findings: Findings,
+    path: Path,
+    requests: Iterable[claims.DeviceRequest],
+    constraints: Iterable[claims.DeviceConstraint],
 ) -> None:
     """CON-12: a derived attribute serves constraints, so one of those on the request must name it."""
     used = _attributes_used(constraints)
@@ -112,13 +75,13 @@ def _check_derived_used(
         for index, attribute in enumerate(derived):
             if not any(attribute.name in used.get(name, ()) for name in names):
                 detail = "must be used by a constraint that applies to the request"
-                found.invalid((*where, "derivedAttributes", index, "name"), attribute.name, detail)
+                findings.invalid((*where, "derivedAttributes", index, "name"), attribute.name, detail)
 
 
 _EVERY_REQUEST = ""
 
 
-def _attributes_used(constraints: Iterable[DeviceConstraint]) -> dict[str, set[str | None]]:
+def _attributes_used(constraints: Iterable[claims.DeviceConstraint]) -> dict[str, set[str | None]]:
     """Map requests to the attributes of the constraints that list them."""
     used: dict[str, set[str | None]] = defaultdict(set)
     for constraint in constraints:
@@ -128,8 +91,8 @@ def _attributes_used(constraints: Iterable[DeviceConstraint]) -> dict[str, set[s
 
 
 def _derivations(
-    path: Path, requests: Iterable[DeviceRequest]
-) -> Iterator[tuple[Path, tuple[str, ...], tuple[DeviceDerivedAttribute, ...]]]:
+    path: Path, requests: Iterable[claims.DeviceRequest]
+) -> Iterator[tuple[Path, tuple[str, ...], tuple[claims.DeviceDerivedAttribute, ...]]]:
     """Each list of derived attributes, with the names by which constraints reach it (CON-1)."""
     for index, request in enumerate(requests):
         reached = (_EVERY_REQUEST, request.name)
@@ -140,15 +103,15 @@ def _derivations(
             yield where, (*reached, f"{request.name}/{alternative.name}"), alternative.derived_attributes or ()
 
 
-def check_class(found: Findings, device_class: DeviceClass) -> None:
+def check_class(findings: Findings, device_class: claims.DeviceClass) -> None:
     """Check a DeviceClass; without selectors it admits every device."""
-    check_metadata(found, device_class.metadata, namespaced=False)
+    findings.check_metadata(device_class.metadata, namespaced=False)
     path: Path = ("spec",)
     spec = device_class.spec
-    check_selectors(found, (*path, "selectors"), spec.selectors)
-    check_configs(found, (*path, "config"), spec.config)
+    entries.check_selectors(findings, (*path, "selectors"), spec.selectors)
+    entries.check_configs(findings, (*path, "config"), spec.config)
     if (resource := spec.extended_resource_name) is not None:
-        found.each_invalid((*path, "extendedResourceName"), resource, extended_resource_complaints(resource))
+        findings.each_invalid((*path, "extendedResourceName"), resource, extended_resource_complaints(resource))
 
 
 REQUESTS_MAX = 32
@@ -157,72 +120,74 @@ _MODES = ("All", "ExactCount")
 _ONE_FORM_REQUIRED = "exactly one of `exactly` or `firstAvailable` is required"
 
 
-def check_requests(found: Findings, path: Path, requests: tuple[DeviceRequest, ...] | None) -> None:
+def check_requests(findings: Findings, path: Path, requests: tuple[claims.DeviceRequest, ...] | None) -> None:
     """All requests of a claim. Results name their request, so two of one name are not to be told apart."""
-    found.at_most(path, requests, REQUESTS_MAX)
-    found.unique(path, (request.name for request in requests or ()), ("name",), STRUCTURE)
+    findings.at_most(path, requests, REQUESTS_MAX)
+    findings.unique(path, (request.name for request in requests or ()), ("name",), STRUCTURE)
     for index, request in enumerate(requests or ()):
-        _check_request(found, (*path, index), request)
+        _check_request(findings, (*path, index), request)
 
 
-def _check_request(found: Findings, path: Path, request: DeviceRequest) -> None:
-    _check_name(found, (*path, "name"), request.name)
+def _check_request(findings: Findings, path: Path, request: claims.DeviceRequest) -> None:
+    _check_name(findings, (*path, "name"), request.name)
     if request.exactly is None and not request.first_available:
-        found.required(path, _ONE_FORM_REQUIRED, STRUCTURE)
+        findings.required(path, _ONE_FORM_REQUIRED, STRUCTURE)
     if request.exactly is not None and request.first_available:
-        found.invalid(path, "{`exactly`, `firstAvailable`}", f"{_ONE_FORM_REQUIRED}, but both are set", STRUCTURE)
+        findings.invalid(path, "{`exactly`, `firstAvailable`}", f"{_ONE_FORM_REQUIRED}, but both are set", STRUCTURE)
     if request.exactly is not None:
-        _check_device_request(found, (*path, "exactly"), request.exactly)
+        _check_device_request(findings, (*path, "exactly"), request.exactly)
     if request.first_available:
-        _check_alternatives(found, (*path, "firstAvailable"), request.first_available)
+        _check_alternatives(findings, (*path, "firstAvailable"), request.first_available)
 
 
-def _check_name(found: Findings, path: Path, name: str) -> None:
+def _check_name(findings: Findings, path: Path, name: str) -> None:
     """Results say ``request`` or ``request/alternative``, which must stay readable whatever else is lifted."""
-    check_label(found, path, name, STRUCTURE if not name or "/" in name else LIMIT)
+    findings.check_label(path, name, STRUCTURE if not name or "/" in name else LIMIT)
 
 
-def _check_alternatives(found: Findings, path: Path, alternatives: tuple[DeviceSubRequest, ...]) -> None:
-    found.at_most(path, alternatives, ALTERNATIVES_MAX)
-    found.unique(path, (alternative.name for alternative in alternatives), ("name",), STRUCTURE)
+def _check_alternatives(findings: Findings, path: Path, alternatives: tuple[claims.DeviceSubRequest, ...]) -> None:
+    findings.at_most(path, alternatives, ALTERNATIVES_MAX)
+    findings.unique(path, (alternative.name for alternative in alternatives), ("name",), STRUCTURE)
     for index, alternative in enumerate(alternatives):
-        _check_name(found, (*path, index, "name"), alternative.name)
-        _check_device_request(found, (*path, index), alternative)
+        _check_name(findings, (*path, index, "name"), alternative.name)
+        _check_device_request(findings, (*path, index), alternative)
 
 
-def _check_device_request(found: Findings, path: Path, request: ExactDeviceRequest | DeviceSubRequest) -> None:
-    check_subdomain(found, (*path, "deviceClassName"), request.device_class_name)
-    check_selectors(found, (*path, "selectors"), request.selectors)
-    _check_mode(found, path, request.allocation_mode, request.count or 0)
-    check_tolerations(found, (*path, "tolerations"), request.tolerations)
+def _check_device_request(
+    findings: Findings, path: Path, request: claims.ExactDeviceRequest | claims.DeviceSubRequest
+) -> None:
+    findings.check_subdomain((*path, "deviceClassName"), request.device_class_name)
+    entries.check_selectors(findings, (*path, "selectors"), request.selectors)
+    _check_mode(findings, path, request.allocation_mode, request.count or 0)
+    check_tolerations(findings, (*path, "tolerations"), request.tolerations)
     if request.capacity is not None:
-        _check_capacity(found, (*path, "capacity", "requests"), request.capacity)
+        _check_capacity(findings, (*path, "capacity", "requests"), request.capacity)
     if request.derived_attributes:
-        _check_derived(found, (*path, "derivedAttributes"), request.derived_attributes)
+        _check_derived(findings, (*path, "derivedAttributes"), request.derived_attributes)
 
 
-def _check_mode(found: Findings, path: Path, mode: str, count: int) -> None:
+def _check_mode(findings: Findings, path: Path, mode: str, count: int) -> None:
     if mode not in _MODES:
-        found.unsupported((*path, "allocationMode"), mode, _MODES)
+        findings.unsupported((*path, "allocationMode"), mode, _MODES)
     if mode == "All" and count:
-        found.invalid((*path, "count"), count, "must not be specified when allocationMode is 'All'")
+        findings.invalid((*path, "count"), count, "must not be specified when allocationMode is 'All'")
     if mode == "ExactCount" and count <= 0:
         # Zero devices can be allocated (CLM-1), fewer cannot.
         detail = "must be greater than zero"
-        found.invalid((*path, "count"), count, detail, STRUCTURE if count < 0 else LIMIT)
+        findings.invalid((*path, "count"), count, detail, STRUCTURE if count < 0 else LIMIT)
 
 
-def _check_capacity(found: Findings, path: Path, capacity: CapacityRequirements) -> None:
+def _check_capacity(findings: Findings, path: Path, capacity: claims.CapacityRequirements) -> None:
     """Names and values are not validated (CLM-4), but a malformed quantity cannot even be read."""
     for name, text in (capacity.requests or {}).items():
-        check_quantity(found, (*path, MapKey(name)), text)
+        findings.check_quantity((*path, MapKey(name)), text)
 
 
-def _check_derived(found: Findings, path: Path, derived: tuple[DeviceDerivedAttribute, ...]) -> None:
-    found.unique(path, (attribute.name for attribute in derived), ("name",), STRUCTURE)
+def _check_derived(findings: Findings, path: Path, derived: tuple[claims.DeviceDerivedAttribute, ...]) -> None:
+    findings.unique(path, (attribute.name for attribute in derived), ("name",), STRUCTURE)
     for index, attribute in enumerate(derived):
-        check_fully_qualified(found, (*path, index, "name"), attribute.name)
-        check_expression(found, (*path, index, "expression"), attribute.expression)
+        findings.check_fully_qualified((*path, index, "name"), attribute.name)
+        entries.check_expression(findings, (*path, index, "expression"), attribute.expression)
 
 
 RESULTS_MAX = 32
@@ -231,64 +196,64 @@ CONSUMERS_MAX = 256
 _SOURCES = ("FromClaim", "FromClass")
 
 
-def check_status(found: Findings, path: Path, status: ResourceClaimStatus) -> None:
+def check_status(findings: Findings, path: Path, status: claims.ResourceClaimStatus) -> None:
     """Check the allocation and the consumers of a claim."""
     if status.allocation is not None:
-        _check_allocation(found, (*path, "allocation"), status.allocation)
+        _check_allocation(findings, (*path, "allocation"), status.allocation)
     consumers = status.reserved_for or ()
-    found.at_most((*path, "reservedFor"), consumers, CONSUMERS_MAX)
-    found.unique((*path, "reservedFor"), (consumer.uid for consumer in consumers if consumer.uid), ("uid",))
+    findings.at_most((*path, "reservedFor"), consumers, CONSUMERS_MAX)
+    findings.unique((*path, "reservedFor"), (consumer.uid for consumer in consumers if consumer.uid), ("uid",))
     for index, consumer in enumerate(consumers):
-        _check_consumer(found, (*path, "reservedFor", index), consumer)
+        _check_consumer(findings, (*path, "reservedFor", index), consumer)
 
 
-def _check_consumer(found: Findings, path: Path, consumer: ResourceClaimConsumerReference) -> None:
+def _check_consumer(findings: Findings, path: Path, consumer: claims.ResourceClaimConsumerReference) -> None:
     for field, text in (("resource", consumer.resource), ("name", consumer.name), ("uid", consumer.uid)):
         if not text:
-            found.required((*path, field))
+            findings.required((*path, field))
 
 
-def _check_allocation(found: Findings, path: Path, allocation: AllocationResult) -> None:
+def _check_allocation(findings: Findings, path: Path, allocation: claims.AllocationResult) -> None:
     results, config = allocation.devices.results, allocation.devices.config
-    found.at_most((*path, "devices", "results"), results, RESULTS_MAX)
+    findings.at_most((*path, "devices", "results"), results, RESULTS_MAX)
     for index, result in enumerate(results or ()):
-        _check_result(found, (*path, "devices", "results", index), result)
-    check_configs(found, (*path, "devices", "config"), config, RESULT_CONFIG_MAX)
+        _check_result(findings, (*path, "devices", "results", index), result)
+    entries.check_configs(findings, (*path, "devices", "config"), config, RESULT_CONFIG_MAX)
     for index, entry in enumerate(config or ()):
-        _check_source(found, (*path, "devices", "config", index, "source"), entry)
+        _check_source(findings, (*path, "devices", "config", index, "source"), entry)
     if allocation.node_selector is not None:
-        check_node_selector(found, (*path, "nodeSelector"), allocation.node_selector, one_term=True)
-    check_time(found, (*path, "allocationTimestamp"), allocation.allocation_timestamp)
+        check_node_selector(findings, (*path, "nodeSelector"), allocation.node_selector, one_term=True)
+    check_time(findings, (*path, "allocationTimestamp"), allocation.allocation_timestamp)
 
 
-def _check_source(found: Findings, path: Path, entry: DeviceAllocationConfiguration) -> None:
+def _check_source(findings: Findings, path: Path, entry: claims.DeviceAllocationConfiguration) -> None:
     if not entry.source:
-        found.required(path)
+        findings.required(path)
     elif entry.source not in _SOURCES:
-        found.unsupported(path, entry.source, _SOURCES)
+        findings.unsupported(path, entry.source, _SOURCES)
 
 
-def _check_device_id(found: Findings, path: Path, result: DeviceRequestAllocationResult) -> None:
+def _check_device_id(findings: Findings, path: Path, result: claims.DeviceRequestAllocationResult) -> None:
     """Insist on the full id of what is in use; a badly spelt name is only a name."""
     rules = (
-        ("driver", result.driver, check_driver),
-        ("pool", result.pool, check_pool),
-        ("device", result.device, check_label),
+        ("driver", result.driver, findings.check_driver),
+        ("pool", result.pool, findings.check_pool),
+        ("device", result.device, findings.check_label),
     )
     for field, text, rule in rules:
         if text:
-            rule(found, (*path, field), text)
+            rule((*path, field), text)
         else:
-            found.required((*path, field), category=STRUCTURE)
+            findings.required((*path, field), category=STRUCTURE)
 
 
-def _check_result(found: Findings, path: Path, result: DeviceRequestAllocationResult) -> None:
+def _check_result(findings: Findings, path: Path, result: claims.DeviceRequestAllocationResult) -> None:
     if not result.request:
-        found.required((*path, "request"))
-    _check_device_id(found, path, result)
-    check_tolerations(found, (*path, "tolerations"), result.tolerations)
+        findings.required((*path, "request"))
+    _check_device_id(findings, path, result)
+    check_tolerations(findings, (*path, "tolerations"), result.tolerations)
     if result.share_id is not None:
-        found.each_invalid((*path, "shareID"), result.share_id, share_id_complaints(result.share_id))
+        findings.each_invalid((*path, "shareID"), result.share_id, share_id_complaints(result.share_id))
     for name, text in (result.consumed_capacity or {}).items():
-        check_quantity(found, (*path, "consumedCapacity", MapKey(name)), text)
-    check_node_operations(found, (*path, "skipNodeOperations"), result.skip_node_operations)
+        findings.check_quantity((*path, "consumedCapacity", MapKey(name)), text)
+    check_node_operations(findings, (*path, "skipNodeOperations"), result.skip_node_operations)

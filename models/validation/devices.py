@@ -17,64 +17,47 @@ import msgspec
 from msgspec.structs import astuple
 
 from ..formats.decode import INT64_MAX, QuantityText
-from ..kubernetes.meta import byte_length, label_complaints, label_key_complaints
+from ..kubernetes import slices
+from ..kubernetes.meta import byte_length, label_complaints
 from ..kubernetes.semver import Version
-from ..kubernetes.slices import (
-    CapacityRange,
-    CapacityRequestPolicy,
-    Counter,
-    CounterSet,
-    Device,
-    DeviceAttribute,
-    DeviceCapacity,
-    DeviceCounterConsumption,
-    ResourceSliceSpec,
-)
-from .findings import (
-    STRUCTURE,
-    FieldProblem,
-    Findings,
-    MapKey,
-    Path,
-    check_label,
-    check_qualified,
-    check_quantity,
-    parse_nano,
-)
+from ..kubernetes.slices import Device, DeviceAttribute
+from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, parse_nano
 from .nodes import check_device_nodes, check_device_taints
 
 CONDITIONS_MAX = 4
 
 
-def check_device(found: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool) -> bool:
+def check_device(
+    findings: Findings, path: Path, device: Device, spec: slices.ResourceSliceSpec, fractional: bool
+) -> bool:
     """Check one device; ``fractional`` as in ``check_policy``. Says whether it halves the size of its slice (SLC-2).
 
     Runs for every device of a cluster, so paths are extended only where something is looked at.
     """
     if not device.name or label_complaints(device.name):
-        check_label(found, (*path, "name"), device.name)
+        findings.check_label((*path, "name"), device.name)
     attributes, capacity = device.attributes, device.capacity
     lists = False
     if attributes:
-        lists = check_attributes(found, (*path, "attributes"), attributes, spec.driver)
+        lists = check_attributes(findings, (*path, "attributes"), attributes, spec.driver)
     if capacity:
         shared = bool(device.allow_multiple_allocations)
-        _check_capacities(found, (*path, "capacity"), capacity, spec.driver, shared, fractional)
+        _check_capacities(findings, (*path, "capacity"), capacity, spec.driver, shared, fractional)
     entries = len(attributes or ()) + len(capacity or ())
     if entries > ENTRIES_PER_DEVICE:
         detail = f"the total number of attributes and capacities must not exceed {ENTRIES_PER_DEVICE}"
-        found.invalid(path, entries, detail)
+        findings.invalid(path, entries, detail)
     if device.consumes_counters:
-        check_consumption(found, (*path, "consumesCounters"), device.consumes_counters)
+        check_consumption(findings, (*path, "consumesCounters"), device.consumes_counters)
     if device.taints:
-        check_device_taints(found, (*path, "taints"), device.taints)
+        check_device_taints(findings, (*path, "taints"), device.taints)
     if device.binding_conditions or device.binding_failure_conditions:
-        _check_binding(found, path, device)
+        _check_binding(findings, path, device)
     if _names_nodes(device) or spec.per_device_node_selection:
-        check_device_nodes(found, path, device, bool(spec.per_device_node_selection))
+        check_device_nodes(findings, path, device, bool(spec.per_device_node_selection))
     for resource in device.node_allocatable_resources or ():
         where = (*path, "nodeAllocatableResources", MapKey(resource))
-        found.each_invalid(where, resource, label_key_complaints(resource))
+        findings.check_label_key(where, resource)
     return lists or bool(device.taints or device.consumes_counters)
 
 
@@ -82,39 +65,44 @@ def _names_nodes(device: Device) -> bool:
     return device.node_name is not None or device.node_selector is not None or device.all_nodes is not None
 
 
-def _check_binding(found: Findings, path: Path, device: Device) -> None:
+def _check_binding(findings: Findings, path: Path, device: Device) -> None:
     conditions, failures = device.binding_conditions or (), device.binding_failure_conditions or ()
     for field, listed in (("bindingConditions", conditions), ("bindingFailureConditions", failures)):
         where = (*path, field)
-        found.at_most(where, listed, CONDITIONS_MAX)
-        found.unique(where, listed)
+        findings.at_most(where, listed, CONDITIONS_MAX)
+        findings.unique(where, listed)
         for index, condition in enumerate(listed):
-            found.each_invalid((*where, index), condition, label_key_complaints(condition))
+            findings.check_label_key((*where, index), condition)
     if not failures:
-        found.required((*path, "bindingFailureConditions"), "required with `bindingConditions`")
+        findings.required((*path, "bindingFailureConditions"), "required with `bindingConditions`")
     if not conditions:
-        found.required((*path, "bindingConditions"), "required with `bindingFailureConditions`")
+        findings.required((*path, "bindingConditions"), "required with `bindingFailureConditions`")
     both = set(failures).intersection(conditions)
     for index, condition in enumerate(failures):
         if condition in both:
             detail = "must not be listed in both `bindingConditions` and `bindingFailureConditions`"
-            found.invalid((*path, "bindingFailureConditions", index), condition, detail)
+            findings.invalid((*path, "bindingFailureConditions", index), condition, detail)
 
 
 def _check_capacities(
-    found: Findings, path: Path, capacities: dict[str, DeviceCapacity], driver: str, shared: bool, fractional: bool
+    findings: Findings,
+    path: Path,
+    capacities: dict[str, slices.DeviceCapacity],
+    driver: str,
+    shared: bool,
+    fractional: bool,
 ) -> None:
     """All capacities of a device; policies need a device that may be ``shared`` (POL-1)."""
-    check_names(found, path, tuple(capacities), driver)
+    check_names(findings, path, tuple(capacities), driver)
     for name, capacity in capacities.items():
         if parse_nano(capacity.value) is None:
-            check_quantity(found, (*path, MapKey(name), "value"), capacity.value)
+            findings.check_quantity((*path, MapKey(name), "value"), capacity.value)
         if capacity.request_policy is None:
             continue
         where = (*path, MapKey(name), "requestPolicy")
         if not shared:
-            found.forbidden(where, "may only be set when `allowMultipleAllocations` is true")
-        check_policy(found, where, capacity.request_policy, capacity.value, fractional)
+            findings.forbidden(where, "may only be set when `allowMultipleAllocations` is true")
+        check_policy(findings, where, capacity.request_policy, capacity.value, fractional)
 
 
 ATTRIBUTE_VALUE_MAX = 64
@@ -127,9 +115,9 @@ _LIST_FIELDS = _FIELDS[4:]
 Attributes = dict[str, DeviceAttribute]
 
 
-def _check_string(found: Findings, path: Path, text: str) -> None:
+def _check_string(findings: Findings, path: Path, text: str) -> None:
     if byte_length(text) > ATTRIBUTE_VALUE_MAX:
-        found.too_long(path, ATTRIBUTE_VALUE_MAX)
+        findings.too_long(path, ATTRIBUTE_VALUE_MAX)
 
 
 def _is_version(text: str) -> bool:
@@ -141,13 +129,13 @@ def _is_version(text: str) -> bool:
     return True
 
 
-def _check_version(found: Findings, path: Path, text: str) -> None:
+def _check_version(findings: Findings, path: Path, text: str) -> None:
     if not _is_version(text):
-        found.invalid(path, text, "must be a string compatible with semver.org spec 2.0.0")
-    _check_string(found, path, text)
+        findings.invalid(path, text, "must be a string compatible with semver.org spec 2.0.0")
+    _check_string(findings, path, text)
 
 
-def _accept_any(found: Findings, path: Path, value: Any) -> None:
+def _accept_any(findings: Findings, path: Path, value: Any) -> None:
     """Integers and booleans have no rule beyond their type."""
 
 
@@ -159,31 +147,31 @@ _SCALAR_RULES: dict[str, Callable[[Findings, Path, Any], None]] = {
 }
 
 
-def _check_list(found: Findings, path: Path, field: str, items: Sequence[Any]) -> None:
+def _check_list(findings: Findings, path: Path, field: str, items: Sequence[Any]) -> None:
     if not items:
-        found.required(path, "must not be empty")
+        findings.required(path, "must not be empty")
     rule = _SCALAR_RULES[field.removesuffix("s")]
     for index, item in enumerate(items):
-        rule(found, (*path, index), item)
+        rule(findings, (*path, index), item)
 
 
-def _check_union(found: Findings, path: Path, attribute: DeviceAttribute, fields: list[str]) -> None:
+def _check_union(findings: Findings, path: Path, attribute: DeviceAttribute, fields: list[str]) -> None:
     if not fields:
-        found.required(path, "exactly one value must be specified")
+        findings.required(path, "exactly one value must be specified")
     elif len(fields) > 1:
-        found.invalid(path, attribute, "exactly one value must be specified", STRUCTURE)
+        findings.invalid(path, attribute, "exactly one value must be specified", STRUCTURE)
 
 
-def check_attribute(found: Findings, path: Path, attribute: DeviceAttribute) -> None:
+def check_attribute(findings: Findings, path: Path, attribute: DeviceAttribute) -> None:
     """One attribute value (ATTR-2)."""
     values = dict(zip(_FIELDS, astuple(attribute), strict=True))
     fields = [name for name, value in values.items() if value is not None]
-    _check_union(found, path, attribute, fields)
+    _check_union(findings, path, attribute, fields)
     for field in fields:
         if field in _LIST_FIELDS:
-            _check_list(found, (*path, field), field, values[field])
+            _check_list(findings, (*path, field), field, values[field])
         else:
-            _SCALAR_RULES[field](found, (*path, field), values[field])
+            _SCALAR_RULES[field](findings, (*path, field), values[field])
 
 
 @lru_cache(maxsize=16384)
@@ -228,40 +216,42 @@ def _list_values(attribute: DeviceAttribute) -> list[Sequence[Any]]:
 @lru_cache(maxsize=4096)
 def _name_problems(names: tuple[str, ...], driver: str) -> tuple[FieldProblem, ...]:
     """Problems of the names a device of ``driver`` publishes. Most devices of a slice have the same: remembered."""
-    found, published = Findings(), set(names)
+    findings, published = Findings(), set(names)
     for name in names:
-        check_qualified(found, (MapKey(name),), name)
+        findings.check_qualified((MapKey(name),), name)
         if (full := f"{driver}/{name}") in published:
-            found.warning((MapKey(name),), f"also published as {full}: which of them CEL sees is unspecified (CEL-10)")
-    return tuple(found.problems)
+            findings.warning(
+                (MapKey(name),), f"also published as {full}: which of them CEL sees is unspecified (CEL-10)"
+            )
+    return tuple(findings.problems)
 
 
-def check_names(found: Findings, path: Path, names: tuple[str, ...], driver: str) -> None:
+def check_names(findings: Findings, path: Path, names: tuple[str, ...], driver: str) -> None:
     """Check the names of attributes or capacities."""
     if problems := _name_problems(names, driver):
-        found.nested(path, problems)
+        findings.nested(path, problems)
 
 
-def check_attributes(found: Findings, path: Path, attributes: Attributes, driver: str) -> bool:
+def check_attributes(findings: Findings, path: Path, attributes: Attributes, driver: str) -> bool:
     """Check all attributes of a device of ``driver``; says whether some value is a list (SLC-2)."""
-    check_names(found, path, tuple(attributes), driver)
+    check_names(findings, path, tuple(attributes), driver)
     lists = (
-        [] if _PLAIN_ATTRIBUTES.issuperset(attributes.values()) else _check_attribute_values(found, path, attributes)
+        [] if _PLAIN_ATTRIBUTES.issuperset(attributes.values()) else _check_attribute_values(findings, path, attributes)
     )
     total = len(attributes) + sum(map(len, lists)) - len(lists)
     if total > VALUES_PER_DEVICE:
         detail = f"the total number of attribute values must not exceed {VALUES_PER_DEVICE}"
-        found.invalid(path, total, detail)
+        findings.invalid(path, total, detail)
     return bool(lists)
 
 
-def _check_attribute_values(found: Findings, path: Path, attributes: Attributes) -> list[Sequence[Any]]:
+def _check_attribute_values(findings: Findings, path: Path, attributes: Attributes) -> list[Sequence[Any]]:
     """Check the values one by one; returns those that are lists."""
     lists = []
     for name, attribute in attributes.items():
         if attribute in _PLAIN_ATTRIBUTES or _is_plain(attribute):
             continue
-        check_attribute(found, (*path, MapKey(name)), attribute)
+        check_attribute(findings, (*path, MapKey(name)), attribute)
         lists += _list_values(attribute)
     return lists
 
@@ -270,7 +260,7 @@ SETS_MAX = 8
 COUNTERS_MAX = 32
 CONSUMPTIONS_MAX = 2
 # Counters known to be well written: partitions repeat few amounts.
-_KNOWN_COUNTERS: set[Counter] = set()
+_KNOWN_COUNTERS: set[slices.Counter] = set()
 _KNOWN_COUNTERS_MAX = 16384
 
 
@@ -279,40 +269,40 @@ def _bad_names(counters: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in counters if label_complaints(name))
 
 
-def _check_counters(found: Findings, path: Path, counters: dict[str, Counter] | None) -> None:
+def _check_counters(findings: Findings, path: Path, counters: dict[str, slices.Counter] | None) -> None:
     if not counters:
-        found.required(path)
+        findings.required(path)
         return
     if len(counters) > COUNTERS_MAX:
-        found.too_many(path, len(counters), COUNTERS_MAX)
+        findings.too_many(path, len(counters), COUNTERS_MAX)
     for name in _bad_names(tuple(counters)):
-        found.each_invalid((*path, MapKey(name)), name, label_complaints(name))
+        findings.each_invalid((*path, MapKey(name)), name, label_complaints(name))
     if _KNOWN_COUNTERS.issuperset(counters.values()):
         return
     for name, counter in counters.items():
         if parse_nano(counter.value) is None:
-            check_quantity(found, (*path, MapKey(name), "value"), counter.value)
+            findings.check_quantity((*path, MapKey(name), "value"), counter.value)
         elif len(_KNOWN_COUNTERS) < _KNOWN_COUNTERS_MAX:
             _KNOWN_COUNTERS.add(counter)
 
 
-def check_counter_sets(found: Findings, path: Path, sets: tuple[CounterSet, ...]) -> None:
+def check_counter_sets(findings: Findings, path: Path, sets: tuple[slices.CounterSet, ...]) -> None:
     """``sharedCounters`` of a slice."""
-    found.at_most(path, sets, SETS_MAX)
-    found.unique(path, (counter_set.name for counter_set in sets), ("name",))
+    findings.at_most(path, sets, SETS_MAX)
+    findings.unique(path, (counter_set.name for counter_set in sets), ("name",))
     for index, counter_set in enumerate(sets):
-        check_label(found, (*path, index, "name"), counter_set.name)
-        _check_counters(found, (*path, index, "counters"), counter_set.counters)
+        findings.check_label((*path, index, "name"), counter_set.name)
+        _check_counters(findings, (*path, index, "counters"), counter_set.counters)
 
 
-def check_consumption(found: Findings, path: Path, consumed: tuple[DeviceCounterConsumption, ...]) -> None:
+def check_consumption(findings: Findings, path: Path, consumed: tuple[slices.DeviceCounterConsumption, ...]) -> None:
     """``consumesCounters`` of a device."""
     if len(consumed) > 1:
-        found.at_most(path, consumed, CONSUMPTIONS_MAX)
-        found.unique(path, (entry.counter_set for entry in consumed), ("counterSet",))
+        findings.at_most(path, consumed, CONSUMPTIONS_MAX)
+        findings.unique(path, (entry.counter_set for entry in consumed), ("counterSet",))
     for index, entry in enumerate(consumed):
-        check_label(found, (*path, index, "counterSet"), entry.counter_set)
-        _check_counters(found, (*path, index, "counters"), entry.counters)
+        findings.check_label((*path, index, "counterSet"), entry.counter_set)
+        _check_counters(findings, (*path, index, "counters"), entry.counters)
 
 
 VALID_VALUES_MAX = 10
@@ -322,7 +312,7 @@ _ABOVE_CAPACITY = "must be less than or equal to the capacity value"
 
 
 def check_policy(
-    found: Findings, path: Path, policy: CapacityRequestPolicy, capacity: QuantityText, fractional: bool
+    findings: Findings, path: Path, policy: slices.CapacityRequestPolicy, capacity: QuantityText, fractional: bool
 ) -> None:
     """Check a policy of a capacity of ``capacity`` in total.
 
@@ -330,24 +320,24 @@ def check_policy(
     """
     values, bounds = policy.valid_values or (), policy.valid_range
     if values and bounds is not None:
-        found.forbidden(path, "`validValues` and `validRange` exclude each other", STRUCTURE)
+        findings.forbidden(path, "`validValues` and `validRange` exclude each other", STRUCTURE)
     if policy.default is None and (values or bounds is not None):
-        found.required((*path, "default"), "required with `validValues` or `validRange`")
+        findings.required((*path, "default"), "required with `validValues` or `validRange`")
     if bounds is not None and bounds.min is None:
-        found.required((*path, "validRange", "min"), category=STRUCTURE)
-    problems = len(found.problems)
-    _check_spelling(found, path, policy)
+        findings.required((*path, "validRange", "min"), category=STRUCTURE)
+    problems = len(findings.problems)
+    _check_spelling(findings, path, policy)
     total = parse_nano(capacity)
-    if total is None or len(found.problems) > problems:
+    if total is None or len(findings.problems) > problems:
         return
-    _check_default(found, path, policy, total)
-    _check_valid_values(found, (*path, "validValues"), values, policy.default, total)
+    _check_default(findings, path, policy, total)
+    _check_valid_values(findings, (*path, "validValues"), values, policy.default, total)
     if bounds is not None and bounds.min is not None:
-        _check_range(found, path, bounds, policy.default, total, fractional)
+        _check_range(findings, path, bounds, policy.default, total, fractional)
 
 
-def _check_spelling(found: Findings, path: Path, policy: CapacityRequestPolicy) -> None:
-    bounds = policy.valid_range or CapacityRange()
+def _check_spelling(findings: Findings, path: Path, policy: slices.CapacityRequestPolicy) -> None:
+    bounds = policy.valid_range or slices.CapacityRange()
     named: list[tuple[Path, QuantityText | None]] = [
         (("default",), policy.default),
         (("validRange", "min"), bounds.min),
@@ -357,67 +347,74 @@ def _check_spelling(found: Findings, path: Path, policy: CapacityRequestPolicy) 
     named += [(("validValues", index), value) for index, value in enumerate(policy.valid_values or ())]
     for field, text in named:
         if text is not None:
-            check_quantity(found, (*path, *field), text)
+            findings.check_quantity((*path, *field), text)
 
 
 def _exact_amount(text: QuantityText | None) -> int | None:
     return None if text is None else parse_nano(text)
 
 
-def _check_default(found: Findings, path: Path, policy: CapacityRequestPolicy, total: int) -> None:
+def _check_default(findings: Findings, path: Path, policy: slices.CapacityRequestPolicy, total: int) -> None:
     default = _exact_amount(policy.default)
     if default is None:
         return
     if default > total:
-        found.warning((*path, "default"), "above the capacity value: requests that do not name the capacity never fit")
+        findings.warning(
+            (*path, "default"), "above the capacity value: requests that do not name the capacity never fit"
+        )
     allowed = [_exact_amount(value) for value in policy.valid_values or ()]
     if allowed and default not in allowed:
-        found.invalid((*path, "default"), policy.default, "must be one of `validValues`")
+        findings.invalid((*path, "default"), policy.default, "must be one of `validValues`")
 
 
 def _check_valid_values(
-    found: Findings, path: Path, values: tuple[QuantityText, ...], default: QuantityText | None, total: int
+    findings: Findings, path: Path, values: tuple[QuantityText, ...], default: QuantityText | None, total: int
 ) -> None:
     """POL-2."""
-    found.at_most(path, values, VALID_VALUES_MAX)
+    findings.at_most(path, values, VALID_VALUES_MAX)
     previous: int | None = None
     for index, text in enumerate(values):
         amount = parse_nano(text) or 0
         if amount > total:
-            found.invalid((*path, index), text, _ABOVE_CAPACITY)
+            findings.invalid((*path, index), text, _ABOVE_CAPACITY)
         if previous is not None and amount == previous:
-            found.duplicate((*path, index), text)
+            findings.duplicate((*path, index), text)
         elif previous is not None and amount < previous:
-            found.invalid((*path, index), text, "values must be sorted in ascending order")
+            findings.invalid((*path, index), text, "values must be sorted in ascending order")
         previous = amount
 
 
 def _check_range(
-    found: Findings, path: Path, bounds: CapacityRange, default: QuantityText | None, total: int, fractional: bool
+    findings: Findings,
+    path: Path,
+    bounds: slices.CapacityRange,
+    default: QuantityText | None,
+    total: int,
+    fractional: bool,
 ) -> None:
     """POL-3, for a range with a minimum."""
     where = (*path, "validRange")
     low, high, usual = parse_nano(bounds.min or 0) or 0, _exact_amount(bounds.max), _exact_amount(default)
     for name, text in (("min", bounds.min), ("max", bounds.max)):
-        _check_bound(found, (*where, name), text, total)
+        _check_bound(findings, (*where, name), text, total)
     if usual is not None and low > usual:
-        found.invalid((*path, "default"), default, "must be greater than or equal to `validRange.min`")
+        findings.invalid((*path, "default"), default, "must be greater than or equal to `validRange.min`")
     if usual is not None and high is not None and high < usual:
-        found.invalid((*path, "default"), default, "must be less than or equal to `validRange.max`")
+        findings.invalid((*path, "default"), default, "must be less than or equal to `validRange.max`")
     if high is not None and high < low:
-        found.invalid((*where, "max"), bounds.max, "must be greater than or equal to `validRange.min`")
+        findings.invalid((*where, "max"), bounds.max, "must be greater than or equal to `validRange.min`")
     if bounds.step is not None:
-        _check_step(found, path, bounds, default, total, fractional)
+        _check_step(findings, path, bounds, default, total, fractional)
 
 
-def _check_bound(found: Findings, path: Path, text: QuantityText | None, total: int) -> None:
+def _check_bound(findings: Findings, path: Path, text: QuantityText | None, total: int) -> None:
     amount = _exact_amount(text)
     if amount is None:
         return
     if amount > total:
-        found.invalid(path, text, _ABOVE_CAPACITY)
+        findings.invalid(path, text, _ABOVE_CAPACITY)
     if not 0 <= _round_up(amount) <= INT64_MAX or amount < 0:
-        found.invalid(path, text, f"must be between 0 and {INT64_MAX}")
+        findings.invalid(path, text, f"must be between 0 and {INT64_MAX}")
 
 
 def _round_up(amount: int) -> int:
@@ -435,28 +432,33 @@ def _counts_in_milli(amounts: list[int]) -> bool:
 
 
 def _check_step(
-    found: Findings, path: Path, bounds: CapacityRange, default: QuantityText | None, total: int, fractional: bool
+    findings: Findings,
+    path: Path,
+    bounds: slices.CapacityRange,
+    default: QuantityText | None,
+    total: int,
+    fractional: bool,
 ) -> None:
     step, low, high = parse_nano(bounds.step or 0) or 0, parse_nano(bounds.min or 0) or 0, _exact_amount(bounds.max)
     where = (*path, "validRange", "step")
     if step <= 0:
         # Rounding to steps divides by it, so there is nothing to lift.
-        found.invalid(where, bounds.step, "must be greater than zero", STRUCTURE)
+        findings.invalid(where, bounds.step, "must be greater than zero", STRUCTURE)
         return
     known = [amount for amount in (low, high, step) if amount is not None]
     scale = _keep_exact if fractional and _counts_in_milli(known) else _round_up
     if scale(low) + scale(step) > scale(total):
-        found.invalid(where, bounds.step, "`validRange.min` plus the step must not exceed the capacity value")
-    _check_multiple(found, (*path, "default"), default, bounds, scale)
-    _check_multiple(found, (*path, "validRange", "max"), bounds.max, bounds, scale)
+        findings.invalid(where, bounds.step, "`validRange.min` plus the step must not exceed the capacity value")
+    _check_multiple(findings, (*path, "default"), default, bounds, scale)
+    _check_multiple(findings, (*path, "validRange", "max"), bounds.max, bounds, scale)
 
 
 def _check_multiple(
-    found: Findings, path: Path, text: QuantityText | None, bounds: CapacityRange, scale: Callable[[int], int]
+    findings: Findings, path: Path, text: QuantityText | None, bounds: slices.CapacityRange, scale: Callable[[int], int]
 ) -> None:
     amount, low, step = _exact_amount(text), _exact_amount(bounds.min), _exact_amount(bounds.step)
     if amount is None or low is None or step is None:
         return
     if (scale(amount) - scale(low)) % scale(step):
         detail = f"must be a multiple of the step {bounds.step} from `validRange.min` {bounds.min}"
-        found.invalid(path, text, detail)
+        findings.invalid(path, text, detail)

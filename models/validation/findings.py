@@ -59,6 +59,8 @@ class MapKey(str):
     __slots__ = ()
 
 
+ANNOTATIONS_MAX = 262144
+NameRule = Callable[[str], Complaints]
 # Segments of a path: field names, keys, and indexes. Rendered only when a problem is found.
 Path = tuple[str | int, ...]
 
@@ -103,7 +105,7 @@ def render_path(path: Path) -> str:
 
 
 class Findings:
-    """The problems of one object, in the order found."""
+    """The problems of one object, in the order found; ``check_`` methods report what a rule finds wrong."""
 
     __slots__ = ("problems",)
 
@@ -173,80 +175,130 @@ class Findings:
                 self.duplicate((*path, index, *suffix), key, category)
             seen.add(key)
 
+    def check_label(self, path: Path, text: str, category: Category = LIMIT) -> None:
+        """Check a required DNS-1123 label."""
+        if not text:
+            self.required(path, category=category)
+        elif complaints := label_complaints(text):
+            self.each_invalid(path, text, complaints, category)
 
-def check_label(found: Findings, path: Path, text: str, category: Category = LIMIT) -> None:
-    """Check a required DNS-1123 label."""
-    if not text:
-        found.required(path, category=category)
-    elif complaints := label_complaints(text):
-        found.each_invalid(path, text, complaints, category)
+    def check_label_key(self, path: Path, text: str) -> None:
+        """Check the key of a label, taint or condition."""
+        self.each_invalid(path, text, label_key_complaints(text))
 
+    def check_label_value(self, path: Path, text: str) -> None:
+        """Check the value of a label or taint."""
+        self.each_invalid(path, text, label_value_complaints(text))
 
-def check_subdomain(found: Findings, path: Path, text: str) -> None:
-    """Check a required DNS-1123 subdomain."""
-    if not text:
-        found.required(path)
-    elif complaints := subdomain_complaints(text):
-        found.each_invalid(path, text, complaints)
+    def check_subdomain(self, path: Path, text: str) -> None:
+        """Check a required DNS-1123 subdomain."""
+        if not text:
+            self.required(path)
+        elif complaints := subdomain_complaints(text):
+            self.each_invalid(path, text, complaints)
 
-
-def check_driver(found: Findings, path: Path, text: str) -> None:
-    """Check a required driver name (63 bytes)."""
-    if text:
-        _check_domain(found, path, text)
-    else:
-        found.required(path)
-
-
-def check_pool(found: Findings, path: Path, text: str) -> None:
-    """Check a required pool name: subdomains joined by ``/``, 253 bytes in all."""
-    if not text:
-        found.required(path)
-        return
-    if byte_length(text) > SUBDOMAIN_MAX:
-        found.too_long(path, SUBDOMAIN_MAX)
-    for part in text.split("/"):
-        found.each_invalid(path, part, subdomain_complaints(part))
-
-
-def check_identifier(found: Findings, path: Path, text: str) -> None:
-    """Check the part of a qualified name after the domain: a C identifier (32 bytes)."""
-    if byte_length(text) > IDENTIFIER_MAX:
-        found.too_long(path, IDENTIFIER_MAX)
-    found.each_invalid(path, text, identifier_complaints(text))
-
-
-def _check_domain(found: Findings, path: Path, text: str) -> None:
-    if byte_length(text) > DOMAIN_MAX:
-        found.too_long(path, DOMAIN_MAX)
-    found.each_invalid(path, text, driver_complaints(text))
-
-
-def check_qualified(found: Findings, path: Path, text: str) -> None:
-    """``[domain/]identifier`` (ATTR-1)."""
-    if not text:
-        found.required(path)
-        return
-    parts = text.split("/")
-    if len(parts) > 2:
-        found.invalid(path, text, "must be either an identifier or a domain and an identifier separated by '/'")
-        return
-    for domain in parts[:-1]:
-        if domain:
-            _check_domain(found, path, domain)
+    def check_driver(self, path: Path, text: str) -> None:
+        """Check a required driver name (63 bytes)."""
+        if text:
+            self._check_domain(path, text)
         else:
-            found.invalid(path, text, "the domain must not be empty")
-    if parts[-1]:
-        check_identifier(found, path, parts[-1])
-    else:
-        found.invalid(path, text, "the name must not be empty")
+            self.required(path)
 
+    def check_pool(self, path: Path, text: str) -> None:
+        """Check a required pool name: subdomains joined by ``/``, 253 bytes in all."""
+        if not text:
+            self.required(path)
+            return
+        if byte_length(text) > SUBDOMAIN_MAX:
+            self.too_long(path, SUBDOMAIN_MAX)
+        for part in text.split("/"):
+            self.each_invalid(path, part, subdomain_complaints(part))
 
-def check_fully_qualified(found: Findings, path: Path, text: str) -> None:
-    """``domain/identifier``, as constraints need it."""
-    if text and "/" not in text:
-        found.invalid(path, text, "must include a domain")
-    check_qualified(found, path, text)
+    def check_identifier(self, path: Path, text: str) -> None:
+        """Check the part of a qualified name after the domain: a C identifier (32 bytes)."""
+        if byte_length(text) > IDENTIFIER_MAX:
+            self.too_long(path, IDENTIFIER_MAX)
+        self.each_invalid(path, text, identifier_complaints(text))
+
+    def _check_domain(self, path: Path, text: str) -> None:
+        if byte_length(text) > DOMAIN_MAX:
+            self.too_long(path, DOMAIN_MAX)
+        self.each_invalid(path, text, driver_complaints(text))
+
+    def check_qualified(self, path: Path, text: str) -> None:
+        """``[domain/]identifier`` (ATTR-1)."""
+        if not text:
+            self.required(path)
+            return
+        parts = text.split("/")
+        if len(parts) > 2:
+            self.invalid(path, text, "must be either an identifier or a domain and an identifier separated by '/'")
+            return
+        for domain in parts[:-1]:
+            if domain:
+                self._check_domain(path, domain)
+            else:
+                self.invalid(path, text, "the domain must not be empty")
+        if parts[-1]:
+            self.check_identifier(path, parts[-1])
+        else:
+            self.invalid(path, text, "the name must not be empty")
+
+    def check_fully_qualified(self, path: Path, text: str) -> None:
+        """``domain/identifier``, as constraints need it."""
+        if text and "/" not in text:
+            self.invalid(path, text, "must include a domain")
+        self.check_qualified(path, text)
+
+    def check_quantity(self, path: Path, text: QuantityText) -> None:
+        """Report a malformed quantity. The API server could not even read it, so this is never lifted."""
+        try:
+            Quantity.parse(text)
+        except ValueError as error:
+            self.invalid(path, text, str(error), STRUCTURE)
+
+    def check_metadata(self, meta: ObjectMeta, namespaced: bool, name_rule: NameRule = subdomain_complaints) -> None:
+        """Check the metadata of an object; ``name_rule`` is the kind's own rule for its name."""
+        path: Path = ("metadata",)
+        self._check_name(path, meta, name_rule)
+        self._check_namespace(path, meta.namespace, namespaced)
+        self.check_labels(path, meta)
+
+    def _check_name(self, path: Path, meta: ObjectMeta, name_rule: NameRule) -> None:
+        # What nothing can name, nothing can allocate: a missing name is never lifted.
+        if not meta.name and not meta.generate_name:
+            self.required((*path, "name"), "name or generateName is required", STRUCTURE)
+        if meta.name and (complaints := name_rule(meta.name)):
+            self.each_invalid((*path, "name"), meta.name, complaints)
+        if meta.generate_name and (complaints := name_rule(f"{meta.generate_name.removesuffix('-')}x")):
+            self.each_invalid((*path, "generateName"), meta.generate_name, complaints)
+
+    def _check_namespace(self, path: Path, namespace: str, namespaced: bool) -> None:
+        if namespace and not namespaced:
+            self.warning((*path, "namespace"), "the kind has no namespace, it is ignored")
+        elif namespace and (complaints := label_complaints(namespace)):
+            self.each_invalid((*path, "namespace"), namespace, complaints)
+
+    def check_labels(self, path: Path, meta: ObjectMeta) -> None:
+        """Labels and annotations, as objects and templates carry them."""
+        if meta.labels:
+            self.check_label_map((*path, "labels"), meta.labels)
+        if meta.annotations:
+            self._check_annotations((*path, "annotations"), meta.annotations)
+
+    def check_label_map(self, path: Path, labels: dict[str, str]) -> None:
+        """Keys and values of labels or of a ``nodeSelector``."""
+        for key, value in labels.items():
+            if _label_is_fine(key, value):
+                continue
+            self.each_invalid(path, key, label_key_complaints(key))
+            self.each_invalid(path, value, label_value_complaints(value))
+
+    def _check_annotations(self, path: Path, annotations: dict[str, str]) -> None:
+        for key in annotations:
+            self.each_invalid(path, key, label_key_complaints(key.lower()))
+        if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_MAX:
+            self.too_long(path, ANNOTATIONS_MAX)
 
 
 # Typed, for True is no quantity but equals 1.
@@ -259,69 +311,6 @@ def parse_nano(text: QuantityText) -> int | None:
         return None
 
 
-def check_quantity(found: Findings, path: Path, text: QuantityText) -> None:
-    """Report a malformed quantity. The API server could not even read it, so this is never lifted."""
-    try:
-        Quantity.parse(text)
-    except ValueError as error:
-        found.invalid(path, text, str(error), STRUCTURE)
-
-
-ANNOTATIONS_MAX = 262144
-NameRule = Callable[[str], Complaints]
-
-
-def check_metadata(
-    found: Findings, meta: ObjectMeta, namespaced: bool, name_rule: NameRule = subdomain_complaints
-) -> None:
-    """Check the metadata of an object; ``name_rule`` is the kind's own rule for its name."""
-    path: Path = ("metadata",)
-    _check_name(found, path, meta, name_rule)
-    _check_namespace(found, path, meta.namespace, namespaced)
-    check_labels(found, path, meta)
-
-
-def _check_name(found: Findings, path: Path, meta: ObjectMeta, name_rule: NameRule) -> None:
-    # What nothing can name, nothing can allocate: a missing name is never lifted.
-    if not meta.name and not meta.generate_name:
-        found.required((*path, "name"), "name or generateName is required", STRUCTURE)
-    if meta.name and (complaints := name_rule(meta.name)):
-        found.each_invalid((*path, "name"), meta.name, complaints)
-    if meta.generate_name and (complaints := name_rule(f"{meta.generate_name.removesuffix('-')}x")):
-        found.each_invalid((*path, "generateName"), meta.generate_name, complaints)
-
-
-def _check_namespace(found: Findings, path: Path, namespace: str, namespaced: bool) -> None:
-    if namespace and not namespaced:
-        found.warning((*path, "namespace"), "the kind has no namespace, it is ignored")
-    elif namespace and (complaints := label_complaints(namespace)):
-        found.each_invalid((*path, "namespace"), namespace, complaints)
-
-
-def check_labels(found: Findings, path: Path, meta: ObjectMeta) -> None:
-    """Labels and annotations, as objects and templates carry them."""
-    if meta.labels:
-        check_label_map(found, (*path, "labels"), meta.labels)
-    if meta.annotations:
-        _check_annotations(found, (*path, "annotations"), meta.annotations)
-
-
-def check_label_map(found: Findings, path: Path, labels: dict[str, str]) -> None:
-    """Keys and values of labels or of a ``nodeSelector``."""
-    for key, value in labels.items():
-        if _label_is_fine(key, value):
-            continue
-        found.each_invalid(path, key, label_key_complaints(key))
-        found.each_invalid(path, value, label_value_complaints(value))
-
-
 @lru_cache(maxsize=16384)
 def _label_is_fine(key: str, value: str) -> bool:
     return not label_key_complaints(key) and not label_value_complaints(value)
-
-
-def _check_annotations(found: Findings, path: Path, annotations: dict[str, str]) -> None:
-    for key in annotations:
-        found.each_invalid(path, key, label_key_complaints(key.lower()))
-    if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_MAX:
-        found.too_long(path, ANNOTATIONS_MAX)

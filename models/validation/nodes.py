@@ -19,20 +19,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from ..formats.decode import QuantityText
+from ..kubernetes import core, workloads
 from ..kubernetes.claims import DeviceTaint, DeviceTaintRule, DeviceTaintSelector, DeviceToleration
-from ..kubernetes.core import (
-    Container,
-    Namespace,
-    Node,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    Pod,
-    PodResourceClaim,
-    PodSpec,
-    ResourceRequirements,
-    Taint,
-)
+from ..kubernetes.core import Node, Pod
 from ..kubernetes.meta import (
     ObjectMeta,
     extended_resource_complaints,
@@ -43,58 +32,31 @@ from ..kubernetes.meta import (
 )
 from ..kubernetes.quantity import NANO
 from ..kubernetes.slices import Device, ResourceSliceSpec
-from ..kubernetes.workloads import (
-    Deployment,
-    Job,
-    PodGroup,
-    PodTemplateSpec,
-    PriorityClass,
-    ReplicaSet,
-    SchedulingPolicy,
-    StatefulSet,
-    Workload,
-)
-from .annotations import check_gang, check_plan_annotations, forbid_replicas
-from .findings import (
-    LIMIT,
-    STRUCTURE,
-    Category,
-    Findings,
-    MapKey,
-    Path,
-    check_driver,
-    check_label,
-    check_label_map,
-    check_labels,
-    check_metadata,
-    check_pool,
-    check_quantity,
-    check_subdomain,
-    parse_nano,
-)
+from .entries import check_gang, check_plan_annotations, forbid_replicas
+from .findings import LIMIT, STRUCTURE, Category, Findings, MapKey, Path, parse_nano
 
 _is_integer = re.compile("[+-]?[0-9]+").fullmatch
-RequirementRule = Callable[[Findings, Path, NodeSelectorRequirement], None]
+RequirementRule = Callable[[Findings, Path, core.NodeSelectorRequirement], None]
 
 
-def _check_some_values(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+def _check_some_values(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
     if not requirement.values:
-        found.required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
+        findings.required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
     for index, value in enumerate(requirement.values or ()):
-        found.each_invalid((*path, "values", index), value, label_value_complaints(value))
+        findings.check_label_value((*path, "values", index), value)
 
 
-def _check_no_values(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+def _check_no_values(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
     if requirement.values:
-        found.forbidden((*path, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+        findings.forbidden((*path, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
 
 
-def _check_integer_value(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+def _check_integer_value(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
     values = requirement.values or ()
     if len(values) != 1:
-        found.required((*path, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'")
+        findings.required((*path, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'")
     elif not _is_integer(values[0]):
-        found.warning((*path, "values", 0), "not an integer: the selector cannot be evaluated (NODE-2)")
+        findings.warning((*path, "values", 0), "not an integer: the selector cannot be evaluated (NODE-2)")
 
 
 _REQUIREMENT_RULES: dict[str, RequirementRule] = {
@@ -107,44 +69,44 @@ _REQUIREMENT_RULES: dict[str, RequirementRule] = {
 }
 
 
-def _check_label_requirement(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
-    found.each_invalid((*path, "key"), requirement.key, label_key_complaints(requirement.key))
+def _check_label_requirement(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
+    findings.check_label_key((*path, "key"), requirement.key)
     rule = _REQUIREMENT_RULES.get(requirement.operator)
     if rule is None:
-        found.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
+        findings.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
     else:
-        rule(found, path, requirement)
+        rule(findings, path, requirement)
 
 
-def _check_field_requirement(found: Findings, path: Path, requirement: NodeSelectorRequirement) -> None:
+def _check_field_requirement(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
     if requirement.key != "metadata.name":
-        found.invalid((*path, "key"), requirement.key, "not a valid field selector key")
+        findings.invalid((*path, "key"), requirement.key, "not a valid field selector key")
     if requirement.operator not in ("In", "NotIn"):
-        found.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
+        findings.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
     elif len(requirement.values or ()) != 1:
         detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        found.required((*path, "values"), detail)
+        findings.required((*path, "values"), detail)
     for index, value in enumerate(requirement.values or ()):
-        found.each_invalid((*path, "values", index), value, subdomain_complaints(value))
+        findings.each_invalid((*path, "values", index), value, subdomain_complaints(value))
 
 
-def _check_term(found: Findings, path: Path, term: NodeSelectorTerm) -> None:
+def _check_term(findings: Findings, path: Path, term: core.NodeSelectorTerm) -> None:
     for index, requirement in enumerate(term.match_expressions or ()):
-        _check_label_requirement(found, (*path, "matchExpressions", index), requirement)
+        _check_label_requirement(findings, (*path, "matchExpressions", index), requirement)
     for index, requirement in enumerate(term.match_fields or ()):
-        _check_field_requirement(found, (*path, "matchFields", index), requirement)
+        _check_field_requirement(findings, (*path, "matchFields", index), requirement)
 
 
-def check_node_selector(found: Findings, path: Path, selector: NodeSelector, one_term: bool = False) -> None:
+def check_node_selector(findings: Findings, path: Path, selector: core.NodeSelector, one_term: bool = False) -> None:
     """Check a node selector; slices may have one term only, devices and pods any number above zero (RES-7)."""
     path = (*path, "nodeSelectorTerms")
     terms = selector.node_selector_terms or ()
     if one_term and len(terms) != 1:
-        found.invalid(path, len(terms), "must have exactly one node selector term")
+        findings.invalid(path, len(terms), "must have exactly one node selector term")
     elif not terms:
-        found.required(path, "must have at least one node selector term")
+        findings.required(path, "must have at least one node selector term")
     for index, term in enumerate(terms):
-        _check_term(found, (*path, index), term)
+        _check_term(findings, (*path, index), term)
 
 
 def _node_fields_set(owner: ResourceSliceSpec | Device) -> list[str]:
@@ -153,136 +115,136 @@ def _node_fields_set(owner: ResourceSliceSpec | Device) -> list[str]:
     return [name for name, value in ways.items() if value]
 
 
-def _check_node_fields(found: Findings, path: Path, owner: ResourceSliceSpec | Device, one_term: bool) -> None:
+def _check_node_fields(findings: Findings, path: Path, owner: ResourceSliceSpec | Device, one_term: bool) -> None:
     if owner.node_name == "":
-        found.invalid((*path, "nodeName"), "", "must be either unset or set to a non-empty string")
+        findings.invalid((*path, "nodeName"), "", "must be either unset or set to a non-empty string")
     elif owner.node_name and (complaints := subdomain_complaints(owner.node_name)):
-        found.each_invalid((*path, "nodeName"), owner.node_name, complaints)
+        findings.each_invalid((*path, "nodeName"), owner.node_name, complaints)
     if owner.node_selector is not None:
-        check_node_selector(found, (*path, "nodeSelector"), owner.node_selector, one_term)
+        check_node_selector(findings, (*path, "nodeSelector"), owner.node_selector, one_term)
     if owner.all_nodes is False:
-        found.invalid((*path, "allNodes"), False, "must be either unset or set to true")
+        findings.invalid((*path, "allNodes"), False, "must be either unset or set to true")
 
 
-def _check_exactly_one(found: Findings, path: Path, ways: list[str], offered: str, category: Category) -> None:
+def _check_exactly_one(findings: Findings, path: Path, ways: list[str], offered: str, category: Category) -> None:
     if not ways:
-        found.required(path, f"exactly one of {offered} is required")
+        findings.required(path, f"exactly one of {offered} is required")
     elif len(ways) > 1:
         listed = ", ".join(f"`{way}`" for way in ways)
         detail = f"exactly one of {offered} is required, but multiple fields are set"
-        found.invalid(path, f"{{{listed}}}", detail, category)
+        findings.invalid(path, f"{{{listed}}}", detail, category)
 
 
-def check_slice_nodes(found: Findings, path: Path, spec: ResourceSliceSpec) -> None:
+def check_slice_nodes(findings: Findings, path: Path, spec: ResourceSliceSpec) -> None:
     """SLC-1. Allocation has an order for three of the fields (NODE-1), but none for per-device selection with them."""
-    _check_node_fields(found, path, spec, one_term=True)
+    _check_node_fields(findings, path, spec, one_term=True)
     if spec.per_device_node_selection is False:
-        found.invalid((*path, "perDeviceNodeSelection"), False, "must be either unset or set to true")
+        findings.invalid((*path, "perDeviceNodeSelection"), False, "must be either unset or set to true")
     ways = _node_fields_set(spec)
     if spec.per_device_node_selection:
         ways.append("perDeviceNodeSelection")
     offered = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`"
-    _check_exactly_one(found, path, ways, offered, STRUCTURE if spec.per_device_node_selection else LIMIT)
+    _check_exactly_one(findings, path, ways, offered, STRUCTURE if spec.per_device_node_selection else LIMIT)
 
 
-def check_device_nodes(found: Findings, path: Path, device: Device, per_device: bool) -> None:
+def check_device_nodes(findings: Findings, path: Path, device: Device, per_device: bool) -> None:
     """Check that a device names its nodes if, and only if, its slice leaves it to the devices."""
-    _check_node_fields(found, path, device, one_term=False)
+    _check_node_fields(findings, path, device, one_term=False)
     ways = _node_fields_set(device)
     if per_device:
-        _check_exactly_one(found, path, ways, "`nodeName`, `nodeSelector`, `allNodes`", LIMIT)
+        _check_exactly_one(findings, path, ways, "`nodeName`, `nodeSelector`, `allNodes`", LIMIT)
         return
     for way in ways:
         detail = "may not be set unless the slice has `perDeviceNodeSelection`"
-        found.forbidden((*path, way), detail)
+        findings.forbidden((*path, way), detail)
 
 
 _NODE_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
 
 
-def check_namespace(found: Findings, namespace: Namespace) -> None:
+def check_namespace(findings: Findings, namespace: core.Namespace) -> None:
     """Check a Namespace: its name is a label."""
-    check_metadata(found, namespace.metadata, namespaced=False, name_rule=label_complaints)
+    findings.check_metadata(namespace.metadata, namespaced=False, name_rule=label_complaints)
 
 
-def check_node(found: Findings, node: Node) -> None:
+def check_node(findings: Findings, node: Node) -> None:
     """Check a Node: taints and amounts."""
-    check_metadata(found, node.metadata, namespaced=False)
-    check_node_taints(found, ("spec", "taints"), node.spec.taints if node.spec else None)
+    findings.check_metadata(node.metadata, namespaced=False)
+    check_node_taints(findings, ("spec", "taints"), node.spec.taints if node.spec else None)
     if node.status is not None:
-        check_amounts(found, ("status", "allocatable"), node.status.allocatable)
-        check_amounts(found, ("status", "capacity"), node.status.capacity)
+        check_amounts(findings, ("status", "allocatable"), node.status.allocatable)
+        check_amounts(findings, ("status", "capacity"), node.status.capacity)
 
 
-def check_node_taints(found: Findings, path: Path, taints: tuple[Taint, ...] | None) -> None:
+def check_node_taints(findings: Findings, path: Path, taints: tuple[core.Taint, ...] | None) -> None:
     """Check the taints of a node."""
     for index, taint in enumerate(taints or ()):
-        _check_node_taint(found, (*path, index), taint)
+        _check_node_taint(findings, (*path, index), taint)
 
 
-def _check_node_taint(found: Findings, path: Path, taint: Taint) -> None:
-    found.each_invalid((*path, "key"), taint.key, label_key_complaints(taint.key))
-    found.each_invalid((*path, "value"), taint.value, label_value_complaints(taint.value))
+def _check_node_taint(findings: Findings, path: Path, taint: core.Taint) -> None:
+    findings.check_label_key((*path, "key"), taint.key)
+    findings.check_label_value((*path, "value"), taint.value)
     if taint.effect not in _NODE_EFFECTS:
-        found.unsupported((*path, "effect"), taint.effect, _NODE_EFFECTS)
+        findings.unsupported((*path, "effect"), taint.effect, _NODE_EFFECTS)
 
 
-def check_pod(found: Findings, pod: Pod) -> None:
+def check_pod(findings: Findings, pod: Pod) -> None:
     """Check a Pod: the nodes it may run on, what it takes there, and the claims it names."""
-    check_metadata(found, pod.metadata, namespaced=True)
-    check_plan_annotations(found, pod.metadata)
-    check_gang(found, ("metadata",), pod.spec.grouped, pod.metadata)
-    check_pod_spec(found, ("spec",), pod.spec)
+    findings.check_metadata(pod.metadata, namespaced=True)
+    check_plan_annotations(findings, pod.metadata)
+    check_gang(findings, ("metadata",), pod.spec.grouped, pod.metadata)
+    check_pod_spec(findings, ("spec",), pod.spec)
 
 
 Amounts = dict[str, QuantityText]
 
 
-def check_pod_spec(found: Findings, path: Path, spec: PodSpec) -> None:
+def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
     """Check a pod's spec, as far as it is read."""
     if spec.node_selector:
-        check_label_map(found, (*path, "nodeSelector"), spec.node_selector)
+        findings.check_label_map((*path, "nodeSelector"), spec.node_selector)
     if spec.affinity and spec.affinity.node_affinity and (required := spec.affinity.node_affinity.required):
         where = (*path, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-        check_node_selector(found, where, required)
+        check_node_selector(findings, where, required)
     claims = spec.resource_claims or ()
     # Generated claims are told apart by the entry's name.
-    found.unique((*path, "resourceClaims"), (claim.name for claim in claims), ("name",), STRUCTURE)
+    findings.unique((*path, "resourceClaims"), (claim.name for claim in claims), ("name",), STRUCTURE)
     for index, claim in enumerate(claims):
-        _check_pod_claim(found, (*path, "resourceClaims", index), claim)
-    _check_containers(found, (*path, "containers"), spec.containers or ())
-    _check_containers(found, (*path, "initContainers"), spec.init_containers or ())
+        _check_pod_claim(findings, (*path, "resourceClaims", index), claim)
+    _check_containers(findings, (*path, "containers"), spec.containers or ())
+    _check_containers(findings, (*path, "initContainers"), spec.init_containers or ())
     if spec.resources is not None:
-        _check_resources(found, (*path, "resources"), spec.resources)
-    check_amounts(found, (*path, "overhead"), spec.overhead)
+        _check_resources(findings, (*path, "resources"), spec.resources)
+    check_amounts(findings, (*path, "overhead"), spec.overhead)
 
 
-def check_amounts(found: Findings, path: Path, amounts: Amounts | None) -> None:
+def check_amounts(findings: Findings, path: Path, amounts: Amounts | None) -> None:
     """Check amounts of resources: quantities that are not negative."""
     for name, text in (amounts or {}).items():
         amount = parse_nano(text)
         if amount is None:
-            check_quantity(found, (*path, MapKey(name)), text)
+            findings.check_quantity((*path, MapKey(name)), text)
         elif amount < 0:
-            found.invalid((*path, MapKey(name)), text, "must be greater than or equal to 0", STRUCTURE)
+            findings.invalid((*path, MapKey(name)), text, "must be greater than or equal to 0", STRUCTURE)
 
 
-def _check_containers(found: Findings, path: Path, containers: Iterable[Container]) -> None:
+def _check_containers(findings: Findings, path: Path, containers: Iterable[core.Container]) -> None:
     for index, container in enumerate(containers):
         if container.resources is not None:
-            _check_resources(found, (*path, index, "resources"), container.resources)
+            _check_resources(findings, (*path, index, "resources"), container.resources)
 
 
-def _check_resources(found: Findings, path: Path, resources: ResourceRequirements) -> None:
+def _check_resources(findings: Findings, path: Path, resources: core.ResourceRequirements) -> None:
     for field, amounts in (("requests", resources.requests), ("limits", resources.limits)):
-        check_amounts(found, (*path, field), amounts)
+        check_amounts(findings, (*path, field), amounts)
         for name, text in (amounts or {}).items():
             if not extended_resource_complaints(name) and (parse_nano(text) or 0) % NANO:
-                found.invalid((*path, field, MapKey(name)), text, "must be an integer")
+                findings.invalid((*path, field, MapKey(name)), text, "must be an integer")
 
 
-def _check_pod_claim(found: Findings, path: Path, claim: PodResourceClaim) -> None:
-    check_label(found, (*path, "name"), claim.name)
+def _check_pod_claim(findings: Findings, path: Path, claim: core.PodResourceClaim) -> None:
+    findings.check_label((*path, "name"), claim.name)
     ways = {
         "resourceClaimName": claim.resource_claim_name,
         "resourceClaimTemplateName": claim.resource_claim_template_name,
@@ -290,80 +252,82 @@ def _check_pod_claim(found: Findings, path: Path, claim: PodResourceClaim) -> No
     given = {field: name for field, name in ways.items() if name is not None}
     if len(given) != 1:
         detail = "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"
-        found.invalid(path, claim.name, detail, STRUCTURE)
+        findings.invalid(path, claim.name, detail, STRUCTURE)
     for field, name in given.items():
-        check_subdomain(found, (*path, field), name)
+        findings.check_subdomain((*path, field), name)
 
 
 _SPEC_PATH: Path = ("spec",)
 
 
-def check_job(found: Findings, job: Job) -> None:
+def check_job(findings: Findings, job: workloads.Job) -> None:
     """Check a Job."""
     for field, number in (("parallelism", job.spec.parallelism), ("completions", job.spec.completions)):
-        _check_replica_number(found, (*_SPEC_PATH, field), number)
-    _check_controller(found, job.metadata, job.spec.template, "`spec.parallelism`")
+        _check_replica_number(findings, (*_SPEC_PATH, field), number)
+    _check_controller(findings, job.metadata, job.spec.template, "`spec.parallelism`")
 
 
-def check_replicas(found: Findings, made: Deployment | ReplicaSet) -> None:
-    """Check a Deployment or a ReplicaSet."""
-    _check_replica_number(found, (*_SPEC_PATH, "replicas"), made.spec.replicas)
-    _check_controller(found, made.metadata, made.spec.template, "`spec.replicas`")
+def check_replicas(findings: Findings, made: workloads.Deployment | workloads.ReplicaSet) -> None:
+    """Check a Deployment or a workloads.ReplicaSet."""
+    _check_replica_number(findings, (*_SPEC_PATH, "replicas"), made.spec.replicas)
+    _check_controller(findings, made.metadata, made.spec.template, "`spec.replicas`")
 
 
-def check_stateful_set(found: Findings, made: StatefulSet) -> None:
+def check_stateful_set(findings: Findings, made: workloads.StatefulSet) -> None:
     """Check a StatefulSet."""
-    _check_replica_number(found, (*_SPEC_PATH, "replicas"), made.spec.replicas)
+    _check_replica_number(findings, (*_SPEC_PATH, "replicas"), made.spec.replicas)
     if made.spec.ordinals is not None:
-        _check_replica_number(found, (*_SPEC_PATH, "ordinals", "start"), made.spec.ordinals.start)
-    _check_controller(found, made.metadata, made.spec.template, "`spec.replicas`")
+        _check_replica_number(findings, (*_SPEC_PATH, "ordinals", "start"), made.spec.ordinals.start)
+    _check_controller(findings, made.metadata, made.spec.template, "`spec.replicas`")
 
 
-def check_priority_class(found: Findings, made: PriorityClass) -> None:
+def check_priority_class(findings: Findings, made: workloads.PriorityClass) -> None:
     """Check a PriorityClass."""
-    check_metadata(found, made.metadata, namespaced=False)
+    findings.check_metadata(made.metadata, namespaced=False)
 
 
-def check_workload(found: Findings, workload: Workload) -> None:
+def check_workload(findings: Findings, workload: workloads.Workload) -> None:
     """Check a Workload: groups are told apart by their names."""
-    check_metadata(found, workload.metadata, namespaced=True)
+    findings.check_metadata(workload.metadata, namespaced=True)
     groups, path = workload.spec.pod_groups or (), (*_SPEC_PATH, "podGroups")
-    found.unique(path, (group.name for group in groups), ("name",), STRUCTURE)
+    findings.unique(path, (group.name for group in groups), ("name",), STRUCTURE)
     for index, group in enumerate(groups):
-        check_label(found, (*path, index, "name"), group.name)
-        _check_gang_policy(found, (*path, index, "policy"), group.policy)
+        findings.check_label((*path, index, "name"), group.name)
+        _check_gang_policy(findings, (*path, index, "policy"), group.policy)
 
 
-def check_pod_group(found: Findings, group: PodGroup) -> None:
+def check_pod_group(findings: Findings, group: workloads.PodGroup) -> None:
     """Check a PodGroup."""
-    check_metadata(found, group.metadata, namespaced=True)
-    _check_gang_policy(found, (*_SPEC_PATH, "schedulingPolicy"), group.spec.scheduling_policy)
+    findings.check_metadata(group.metadata, namespaced=True)
+    _check_gang_policy(findings, (*_SPEC_PATH, "schedulingPolicy"), group.spec.scheduling_policy)
     if group.domain is not None:
         where = (*_SPEC_PATH, "schedulingConstraints", "topology", 0, "key")
-        found.each_invalid(where, group.domain, label_key_complaints(group.domain), STRUCTURE)
+        findings.each_invalid(where, group.domain, label_key_complaints(group.domain), STRUCTURE)
 
 
-def _check_gang_policy(found: Findings, path: Path, policy: SchedulingPolicy) -> None:
+def _check_gang_policy(findings: Findings, path: Path, policy: workloads.SchedulingPolicy) -> None:
     if policy.gang is not None and policy.gang.min_count < 1:
         where = (*path, "gang", "minCount")
-        found.invalid(where, policy.gang.min_count, "must be greater than zero", STRUCTURE)
+        findings.invalid(where, policy.gang.min_count, "must be greater than zero", STRUCTURE)
 
 
-def _check_replica_number(found: Findings, path: Path, number: int | None) -> None:
+def _check_replica_number(findings: Findings, path: Path, number: int | None) -> None:
     if number is not None and number < 0:
-        found.invalid(path, number, "must be greater than or equal to 0", STRUCTURE)
+        findings.invalid(path, number, "must be greater than or equal to 0", STRUCTURE)
 
 
-def _check_controller(found: Findings, metadata: ObjectMeta, template: PodTemplateSpec, number: str) -> None:
-    check_metadata(found, metadata, namespaced=True)
-    check_plan_annotations(found, metadata)
-    forbid_replicas(found, metadata, ("metadata",), number)
+def _check_controller(
+    findings: Findings, metadata: ObjectMeta, template: workloads.PodTemplateSpec, number: str
+) -> None:
+    findings.check_metadata(metadata, namespaced=True)
+    check_plan_annotations(findings, metadata)
+    forbid_replicas(findings, metadata, ("metadata",), number)
     path: Path = (*_SPEC_PATH, "template")
-    check_labels(found, (*path, "metadata"), template.metadata)
-    check_plan_annotations(found, template.metadata, (*path, "metadata"))
-    forbid_replicas(found, template.metadata, (*path, "metadata"), number)
-    check_gang(found, ("metadata",), template.spec.grouped, metadata, template.metadata)
-    check_pod_spec(found, (*path, "spec"), template.spec)
+    findings.check_labels((*path, "metadata"), template.metadata)
+    check_plan_annotations(findings, template.metadata, (*path, "metadata"))
+    forbid_replicas(findings, template.metadata, (*path, "metadata"), number)
+    check_gang(findings, ("metadata",), template.spec.grouped, metadata, template.metadata)
+    check_pod_spec(findings, (*path, "spec"), template.spec)
 
 
 TAINTS_MAX = 16
@@ -377,83 +341,83 @@ _is_time = re.compile(
 ).fullmatch
 
 
-def check_time(found: Findings, path: Path, text: str | None) -> None:
+def check_time(findings: Findings, path: Path, text: str | None) -> None:
     """Check a moment as the API writes it, RFC 3339."""
     if text is not None and not _is_time(text):
-        found.invalid(path, text, "must be a time as in RFC 3339, e.g. 2026-01-31T09:00:00Z")
+        findings.invalid(path, text, "must be a time as in RFC 3339, e.g. 2026-01-31T09:00:00Z")
 
 
-def check_device_taint(found: Findings, path: Path, taint: DeviceTaint) -> None:
+def check_device_taint(findings: Findings, path: Path, taint: DeviceTaint) -> None:
     """Check a device taint: label key and value, and an effect."""
     if not taint.key:
-        found.required((*path, "key"))
+        findings.required((*path, "key"))
     elif complaints := label_key_complaints(taint.key):
-        found.each_invalid((*path, "key"), taint.key, complaints)
+        findings.each_invalid((*path, "key"), taint.key, complaints)
     if complaints := label_value_complaints(taint.value):
-        found.each_invalid((*path, "value"), taint.value, complaints)
+        findings.each_invalid((*path, "value"), taint.value, complaints)
     if not taint.effect:
-        found.required((*path, "effect"))
+        findings.required((*path, "effect"))
     elif taint.effect not in _DEVICE_EFFECTS:
-        found.unsupported((*path, "effect"), taint.effect, _DEVICE_EFFECTS)
-    check_time(found, (*path, "timeAdded"), taint.time_added)
+        findings.unsupported((*path, "effect"), taint.effect, _DEVICE_EFFECTS)
+    check_time(findings, (*path, "timeAdded"), taint.time_added)
 
 
-def check_device_taints(found: Findings, path: Path, taints: tuple[DeviceTaint, ...]) -> None:
+def check_device_taints(findings: Findings, path: Path, taints: tuple[DeviceTaint, ...]) -> None:
     """Check the taints of a device."""
-    found.at_most(path, taints, TAINTS_MAX)
+    findings.at_most(path, taints, TAINTS_MAX)
     for index, taint in enumerate(taints):
-        check_device_taint(found, (*path, index), taint)
+        check_device_taint(findings, (*path, index), taint)
 
 
-def check_tolerations(found: Findings, path: Path, tolerations: tuple[DeviceToleration, ...] | None) -> None:
+def check_tolerations(findings: Findings, path: Path, tolerations: tuple[DeviceToleration, ...] | None) -> None:
     """Check the tolerations of a request (CLM-3); their documented number is not enforced."""
     for index, toleration in enumerate(tolerations or ()):
-        _check_toleration(found, (*path, index), toleration)
+        _check_toleration(findings, (*path, index), toleration)
     if tolerations and len(tolerations) > TOLERATIONS_MAX:
-        found.warning(path, f"{len(tolerations)} tolerations: the documented maximum is {TOLERATIONS_MAX}")
+        findings.warning(path, f"{len(tolerations)} tolerations: the documented maximum is {TOLERATIONS_MAX}")
 
 
-def _check_toleration(found: Findings, path: Path, toleration: DeviceToleration) -> None:
+def _check_toleration(findings: Findings, path: Path, toleration: DeviceToleration) -> None:
     if toleration.key and (complaints := label_key_complaints(toleration.key)):
-        found.each_invalid((*path, "key"), toleration.key, complaints)
+        findings.each_invalid((*path, "key"), toleration.key, complaints)
     if not toleration.key and toleration.operator == "Equal":
-        found.warning((*path, "operator"), "an empty key with operator Equal tolerates every key with this value")
-    _check_operator(found, path, toleration)
+        findings.warning((*path, "operator"), "an empty key with operator Equal tolerates every key with this value")
+    _check_operator(findings, path, toleration)
     if toleration.effect and toleration.effect not in _DEVICE_EFFECTS:
-        found.unsupported((*path, "effect"), toleration.effect, ("NoExecute", "NoSchedule"))
+        findings.unsupported((*path, "effect"), toleration.effect, ("NoExecute", "NoSchedule"))
 
 
-def _check_operator(found: Findings, path: Path, toleration: DeviceToleration) -> None:
+def _check_operator(findings: Findings, path: Path, toleration: DeviceToleration) -> None:
     if not toleration.operator:
-        found.required((*path, "operator"))
+        findings.required((*path, "operator"))
     elif toleration.operator not in _TOLERATION_OPERATORS:
-        found.unsupported((*path, "operator"), toleration.operator, _TOLERATION_OPERATORS)
+        findings.unsupported((*path, "operator"), toleration.operator, _TOLERATION_OPERATORS)
     if toleration.operator == "Exists" and toleration.value:
-        found.invalid((*path, "value"), toleration.value, "must be empty for operator `Exists`")
+        findings.invalid((*path, "value"), toleration.value, "must be empty for operator `Exists`")
     elif complaints := label_value_complaints(toleration.value):
-        found.each_invalid((*path, "value"), toleration.value, complaints)
+        findings.each_invalid((*path, "value"), toleration.value, complaints)
 
 
-def check_taint_rule(found: Findings, rule: DeviceTaintRule) -> None:
+def check_taint_rule(findings: Findings, rule: DeviceTaintRule) -> None:
     """Check a DeviceTaintRule (2.4)."""
-    check_metadata(found, rule.metadata, namespaced=False)
+    findings.check_metadata(rule.metadata, namespaced=False)
     selector = rule.spec.device_selector
     if selector is None:
-        found.warning(("spec", "deviceSelector"), "without a selector the rule taints nothing (TNT-6)")
+        findings.warning(("spec", "deviceSelector"), "without a selector the rule taints nothing (TNT-6)")
     elif selector == DeviceTaintSelector():
-        found.warning(("spec", "deviceSelector"), "without criteria the rule taints every device (TNT-6)")
+        findings.warning(("spec", "deviceSelector"), "without criteria the rule taints every device (TNT-6)")
     else:
-        _check_taint_selector(found, ("spec", "deviceSelector"), selector)
-    check_device_taint(found, ("spec", "taint"), rule.spec.taint)
+        _check_taint_selector(findings, ("spec", "deviceSelector"), selector)
+    check_device_taint(findings, ("spec", "taint"), rule.spec.taint)
 
 
-def _check_taint_selector(found: Findings, path: Path, selector: DeviceTaintSelector) -> None:
+def _check_taint_selector(findings: Findings, path: Path, selector: DeviceTaintSelector) -> None:
     if selector.driver is not None:
-        check_driver(found, (*path, "driver"), selector.driver)
+        findings.check_driver((*path, "driver"), selector.driver)
     if selector.pool is not None:
-        check_pool(found, (*path, "pool"), selector.pool)
+        findings.check_pool((*path, "pool"), selector.pool)
     if selector.device is not None:
-        check_label(found, (*path, "device"), selector.device)
+        findings.check_label((*path, "device"), selector.device)
 
 
 _PREPARE = "NodePrepareResources"
@@ -462,13 +426,13 @@ _ALL_OPERATIONS = "*"
 _OPERATIONS = (_ALL_OPERATIONS, _PREPARE, _UNPREPARE)
 
 
-def check_node_operations(found: Findings, path: Path, operations: tuple[str, ...] | None) -> None:
+def check_node_operations(findings: Findings, path: Path, operations: tuple[str, ...] | None) -> None:
     """Check a set of operations; what was not prepared cannot be unprepared, so the first takes the second with it."""
     if not operations:
         return
-    found.unique(path, operations)
+    findings.unique(path, operations)
     for index, operation in enumerate(operations):
         if operation not in _OPERATIONS:
-            found.unsupported((*path, index), operation, _OPERATIONS)
+            findings.unsupported((*path, index), operation, _OPERATIONS)
     if _PREPARE in operations and _UNPREPARE not in operations and _ALL_OPERATIONS not in operations:
-        found.invalid(path, list(operations), f"{_PREPARE} may only be skipped together with {_UNPREPARE}")
+        findings.invalid(path, list(operations), f"{_PREPARE} may only be skipped together with {_UNPREPARE}")

@@ -54,14 +54,14 @@ def validate_object(kind: str, obj: Any, gates: FeatureGates | None = None) -> l
 
     ``gates`` (default: all on) decide about fractional ranges (POL-3) and warn of fields that would be dropped.
     """
-    found = Findings()
+    findings = Findings()
     gates = gates or _ALL_ON
     if gated := _GATED_CHECKS.get(kind):
-        gated(found, obj, gates)
+        gated(findings, obj, gates)
     elif check := _CHECKS.get(kind):
-        check(found, obj)
-    _check_gates(found, kind, obj, gates)
-    return found.problems
+        check(findings, obj)
+    _check_gates(findings, kind, obj, gates)
+    return findings.problems
 
 
 _OLDEST_API = "resource.k8s.io/v1alpha3"
@@ -182,7 +182,7 @@ _GATED_FIELD_FINDERS: dict[str, Callable[[Any], Iterator[_Use]]] = {
 }
 
 
-def _check_gates(found: Findings, kind: str, obj: Any, gates: FeatureGates) -> None:
+def _check_gates(findings: Findings, kind: str, obj: Any, gates: FeatureGates) -> None:
     """Warn of each gated field in use while its gate is off, once for all devices or requests."""
     finder = _GATED_FIELD_FINDERS.get(kind)
     off = _KNOWN_GATES - gates.enabled
@@ -194,4 +194,4 @@ def _check_gates(found: Findings, kind: str, obj: Any, gates: FeatureGates) -> N
             places[str(path[-1]), gate].append(path)
     for (_, gate), paths in places.items():
         others = f" (also in {len(paths) - 1} other places, last {render_path(paths[-1])})" if len(paths) > 1 else ""
-        found.warning(paths[0], f"an API server drops this field on write while feature gate {gate} is off{others}")
+        findings.warning(paths[0], f"an API server drops this field on write while feature gate {gate} is off{others}")

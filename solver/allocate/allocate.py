@@ -11,7 +11,7 @@ from ...models.formats.gc import gc_young_only
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
-from ...models.validation.annotations import read_caller_constraints
+from ...models.validation.entries import read_caller_constraints
 from ...models.workload.units import Unit, merge_units, requested_units
 from ...problem.in_use import AllocatedState
 from ...problem.problem import check_policy

@@ -32,7 +32,7 @@ from ...models.kubernetes.meta import DeviceId, byte_length
 from ...models.kubernetes.slices import Device, ResourceSlice
 from ...models.manifests.reader import InputSource, Manifest, read_manifests
 from ...models.topology.places import TopologyError, place_devices
-from ...models.validation.annotations import EXPRESSION_MAX
+from ...models.validation.entries import EXPRESSION_MAX
 from ...models.validation.expressions import LocatedEntry, Purpose, cel_path, expressions, located_entries
 from ...models.validation.findings import quote
 from ...models.validation.references import input_problem

@@ -17,7 +17,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
-from ...models.validation.annotations import read_caller_constraints
+from ...models.validation.entries import read_caller_constraints
 from ...models.workload.units import Unit, requested_units
 from ...problem.in_use import AllocatedState
 from ...problem.problem import check_policy

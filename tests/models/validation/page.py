@@ -8,12 +8,12 @@ from support.validation import ALLOCATED, COUNTERS, problems
 from drasat.models.kubernetes.gates import FeatureGates
 
 from . import (
-    test_annotations,
-    test_annotations_constraints,
     test_claims,
     test_claims_allocations,
     test_devices,
     test_devices_policies,
+    test_entries,
+    test_entries_constraints,
     test_extensions_groups,
     test_extensions_node_templates,
     test_extensions_topologies,
@@ -61,8 +61,8 @@ SECTIONS = [
             test_claims.WISHES,
             test_claims.TOLERATIONS,
             test_claims.CONSTRAINTS,
-            test_annotations_constraints.EXPRESSIONS,
-            test_annotations_constraints.SEMANTICS,
+            test_entries_constraints.EXPRESSIONS,
+            test_entries_constraints.SEMANTICS,
             test_claims.DERIVED,
             test_claims.CONFIGS,
         ],
@@ -73,7 +73,7 @@ SECTIONS = [
         "ResourceClaim",
         None,
         None,
-        [test_annotations.ENTRIES, test_annotations.TOPOLOGIES],
+        [test_entries.ENTRIES, test_entries.TOPOLOGIES],
     ),
     ("ConstraintGroup", "ConstraintGroup", None, None, [test_extensions_groups.GROUPS]),
     (
