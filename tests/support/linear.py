@@ -52,7 +52,7 @@ def linear(*given, **options):
 
 
 def linear_of(found):
-    kinds = [kind for kind in found.nodes if kind.index in found.pricer.linear.devices]
+    kinds = [kind for kind in found.node_classes if kind.index in found.pricer.linear.devices]
     return sorted(one.metadata.name for kind in kinds for one in kind.nodes)
 
 

@@ -53,11 +53,11 @@ def random_mixed(rng):
 
 
 def by_name(found):
-    return {kind.nodes[0].metadata.name: kind.index for kind in found.nodes}
+    return {kind.nodes[0].metadata.name: kind.index for kind in found.node_classes}
 
 
 def price(found, node_class, worth):
-    return found.pricer.price(node_class, Prices(tuple(worth)), found.instance.demands(), THOROUGH)
+    return found.pricer.price(node_class, Prices(tuple(worth)), found.problem.demands(), THOROUGH)
 
 
 def test_each_kind_of_node_has_the_pricer_that_it_needs():
@@ -83,9 +83,9 @@ def test_a_plan_of_both_is_the_best_that_there_is():
 def test_columns_of_both_are_valid_bundles_and_the_best(make, seed):
     rng = Random(seed)
     found = posed(*make(rng))
-    assert 0 < len(found.pricer.linear.devices) < len(found.nodes)
-    worth = [rng.randint(1, 9) for _ in found.instance.units]
-    for kind in found.nodes:
+    assert 0 < len(found.pricer.linear.devices) < len(found.node_classes)
+    worth = [rng.randint(1, 9) for _ in found.problem.units]
+    for kind in found.node_classes:
         question = found.questions[kind.index]
         answer = price(found, kind.index, worth)
         for column in answer.columns:
@@ -106,10 +106,10 @@ def test_columns_of_both_are_valid_bundles_and_the_best(make, seed):
 @pytest.mark.parametrize("seed", range(20, 32))
 def test_mixed_plans_are_as_good_as_with_models_alone(seed):
     found = posed(*random_mixed(Random(seed)), objective="admitted=devices,admitted,fewest-nodes")
-    assert 0 < len(found.pricer.linear.devices) < len(found.nodes)
+    assert 0 < len(found.pricer.linear.devices) < len(found.node_classes)
     stages = [goal.stage for goal in found.goals]
     both, models = (
-        solve_stages(found.instance, stages, pricer, limits=EXACT)
+        solve_stages(found.problem, stages, pricer, limits=EXACT)
         for pricer in (found.pricer, BundlePricer(found.questions))
     )
     assert [(one.value, one.bound) for one in both.stages] == [(one.value, one.bound) for one in models.stages]
@@ -124,9 +124,9 @@ def test_mixed_plans_pass_the_verifier(seed):
 
 def test_all_columns_of_some_worth_are_found_for_both():
     found = posed(*mixed())
-    worth = (1,) * len(found.instance.units)
-    for kind in found.nodes:
-        columns = found.pricer.enumerate(kind.index, Prices(worth), found.instance.demands(), 1, THOROUGH)
+    worth = (1,) * len(found.problem.units)
+    for kind in found.node_classes:
+        columns = found.pricer.enumerate(kind.index, Prices(worth), found.problem.demands(), 1, THOROUGH)
         question = found.questions[kind.index]
         listed = {tuple(dict(column.counts).get(unit.index, 0) for unit in question.units) for column in columns}
         # What is not listed is covered by something that is.
@@ -138,8 +138,8 @@ def test_all_columns_of_some_worth_are_found_for_both():
 
 def test_units_are_taken_out_of_columns_of_both():
     found = posed(*mixed())
-    for kind in found.nodes:
-        answer = price(found, kind.index, [1] * len(found.instance.units))
+    for kind in found.node_classes:
+        answer = price(found, kind.index, [1] * len(found.problem.units))
         column = answer.columns[0]
         least = {unit: count - 1 for unit, count in column.counts}
         less = found.pricer.reduced(column, least)
@@ -151,8 +151,8 @@ def test_pricers_answer_equally_in_another_process():
     found = posed(*mixed())
     sent = pickle.loads(pickle.dumps(found.pricer))
     assert isinstance(sent, DispatchingPricer)
-    prices, most = Prices((3,) * len(found.instance.units)), found.instance.demands()
-    for kind in found.nodes:
+    prices, most = Prices((3,) * len(found.problem.units)), found.problem.demands()
+    for kind in found.node_classes:
         one, other = (pricer.price(kind.index, prices, most, THOROUGH) for pricer in (found.pricer, sent))
         assert one == other
         assert [found.pricer.bundle(column) for column in one.columns] == [sent.bundle(c) for c in other.columns]

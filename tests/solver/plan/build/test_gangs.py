@@ -64,8 +64,8 @@ def test_units_beside_a_gang_that_does_not_fit_are_placed():
 def test_equal_gangs_are_one_class():
     gangs = [maker("Job", f"j{n}", entry("g", template="t"), spec={"parallelism": 2}, GANG=f"g{n}") for n in range(5)]
     found = posed(*nodes("n1"), *gangs)
-    assert [(one.members, one.demand) for one in found.instance.gangs] == [(((0, 2),), 5)]
-    assert found.instance.rows == ()
+    assert [(one.members, one.demand) for one in found.problem.gangs] == [(((0, 2),), 5)]
+    assert found.problem.rows == ()
     plan = planning(*nodes("n1", devices=5), *gangs)
     assert values(plan)["admitted"] == 4
 
@@ -74,7 +74,7 @@ def test_gangs_of_other_sizes_or_members_are_classes_of_their_own():
     given = [user(name, GANG="one") for name in "ab"], [user(name, GANG="two") for name in "cde"]
     more = [user("f", GANG="three"), user("g", cpu="2", GANG="three")]
     found = posed(*nodes("n1"), *given[0], *given[1], *more)
-    assert [one.members for one in found.instance.gangs] == [((0, 2),), ((0, 3),), ((0, 1), (1, 1))]
+    assert [one.members for one in found.problem.gangs] == [((0, 2),), ((0, 3),), ((0, 1), (1, 1))]
 
 
 def test_the_same_name_in_two_namespaces_are_two_gangs():
@@ -106,8 +106,8 @@ def test_equal_gangs_choose_a_domain_each():
     found = planning(*zoned(n1="a", n2="b", n3="b"), *gangs)
     assert len(placed(found)) == 6
     posed_ = posed(*zoned(n1="a", n2="b", n3="b"), *gangs)
-    assert [one.demand for one in posed_.instance.gangs] == [3, 3]
-    (row,) = posed_.instance.rows
+    assert [one.demand for one in posed_.problem.gangs] == [3, 3]
+    (row,) = posed_.problem.rows
     assert (row.terms.gangs, row.upper) == ({0: 1, 1: 1}, 3)
 
 

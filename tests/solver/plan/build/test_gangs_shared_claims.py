@@ -24,7 +24,7 @@ from drasat.solver.plan.build.units import group_by_shared_claims, omits_variant
 def variants(*given):
     """Sets of variants by the names of their units, and names of units that stand alone."""
     ask = asking(*given)
-    single, sets = group_by_shared_claims(ask.queue, ask.open)
+    single, sets = group_by_shared_claims(ask.queue, ask.open_positions)
     names = [[[one.unit.name for one in entry.units] for entry in own] for own in sets]
     return names, [one.units[0].unit.name for one in single]
 
@@ -76,7 +76,7 @@ def test_units_that_are_left_out_are_in_no_set():
 def test_too_many_ways_are_narrowed_to_the_first_units(units, narrowed):
     """Of 6 different units there are 63 ways, of 7 there are 127."""
     ask = asking(claim("s"), *(sharing(f"p{number}", "s", cpu=f"{number + 1}m") for number in range(units)))
-    _, (own,) = group_by_shared_claims(ask.queue, ask.open)
+    _, (own,) = group_by_shared_claims(ask.queue, ask.open_positions)
     assert omits_variants(own) is narrowed
     assert len(own) == (units if narrowed else 2**units - 1)
     assert len(own[0].positions) == units
@@ -84,7 +84,7 @@ def test_too_many_ways_are_narrowed_to_the_first_units(units, narrowed):
 
 def test_many_equal_units_are_narrowed_to_large_numbers_of_them():
     ask = asking(claim("s"), *(sharing(f"p{number}", "s") for number in range(70)))
-    _, (own,) = group_by_shared_claims(ask.queue, ask.open)
+    _, (own,) = group_by_shared_claims(ask.queue, ask.open_positions)
     assert omits_variants(own)
     assert [len(one.positions) for one in own] == list(range(70, 6, -1))
 
@@ -101,10 +101,10 @@ def test_bounds_of_narrowed_sets_say_nothing_about_plans_that_were_left_out():
 
 def test_at_most_one_variant_of_a_set_is_placed():
     found = posed(*nodes("n1"), claim("s"), sharing("a", "s"), sharing("b", "s", cpu="1"))
-    (row,) = found.instance.rows
+    (row,) = found.problem.rows
     assert (row.lower, row.upper) == (None, 1)
-    assert sorted(row.terms.units) == [unit.index for unit in found.instance.units]
-    assert [unit.weight for unit in found.instance.units] == [2, 1, 1]
+    assert sorted(row.terms.units) == [unit.index for unit in found.problem.units]
+    assert [unit.weight for unit in found.problem.units] == [2, 1, 1]
     assert not found.is_narrowed
 
 

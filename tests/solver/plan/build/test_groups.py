@@ -46,8 +46,8 @@ def indexed(*names, zones="", cpu="4", count=2):
 
 def ahead(*given, only_new=False):
     ask = asking(*given)
-    found = place_coupled_units(ask.session, ask.queue, ask.open, None, only_new=only_new)
-    names = {place: ask.queue[place].unit.name for place in ask.open}
+    found = place_coupled_units(ask.session, ask.queue, ask.open_positions, None, only_new=only_new)
+    names = {place: ask.queue[place].unit.name for place in ask.open_positions}
     return (
         {names[place]: node for place, (node, _) in found.assigned.items()},
         {names[place]: [reason.id for reason in said] for place, said in found.reasons.items()},
@@ -64,7 +64,7 @@ def test_what_groups_couple_is_placed_ahead_and_the_rest_is_not():
         *indexed("n1"), claim("x"), claim("y"), group("x", "y"), sharing("a", "x"), user("b")
     )
     assert (sorted(where_), reasons_) == (["a", "y"], {})
-    assert len(found.places) == 2
+    assert len(found.positions) == 2
 
 
 def test_a_set_is_placed_whole_or_not_at_all():

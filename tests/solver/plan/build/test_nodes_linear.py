@@ -263,7 +263,7 @@ def test_without_questions_there_is_nothing_linear():
 def check_node(posed_, node_class, rng):
     """Columns are valid with the devices they get, and none is missed."""
     question, part_of = posed_.questions[node_class], posed_.pricer.linear
-    most = posed_.instance.demands()
+    most = posed_.problem.demands()
     worth = [rng.randint(1, 9) for _ in most]
     found = part_of.pricer.price(node_class, Prices(tuple(worth)), most, THOROUGH)
     best = 0
@@ -287,7 +287,7 @@ def check_node(posed_, node_class, rng):
 def test_columns_are_what_the_ordinary_engine_finds_possible(make, seed):
     rng = Random(seed)
     found = posed(*make(rng))
-    assert len(found.pricer.linear.devices) == len(found.nodes)
+    assert len(found.pricer.linear.devices) == len(found.node_classes)
     for node_class in found.pricer.linear.devices:
         check_node(found, node_class, rng)
 
@@ -296,10 +296,10 @@ def test_columns_are_what_the_ordinary_engine_finds_possible(make, seed):
 @pytest.mark.parametrize("seed", range(100, 115))
 def test_plans_are_as_good_as_with_models_alone(make, seed):
     found = posed(*make(Random(seed)), objective="admitted=devices,admitted,fewest-nodes")
-    assert len(found.pricer.linear.devices) == len(found.nodes)
+    assert len(found.pricer.linear.devices) == len(found.node_classes)
     stages = [goal.stage for goal in found.goals]
     quick, thorough = (
-        solve_stages(found.instance, stages, pricer, limits=EXACT) for pricer in (found.pricer, found.pricer.models)
+        solve_stages(found.problem, stages, pricer, limits=EXACT) for pricer in (found.pricer, found.pricer.models)
     )
     assert [(one.name, one.value, one.proven) for one in quick.stages] == [
         (one.name, one.value, one.proven) for one in thorough.stages

@@ -11,7 +11,7 @@ from drasat.solver.plan.build.units import group_by_shared_claims, group_unit_cl
 def suited(*given):
     """For each node the names of the first units of the kinds that may go there."""
     ask = asking(*given)
-    single, sets = group_by_shared_claims(ask.queue, ask.open)
+    single, sets = group_by_shared_claims(ask.queue, ask.open_positions)
     kinds = group_unit_classes([*single, *(one for variants in sets for one in variants)])
     rules = NodeRules(kinds)
     names = [kind.entries[0].units[0].unit.name for kind in kinds]
@@ -103,7 +103,7 @@ def test_all_units_of_a_party_must_suit():
 
 def test_one_look_is_enough_for_nodes_that_look_alike():
     ask = asking(*NODES, pod("p", spec={"nodeSelector": {"zone": "a"}}))
-    single, _ = group_by_shared_claims(ask.queue, ask.open)
+    single, _ = group_by_shared_claims(ask.queue, ask.open_positions)
     rules = NodeRules(group_unit_classes(single))
     nodes = ask.session.cluster.nodes
     assert rules.suitable_classes(nodes["n2"]) is not rules.suitable_classes(nodes["n1"])

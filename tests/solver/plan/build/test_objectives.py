@@ -135,7 +135,7 @@ def test_values_with_a_point_are_told_as_they_are():
     found = planning(*nodes("n1", devices=2), *given, objective="admitted=annotation:drasat.dev/value")
     assert found.objective == (plan_stage("admitted=annotation:drasat.dev/value", 3.5, 3.5, True, True),)
     (goal,) = posed(*nodes("n1"), *given, objective="admitted=annotation:drasat.dev/value").goals
-    assert (goal.scale, goal.limit, goal.ahead, goal.is_of_units) == (4, 15, 0, True)
+    assert (goal.scale, goal.limit, goal.earlier, goal.is_of_units) == (4, 15, 0, True)
 
 
 def test_units_of_no_value_are_worth_nothing():
@@ -215,7 +215,7 @@ def test_prices_with_a_point_are_told_as_they_are():
 
 def test_a_budget_is_a_row():
     found = posed(to_buy("x", price="2.5"), user("a"), buy=True, budget=Decimal("7.3"))
-    (row,) = found.instance.rows
+    (row,) = found.problem.rows
     assert (row.terms.nodes, row.upper, row.lower) == ({0: 25}, 73, None)
 
 
@@ -223,9 +223,9 @@ def test_a_budget_beside_a_mix_counts_what_holds_planned_units():
     """Guests may be on nodes that nobody pays for, so that a measure says what is in use."""
     given = [*nodes("n1"), to_buy("x", price="2"), *(user(name) for name in "abcdefg")]
     found = posed(*given, objective="admitted,fragmentation", buy=True, budget=3)
-    (row,) = found.instance.rows
+    (row,) = found.problem.rows
     assert (row.terms.nodes, list(row.terms.usage.values()), row.upper) == ({}, [1], 3)
-    assert found.instance.meters == 1
+    assert found.problem.meters == 1
     plan = planning(*given, objective="admitted,fragmentation", buy=True, budget=Decimal(3))
     assert (values(plan)["admitted"], values(plan)["cost"]) == (7, 2)
 
@@ -241,7 +241,7 @@ def test_room_that_is_left_is_limited_by_all_guests_there_are():
     found = posed(*nodes("n1"), claim("s"), sharing("a", "s"), user("b"), objective="admitted,fragmentation")
     goal = found.goals[-1]
     assert goal.limit == sum(
-        goal.stage.terms.units[u.index] * u.demand for u in found.instance.units[len(found.roles) :]
+        goal.stage.terms.units[u.index] * u.demand for u in found.problem.units[len(found.roles) :]
     )
     assert goal.limit >= 4
     assert not goal.is_of_units

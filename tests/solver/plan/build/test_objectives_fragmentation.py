@@ -25,14 +25,14 @@ from drasat.solver.plan.pricing.linear import LinearPricer
 
 def linear_units(mix, units):
     """The guests behind units that are known by their place."""
-    return (*units, *(units[guest.like] for guest in mix.guests))
+    return (*units, *(units[guest.same_as] for guest in mix.units))
 
 
 def linear_node(mix, node):
     """A node that has guests wherever it may take what they are like."""
     if node.takes is None:
         return node
-    return replace(node, takes=node.takes.union(one.unit.index for one in mix.guests if one.like in node.takes))
+    return replace(node, takes=node.takes.union(one.unit.index for one in mix.units if one.same_as in node.takes))
 
 
 EXACT = PlanLimits(gap=0.0)

@@ -42,7 +42,7 @@ def test_devices_that_nothing_tells_apart_are_one_class():
     found = posed(*nodes("n1", "n2"), fabric(5), linked("a"), linked("b"))
     assert found.shared.limits == (5,)
     assert [len(one) for one in found.shared.classes] == [5]
-    (row,) = found.instance.rows
+    (row,) = found.problem.rows
     assert (row.terms.usage, row.upper) == ({0: 1}, 5)
     assert not found.is_narrowed
 

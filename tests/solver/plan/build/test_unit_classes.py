@@ -8,12 +8,12 @@ from drasat.solver.plan.build.units import colocated_signature, group_by_shared_
 
 def kinds(*given):
     """Names of the units of each kind."""
-    return [[asked.party[0].unit.name for asked in kind.entries] for kind in made(*given)]
+    return [[asked.units[0].unit.name for asked in kind.entries] for kind in made(*given)]
 
 
 def made(*given):
     ask = asking(*given)
-    single, sets = group_by_shared_claims(ask.queue, ask.open)
+    single, sets = group_by_shared_claims(ask.queue, ask.open_positions)
     return group_unit_classes([*single, *(one for variants in sets for one in variants)])
 
 
@@ -43,13 +43,13 @@ def test_names_and_labels_tell_nothing_apart():
 
 def test_loose_claims_are_kinds_of_their_own():
     found = made(claim("x"), claim("y"), claim("z", of(2)))
-    assert [[one.party[0].unit.name for one in kind.entries] for kind in found] == [["x", "y"], ["z"]]
+    assert [[one.units[0].unit.name for one in kind.entries] for kind in found] == [["x", "y"], ["z"]]
     assert [(kind.specs, kind.requests, kind.size) for kind in found] == [([], {}, 1)] * 2
 
 
 def test_claims_of_a_party_come_once_each():
     ask = asking(claim("s"), sharing("a", "s"), sharing("b", "s", cpu="1"))
-    _, (variants,) = group_by_shared_claims(ask.queue, ask.open)
+    _, (variants,) = group_by_shared_claims(ask.queue, ask.open_positions)
     assert [ref.name for ref in variants[0].unallocated_claims] == ["s"]
     (whole, *_) = group_unit_classes(variants)
     assert [one.metadata.name for one in whole.claims] == ["s"]
@@ -58,7 +58,7 @@ def test_claims_of_a_party_come_once_each():
 
 def test_requests_of_a_party_are_added_up():
     ask = asking(claim("s"), sharing("a", "s", cpu="1"), sharing("b", "s", cpu="500m"))
-    _, (variants,) = group_by_shared_claims(ask.queue, ask.open)
+    _, (variants,) = group_by_shared_claims(ask.queue, ask.open_positions)
     whole = group_unit_classes(variants)[0]
     assert whole.requests == {"cpu": 1500, "pods": 2}
 
@@ -72,21 +72,21 @@ def test_allocated_claims_tie_a_kind_to_nodes_and_ask_for_nothing():
 
 def test_signatures_hold_the_shape_of_each_unit():
     ask = asking(user("a"), user("b"), user("c", cpu="2"))
-    single, _ = group_by_shared_claims(ask.queue, ask.open)
+    single, _ = group_by_shared_claims(ask.queue, ask.open_positions)
     first, second, third = map(colocated_signature, single)
     assert first == second != third
 
 
 def test_numbers_may_follow_those_of_others():
     ask = asking(user("a"), user("c", cpu="2"))
-    single, _ = group_by_shared_claims(ask.queue, ask.open)
+    single, _ = group_by_shared_claims(ask.queue, ask.open_positions)
     assert [kind.index for kind in group_unit_classes(single, 7)] == [7, 8]
 
 
 def test_many_equal_units_are_one_class_of_the_instance():
     found = posed(*nodes("n1"), user("a", REPLICAS="500"))
-    assert [(unit.demand, unit.weight) for unit in found.instance.units] == [(500, 1)]
-    assert len(found.kinds) == 1
+    assert [(unit.demand, unit.weight) for unit in found.problem.units] == [(500, 1)]
+    assert len(found.unit_classes) == 1
 
 
 def test_priority_tells_units_apart():
