@@ -11,8 +11,8 @@ from ..declarations import Function, Overload
 # The tables of each module, and the functions that each has overloads of. Where the type of an operand is open, the
 # overloads of the first table come first.
 _FUNCTION_NAMES = {
-    "lists.SIZE_FUNCTIONS": "size",
-    "conversions.CONVERSION_FUNCTIONS": "int uint double bool string bytes duration timestamp dyn type",
+    "standard.SIZE_FUNCTIONS": "size",
+    "standard.CONVERSION_FUNCTIONS": "int uint double bool string bytes duration timestamp dyn type",
     "times.TIME_FUNCTIONS": (
         "getFullYear getMonth getDayOfYear getDayOfMonth getDate getDayOfWeek getHours getMinutes getSeconds "
         "getMilliseconds"
@@ -22,11 +22,11 @@ _FUNCTION_NAMES = {
         "trim join strings.quote"
     ),
     "string_format.STRING_FORMAT_FUNCTIONS": "format",
-    "regex.REGEX_FUNCTIONS": "matches find findAll",
+    "strings.REGEX_FUNCTIONS": "matches find findAll",
     "lists.LIST_FOLD_FUNCTIONS": "min max sum isSorted indexOf lastIndexOf",
     "lists.LIST_FUNCTIONS": "slice flatten sort @sortByAssociatedKeys reverse distinct lists.range",
     "lists.SET_FUNCTIONS": "sets.contains sets.intersects sets.equivalent",
-    "lists.OPTIONAL_FUNCTIONS": (
+    "standard.OPTIONAL_FUNCTIONS": (
         "optional.of optional.none optional.ofNonZeroValue hasValue value or orValue first last optional.unwrap "
         "unwrapOpt"
     ),

@@ -1,11 +1,8 @@
-"""Short ways to declare functions.
+"""What function libraries are declared with: functions with an overload, rules of cost, numbers in text.
 
-What calls cost: the rules of the API server and of cel-go, as pairs of run-time cost and estimate (cel.md 1.5).
-
-Both follow from the same weights: the run-time cost from the sizes of values, the estimate from the sizes that
-declared limits allow. A rule is given to an overload as ``**rule``.
-
-Numbers and truth values in text, as Go reads and writes them.
+A rule of cost is that of the API server or of cel-go, as a pair: the run-time cost from the sizes of values, and the
+estimate from the sizes that declared limits allow (cel.md 1.5). It is given to a function as ``**rule``. Numbers and
+truth values are read and written as Go does.
 """
 
 from __future__ import annotations
@@ -29,22 +26,17 @@ MOST_PAIRS = 4_000_000
 
 
 def function(
-    id_: str, args: tuple[Type, ...], result: Type, apply: Callable[..., Value], **rule: Unpack[CostRule]
-) -> Overload:
-    """An overload called as ``f(a, b)``."""
-    return Overload(id_, args, result, apply, **rule)
+    name: str, id_: str, args: tuple[Type, ...], result: Type, apply: Callable[..., Value], **rule: Unpack[CostRule]
+) -> Function:
+    """A function with an overload that is called as ``f(a, b)``; functions of one name add up."""
+    return Function(name, (Overload(id_, args, result, apply, **rule),))
 
 
 def method(
-    id_: str, args: tuple[Type, ...], result: Type, apply: Callable[..., Value], **rule: Unpack[CostRule]
-) -> Overload:
-    """An overload called as ``a.f(b)``."""
-    return Overload(id_, args, result, apply, member=True, **rule)
-
-
-def single_overload(name: str, overload: Overload) -> Function:
-    """A function of one overload."""
-    return Function(name, (overload,))
+    name: str, id_: str, args: tuple[Type, ...], result: Type, apply: Callable[..., Value], **rule: Unpack[CostRule]
+) -> Function:
+    """A function with an overload that is called as ``a.f(b)``; functions of one name add up."""
+    return Function(name, (Overload(id_, args, result, apply, member=True, **rule),))
 
 
 def no_overload(name: str = "", *types: str) -> CelRuntimeError:

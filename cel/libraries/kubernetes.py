@@ -1,6 +1,7 @@
-"""Kubernetes in CEL: ``quantity()`` and ``semver()`` with what can be asked of them, and named formats of strings.
+"""The types that Kubernetes adds: quantities, versions, and named formats of strings.
 
-``validate`` of a format gives none for a valid string, else what is wrong with it, worded as the API machinery does.
+``validate`` returns what is wrong with a string, worded as the API machinery words it, and none for a valid string.
+URLs and dates are imported when a format needs them: their modules load slowly, and few expressions name formats.
 """
 
 from __future__ import annotations
@@ -17,19 +18,7 @@ from ..declarations import Estimate, Function, Range
 from ..errors import CelRuntimeError
 from ..types import BOOL, DOUBLE, FORMAT, INT, QUANTITY, SEMVER, STRING, list_of, optional_of
 from ..values import NONE, Optional, Value, register, size_of
-from .declare import (
-    REGEX_FACTOR,
-    STRING_FACTOR,
-    CostRule,
-    cost_per_length,
-    function,
-    method,
-    scaled_cost,
-    single_overload,
-)
-from .networks import parse_url
-from .strings import go_quote
-from .times import is_date
+from .declare import REGEX_FACTOR, STRING_FACTOR, CostRule, cost_per_length, function, method, scaled_cost
 
 
 class ComputedQuantity(Quantity):
@@ -88,33 +77,19 @@ def _quantity_of_int(number: int) -> Quantity:
 _TWO_QUANTITIES = (QUANTITY, QUANTITY)
 _WITH_INT = (QUANTITY, INT)
 QUANTITY_FUNCTIONS: tuple[Function, ...] = (
-    single_overload(
-        "quantity", function("string_to_quantity", (STRING,), QUANTITY, _parse_quantity, **cost_per_length())
-    ),
-    single_overload("isQuantity", function("is_quantity_string", (STRING,), BOOL, _is_quantity, **cost_per_length())),
-    single_overload("sign", function("quantity_sign", (QUANTITY,), INT, lambda q: (q.nano > 0) - (q.nano < 0))),
-    single_overload(
-        "isGreaterThan", method("quantity_is_greater_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano > b.nano)
-    ),
-    single_overload("isLessThan", method("quantity_is_less_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano < b.nano)),
-    single_overload("compareTo", method("quantity_compare_to", _TWO_QUANTITIES, INT, _compare_quantities)),
-    single_overload("asApproximateFloat", method("quantity_get_float", (QUANTITY,), DOUBLE, float)),
-    single_overload("asInteger", method("quantity_get_int", (QUANTITY,), INT, _as_integer)),
-    single_overload("isInteger", method("quantity_is_integer", (QUANTITY,), BOOL, lambda q: q.integer is not None)),
-    Function(
-        "add",
-        (
-            method("quantity_add", _TWO_QUANTITIES, QUANTITY, lambda a, b: ComputedQuantity.of(a + b)),
-            method("quantity_add_int", _WITH_INT, QUANTITY, lambda a, b: ComputedQuantity.of(a + _quantity_of_int(b))),
-        ),
-    ),
-    Function(
-        "sub",
-        (
-            method("quantity_sub", _TWO_QUANTITIES, QUANTITY, lambda a, b: ComputedQuantity.of(a - b)),
-            method("quantity_sub_int", _WITH_INT, QUANTITY, lambda a, b: ComputedQuantity.of(a - _quantity_of_int(b))),
-        ),
-    ),
+    function("quantity", "string_to_quantity", (STRING,), QUANTITY, _parse_quantity, **cost_per_length()),
+    function("isQuantity", "is_quantity_string", (STRING,), BOOL, _is_quantity, **cost_per_length()),
+    function("sign", "quantity_sign", (QUANTITY,), INT, lambda q: (q.nano > 0) - (q.nano < 0)),
+    method("isGreaterThan", "quantity_is_greater_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano > b.nano),
+    method("isLessThan", "quantity_is_less_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano < b.nano),
+    method("compareTo", "quantity_compare_to", _TWO_QUANTITIES, INT, _compare_quantities),
+    method("asApproximateFloat", "quantity_get_float", (QUANTITY,), DOUBLE, float),
+    method("asInteger", "quantity_get_int", (QUANTITY,), INT, _as_integer),
+    method("isInteger", "quantity_is_integer", (QUANTITY,), BOOL, lambda q: q.integer is not None),
+    method("add", "quantity_add", _TWO_QUANTITIES, QUANTITY, lambda a, b: ComputedQuantity.of(a + b)),
+    method("add", "quantity_add_int", _WITH_INT, QUANTITY, lambda a, b: ComputedQuantity.of(a + _quantity_of_int(b))),
+    method("sub", "quantity_sub", _TWO_QUANTITIES, QUANTITY, lambda a, b: ComputedQuantity.of(a - b)),
+    method("sub", "quantity_sub_int", _WITH_INT, QUANTITY, lambda a, b: ComputedQuantity.of(a - _quantity_of_int(b))),
 )
 register(Version, SEMVER)
 
@@ -141,28 +116,16 @@ def _int64(number: int) -> int:
 
 _TWO_SEMVERS = (SEMVER, SEMVER)
 SEMVER_FUNCTIONS: tuple[Function, ...] = (
-    Function(
-        "semver",
-        (
-            function("string_to_semver", (STRING,), SEMVER, _parse_semver, **cost_per_length()),
-            function("string_bool_to_semver", (STRING, BOOL), SEMVER, _parse_semver, **cost_per_length()),
-        ),
-    ),
-    Function(
-        "isSemver",
-        (
-            function("is_semver_string", (STRING,), BOOL, _is_semver, **cost_per_length()),
-            function("is_semver_string_bool", (STRING, BOOL), BOOL, _is_semver, **cost_per_length()),
-        ),
-    ),
-    single_overload("major", method("semver_major", (SEMVER,), INT, lambda v: _int64(v.major))),
-    single_overload("minor", method("semver_minor", (SEMVER,), INT, lambda v: _int64(v.minor))),
-    single_overload("patch", method("semver_patch", (SEMVER,), INT, lambda v: _int64(v.patch))),
-    single_overload("isGreaterThan", method("semver_is_greater_than", _TWO_SEMVERS, BOOL, lambda a, b: a.key > b.key)),
-    single_overload("isLessThan", method("semver_is_less_than", _TWO_SEMVERS, BOOL, lambda a, b: a.key < b.key)),
-    single_overload(
-        "compareTo", method("semver_compare_to", _TWO_SEMVERS, INT, lambda a, b: (a.key > b.key) - (a.key < b.key))
-    ),
+    function("semver", "string_to_semver", (STRING,), SEMVER, _parse_semver, **cost_per_length()),
+    function("semver", "string_bool_to_semver", (STRING, BOOL), SEMVER, _parse_semver, **cost_per_length()),
+    function("isSemver", "is_semver_string", (STRING,), BOOL, _is_semver, **cost_per_length()),
+    function("isSemver", "is_semver_string_bool", (STRING, BOOL), BOOL, _is_semver, **cost_per_length()),
+    method("major", "semver_major", (SEMVER,), INT, lambda v: _int64(v.major)),
+    method("minor", "semver_minor", (SEMVER,), INT, lambda v: _int64(v.minor)),
+    method("patch", "semver_patch", (SEMVER,), INT, lambda v: _int64(v.patch)),
+    method("isGreaterThan", "semver_is_greater_than", _TWO_SEMVERS, BOOL, lambda a, b: a.key > b.key),
+    method("isLessThan", "semver_is_less_than", _TWO_SEMVERS, BOOL, lambda a, b: a.key < b.key),
+    method("compareTo", "semver_compare_to", _TWO_SEMVERS, INT, lambda a, b: (a.key > b.key) - (a.key < b.key)),
 )
 # What the estimate takes for the longest pattern of any format.
 _LONGEST_PATTERN = Range(128, 128)
@@ -192,6 +155,9 @@ _DATETIME = re.compile(
 
 
 def _uri(text: str) -> Complaints:
+    from .networks import parse_url
+    from .strings import go_quote
+
     try:
         parse_url(text)
     except ValueError as error:
@@ -207,16 +173,22 @@ def _byte(text: str) -> Complaints:
     return [] if len(text) % 4 == 0 and _BASE64.fullmatch(text) else ["invalid base64"]
 
 
+def _is_date(year: int, month: int, day: int) -> bool:
+    from .times import is_date
+
+    return is_date(year, month, day)
+
+
 def _date(text: str) -> Complaints:
     match = _DATE.fullmatch(text)
-    return [] if match and is_date(*map(int, match.groups())) else ["invalid date"]
+    return [] if match and _is_date(*map(int, match.groups())) else ["invalid date"]
 
 
 def _datetime(text: str) -> Complaints:
     match = _DATETIME.fullmatch(text)
     if match:
         year, month, day, hour, minute, second = map(int, match.groups())
-        if is_date(year, month, day) and hour < 24 and minute < 60 and second < 60:
+        if _is_date(year, month, day) and hour < 24 and minute < 60 and second < 60:
             return []
     return ["invalid datetime"]
 
@@ -232,7 +204,7 @@ def _validate(checked: NamedFormat, text: str) -> Optional:
 
 
 def _format_constant(one: NamedFormat) -> Function:
-    return single_overload(f"format.{one.name}", function(f"format_{one.name}", (), FORMAT, lambda: one))
+    return function(f"format.{one.name}", f"format_{one.name}", (), FORMAT, lambda: one)
 
 
 def _validate_cost(args: tuple[Value, ...], result: Value) -> int:
@@ -305,8 +277,6 @@ _FORMATS = {
 }
 NAMED_FORMAT_FUNCTIONS: tuple[Function, ...] = (
     *map(_format_constant, _FORMATS.values()),
-    single_overload("format.named", function("format_named", (STRING,), optional_of(FORMAT), _named_format)),
-    single_overload(
-        "validate", method("format_validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate, **_VALIDATE)
-    ),
+    function("format.named", "format_named", (STRING,), optional_of(FORMAT), _named_format),
+    method("validate", "format_validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate, **_VALIDATE),
 )

@@ -1,57 +1,22 @@
-"""Lists: ``slice``, ``flatten``, ``sort``, ``reverse``, ``distinct``, ``lists.range``.
+"""Functions on lists.
 
-Lists as the API server extends them: ``min max sum isSorted indexOf lastIndexOf``.
-
-``sets``: lists compared without regard to order and repetition, by CEL's equality.
-
-``includes``: one test for attributes that may be lists or single values (CEL-4); ``include`` is the same (SEM-8).
-
-``size`` of strings, bytes, lists and maps.
-
-Optional values.
+``slice flatten sort reverse distinct lists.range`` are cel-go's, ``min max sum isSorted indexOf lastIndexOf`` those by
+which the API server extends lists. ``sets`` compares lists without regard to order and repetition, by CEL's equality.
+``includes`` is one test for attributes that may be lists or single values (CEL-4); ``include`` is the same (SEM-8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ..declarations import ONE_RANGE, UNBOUNDED, Estimate, Function, Operand, Overload, Range
+from ..declarations import ONE_RANGE, UNBOUNDED, Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
 from ..meter import PACE, tick, ticking
-from ..types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-    list_of,
-    map_of,
-    optional_of,
-    parameter,
-)
-from ..values import (
-    INT_MAX,
-    INT_MIN,
-    NONE,
-    TIMESTAMP_MIN,
-    UINT_MAX,
-    Duration,
-    Optional,
-    Timestamp,
-    UInt,
-    Value,
-    compare,
-    size_of,
-    surely_equal,
-)
+from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
+from ..values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, compare, size_of, surely_equal
 from .declare import (
     LIST_CREATION,
     MOST_ELEMENTS,
@@ -59,22 +24,22 @@ from .declare import (
     CostRule,
     check_elements,
     check_pairs,
-    free_call,
     function,
     literal_int,
     method,
     no_overload,
-    scaled_cost,
-    single_overload,
     traversal,
 )
 
 _ELEMENT = parameter("T")
 _ELEMENT_LIST = list_of(_ELEMENT)
-_LISTS_ORDERED_CLASSES = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
+# What can be ordered: types, and the classes of their values.
+_ORDERED_TYPES = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
+_ORDERED_CLASSES = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
 _TEXTS = frozenset({STRING, BYTES})
 # A call and a list.
 _NEW_LIST_COST = 1 + LIST_CREATION
+_NEW_LIST = Range.of(_NEW_LIST_COST)
 
 
 def _slice(values: Sequence[Value], start: int, end: int) -> Sequence[Value]:
@@ -119,7 +84,7 @@ def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
         return []
     check_pairs(len(keys) ** 2)
     kind = type(keys[0])
-    if kind not in _LISTS_ORDERED_CLASSES:
+    if kind not in _ORDERED_CLASSES:
         raise CelRuntimeError("list elements must be comparable")
     if any(type(key) is not kind for key in keys):
         raise CelRuntimeError("list elements must have the same type")
@@ -169,7 +134,7 @@ def _estimate_slice(operands: tuple[Operand, ...]) -> Estimate:
 
 def _new_list_rule(length: Range) -> Estimate:
     """A new list."""
-    return Estimate(Range(_NEW_LIST_COST, _NEW_LIST_COST) + length, length)
+    return Estimate(_NEW_LIST + length, length)
 
 
 def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
@@ -178,7 +143,7 @@ def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
     if depth is None:
         return Estimate(Range(_NEW_LIST_COST, UNBOUNDED), length)
     visited = Range(length.min * max(depth, 0), min(length.max * max(depth, 0), UNBOUNDED))
-    return Estimate(Range(_NEW_LIST_COST, _NEW_LIST_COST) + visited, length)
+    return Estimate(_NEW_LIST + visited, length)
 
 
 def _squares(count: int, texts: bool) -> float:
@@ -196,89 +161,69 @@ def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Es
     """As cel-go has it, the result may be as long as the square of what is sorted."""
     length = operands[0].size
     square = Range(min(length.min**2, UNBOUNDED), min(length.max**2, UNBOUNDED))
-    cost = Range(
-        *(min(scaled_cost(amount, 2 + STRING_FACTOR if texts else 2), UNBOUNDED) for amount in (square.min, square.max))
-    )
-    return Estimate(Range(_NEW_LIST_COST, _NEW_LIST_COST) + cost, square)
+    return Estimate(_NEW_LIST + square.scaled(2 + STRING_FACTOR if texts else 2), square)
 
 
 def _pairwise(texts: bool) -> CostRule:
     return {"cost": _pairwise_cost, "estimate": lambda operands: _estimate_pairwise(operands, texts)}
 
 
-def _by_type(name: str, apply: Callable[..., Value], keyed: bool) -> Function:
-    """One overload for each comparable type."""
-    return Function(name, tuple(_sorter(type_, apply, keyed) for type_ in _LISTS_ORDERED_TYPES))
-
-
-def _sorter(type_: Type, apply: Callable[..., Value], keyed: bool) -> Overload:
-    rule = _pairwise(type_ in _TEXTS)
-    if keyed:
+def _sorts() -> Iterator[Function]:
+    """``sort`` and what ``sortBy`` becomes, for each ordered type."""
+    for type_ in _ORDERED_TYPES:
+        rule, keys = _pairwise(type_ in _TEXTS), list_of(type_)
+        yield method("sort", f"list_{type_}_sort", (keys,), keys, _sort, **rule)
         id_ = f"list_{type_}_sortByAssociatedKeys"
-        return method(id_, (_ELEMENT_LIST, list_of(type_)), _ELEMENT_LIST, apply, **rule)
-    return method(f"list_{type_}_sort", (list_of(type_),), list_of(type_), apply, **rule)
+        yield method("@sortByAssociatedKeys", id_, (_ELEMENT_LIST, keys), _ELEMENT_LIST, sort_by_keys, **rule)
 
 
-_LISTS_ORDERED_TYPES = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 LIST_FUNCTIONS: tuple[Function, ...] = (
-    single_overload(
+    method(
         "slice",
-        method(
-            "list_slice",
-            (_ELEMENT_LIST, INT, INT),
-            _ELEMENT_LIST,
-            _slice,
-            cost=lambda args, result: _NEW_LIST_COST + size_of(result),
-            estimate=_estimate_slice,
-        ),
+        "list_slice",
+        (_ELEMENT_LIST, INT, INT),
+        _ELEMENT_LIST,
+        _slice,
+        cost=lambda args, result: _NEW_LIST_COST + size_of(result),
+        estimate=_estimate_slice,
     ),
-    Function(
+    method(
         "flatten",
-        (
-            method(
-                "list_flatten",
-                (list_of(_ELEMENT_LIST),),
-                _ELEMENT_LIST,
-                _flatten,
-                cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]),
-                estimate=_estimate_flatten,
-            ),
-            method(
-                "list_flatten_int",
-                (list_of(DYN), INT),
-                list_of(DYN),
-                _flatten,
-                cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]) * (args[1] if args[1] >= 0 else 1),
-                estimate=_estimate_flatten,
-            ),
-        ),
+        "list_flatten",
+        (list_of(_ELEMENT_LIST),),
+        _ELEMENT_LIST,
+        _flatten,
+        cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]),
+        estimate=_estimate_flatten,
     ),
-    _by_type("sort", _sort, keyed=False),
-    _by_type("@sortByAssociatedKeys", sort_by_keys, keyed=True),
-    single_overload(
+    method(
+        "flatten",
+        "list_flatten_int",
+        (list_of(DYN), INT),
+        list_of(DYN),
+        _flatten,
+        cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]) * (args[1] if args[1] >= 0 else 1),
+        estimate=_estimate_flatten,
+    ),
+    *_sorts(),
+    method(
         "reverse",
-        method(
-            "list_reverse",
-            (_ELEMENT_LIST,),
-            _ELEMENT_LIST,
-            _reverse,
-            cost=lambda args, result: _NEW_LIST_COST + size_of(result),
-            estimate=lambda operands: _new_list_rule(operands[0].size),
-        ),
+        "list_reverse",
+        (_ELEMENT_LIST,),
+        _ELEMENT_LIST,
+        _reverse,
+        cost=lambda args, result: _NEW_LIST_COST + size_of(result),
+        estimate=lambda operands: _new_list_rule(operands[0].size),
     ),
-    single_overload(
-        "distinct", method("list_distinct", (_ELEMENT_LIST,), _ELEMENT_LIST, _distinct, **_pairwise(texts=False))
-    ),
-    single_overload(
+    method("distinct", "list_distinct", (_ELEMENT_LIST,), _ELEMENT_LIST, _distinct, **_pairwise(texts=False)),
+    function(
         "lists.range",
-        function(
-            "lists_range",
-            (INT,),
-            list_of(INT),
-            _range,
-            cost=lambda args, result: _NEW_LIST_COST + size_of(result),
-            estimate=lambda operands: _new_list_rule(_range_size(operands[0])),
-        ),
+        "lists_range",
+        (INT,),
+        list_of(INT),
+        _range,
+        cost=lambda args, result: _NEW_LIST_COST + size_of(result),
+        estimate=lambda operands: _new_list_rule(_range_size(operands[0])),
     ),
 )
 
@@ -286,10 +231,6 @@ LIST_FUNCTIONS: tuple[Function, ...] = (
 def _range_size(count: Operand) -> Range:
     written = literal_int(count)
     return Range(UNBOUNDED, UNBOUNDED) if written is None else Range(max(written, 0), max(written, 0))
-
-
-_LIST_FOLDS_ORDERED_TYPES = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
-_LIST_FOLDS_ORDERED_CLASSES = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
 
 
 def _compare_or_equal(a: Value, b: Value) -> int:
@@ -314,7 +255,7 @@ def _extreme(name: str, sign: int, values: Sequence[Value]) -> Value:
 
 
 def _check_ordered(name: str, values: Sequence[Value]) -> None:
-    wrong = next((index for index, value in enumerate(values) if type(value) not in _LIST_FOLDS_ORDERED_CLASSES), None)
+    wrong = next((index for index, value in enumerate(values) if type(value) not in _ORDERED_CLASSES), None)
     if wrong is not None:
         raise no_overload() if wrong else no_overload(name, "list")
 
@@ -380,38 +321,23 @@ def _last_index_of(values: Sequence[Value], wanted: Value) -> int:
     return next((index for index in ticking(range(len(values) - 1, -1, -1)) if surely_equal(values[index], wanted)), -1)
 
 
-def _extremes(name: str, sign: int) -> Function:
-    fold = partial(_extreme, name, sign)
-    return Function(
-        name,
-        tuple(
-            method(f"list_{one}_{name}_{one}", (list_of(one),), one, fold, **traversal())
-            for one in _LIST_FOLDS_ORDERED_TYPES
-        ),
-    )
-
-
 LIST_FOLD_FUNCTIONS: tuple[Function, ...] = (
-    _extremes("min", -1),
-    _extremes("max", 1),
-    Function(
-        "sum",
-        tuple(
-            method(f"list_{one}_sum_{one}", (list_of(one),), one, partial(_sum, zero), **traversal())
-            for one, zero in _SUM_ZEROS
-        ),
+    *(
+        method(name, f"list_{one}_{name}_{one}", (list_of(one),), one, partial(_extreme, name, sign), **traversal())
+        for name, sign in (("min", -1), ("max", 1))
+        for one in _ORDERED_TYPES
     ),
-    Function(
-        "isSorted",
-        tuple(
-            method(f"list_{one}_is_sorted_bool", (list_of(one),), BOOL, _is_sorted, **traversal())
-            for one in _LIST_FOLDS_ORDERED_TYPES
-        ),
+    *(
+        method("sum", f"list_{one}_sum_{one}", (list_of(one),), one, partial(_sum, zero), **traversal())
+        for one, zero in _SUM_ZEROS
     ),
-    Function("indexOf", (method("list_a_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _index_of, **traversal()),)),
-    Function(
-        "lastIndexOf",
-        (method("list_a_last_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _last_index_of, **traversal()),),
+    *(
+        method("isSorted", f"list_{one}_is_sorted_bool", (list_of(one),), BOOL, _is_sorted, **traversal())
+        for one in _ORDERED_TYPES
+    ),
+    method("indexOf", "list_a_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _index_of, **traversal()),
+    method(
+        "lastIndexOf", "list_a_last_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _last_index_of, **traversal()
     ),
 )
 _TWO_LISTS = (list_of(parameter("T")), list_of(parameter("T")))
@@ -457,15 +383,9 @@ def _pairwise_rule(weight: int) -> CostRule:
 
 
 SET_FUNCTIONS: tuple[Function, ...] = (
-    single_overload(
-        "sets.contains", function("list_sets_contains_list", _TWO_LISTS, BOOL, _contains, **_pairwise_rule(1))
-    ),
-    single_overload(
-        "sets.intersects", function("list_sets_intersects_list", _TWO_LISTS, BOOL, _intersects, **_pairwise_rule(1))
-    ),
-    single_overload(
-        "sets.equivalent", function("list_sets_equivalent_list", _TWO_LISTS, BOOL, _equivalent, **_pairwise_rule(2))
-    ),
+    function("sets.contains", "list_sets_contains_list", _TWO_LISTS, BOOL, _contains, **_pairwise_rule(1)),
+    function("sets.intersects", "list_sets_intersects_list", _TWO_LISTS, BOOL, _intersects, **_pairwise_rule(1)),
+    function("sets.equivalent", "list_sets_equivalent_list", _TWO_LISTS, BOOL, _equivalent, **_pairwise_rule(2)),
 )
 
 
@@ -475,95 +395,5 @@ def _includes(value: Value, wanted: Value) -> bool:
 
 
 INCLUDES_FUNCTIONS: tuple[Function, ...] = tuple(
-    single_overload(name, method(name, (DYN, DYN), BOOL, _includes, **traversal(whole=1.0)))
-    for name in ("includes", "include")
-)
-_TYPES_WITH_SIZE = (
-    ("string", STRING),
-    ("bytes", BYTES),
-    ("list", list_of(parameter("A"))),
-    ("map", map_of(parameter("A"), parameter("B"))),
-)
-SIZE_FUNCTIONS: tuple[Function, ...] = (
-    Function(
-        "size",
-        tuple(function(f"size_{name}", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE)
-        + tuple(method(f"{name}_size", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE),
-    ),
-)
-_V = parameter("V")
-_OPTIONAL = optional_of(_V)
-_VALUE_LIST = list_of(_V)
-_OPTIONALS = list_of(_OPTIONAL)
-_ZERO_VALUES: dict[type, Value] = {Timestamp: Timestamp(TIMESTAMP_MIN), Duration: Duration(0)}
-# Objects without a zero are true in Python too.
-_NEVER_ZERO = frozenset({Optional})
-
-
-def _is_zero(value: Value) -> bool:
-    kind = type(value)
-    if kind in _ZERO_VALUES:
-        return bool(value == _ZERO_VALUES[kind])
-    return kind not in _NEVER_ZERO and not value
-
-
-def _of_non_zero(value: Value) -> Optional:
-    return NONE if _is_zero(value) else Optional(value)
-
-
-def _optional_value(optional: Optional) -> Value:
-    if not optional.present:
-        raise CelRuntimeError("optional.none() dereference")
-    return optional.value
-
-
-def _first_optional(values: Sequence[Value]) -> Optional:
-    return Optional(values[0]) if values else NONE
-
-
-def _last_optional(values: Sequence[Value]) -> Optional:
-    return Optional(values[-1]) if values else NONE
-
-
-def _unwrap(name: str, optionals: Sequence[Optional]) -> list[Value]:
-    if any(type(optional) is not Optional for optional in optionals):
-        raise no_overload(name, "list")
-    return [optional.value for optional in optionals if optional.present]
-
-
-# The compiler evaluates the argument of or and orValue only where it is needed; these serve where both are at hand.
-OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
-    single_overload("optional.of", function("optional_of", (_V,), _OPTIONAL, Optional)),
-    single_overload("optional.none", function("optional_none", (), _OPTIONAL, lambda: NONE)),
-    single_overload("optional.ofNonZeroValue", function("optional_ofNonZeroValue", (_V,), _OPTIONAL, _of_non_zero)),
-    single_overload("hasValue", method("optional_hasValue", (_OPTIONAL,), BOOL, lambda optional: optional.present)),
-    single_overload("value", method("optional_value", (_OPTIONAL,), _V, _optional_value)),
-    single_overload(
-        "or",
-        method(
-            "optional_or_optional",
-            (_OPTIONAL, _OPTIONAL),
-            _OPTIONAL,
-            lambda optional, other: optional if optional.present else other,
-            **free_call(),
-        ),
-    ),
-    single_overload(
-        "orValue",
-        method(
-            "optional_orValue_value",
-            (_OPTIONAL, _V),
-            _V,
-            lambda optional, other: optional.value if optional.present else other,
-            **free_call(),
-        ),
-    ),
-    single_overload("first", method("list_first", (_VALUE_LIST,), _OPTIONAL, _first_optional)),
-    single_overload("last", method("list_last", (_VALUE_LIST,), _OPTIONAL, _last_optional)),
-    single_overload(
-        "optional.unwrap", function("optional_unwrap", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "optional.unwrap"))
-    ),
-    single_overload(
-        "unwrapOpt", method("optional_unwrapOpt", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "unwrapOpt"))
-    ),
+    method(name, name, (DYN, DYN), BOOL, _includes, **traversal(whole=1.0)) for name in ("includes", "include")
 )

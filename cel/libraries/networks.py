@@ -1,8 +1,7 @@
-"""IP addresses and networks (``ip``, ``cidr``): no zones, no IPv4-mapped IPv6.
+"""IP addresses, networks and URLs: ``ip``, ``cidr``, ``url``, and the functions on their values.
 
-IP addresses and networks in text: no zones, no IPv4-mapped IPv6, errors as Go words them.
-
-``url()`` and the parts of a URL, read as Go's ParseRequestURI does.
+Addresses have no zones, and IPv6 ones are not IPv4-mapped. All are read as Go reads them (``netip``, and
+``ParseRequestURI`` for URLs), with Go's wording of errors.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from .declare import (
     no_overload,
     of_size,
     scaled_cost,
-    single_overload,
 )
 from .strings import go_quote
 
@@ -111,7 +109,7 @@ def _containment(parsed: bool, network: bool) -> CostRule:
 
 
 def _address_test(name: str, apply: Callable[[Address], bool]) -> Function:
-    return single_overload(name, method(f"ip_{name}", (IP,), BOOL, apply))
+    return method(name, f"ip_{name}", (IP,), BOOL, apply)
 
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -222,51 +220,35 @@ def _read_cidr(text: str) -> Cidr:
 
 
 NETWORK_FUNCTIONS: tuple[Function, ...] = (
-    Function(
-        "ip",
-        (
-            function("string_to_ip", (STRING,), IP, parse_ip, **cost_per_length()),
-            method("cidr_ip", (CIDR,), IP, lambda cidr: cidr.address),
-        ),
-    ),
-    single_overload("isIP", function("is_ip", (STRING,), BOOL, _is_parsed_by(parse_ip), **cost_per_length())),
-    single_overload(
-        "ip.isCanonical", function("ip_is_canonical", (STRING,), BOOL, _is_canonical, **cost_per_length(REPLACE_FACTOR))
-    ),
-    single_overload("family", method("ip_family", (IP,), INT, lambda address: address.version)),
+    function("ip", "string_to_ip", (STRING,), IP, parse_ip, **cost_per_length()),
+    method("ip", "cidr_ip", (CIDR,), IP, lambda cidr: cidr.address),
+    function("isIP", "is_ip", (STRING,), BOOL, _is_parsed_by(parse_ip), **cost_per_length()),
+    function("ip.isCanonical", "ip_is_canonical", (STRING,), BOOL, _is_canonical, **cost_per_length(REPLACE_FACTOR)),
+    method("family", "ip_family", (IP,), INT, lambda address: address.version),
     _address_test("isUnspecified", lambda address: address.is_unspecified),
     _address_test("isLoopback", lambda address: address.is_loopback),
     _address_test("isLinkLocalMulticast", _is_link_local_multicast),
     _address_test("isLinkLocalUnicast", lambda address: address.is_link_local),
     _address_test("isGlobalUnicast", _is_global_unicast),
-    single_overload("cidr", function("string_to_cidr", (STRING,), CIDR, parse_cidr, **cost_per_length())),
-    single_overload("isCIDR", function("is_cidr", (STRING,), BOOL, _is_parsed_by(parse_cidr), **cost_per_length())),
-    Function(
-        "containsIP",
-        (
-            method("cidr_contains_ip_ip", (CIDR, IP), BOOL, _contains_ip, **_containment(True, False)),
-            method("cidr_contains_ip_string", (CIDR, STRING), BOOL, _contains_ip_text, **_containment(False, False)),
-        ),
+    function("cidr", "string_to_cidr", (STRING,), CIDR, parse_cidr, **cost_per_length()),
+    function("isCIDR", "is_cidr", (STRING,), BOOL, _is_parsed_by(parse_cidr), **cost_per_length()),
+    method("containsIP", "cidr_contains_ip_ip", (CIDR, IP), BOOL, _contains_ip, **_containment(True, False)),
+    method(
+        "containsIP", "cidr_contains_ip_string", (CIDR, STRING), BOOL, _contains_ip_text, **_containment(False, False)
     ),
-    Function(
+    method("containsCIDR", "cidr_contains_cidr", (CIDR, CIDR), BOOL, _contains_cidr, **_containment(True, True)),
+    method(
         "containsCIDR",
-        (
-            method("cidr_contains_cidr", (CIDR, CIDR), BOOL, _contains_cidr, **_containment(True, True)),
-            method(
-                "cidr_contains_cidr_string",
-                (CIDR, STRING),
-                BOOL,
-                lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)),
-                **_containment(False, True),
-            ),
-        ),
+        "cidr_contains_cidr_string",
+        (CIDR, STRING),
+        BOOL,
+        lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)),
+        **_containment(False, True),
     ),
-    single_overload("masked", method("cidr_masked", (CIDR,), CIDR, _masked)),
-    single_overload("prefixLength", method("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits)),
-    Function(
-        "string",
-        (function("ip_to_string", (IP,), STRING, address_text), function("cidr_to_string", (CIDR,), STRING, str)),
-    ),
+    method("masked", "cidr_masked", (CIDR,), CIDR, _masked),
+    method("prefixLength", "cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits),
+    function("string", "ip_to_string", (IP,), STRING, address_text),
+    function("string", "cidr_to_string", (CIDR,), STRING, str),
 )
 _T = TypeVar("_T")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -464,14 +446,12 @@ def _is_url(text: str) -> bool:
 
 
 URL_FUNCTIONS: tuple[Function, ...] = (
-    single_overload(
-        "url", function("string_to_url", (STRING,), URL, _parse_cel_url, **cost_per_length(result=of_size(0)))
-    ),
-    single_overload("isURL", function("is_url_string", (STRING,), BOOL, _is_url)),
-    single_overload("getScheme", method("url_get_scheme", (URL,), STRING, lambda url: url.scheme)),
-    single_overload("getHost", method("url_get_host", (URL,), STRING, lambda url: url.host)),
-    single_overload("getHostname", method("url_get_hostname", (URL,), STRING, _hostname)),
-    single_overload("getPort", method("url_get_port", (URL,), STRING, _port)),
-    single_overload("getEscapedPath", method("url_get_escaped_path", (URL,), STRING, _escaped_path)),
-    single_overload("getQuery", method("url_get_query", (URL,), map_of(STRING, list_of(STRING)), _query)),
+    function("url", "string_to_url", (STRING,), URL, _parse_cel_url, **cost_per_length(result=of_size(0))),
+    function("isURL", "is_url_string", (STRING,), BOOL, _is_url),
+    method("getScheme", "url_get_scheme", (URL,), STRING, lambda url: url.scheme),
+    method("getHost", "url_get_host", (URL,), STRING, lambda url: url.host),
+    method("getHostname", "url_get_hostname", (URL,), STRING, _hostname),
+    method("getPort", "url_get_port", (URL,), STRING, _port),
+    method("getEscapedPath", "url_get_escaped_path", (URL,), STRING, _escaped_path),
+    method("getQuery", "url_get_query", (URL,), map_of(STRING, list_of(STRING)), _query),
 )

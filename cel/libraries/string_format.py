@@ -1,7 +1,4 @@
-"""``string.format``: the clauses %s %d %f %e %b %o %x %X, as cel-go prints them.
-
-How ``string.format`` prints values: a printer for each clause and type, as cel-go has them.
-"""
+"""``string.format``: the clauses ``%s %d %f %e %b %o %x %X``, with a printer for each clause and type, as in cel-go."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from ..errors import CelRuntimeError
 from ..meter import PACE, tick
 from ..types import DYN, STRING, list_of
 from ..values import CelMap, Duration, Timestamp, TypeValue, UInt, Value, inner_size, type_name
-from .declare import check_length, cost_per_length, format_bool, format_double, format_special, method, single_overload
+from .declare import check_length, cost_per_length, format_bool, format_double, format_special, method
 from .strings import go_quote
 from .times import format_duration, format_timestamp
 
@@ -255,8 +252,5 @@ CLAUSES: dict[str, tuple[Mapping[type, Print], str]] = {
 }
 """By letter: the printers by type, and the complaint about other types."""
 STRING_FORMAT_FUNCTIONS: tuple[Function, ...] = (
-    single_overload(
-        "format",
-        method("string_format", (STRING, list_of(DYN)), STRING, _format, **cost_per_length(measure=inner_size)),
-    ),
+    method("format", "string_format", (STRING, list_of(DYN)), STRING, _format, **cost_per_length(measure=inner_size)),
 )

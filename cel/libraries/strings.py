@@ -1,15 +1,22 @@
-"""Functions on strings: those of the language, and the extended ones; positions are code points.
+"""Functions on strings: those of the language, the extended ones, and regular expressions on RE2.
 
-Strings in double quotes: as ``strings.quote`` has them, and as Go prints them.
+Positions are code points. Strings in double quotes are written as ``strings.quote`` writes them (``quote``), and as Go
+prints them (``go_quote``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from time import thread_time
+from typing import Any
 
 from ..declarations import UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Function, Operand, Range
-from ..errors import CelRuntimeError
+from ..errors import CelCostError, CelRuntimeError
+from ..meter import tick
 from ..types import BOOL, INT, STRING, list_of
 from ..values import inner_size, size_of, type_name
 from .declare import (
@@ -24,10 +31,11 @@ from .declare import (
     method,
     no_overload,
     of_size,
+    regex_search,
     scaled_cost,
     search,
-    single_overload,
     traversal,
+    up_to_size,
 )
 
 # What Go's unicode.IsSpace knows; Python's own list is longer.
@@ -185,58 +193,26 @@ def quote(text: str) -> str:
 
 
 STRING_FUNCTIONS: tuple[Function, ...] = (
-    single_overload(
-        "contains", method("contains_string", _TWO_STRINGS, BOOL, lambda text, part: part in text, **search())
-    ),
-    single_overload("startsWith", method("starts_with_string", _TWO_STRINGS, BOOL, str.startswith, **_AFFIX)),
-    single_overload("endsWith", method("ends_with_string", _TWO_STRINGS, BOOL, str.endswith, **_AFFIX)),
-    single_overload("charAt", method("string_char_at_int", (STRING, INT), STRING, _char_at)),
-    Function(
-        "indexOf",
-        (
-            method("string_index_of_string", _TWO_STRINGS, INT, _index_of, **traversal()),
-            method("string_index_of_string_int", (*_TWO_STRINGS, INT), INT, _index_of, **traversal()),
-        ),
-    ),
-    Function(
-        "lastIndexOf",
-        (
-            method("string_last_index_of_string", _TWO_STRINGS, INT, _last_index_of, **traversal()),
-            method("string_last_index_of_string_int", (*_TWO_STRINGS, INT), INT, _last_index_of, **traversal()),
-        ),
-    ),
-    single_overload("lowerAscii", method("string_lower_ascii", (STRING,), STRING, _lower, **_SAME_SIZE)),
-    single_overload("upperAscii", method("string_upper_ascii", (STRING,), STRING, _upper, **_SAME_SIZE)),
-    Function(
-        "replace",
-        (
-            method("string_replace_string_string", (*_TWO_STRINGS, STRING), STRING, _replace, **_REPLACE),
-            method("string_replace_string_string_int", (*_TWO_STRINGS, STRING, INT), STRING, _replace, **_REPLACE),
-        ),
-    ),
-    Function(
-        "split",
-        (
-            method("string_split_string", _TWO_STRINGS, _STRINGS, _split, **_SPLIT),
-            method("string_split_string_int", (*_TWO_STRINGS, INT), _STRINGS, _split, **_SPLIT),
-        ),
-    ),
-    Function(
-        "substring",
-        (
-            method("string_substring_int", (STRING, INT), STRING, _substring, **_SAME_SIZE),
-            method("string_substring_int_int", (STRING, INT, INT), STRING, _substring, **_SAME_SIZE),
-        ),
-    ),
-    single_overload("trim", method("string_trim", (STRING,), STRING, _trim, **_SAME_SIZE)),
-    Function(
-        "join",
-        (
-            method("list_join", (_STRINGS,), STRING, _join, **_join_rule()),
-            method("list_join_string", (_STRINGS, STRING), STRING, _join, **_join_rule()),
-        ),
-    ),
-    single_overload("strings.quote", function("strings_quote", (STRING,), STRING, quote, **_QUOTE)),
+    method("contains", "contains_string", _TWO_STRINGS, BOOL, lambda text, part: part in text, **search()),
+    method("startsWith", "starts_with_string", _TWO_STRINGS, BOOL, str.startswith, **_AFFIX),
+    method("endsWith", "ends_with_string", _TWO_STRINGS, BOOL, str.endswith, **_AFFIX),
+    method("charAt", "string_char_at_int", (STRING, INT), STRING, _char_at),
+    method("indexOf", "string_index_of_string", _TWO_STRINGS, INT, _index_of, **traversal()),
+    method("indexOf", "string_index_of_string_int", (*_TWO_STRINGS, INT), INT, _index_of, **traversal()),
+    method("lastIndexOf", "string_last_index_of_string", _TWO_STRINGS, INT, _last_index_of, **traversal()),
+    method("lastIndexOf", "string_last_index_of_string_int", (*_TWO_STRINGS, INT), INT, _last_index_of, **traversal()),
+    method("lowerAscii", "string_lower_ascii", (STRING,), STRING, _lower, **_SAME_SIZE),
+    method("upperAscii", "string_upper_ascii", (STRING,), STRING, _upper, **_SAME_SIZE),
+    method("replace", "string_replace_string_string", (*_TWO_STRINGS, STRING), STRING, _replace, **_REPLACE),
+    method("replace", "string_replace_string_string_int", (*_TWO_STRINGS, STRING, INT), STRING, _replace, **_REPLACE),
+    method("split", "string_split_string", _TWO_STRINGS, _STRINGS, _split, **_SPLIT),
+    method("split", "string_split_string_int", (*_TWO_STRINGS, INT), _STRINGS, _split, **_SPLIT),
+    method("substring", "string_substring_int", (STRING, INT), STRING, _substring, **_SAME_SIZE),
+    method("substring", "string_substring_int_int", (STRING, INT, INT), STRING, _substring, **_SAME_SIZE),
+    method("trim", "string_trim", (STRING,), STRING, _trim, **_SAME_SIZE),
+    method("join", "list_join", (_STRINGS,), STRING, _join, **_join_rule()),
+    method("join", "list_join_string", (_STRINGS, STRING), STRING, _join, **_join_rule()),
+    function("strings.quote", "strings_quote", (STRING,), STRING, quote, **_QUOTE),
 )
 
 
@@ -258,3 +234,163 @@ def _go_character(character: str) -> str:
     if code < 0x20 or code == 0x7F:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+# --- regular expressions
+
+_MOST_COMPILED = 256
+_MEMORY = 2 << 20
+_LONGEST_REMEMBERED = 10_240
+# Classes of Unicode categories, each of which takes RE2 a fifth of a millisecond to read.
+_MOST_CATEGORIES = 200
+# As in Go.
+_MOST_NESTING = 999
+# RE2 cannot be interrupted: a search is refused where characters times instructions are more than it may get through
+# in a tenth of a second, though that is thirty times what it mostly needs.
+_MOST_WORK = 2_000_000
+_WORK_IN_A_STEP, _STEPS_TO_COMPILE = 40, 10
+# How RE2's complaints read in Go.
+_COMPLAINTS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid repetition size": "invalid repeat count",
+    "invalid named capture group": "invalid named capture",
+    "invalid character range": "invalid character class range",
+}
+_ONE_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+# Escapes, classes and brackets.
+_MARK = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()]", re.DOTALL)
+_CATEGORY = re.compile(r"\\[pP]")
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPattern:
+    """A compiled pattern and how many instructions it has."""
+
+    compiled: Any
+    size: int
+
+    def work(self, text: str) -> None:
+        """Account for a search; ``CelCostError`` where it may take too long."""
+        length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        work = length * self.size
+        if work > _MOST_WORK:
+            raise CelCostError("operation cancelled: actual cost limit exceeded")
+        tick(work // _WORK_IN_A_STEP)
+
+
+def compile_pattern(pattern: str) -> CompiledPattern:
+    """The compiled pattern; ``CelRuntimeError`` worded as Go does when it is none."""
+    return _compile_remembered(pattern) if len(pattern) <= _LONGEST_REMEMBERED else _compile(pattern)
+
+
+def _compile(pattern: str) -> CompiledPattern:
+    tick(len(pattern) * _STEPS_TO_COMPILE)
+    if _ONE_BYTE.search(pattern):
+        # Known to RE2 in C++, not in Go.
+        raise CelRuntimeError("error parsing regexp: invalid escape sequence: `\\C`")
+    if len(_CATEGORY.findall(pattern)) > _MOST_CATEGORIES:
+        raise CelRuntimeError("error parsing regexp: expression too large")
+    if pattern.count("(") > _MOST_NESTING and _nesting(pattern) > _MOST_NESTING:
+        raise CelRuntimeError(f"error parsing regexp: expression nests too deeply: `{pattern}`")
+    import re2  # type: ignore[import-untyped]  # loads slowly, and most expressions have no pattern
+
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    try:
+        compiled = re2.compile(pattern, options)
+    except re2.error as error:
+        raise CelRuntimeError(f"error parsing regexp: {_go_complaint(error, pattern)}") from None
+    return CompiledPattern(compiled, compiled.programsize)
+
+
+def _nesting(pattern: str) -> int:
+    """How deep groups stand inside one another."""
+    steps = (1 if mark == "(" else -1 for mark in _MARK.findall(pattern) if mark in "()")
+    return max(accumulate(steps), default=0)
+
+
+def _go_complaint(error: Exception, pattern: str) -> str:
+    detail = error.args[0]
+    text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+    reason, _, where = text.partition(": ")
+    if reason == "missing )":
+        where = pattern
+    return f"{_COMPLAINTS.get(reason, reason)}: `{where}`"
+
+
+_compile_remembered = lru_cache(maxsize=_MOST_COMPILED)(_compile)
+
+
+def _search(pattern: CompiledPattern, text: str) -> Any:
+    pattern.work(text)
+    return pattern.compiled.search(text)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    return _search(compile_pattern(pattern), text) is not None
+
+
+def _compile_found(pattern: str) -> CompiledPattern:
+    try:
+        return compile_pattern(pattern)
+    except CelCostError:
+        raise
+    except CelRuntimeError as error:
+        raise CelRuntimeError(f"Illegal regex: {error}") from None
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _search(_compile_found(pattern), text)
+    return found.group() if found else ""
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    """Successive matches; as in Go an empty one right behind another match does not count."""
+    found: list[str] = []
+    end = -1
+    compiled = _compile_found(pattern)
+    if limit == 0:
+        return found
+    compiled.work(text)
+    for match in _ticking_matches(compiled.compiled.finditer(text)):
+        if match.start() == match.end() == end:
+            continue
+        end = match.end()
+        found.append(match.group())
+        if len(found) == limit:
+            break
+    return found
+
+
+def _ticking_matches(matches: Iterable[Any]) -> Iterator[Any]:
+    """The matches, ticking the time they take: to find any may mean to look at all of the rest of the text."""
+    began = thread_time()
+    for match in matches:
+        now = thread_time()
+        tick(int((now - began) * 1e6))
+        began = now
+        yield match
+
+
+REGEX_FUNCTIONS: tuple[Function, ...] = (
+    function("matches", "matches", _TWO_STRINGS, BOOL, _matches, **regex_search(measure=inner_size)),
+    method("matches", "matches_string", _TWO_STRINGS, BOOL, _matches, **regex_search(measure=inner_size)),
+    method("find", "string_find_string", _TWO_STRINGS, STRING, _find, **regex_search(up_to_size(0))),
+    method(
+        "findAll", "string_find_all_string", _TWO_STRINGS, list_of(STRING), _find_all, **regex_search(up_to_size(0))
+    ),
+    method(
+        "findAll",
+        "string_find_all_string_int",
+        (*_TWO_STRINGS, INT),
+        list_of(STRING),
+        _find_all,
+        **regex_search(up_to_size(0)),
+    ),
+)

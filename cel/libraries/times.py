@@ -1,6 +1,6 @@
-"""Parts of timestamps, in UTC or a time zone, and of durations.
+"""Timestamps and durations: their parts, in UTC or a time zone, and their text, as Go reads and writes it.
 
-Timestamps and durations in text, as Go reads and writes them; all in nanoseconds.
+Inside this module times are integers of nanoseconds since 1970, days and seconds plain numbers.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
+from itertools import chain
 from zoneinfo import ZoneInfo
 
 from ..declarations import Function
@@ -84,18 +85,17 @@ def _load_zone(name: str) -> ZoneInfo:
         raise CelRuntimeError(f"unknown time zone {name}") from None
 
 
-def _timestamp_part(name: str, id_: str, part: Callable[[int], int]) -> Function:
-    def local(timestamp: Timestamp, zone: str) -> int:
+def _timestamp_part(name: str, id_: str, part: Callable[[int], int]) -> tuple[Function, Function]:
+    def local(timestamp: Timestamp, zone: str = "") -> int:
         seconds = timestamp.ns // NANOS
         return part(seconds + _zone_offset(zone, seconds))
 
-    return Function(
-        name,
-        (
-            method(f"timestamp_to_{id_}", (TIMESTAMP,), INT, lambda timestamp: part(timestamp.ns // NANOS)),
-            method(f"timestamp_to_{id_}_with_tz", (TIMESTAMP, STRING), INT, local),
-        ),
-    )
+    return _in_zone_or_not(name, id_, local)
+
+
+def _in_zone_or_not(name: str, id_: str, apply: Callable[..., int]) -> tuple[Function, Function]:
+    in_utc = method(name, f"timestamp_to_{id_}", (TIMESTAMP,), INT, apply)
+    return in_utc, method(name, f"timestamp_to_{id_}_with_tz", (TIMESTAMP, STRING), INT, apply)
 
 
 def _milliseconds(timestamp: Timestamp, zone: str = "") -> int:
@@ -107,7 +107,7 @@ def _duration_part(name: str, id_: str, unit: int) -> Function:
     def whole(duration: Duration) -> int:
         return duration.ns // unit if duration.ns >= 0 else -(-duration.ns // unit)
 
-    return Function(name, (method(f"duration_to_{id_}", (DURATION,), INT, whole),))
+    return method(name, f"duration_to_{id_}", (DURATION,), INT, whole)
 
 
 _UNITS = {
@@ -231,13 +231,7 @@ _PARTS: dict[str, tuple[str, Callable[[int], int]]] = {
     "getSeconds": ("seconds", lambda seconds: seconds % 60),
 }
 TIME_FUNCTIONS: tuple[Function, ...] = (
-    *(_timestamp_part(name, id_, part) for name, (id_, part) in _PARTS.items()),
-    Function(
-        "getMilliseconds",
-        (
-            method("timestamp_to_milliseconds", (TIMESTAMP,), INT, _milliseconds),
-            method("timestamp_to_milliseconds_with_tz", (TIMESTAMP, STRING), INT, _milliseconds),
-        ),
-    ),
+    *chain.from_iterable(_timestamp_part(name, id_, part) for name, (id_, part) in _PARTS.items()),
+    *_in_zone_or_not("getMilliseconds", "milliseconds", _milliseconds),
     *(_duration_part(name, id_, unit) for name, (id_, unit) in _DURATION_UNITS.items()),
 )

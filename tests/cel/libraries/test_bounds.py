@@ -3,7 +3,7 @@
 import pytest
 
 from drasat.cel.errors import CelCostError, CelDeadlineError, CelRuntimeError
-from drasat.cel.libraries import all_functions, regex
+from drasat.cel.libraries import all_functions, strings
 from drasat.cel.libraries.declare import MOST_CHARACTERS, MOST_ELEMENTS, traversal_cost
 from drasat.cel.meter import MOST_STEPS, Meter, current_meter
 from drasat.cel.values import equal, runtime_type
@@ -123,7 +123,7 @@ def test_patterns_that_make_backtracking_hang_do_not(pattern):
 
 def test_patterns_that_compile_to_much_are_refused():
     with pytest.raises(CelRuntimeError, match="error parsing regexp"):
-        regex.compile_pattern("((a{100}){100}){100}")
+        strings.compile_pattern("((a{100}){100}){100}")
 
 
 @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ NESTED = 999
 )
 def test_patterns_that_take_long_to_compile_are_refused(pattern, complaint):
     with pytest.raises(CelRuntimeError, match=complaint):
-        regex.compile_pattern(pattern)
+        strings.compile_pattern(pattern)
 
 
 @pytest.mark.parametrize(
     "pattern", ["(" * NESTED + "a" + ")" * NESTED, "(a)" * 1500, "\\(" * 1500, "[(]" * 1500], ids=lambda text: text[:4]
 )
 def test_groups_in_a_row_do_not_nest(pattern):
-    assert regex.compile_pattern(pattern).size > 0
+    assert strings.compile_pattern(pattern).size > 0
 
 
 def test_a_search_counts_as_work(meter):
@@ -180,10 +180,10 @@ def test_every_match_counts_as_work(meter):
 
 
 def test_long_patterns_are_not_remembered():
-    regex.compile_pattern("abc")
-    remembered = regex._compile_remembered.cache_info().currsize
-    regex.compile_pattern("a" * 20_000)
-    assert regex._compile_remembered.cache_info().currsize == remembered
+    strings.compile_pattern("abc")
+    remembered = strings._compile_remembered.cache_info().currsize
+    strings.compile_pattern("a" * 20_000)
+    assert strings._compile_remembered.cache_info().currsize == remembered
 
 
 def test_counting_what_is_shared_many_times_comes_to_an_end():

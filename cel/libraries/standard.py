@@ -1,0 +1,325 @@
+"""Functions of the language itself: ``size``, conversions between types, optional values.
+
+The conversions are ``int``, ``uint``, ``double``, ``bool``, ``string``, ``bytes``, ``duration``, ``timestamp``, ``dyn``
+and ``type``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeAlias
+
+from ..declarations import UNBOUNDED, Estimate, Function, Operand, Range
+from ..errors import CelRuntimeError
+from ..types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+    parameter,
+    type_of,
+)
+from ..values import (
+    INT_MAX,
+    INT_MIN,
+    NANOS,
+    NONE,
+    TIMESTAMP_MIN,
+    UINT_MAX,
+    Duration,
+    Optional,
+    Timestamp,
+    TypeValue,
+    UInt,
+    Value,
+    size_of,
+    type_name,
+)
+from .declare import (
+    STRING_FACTOR,
+    format_bool,
+    format_double,
+    free_call,
+    function,
+    method,
+    no_overload,
+    of_size,
+    parse_double,
+    parse_integer,
+    scaled_cost,
+    sized_result,
+)
+from .times import format_duration, format_timestamp, parse_duration, parse_timestamp
+
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+
+def _refusal(to: str) -> CelRuntimeError:
+    return CelRuntimeError(f"type conversion error from 'string' to '{to}'")
+
+
+def _to_int(number: int) -> int:
+    if INT_MIN <= number <= INT_MAX:
+        return int(number)
+    raise CelRuntimeError("integer overflow")
+
+
+def _to_uint(number: int) -> UInt:
+    if 0 <= number <= UINT_MAX:
+        return UInt(number)
+    raise CelRuntimeError("unsigned integer overflow")
+
+
+def _double_to_int(number: float) -> int:
+    """Truncation; cel-go refuses the very ends of the range too."""
+    if -(2.0**63) < number < 2.0**63:
+        return int(number)
+    raise CelRuntimeError("integer overflow")
+
+
+def _double_to_uint(number: float) -> UInt:
+    if 0 <= number < 2.0**64:
+        return UInt(int(number))
+    raise CelRuntimeError("unsigned integer overflow")
+
+
+def _parse_int(text: str) -> int:
+    number = parse_integer(text)
+    if number is None or not INT_MIN <= number <= INT_MAX:
+        raise _refusal("int")
+    return number
+
+
+def _parse_uint(text: str) -> UInt:
+    number = parse_integer(text) if text[:1] not in "+-" else None
+    if number is None or number > UINT_MAX:
+        raise _refusal("uint")
+    return UInt(number)
+
+
+def _parse_double(text: str) -> float:
+    number = parse_double(text)
+    if number is None:
+        raise _refusal("double")
+    return number
+
+
+def _parse_bool(text: str) -> bool:
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise _refusal("bool")
+
+
+def _parse_duration(text: str) -> Duration:
+    ns = parse_duration(text)
+    if ns is None:
+        raise _refusal("google.protobuf.Duration")
+    return Duration(ns)
+
+
+def _parse_timestamp(text: str) -> Timestamp:
+    ns = parse_timestamp(text)
+    if ns is None:
+        raise _refusal("google.protobuf.Timestamp")
+    return Timestamp.checked(ns)
+
+
+def _decode(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise CelRuntimeError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _unix(timestamp: Timestamp) -> int:
+    return timestamp.ns // NANOS
+
+
+def _from_unix(seconds: int) -> Timestamp:
+    return Timestamp.checked(seconds * NANOS)
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _decoded_size(operands: tuple[Operand, ...]) -> Range:
+    """Characters take up to four bytes."""
+    return Range(operands[0].size.min // 4, operands[0].size.max)
+
+
+def _encoded_size(operands: tuple[Operand, ...]) -> Range:
+    return Range(operands[0].size.min, min(operands[0].size.max * 4, UNBOUNDED))
+
+
+_Source: TypeAlias = tuple[str, Type, Callable[..., Value]]
+
+
+def _conversions(name: str, to: Type, *sources: _Source) -> Iterator[Function]:
+    for source, type_, apply in sources:
+        yield function(name, f"{source}_to_{name}", (type_,), to, apply)
+
+
+def _coded(name: str, id_: str, source: Type, to: Type, apply: Callable[..., Value]) -> Function:
+    """Between string and bytes."""
+    result = _decoded_size if to is STRING else _encoded_size
+    return function(
+        name,
+        id_,
+        (source,),
+        to,
+        apply,
+        cost=lambda args, _: scaled_cost(size_of(args[0]), STRING_FACTOR),
+        estimate=lambda operands: Estimate(operands[0].size.scaled(STRING_FACTOR), result(operands)),
+    )
+
+
+_T = parameter("T")
+CONVERSION_FUNCTIONS: tuple[Function, ...] = (
+    *_conversions(
+        "int",
+        INT,
+        ("int64", INT, _same),
+        ("uint64", UINT, _to_int),
+        ("double", DOUBLE, _double_to_int),
+        ("string", STRING, _parse_int),
+        ("timestamp", TIMESTAMP, _unix),
+        ("duration", DURATION, lambda value: value.ns),
+    ),
+    *_conversions(
+        "uint",
+        UINT,
+        ("uint64", UINT, _same),
+        ("int64", INT, _to_uint),
+        ("double", DOUBLE, _double_to_uint),
+        ("string", STRING, _parse_uint),
+    ),
+    *_conversions(
+        "double",
+        DOUBLE,
+        ("double", DOUBLE, _same),
+        ("int64", INT, float),
+        ("uint64", UINT, float),
+        ("string", STRING, _parse_double),
+    ),
+    *_conversions("bool", BOOL, ("bool", BOOL, _same), ("string", STRING, _parse_bool)),
+    *_conversions(
+        "string",
+        STRING,
+        ("string", STRING, _same),
+        ("bool", BOOL, format_bool),
+        ("int64", INT, str),
+        ("uint64", UINT, str),
+        ("double", DOUBLE, format_double),
+        ("timestamp", TIMESTAMP, lambda value: format_timestamp(value.ns)),
+        ("duration", DURATION, lambda value: format_duration(value.ns)),
+    ),
+    _coded("string", "bytes_to_string", BYTES, STRING, _decode),
+    function("bytes", "bytes_to_bytes", (BYTES,), BYTES, _same),
+    _coded("bytes", "string_to_bytes", STRING, BYTES, _encode),
+    *_conversions("duration", DURATION, ("duration", DURATION, _same), ("string", STRING, _parse_duration)),
+    *_conversions(
+        "timestamp",
+        TIMESTAMP,
+        ("timestamp", TIMESTAMP, _same),
+        ("int64", INT, _from_unix),
+        ("string", STRING, _parse_timestamp),
+    ),
+    function("dyn", "to_dyn", (_T,), DYN, _same, **sized_result(of_size(0))),
+    function("type", "type", (_T,), type_of(_T), lambda value: TypeValue(type_name(value))),
+)
+_TYPES_WITH_SIZE = (
+    ("string", STRING),
+    ("bytes", BYTES),
+    ("list", list_of(parameter("A"))),
+    ("map", map_of(parameter("A"), parameter("B"))),
+)
+SIZE_FUNCTIONS: tuple[Function, ...] = (
+    *(function("size", f"size_{name}", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE),
+    *(method("size", f"{name}_size", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE),
+)
+_V = parameter("V")
+_OPTIONAL = optional_of(_V)
+_VALUE_LIST = list_of(_V)
+_OPTIONALS = list_of(_OPTIONAL)
+_ZERO_VALUES: dict[type, Value] = {Timestamp: Timestamp(TIMESTAMP_MIN), Duration: Duration(0)}
+# Objects without a zero are true in Python too.
+_NEVER_ZERO = frozenset({Optional})
+
+
+def _is_zero(value: Value) -> bool:
+    kind = type(value)
+    if kind in _ZERO_VALUES:
+        return bool(value == _ZERO_VALUES[kind])
+    return kind not in _NEVER_ZERO and not value
+
+
+def _of_non_zero(value: Value) -> Optional:
+    return NONE if _is_zero(value) else Optional(value)
+
+
+def _optional_value(optional: Optional) -> Value:
+    if not optional.present:
+        raise CelRuntimeError("optional.none() dereference")
+    return optional.value
+
+
+def _first_optional(values: Sequence[Value]) -> Optional:
+    return Optional(values[0]) if values else NONE
+
+
+def _last_optional(values: Sequence[Value]) -> Optional:
+    return Optional(values[-1]) if values else NONE
+
+
+def _unwrap(name: str, optionals: Sequence[Optional]) -> list[Value]:
+    if any(type(optional) is not Optional for optional in optionals):
+        raise no_overload(name, "list")
+    return [optional.value for optional in optionals if optional.present]
+
+
+# The compiler evaluates the argument of or and orValue only where it is needed; these serve where both are at hand.
+OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
+    function("optional.of", "optional_of", (_V,), _OPTIONAL, Optional),
+    function("optional.none", "optional_none", (), _OPTIONAL, lambda: NONE),
+    function("optional.ofNonZeroValue", "optional_ofNonZeroValue", (_V,), _OPTIONAL, _of_non_zero),
+    method("hasValue", "optional_hasValue", (_OPTIONAL,), BOOL, lambda optional: optional.present),
+    method("value", "optional_value", (_OPTIONAL,), _V, _optional_value),
+    method(
+        "or",
+        "optional_or_optional",
+        (_OPTIONAL, _OPTIONAL),
+        _OPTIONAL,
+        lambda optional, other: optional if optional.present else other,
+        **free_call(),
+    ),
+    method(
+        "orValue",
+        "optional_orValue_value",
+        (_OPTIONAL, _V),
+        _V,
+        lambda optional, other: optional.value if optional.present else other,
+        **free_call(),
+    ),
+    method("first", "list_first", (_VALUE_LIST,), _OPTIONAL, _first_optional),
+    method("last", "list_last", (_VALUE_LIST,), _OPTIONAL, _last_optional),
+    function("optional.unwrap", "optional_unwrap", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "optional.unwrap")),
+    method("unwrapOpt", "optional_unwrapOpt", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "unwrapOpt")),
+)
