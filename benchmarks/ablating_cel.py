@@ -28,7 +28,9 @@ from drasat.cel.errors import CelCompileError, CelError
 from drasat.cel.meter import Meter
 from drasat.cel.metering import MeteredEmitter
 from drasat.encoders.expressions import lowering as lowering_module
-from drasat.encoders.expressions.formulas import TRUE, Formulas
+from drasat.encoders.expressions import macros as macros_module
+from drasat.encoders.expressions.formula_nodes import TRUE
+from drasat.encoders.expressions.formulas import Formulas
 from drasat.encoders.expressions.values import NotLoweredError
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.slices import Device, DeviceAttribute, DeviceCapacity
@@ -196,7 +198,7 @@ class _NoPlans:
 
 
 LOWERING = (
-    Part("joins", lowering_module, "JoinPlanner", _NoPlans),
+    Part("joins", macros_module, "JoinPlanner", _NoPlans),
     Part("cost pass", lowering_module, "require_within_limit", lambda *_: None),
 )
 

@@ -22,7 +22,8 @@ from typing import cast
 from ...problem.conditions import CelCondition, PredicateCondition
 from ...problem.problem import RESULT_LIMIT, RelationError
 from ..classes import MergedProblem, MergedRelation
-from ..expressions.formulas import FALSE, TRUE, Formulas, GatedSum, Handle
+from ..expressions.formula_nodes import FALSE, TRUE, GatedSum, Handle
+from ..expressions.formulas import Formulas
 from ..expressions.lowering import lower_expression
 from ..expressions.posting import FormulaPosting, count_vectors, post_table, vectors
 from ..expressions.values import NotLoweredError

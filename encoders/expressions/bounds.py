@@ -17,7 +17,8 @@ from ...cel.meter import COST_LIMIT
 from ...cel.program import Program
 from ...cel.syntax import Node, Postfix, Step, children
 from ...cel.values import CelMap, Value, inner_size
-from .formulas import TRUE, Formulas, GatedSum
+from .formula_nodes import TRUE, GatedSum
+from .formulas import Formulas
 from .values import NotLoweredError
 
 _LIST_TYPES = frozenset({list, tuple})

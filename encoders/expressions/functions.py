@@ -14,7 +14,7 @@ from ...cel.libraries.kubernetes import ComputedQuantity as QuantitySum
 from ...cel.values import Duration, UInt, Value, equal
 from ...models.kubernetes.quantity import Quantity
 from . import lists as bags
-from .formulas import FALSE, TRUE, Handle
+from .formula_nodes import FALSE, TRUE, Handle
 from .lists import FOLDS, as_bag, bag_is_empty, bag_total, bag_values
 from .numbers import NUMBER_RULES, NUMERIC, QUANTITIES, as_compared_number, equal_numbers, fits_double, number_cases
 from .scopes import Closures, Operation

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from ...cel.devices import read_paths
 from ...cel.syntax import Chain, Logical, Method, Node, Postfix, Unary
 from ...cel.values import Value
-from .formulas import Handle
+from .formula_nodes import Handle
 from .lists import presence_formula
 from .scopes import Scopes
 from .values import OPAQUE, Bag, BagCell, KnownValue, Symbol, SymbolBuilder, identity_at, loose_equality

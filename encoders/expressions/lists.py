@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ...cel.values import NONE, Duration, Optional, Timestamp, UInt, Value, surely_equal
-from .formulas import FALSE, ONE, TRUE, GatedSum, Handle, SumTerm
+from .formula_nodes import FALSE, ONE, TRUE, GatedSum, Handle, SumTerm
 from .numbers import amount_of, as_number, checked_result, is_exact, number_by_levels, number_cases
 from .values import (
     FAILED_SYMBOL,

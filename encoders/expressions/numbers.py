@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from ...cel.libraries.kubernetes import ComputedQuantity as QuantitySum
 from ...cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value
 from ...models.kubernetes.quantity import NANO, Quantity
-from .formulas import FALSE, ONE, TRUE, Amount, GatedSum, Handle, SumTerm
+from .formula_nodes import FALSE, ONE, TRUE, Amount, GatedSum, Handle, SumTerm
 from .values import (
     FAILED_SYMBOL,
     KnownValue,

@@ -23,7 +23,8 @@ from itertools import accumulate
 from typing import TypeAlias
 
 from ..rows import COEFFICIENT_LIMIT, CpSatRows, Term
-from .formulas import CONJUNCTION, ONE, TRUE, FormulaNodes, Formulas, Handle
+from .formula_nodes import CONJUNCTION, ONE, TRUE, FormulaNodes, Handle
+from .formulas import Formulas
 
 # So many devices beyond an inner set are named one by one; a row is better for more.
 _BEYOND = 16

@@ -19,7 +19,8 @@ from ...cel.closures import MISSING, lookup
 from ...cel.values import CelMap, Duration, Timestamp, UInt, Value
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.semver import Version
-from .formulas import FALSE, ONE, TRUE, Formulas, GatedSum, Handle
+from .formula_nodes import FALSE, ONE, TRUE, GatedSum, Handle
+from .formulas import Formulas
 
 
 class NotLoweredError(Exception):

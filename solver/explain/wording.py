@@ -13,7 +13,8 @@ from typing import cast
 from ...encoders.classes import MergedAlternative, MergedConstraint, MergedRelation
 from ...encoders.constraints.relations import lower_relation, related_items
 from ...encoders.constraints.table import ENCODERS
-from ...encoders.expressions.formulas import FALSE, formula_text
+from ...encoders.expressions.formula_nodes import FALSE
+from ...encoders.expressions.formulas import formula_text
 from ...encoders.expressions.values import NotLoweredError
 from ...encoders.model import AllocationModel, entry_label
 from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from itertools import product
 
-from drasat.encoders.expressions.formulas import FALSE, ONE, TRUE, GatedSum
+from drasat.encoders.expressions.formula_nodes import FALSE, ONE, TRUE, GatedSum
 from drasat.encoders.rows import CpSatRows
 from drasat.solver.engines.cp_sat import QUICK, Limits, SolverStatus, run_solver
 

@@ -7,7 +7,8 @@ from random import Random
 import pytest
 from support.random_formulas import formula, spaces, vectors_by_hand
 
-from drasat.encoders.expressions.formulas import FALSE, ONE, TRUE, Formulas, GatedSum
+from drasat.encoders.expressions.formula_nodes import FALSE, ONE, TRUE, GatedSum
+from drasat.encoders.expressions.formulas import Formulas
 
 
 def counts_of(*items):

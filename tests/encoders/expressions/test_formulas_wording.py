@@ -5,7 +5,8 @@ from random import Random
 import pytest
 from support.random_formulas import formula
 
-from drasat.encoders.expressions.formulas import FALSE, ONE, TRUE, Formulas, GatedSum, formula_text
+from drasat.encoders.expressions.formula_nodes import FALSE, ONE, TRUE, GatedSum
+from drasat.encoders.expressions.formulas import Formulas, formula_text
 
 
 def name(item):

@@ -5,7 +5,8 @@ from random import Random
 import pytest
 from support.random_formulas import Counted, interesting, spaces, vectors_by_hand
 
-from drasat.encoders.expressions.formulas import FALSE, ONE, TRUE, Formulas, GatedSum
+from drasat.encoders.expressions.formula_nodes import FALSE, ONE, TRUE, GatedSum
+from drasat.encoders.expressions.formulas import Formulas
 from drasat.encoders.expressions.posting import FormulaPosting
 from drasat.solver.engines.cp_sat import CONFIRMING, QUICK
 
