@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from time import process_time
 from typing import TypeVar
 
-from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.constraints import ENCODERS
 from drasat.encoders.model import build_model
 from drasat.encoders.solution import decode_solution
 from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests

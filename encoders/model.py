@@ -1,38 +1,36 @@
-"""The model of one question: what each alternative takes of each symmetry class, and which alternatives are chosen.
+"""The CP-SAT model of one question: what each alternative takes of each symmetry class, and which are chosen.
 
-What an encoder is: a joint rule with a stable id, what it sees of a device, and the rows it posts.
-
-Units whose entries no count can say: all that one copy could take is listed, and the model counts who takes what.
-
-These are the patterns of a cutting-stock problem (Gilmore & Gomory, 1961): equal copies have no order among them, where
-copies side by side have as many as there are permutations.
-
-Units that may be left out: how many of several equal ones are served, the first ones of them.
-
-The sentences of justifications, one function for each kind of thing that can be in the way.
+An ``Encoder`` is a joint rule with a stable id, what it sees of a device, and the rows it posts. ``OptionalUnits`` are
+units that may be left out: the model counts how many of several equal ones are served. ``post_configurations`` serves
+units whose entries no count can say: all that one copy could take is listed, and the model counts how many copies take
+each configuration. These are the patterns of a cutting-stock problem (Gilmore & Gomory, 1961): equal copies have no
+order among them, where copies side by side have as many as there are permutations. The ``justify`` functions make the
+sentence of each kind of reason.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from ..problem.obstacles import Obstacle
 from ..problem.problem import Constraint, Justification, Placeholder, Problem, Relation, check_deadline
-from .classes import (
+from .expressions.posting import OrderLiterals
+from .rows import CpSatRows, Term
+from .symmetry import (
     MergedAlternative,
     MergedConstraint,
     MergedProblem,
     MergedRelation,
+    Signature,
     SymmetryClass,
     SymmetryReducedProblem,
     UnitCopies,
+    no_signature,
 )
-from .expressions.posting import OrderLiterals
-from .rows import CpSatRows, Term
 
 
 class EncodingError(Exception):
@@ -112,11 +110,21 @@ class AllocationModel:
         """Return the literal that says that anything of a symmetry class is taken."""
         literal = self._used.get(class_.index)
         if literal is None:
-            literal = self._used[class_.index] = self.rows.boolean()
-            for alternative in class_.alternatives:
-                variable = self.takes[alternative, class_.index]
-                self.rows.at_most([(variable, 1), (literal, -self.rows.range_of(variable)[1])], 0)
+            terms = [(self.takes[alternative, class_.index], 1) for alternative in class_.alternatives]
+            literal = self._used[class_.index] = self.any_positive(terms)
         return literal
+
+    def any_positive(self, terms: Iterable[Term]) -> int:
+        """Return a new literal that is true if any of these terms, none of them negative, is above 0."""
+        literal = self.rows.boolean()
+        self.post_implied(terms, literal)
+        return literal
+
+    def post_implied(self, terms: Iterable[Term], literal: int) -> None:
+        """Post that the literal is true if any of these terms, none of them negative, is above 0."""
+        for variable, coefficient in terms:
+            most = self.rows.range_of(variable)[1]
+            self.rows.at_most([(variable, coefficient), (literal, -coefficient * most)], 0)
 
     @property
     def guarded(self) -> bool:
@@ -214,23 +222,6 @@ def build_model(
     return model
 
 
-Signature = Callable[[int], Hashable]
-"""What a rule sees of a device: devices of one symmetry class must look equal to every rule."""
-
-
-class SignatureSource(Protocol):
-    """Whatever must be able to tell devices apart: a rule, or an objective."""
-
-    @property
-    def sign(self) -> Callable[[MergedProblem], Signature | None]:
-        """Return what it sees of a device, None if it tells none apart."""
-        raise NotImplementedError
-
-
-def no_signature(_merged: MergedProblem) -> None:
-    """Sign for a rule that only counts."""
-
-
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """A joint rule. The same ``id`` appears in explanations, in result documents and in the docs.
@@ -248,7 +239,7 @@ class Encoder:
 
 
 TakeKey: TypeAlias = tuple[int, int]
-"""A alternative and a symmetry class: what takes, and from where."""
+"""An alternative and a symmetry class: what takes, and from where."""
 Configuration: TypeAlias = tuple[tuple[TakeKey, int], ...]
 """All that one copy of a unit takes: how many devices for each alternative from each symmetry class."""
 

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, groupby
 
-from .classes import MergedAlternative, MergedConstraint, SymmetryReducedProblem
 from .constraints.attributes import DISTINCT, MATCH
 from .model import AllocationModel, ConfiguredUnit, PlacementLiteral, TakeKey
+from .symmetry import MergedAlternative, MergedConstraint, SymmetryReducedProblem
 
 DemandDevice = tuple[int, int]
 """A demand and a device, by their numbers in the Problem."""

@@ -1,14 +1,11 @@
-"""Equal requests become one with a larger count, and equal claims one, where the parts can be told apart again.
+"""A Problem with equal things put together: what the model speaks of instead of devices, requests and claims.
 
-Requests of one claim merge if they ask the same and the same entries cover them: every rule inside a claim is about
-the claim's devices as a whole. Claims are different: an entry holds in each of them alone, so that counts of the whole
-may have no split. They merge only where a split always exists (``_splits``); ``encoders.expansion`` makes it.
+Equal requests of one claim merge, and equal claims where the parts can be told apart again. Requests of one claim are
+equal if they ask the same and the same entries cover them: every rule inside a claim is about the claim's devices as a
+whole. An entry holds in each claim alone, so that counts over several claims may have no split. Claims merge only where
+a split always exists (``_can_be_split``); ``solution`` makes it.
 
-Devices in symmetry classes: those that no rule can tell apart.
-
-Units that look at devices in use: which claims come with a request that has admin access.
-
-Whether equal claims can share one count of shapes, each of which goes to one of them as a whole.
+Devices that no rule and no objective tells apart are a symmetry class.
 """
 
 from __future__ import annotations
@@ -17,21 +14,167 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Protocol
 
 from ..problem.constraints import INCOMPARABLE, has_first_only_values, pools_with_negative_draws, sets_as_scalars
 from ..problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Problem, Relation, Request
 from ..problem.topology import TopologyCondition
-from .classes import (
-    MergedAlternative,
-    MergedConstraint,
-    MergedProblem,
-    MergedRelation,
-    MergedRequest,
-    SymmetryClass,
-    SymmetryReducedProblem,
-    UnitCopies,
-)
-from .model import SignatureSource
+
+
+@dataclass(frozen=True, slots=True)
+class MergedAlternative:
+    """One way to serve a merged request: the request itself, or one of its alternatives.
+
+    ``demands`` has the demand of each copy, claim by claim; ``count`` is the number of devices for one copy,
+    ``per_claim`` the number of copies in one claim, ``candidates`` the devices that any copy could take.
+    """
+
+    index: int
+    request: int
+    demands: tuple[int, ...]
+    per_claim: int
+    count: int
+    all_devices: bool
+    admin: bool
+    candidates: tuple[int, ...]
+
+    @property
+    def copies(self) -> int:
+        """Number of equal requests."""
+        return len(self.demands)
+
+    @property
+    def claims(self) -> int:
+        """Number of equal claims that the copies come from."""
+        return len(self.demands) // self.per_claim
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRequest:
+    """Equal requests: of one claim, or of several claims that are equal as a whole.
+
+    ``claims`` are the claims' numbers, ``alternatives`` the numbers of the ways to serve it, in order of preference.
+    """
+
+    index: int
+    name: str
+    claims: tuple[int, ...]
+    listed: bool
+    alternatives: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedConstraint:
+    """Equal entries of equal claims; ``record`` is the first of them, ``alternatives`` are those it covers."""
+
+    record: Constraint
+    claims: tuple[int, ...]
+    alternatives: tuple[int, ...]
+
+    @property
+    def position(self) -> int:
+        """Number of the entry in its claim."""
+        return self.record.position
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRelation:
+    """A relation with the alternatives that it covers.
+
+    Claims that it spans are merged with others only where each claim gets a set of its own. ``copies`` is
+    the number of claims that each get a set of devices of their own for it; ``record`` is the first's.
+    """
+
+    index: int
+    record: Relation
+    alternatives: tuple[int, ...]
+
+    @property
+    def claims(self) -> tuple[int, ...]:
+        """Claims that it spans."""
+        return self.record.claims
+
+    @property
+    def position(self) -> int:
+        """Number of the entry in its claim."""
+        return self.record.position
+
+    copies: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SymmetryClass:
+    """Devices that no rule tells apart, ascending: the model only counts how many of them are taken."""
+
+    index: int
+    devices: tuple[int, ...]
+    alternatives: tuple[int, ...]
+    """Branches that could take them."""
+
+    @property
+    def representative(self) -> int:
+        """The device that stands for all."""
+        return self.devices[0]
+
+    @property
+    def size(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCopies:
+    """Equal units that may be served or not, each as a whole: by copy the numbers of its claims."""
+
+    claims: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergedProblem:
+    """A Problem whose requests and claims are merged, its devices not yet.
+
+    Claims of ``units`` may be left out, a unit at a time; all others must be served.
+    """
+
+    problem: Problem
+    in_use: InUse
+    requests: tuple[MergedRequest, ...]
+    alternatives: tuple[MergedAlternative, ...]
+    constraints: tuple[MergedConstraint, ...]
+    relations: tuple[MergedRelation, ...] = ()
+    units: tuple[UnitCopies, ...] = ()
+
+    def claim_of(self, alternative: MergedAlternative) -> int:
+        """Find the first claim that an alternative belongs to."""
+        return self.problem.demands[alternative.demands[0]].claim
+
+
+@dataclass(frozen=True, slots=True)
+class SymmetryReducedProblem:
+    """A Problem with its devices in symmetry classes."""
+
+    merged: MergedProblem
+    classes: tuple[SymmetryClass, ...]
+    classes_of: tuple[tuple[int, ...], ...]
+    """For each alternative the symmetry classes that it could take from."""
+
+
+Signature = Callable[[int], Hashable]
+"""What a rule sees of a device: devices of one symmetry class must look equal to every rule."""
+
+
+class SignatureSource(Protocol):
+    """Whatever must be able to tell devices apart: a rule, or an objective."""
+
+    @property
+    def sign(self) -> Callable[[MergedProblem], Signature | None]:
+        """Return what it sees of a device, None if it tells none apart."""
+        raise NotImplementedError
+
+
+def no_signature(_merged: MergedProblem) -> None:
+    """Sign for a rule that only counts."""
+
 
 Candidates = Sequence[tuple[int, ...]]
 

@@ -436,7 +436,7 @@ def _counter_device_test(problem: Problem, in_use: InUse) -> DeviceTest:
     """CTR-2 for one device alone: a row that is overdrawn already blocks its whole pool."""
     counters, available = problem.counters, in_use.available
     giving = pools_with_negative_draws(problem)
-    blocked = {pool for pool, left in zip(counters.pool_of_row, available, strict=True) if left < 0}
+    blocked = counters.overdrawn_pools(available)
 
     def test(_demand: Demand, device: int) -> bool:
         amounts = counters.consumption.get(device, ())

@@ -21,7 +21,7 @@ What an error of an expression on a device does (CEL-6, CEL-7).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from time import monotonic
@@ -141,6 +141,17 @@ class Counters:
     pool_of_row: tuple[int, ...] = ()
     consumption: dict[int, Amounts] = field(default_factory=dict)
 
+    def overdrawn_pools(self, available: Sequence[int]) -> dict[int, int]:
+        """Return by pool the first of its rows that is overdrawn already: it blocks all that draw any (CTR-2).
+
+        ``available`` are the rows' remains.
+        """
+        found: dict[int, int] = {}
+        for row, left in enumerate(available):
+            if left < 0:
+                found.setdefault(self.pool_of_row[row], row)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityGroups:
@@ -152,6 +163,14 @@ class CompatibilityGroups:
     sets: tuple[tuple[int, str], ...] = ()
     """Pool and name of each counter set."""
     membership: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+
+
+def members_of_mask(mask: int) -> Iterator[int]:
+    """Yield the numbers that a bit set has, ascending."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
 
 
 def groups_after_joining(state: int | None, groups: int) -> int:
@@ -176,6 +195,10 @@ class Capacities:
     names: tuple[str, ...] = ()
     totals: tuple[int, ...] = ()
     rows: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def remaining(self, consumed: Mapping[int, int]) -> list[int]:
+        """Return what is left of each row; ``consumed`` has what is taken of some."""
+        return [total - consumed.get(row, 0) for row, total in enumerate(self.totals)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...problem.constraints import draws_counters, pools_with_negative_draws
 from ...problem.problem import Amounts
-from ..classes import MergedProblem, SymmetryClass
-from ..model import AllocationModel, Encoder, Signature, justify_capacity, justify_counter, justify_groups
+from ..model import AllocationModel, Encoder, TakeKey, justify_capacity, justify_counter, justify_groups
 from ..rows import Term
-from .common_value import TakeKey, post_common_value
+from ..symmetry import MergedProblem, Signature, SymmetryClass
+from .common_value import post_common_value
 
 
 def _sign_counters(merged: MergedProblem) -> Signature | None:
@@ -38,10 +38,7 @@ def _sign_counters(merged: MergedProblem) -> Signature | None:
 def _post_counter_rows(model: AllocationModel) -> None:
     counters, in_use = model.merged.problem.counters, model.merged.in_use
     giving = pools_with_negative_draws(model.merged.problem)
-    blocked: dict[int, list[int]] = defaultdict(list)
-    for row, left in enumerate(in_use.available):
-        if left < 0:
-            blocked[counters.pool_of_row[row]].append(row)
+    blocked = counters.overdrawn_pools(in_use.available)
     rows: dict[int, list[Term]] = defaultdict(list)
     ordered: list[SymmetryClass] = []
     for class_ in model.reduced.classes:
@@ -52,7 +49,7 @@ def _post_counter_rows(model: AllocationModel) -> None:
         if pool in giving:
             ordered.append(class_)
         elif pool in blocked:
-            _forbid_overdrawn(model, class_, blocked[pool][0])
+            _forbid_overdrawn(model, class_, blocked[pool])
         else:
             for row, amount in amounts:
                 rows[row] += _counter_draw_terms(model, class_, amount)
@@ -139,7 +136,7 @@ def _sign_capacity(merged: MergedProblem) -> Signature | None:
     problem = merged.problem
     if not problem.capacities.rows:
         return None
-    unable = _too_small_by_demand(merged, _remaining_capacity(merged))
+    unable = _too_small_by_demand(merged, merged.problem.capacities.remaining(merged.in_use.consumed))
     return lambda device: tuple([demand for demand, devices in unable if device in devices])
 
 
@@ -156,14 +153,8 @@ def _too_small(amounts: Mapping[int, Amounts], left: Sequence[int]) -> frozenset
     return frozenset(device for device, drawn in amounts.items() if any(amount > left[row] for row, amount in drawn))
 
 
-def _remaining_capacity(merged: MergedProblem) -> list[int]:
-    """Return what is left of each row."""
-    consumed = merged.in_use.consumed
-    return [total - consumed.get(row, 0) for row, total in enumerate(merged.problem.capacities.totals)]
-
-
 def _post_capacity_rows(model: AllocationModel) -> None:
-    problem, left = model.merged.problem, _remaining_capacity(model.merged)
+    problem, left = model.merged.problem, model.merged.problem.capacities.remaining(model.merged.in_use.consumed)
     # Of dedicated devices only those need a row that are too small for somebody.
     binding = problem.shared.union(*(devices for _, devices in _too_small_by_demand(model.merged, left)))
     for class_ in model.reduced.classes:

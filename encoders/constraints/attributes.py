@@ -23,10 +23,10 @@ from typing import TypeAlias
 from ...problem.conditions import TokenCondition, values_satisfy
 from ...problem.constraints import INCOMPARABLE, has_first_only_values
 from ...problem.problem import Constraint
-from ..classes import MergedAlternative, MergedConstraint, MergedProblem, MergedRelation
-from ..model import AllocationModel, CountExpression, Encoder, Signature, justify_constraint
+from ..model import AllocationModel, CountExpression, Encoder, TakeKey, justify_constraint
 from ..rows import Term
-from .common_value import TakeKey, any_taken, post_common_value
+from ..symmetry import MergedAlternative, MergedConstraint, MergedProblem, MergedRelation, Signature
+from .common_value import any_taken, post_common_value
 
 MATCH = "matchAttribute"
 

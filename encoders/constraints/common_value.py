@@ -11,11 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from ..model import AllocationModel
+from ...problem.problem import members_of_mask
+from ..model import AllocationModel, TakeKey
 from ..rows import CpSatRows
-
-TakeKey: TypeAlias = tuple[int, int]
-"""A alternative and a symmetry class: what takes, and from where."""
 
 
 def post_common_value(
@@ -93,7 +91,7 @@ def _witnesses(model: AllocationModel, values: Mapping[TakeKey, int], needs: Map
     """Make a literal for each value that could serve; one for values that the same keys have."""
     holders: dict[int, set[TakeKey]] = defaultdict(set)
     for key, members in values.items():
-        for member in _members_of_set(members):
+        for member in members_of_mask(members):
             holders[member].add(key)
     equal = Counter(map(frozenset, holders.values()))
     needed = [(alternative, need) for alternative, need in needs.items() if need]
@@ -110,13 +108,6 @@ def _suffices(keys: Iterable[TakeKey], most: Mapping[TakeKey, int], needed: Sequ
     for key in keys:
         supply[key[0]] += most[key]
     return all(supply[alternative] >= need for alternative, need in needed)
-
-
-def _members_of_set(members: int) -> Iterable[int]:
-    while members:
-        lowest = members & -members
-        yield lowest.bit_length()
-        members ^= lowest
 
 
 def _link_scalars(model: AllocationModel, own: _AlternativeKeys, witnesses: Witnesses, guard: int | None) -> None:

@@ -21,14 +21,14 @@ from typing import cast
 
 from ...problem.conditions import CelCondition, PredicateCondition
 from ...problem.problem import RESULT_LIMIT, RelationError
-from ..classes import MergedProblem, MergedRelation
 from ..expressions.formula_nodes import FALSE, TRUE, GatedSum, Handle
 from ..expressions.formulas import Formulas
 from ..expressions.lowering import lower_expression
 from ..expressions.posting import FormulaPosting, count_vectors, post_table, vectors
 from ..expressions.values import NotLoweredError
-from ..model import AllocationModel, Encoder, EncodingError, Signature
+from ..model import AllocationModel, Encoder, EncodingError
 from ..rows import Term
+from ..symmetry import MergedProblem, MergedRelation, Signature
 
 CEL = "cel"
 # Evaluations that a table may take beforehand, without a wish and where it is wished for.
@@ -193,15 +193,13 @@ def related_items(model: AllocationModel, relation: MergedRelation) -> RelatedIt
 
 def relation_signature(id_: str, merged: MergedProblem) -> Signature | None:
     """Sign devices with what the relations of this kind see of them; None if there are none."""
-    relations = [one for one in merged.relations if one.record.id == id_]
-    if any(one.record.condition.ordered for one in relations):
+    conditions = list(dict.fromkeys(one.record.condition for one in merged.relations if one.record.id == id_))
+    if any(condition.ordered for condition in conditions):
         # Which device comes first matters, so that every device is spoken of alone.
         return lambda device: device
-    return partial(_relation_sights, relations) if relations else None
-
-
-def _relation_sights(relations: list[MergedRelation], device: int) -> Hashable:
-    return tuple(one.record.condition.visible_key(device) for one in relations)
+    if not conditions:
+        return None
+    return lambda device: tuple([condition.visible_key(device) for condition in conditions])
 
 
 CEL_DEVICES = Encoder(

@@ -1,14 +1,10 @@
-"""Requests and alternatives with a count (section 14).
+"""Requests: how many devices each gets, which alternative serves it, and which devices it may share with others.
 
-Requests and alternatives for all devices: every one of the list or none (SRCH-6).
-
-List requests: each copy is served by one of its alternatives (SRCH-4).
-
-One device for several requests: never a dedicated one, and shareable ones as often as there are requests (DEV-1).
-
-Admin access minds only what its own claim picked, but is in the way of every normal request after it (DEV-1).
-
-At most 32 devices for one claim (SRCH-8).
+A request for all devices gets every one of the list or none (SRCH-6); a copy of a list request is served by one of its
+alternatives (SRCH-4). A dedicated device serves one request, a shareable one each request once (DEV-1, DEV-13). Admin
+access minds only what its own claim picked, but is in the way of every normal request after it (DEV-1). A claim gets at
+most 32 devices (SRCH-8). What keeps a device from a request is a row only in explanations (``eligibility_encoder``);
+elsewhere such a device is no candidate in the first place.
 """
 
 from __future__ import annotations
@@ -18,9 +14,11 @@ from collections.abc import Iterable
 from itertools import combinations
 from math import inf
 
-from ...problem.problem import RESULT_LIMIT
-from ..classes import MergedAlternative, MergedProblem, SymmetryClass
-from ..model import AllocationModel, Encoder, Signature, justify_limit, justify_request
+from ...problem.obstacles import Obstacles
+from ...problem.problem import RESULT_LIMIT, Justification
+from ..model import AllocationModel, Encoder, justify_limit, justify_obstacle, justify_request
+from ..rows import Term
+from ..symmetry import MergedAlternative, MergedProblem, Signature, SymmetryClass
 
 
 def _post_exact_count(model: AllocationModel) -> None:
@@ -164,3 +162,28 @@ def _most_devices(model: AllocationModel, alternatives: Iterable[int]) -> float:
 
 
 RESULT_LIMIT_ENCODER = Encoder("resultLimit", "a claim gets at most 32 devices (SRCH-8)", _post_result_limit)
+
+
+def eligibility_encoder(obstacles: Obstacles) -> Encoder:
+    """Make the encoder of these obstacles; devices stay together that have the same ones for every alternative."""
+
+    def sign(merged: MergedProblem) -> Signature:
+        firsts = [obstacles.of[alternative.demands[0]] for alternative in merged.alternatives]
+        return lambda device: tuple(of_demand[device] for of_demand in firsts)
+
+    def post(model: AllocationModel) -> None:
+        rows: dict[Justification, list[Term]] = defaultdict(list)
+        for (index, class_), variable in model.takes.items():
+            alternative = model.merged.alternatives[index]
+            for obstacle in obstacles.of[alternative.demands[0]][model.reduced.classes[class_].representative]:
+                rows[justify_obstacle(model.merged, alternative, obstacle)].append((variable, 1))
+        for justification, terms in rows.items():
+            model.rows.at_most(terms, 0, model.guard(justification))
+
+    return Encoder(
+        "eligibility",
+        "a request takes devices that pass its filters and are free",
+        post,
+        sign,
+        sees="what keeps it away from each request",
+    )

@@ -34,19 +34,11 @@ from ...models.kubernetes.extensions import TopologyRequest
 from ...models.topology.places import FIXED_ORIENTATION, Axis, Places
 from ...problem.problem import RESULT_LIMIT
 from ...problem.topology import TopologyCondition
-from ..classes import MergedProblem, MergedRelation
-from ..model import AllocationModel, Encoder, PlacementLiteral, Signature
+from ..model import AllocationModel, Encoder, PlacementLiteral
 from ..rows import Term
+from ..symmetry import MergedProblem, MergedRelation
 from .common_value import post_common_value
-
-
-def _sign_topology(merged: MergedProblem) -> Signature | None:
-    conditions = tuple(dict.fromkeys(condition for _, condition in _topology_relations(merged)))
-    return partial(_topology_sights, conditions) if conditions else None
-
-
-def _topology_sights(conditions: Iterable[TopologyCondition], device: int) -> Hashable:
-    return tuple(condition.visible_key(device) for condition in conditions)
+from .relations import relation_signature
 
 
 def _topology_relations(merged: MergedProblem) -> Iterator[tuple[MergedRelation, TopologyCondition]]:
@@ -477,6 +469,6 @@ TOPOLOGY = Encoder(
     "topology",
     "chosen devices make a shape in a topology (TOPO-1, TOPO-2)",
     _post_topology,
-    _sign_topology,
+    partial(relation_signature, "topology"),
     sees="the device itself, if it has a place in a topology that an entry names; in a Tree its tree node",
 )

@@ -51,11 +51,6 @@ class GatedSum:
         return GatedSum.of_terms(0, [(item, TRUE, coefficient)])
 
     @staticmethod
-    def of_literal(handle: Handle, coefficient: Amount = 1) -> GatedSum:
-        """Return the coefficient while the formula holds, else 0."""
-        return GatedSum.of_terms(0, [(ONE, handle, coefficient)])
-
-    @staticmethod
     def of_terms(constant: Amount, terms: Iterable[SumTerm]) -> GatedSum:
         """Return the normal form of a sum: what a negated gate counts is all but what the gate counts."""
         merged: dict[tuple[int, Handle], Amount] = {}

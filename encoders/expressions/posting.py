@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TypeAlias
 
+from ...problem.problem import members_of_mask
 from ..rows import COEFFICIENT_LIMIT, CpSatRows, Term
 from .formula_nodes import CONJUNCTION, ONE, TRUE, FormulaNodes, Handle
 from .formulas import Formulas
@@ -233,14 +234,7 @@ def nested_sets(sets: Mapping[int, Iterable[int]]) -> dict[int, tuple[int | None
 def _split_off_subset(key: int, masks: Mapping[int, int], smaller: list[int]) -> tuple[int | None, list[int]]:
     mask = masks[key]
     inner = next((other for other in reversed(smaller) if not masks[other] & ~mask), None)
-    return inner, list(_mask_members(mask if inner is None else mask & ~masks[inner]))
-
-
-def _mask_members(mask: int) -> Iterable[int]:
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
+    return inner, list(members_of_mask(mask if inner is None else mask & ~masks[inner]))
 
 
 Range: TypeAlias = tuple[int, int]

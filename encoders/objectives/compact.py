@@ -32,11 +32,10 @@ from ...models.topology.free_shapes import largest_free_size
 from ...models.topology.places import Axis, Cell, Places
 from ...problem.problem import BoundedValue
 from ...problem.topology import TopologyCondition
-from ..classes import MergedProblem, SymmetryClass
 from ..constraints.topology import distance_terms
-from ..model import Signature
 from ..rows import CpSatRows, Term
-from .stage import AllocationStage, held_terms, post_implied
+from ..symmetry import MergedProblem, Signature, SymmetryClass
+from .stage import AllocationStage, held_terms
 
 if TYPE_CHECKING:
     from ..model import AllocationModel
@@ -59,10 +58,8 @@ def _compact_parts(model: AllocationModel) -> list[list[Term]]:
         for place in _locality_keys(model.merged, class_.representative):
             if place not in literals:
                 literals[place] = model.rows.boolean()
-            post_implied(
-                model,
-                [(model.takes[alternative, class_.index], 1) for alternative in class_.alternatives],
-                literals[place],
+            model.post_implied(
+                [(model.takes[alternative, class_.index], 1) for alternative in class_.alternatives], literals[place]
             )
     return [[*((literal, 1) for literal in literals.values()), *distance_terms(model)], largest_box_losses(model)]
 
@@ -135,7 +132,7 @@ def _taken_literals(model: AllocationModel, class_: SymmetryClass | None) -> lis
     if all(model.rows.range_of(variable) == (0, 1) for variable, _ in terms):
         return [variable for variable, _ in terms]
     literal = model.rows.boolean()
-    post_implied(model, terms, literal)
+    model.post_implied(terms, literal)
     return [literal]
 
 

@@ -28,10 +28,8 @@ from typing import TYPE_CHECKING
 from ...problem.constraints import draws_counters, pools_with_negative_draws
 from ...problem.problem import Amounts, InUse, Problem
 from ...problem.surroundings import FULL_SIZE
-from ..classes import MergedProblem, SymmetryClass
-from ..model import Signature
-from .simple import cards_of_device
-from .stage import AllocationStage, held_terms, post_implied
+from ..symmetry import MergedProblem, Signature, SymmetryClass
+from .stage import AllocationStage, cards_of_device, held_terms
 
 if TYPE_CHECKING:
     from ..model import AllocationModel
@@ -88,9 +86,7 @@ class _LossTerms:
         rows = self._model.rows
         taken = held_terms(self._model, class_)
         if class_.representative in self._model.merged.problem.shared:
-            literal = rows.boolean()
-            post_implied(self._model, taken, literal)
-            taken = [(literal, 1)]
+            taken = [(self._model.any_positive(taken), 1)]
         amounts = self._draws(class_.representative)
         blocked = self._shortages.blocked(amounts)
         if blocked is None:
@@ -110,8 +106,7 @@ class _LossTerms:
 
     def _break_groups(self) -> None:
         for group, loss in self._of_group.items():
-            broken = self._model.rows.boolean()
-            post_implied(self._model, loss, broken)
+            broken = self._model.any_positive(loss)
             self._total[broken] += loss_weight(self._options.groups[group].size)
 
 
@@ -159,7 +154,7 @@ def loss_weight(size: int) -> int:
 def _free_devices(problem: Problem, in_use: InUse) -> Iterator[int]:
     """Yield the devices that nobody holds and that the counters have room for."""
     counters, available = problem.counters, in_use.available
-    blocked = {pool for pool, left in zip(counters.pool_of_row, available, strict=True) if left < 0}
+    blocked = counters.overdrawn_pools(available)
     for device in range(problem.size):
         if device in in_use.dedicated or not problem.landscape.reachable[device]:
             continue
@@ -249,7 +244,10 @@ class CounterShortages:
         """Return the literal that says that some of these amounts cannot be drawn; None if they always can."""
         if amounts not in self._blocked:
             short = [literal for row, amount in amounts if (literal := self._literal(row, amount)) is not None]
-            self._blocked[amounts] = self._any_of(short)
+            several = len(short) > 1
+            self._blocked[amounts] = (
+                self._model.any_positive([(one, 1) for one in short]) if several else next(iter(short), None)
+            )
         return self._blocked[amounts]
 
     def blocks_itself(self, amounts: Amounts) -> bool:
@@ -257,13 +255,6 @@ class CounterShortages:
         counters, available = self._model.merged.problem.counters, self._model.merged.in_use.available
         giving = any(counters.pool_of_row[row] in self._giving for row, _ in amounts)
         return not giving and any(2 * amount > available[row] for row, amount in amounts)
-
-    def _any_of(self, literals: list[int]) -> int | None:
-        if len(literals) <= 1:
-            return literals[0] if literals else None
-        literal = self._model.rows.boolean()
-        post_implied(self._model, [(short, 1) for short in literals], literal)
-        return literal
 
     def _literal(self, row: int, amount: int) -> int | None:
         key = row, amount
@@ -295,9 +286,7 @@ def _drawn_terms(model: AllocationModel) -> dict[int, list[Term]]:
         amounts = problem.counters.consumption.get(class_.representative, ())
         holders = held_terms(model, class_)
         if amounts and class_.representative in problem.shared:
-            literal = model.rows.boolean()
-            post_implied(model, holders, literal)
-            holders = [(literal, 1)]
+            holders = [(model.any_positive(holders), 1)]
         for row, amount in amounts:
             terms[row] += [(variable, coefficient * amount) for variable, coefficient in holders]
     return terms

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...problem.problem import BoundedValue, Problem
-from ..classes import MergedProblem, SymmetryClass
-from ..model import Signature, no_signature
+from ..symmetry import MergedProblem, Signature, SymmetryClass, no_signature
 
 if TYPE_CHECKING:
     from ..model import AllocationModel
@@ -57,8 +56,12 @@ def held_terms(model: AllocationModel, class_: SymmetryClass, coefficient: int =
     ]
 
 
-def post_implied(model: AllocationModel, terms: Sequence[Term], literal: int) -> None:
-    """Post that the literal is true if any of these terms, none of them negative, is above 0."""
-    for variable, coefficient in terms:
-        most = model.rows.range_of(variable)[1]
-        model.rows.at_most([(variable, coefficient), (literal, -coefficient * most)], 0)
+Card = tuple[int, str]
+"""A pool and one of its counter sets."""
+
+
+def cards_of_device(problem: Problem, device: int) -> frozenset[Card]:
+    """Find the cards that a device is a part of."""
+    counters = problem.counters
+    rows = (row for row, _ in counters.consumption.get(device, ()))
+    return frozenset((counters.pool_of_row[row], counters.names[row][0]) for row in rows)

@@ -152,7 +152,7 @@ def stages_of(objective: str | Sequence[str]) -> tuple[AllocationStage, ...]:
     if not objective:
         return ()
     # Most questions have none.
-    from ...encoders.objectives.table import stages_named
+    from ...encoders.objectives.stages import stages_named
 
     return stages_named(objective)
 

@@ -7,14 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ...encoders.classes import SymmetryReducedProblem
-from ...encoders.constraints.table import ENCODERS
+from ...encoders.constraints import ENCODERS
 from ...encoders.model import AllocationModel, EncodingError, build_model
 from ...encoders.objectives.stage import AllocationStage
-from ...encoders.objectives.table import default_stages
+from ...encoders.objectives.stages import default_stages
 from ...encoders.rows import CoefficientError
 from ...encoders.solution import decode_solution
-from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from ...encoders.symmetry import SymmetryReducedProblem, build_symmetry_classes, merge_equal_requests
 from ...models.results.common import Status
 from ...problem.problem import BoundedValue, InUse, Problem
 from .cp_sat import (

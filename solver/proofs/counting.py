@@ -13,14 +13,14 @@ Words of the proofs: sentences with numbers that can be checked against the mani
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Any, TypeVar
 
 from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
-from ...problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Justification, Problem
+from ...problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Justification, Problem, members_of_mask
 
 _Made = TypeVar("_Made")
 
@@ -136,14 +136,6 @@ def _open_options(problem: Problem, masks: Sequence[int], options: tuple[int, ..
 def mask_of(devices: Sequence[int] | frozenset[int]) -> int:
     """Write devices as a bit set."""
     return reduce(or_, map((1).__lshift__, devices), 0)
-
-
-def members_of_mask(mask: int) -> Iterator[int]:
-    """Yield the devices of a bit set in order."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
 
 
 def competition(tally: Tally) -> Justification | None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...problem.constraints import INCOMPARABLE
-from ...problem.problem import Constraint, Justification
+from ...problem.problem import Constraint, Justification, members_of_mask
 from .counting import (
     Need,
     Tally,
@@ -27,7 +27,6 @@ from .counting import (
     deficient_sets,
     display_requests,
     justification_for,
-    members_of_mask,
     plural,
     union_of_masks,
     verb,

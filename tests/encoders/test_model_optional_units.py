@@ -3,11 +3,10 @@
 from support.modelling import question
 from support.objects import claim, devices, distinct, either, match, option, pool, want
 
-from drasat.encoders.classes import UnitCopies
-from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.constraints import ENCODERS
 from drasat.encoders.model import build_model
 from drasat.encoders.solution import decode_solution
-from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from drasat.encoders.symmetry import UnitCopies, build_symmetry_classes, merge_equal_requests
 from drasat.problem.filters import usable_devices
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 

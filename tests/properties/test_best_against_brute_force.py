@@ -11,7 +11,7 @@ from support.gates import ALL
 from support.measures import Chosen, Measures
 from support.random_clusters import clusters, examples, load
 
-from drasat.encoders.objectives.table import STAGES
+from drasat.encoders.objectives.stages import STAGES
 from drasat.models.cluster.node_fit import pod_fits
 from drasat.models.kubernetes.claims import ResourceClaimStatus
 from drasat.models.results.common import Status

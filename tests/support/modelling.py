@@ -6,7 +6,7 @@ from time import monotonic
 
 from support.objects import NODE, device_class, node
 
-from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.constraints import ENCODERS
 from drasat.encoders.model import AllocationModel, build_model
 from drasat.encoders.solution import decode_solution
 from drasat.models.cluster.cluster import Cluster

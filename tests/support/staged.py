@@ -5,10 +5,10 @@ from dataclasses import replace
 from support.modelling import Question, question
 from support.objects import device_class, node
 
-from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.constraints import ENCODERS
 from drasat.encoders.model import build_model
 from drasat.encoders.objectives.fragmentation import free_offers
-from drasat.encoders.objectives.table import stages_named
+from drasat.encoders.objectives.stages import stages_named
 from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceClass, ResourceClaim

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
-from ....encoders.classes import MergedProblem
-from ....encoders.model import AllocationModel, Signature
-from ....encoders.objectives.stage import post_implied
+from ....encoders.model import AllocationModel
 from ....encoders.rows import Term
+from ....encoders.symmetry import MergedProblem, Signature
 from ....problem.conditions import soft_relations
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.problem import InUse, Problem, Relation
@@ -239,7 +238,7 @@ class OccupiedMeasure(AggregateMeasure):
         """A literal that is true exactly if anything is placed."""
         rows, placed = measured.model.rows, measured.placed()
         literal = rows.boolean()
-        post_implied(measured.model, placed, literal)
+        measured.model.post_implied(placed, literal)
         rows.at_most([(literal, 1), *((variable, -1) for variable, _ in placed)], 0)
         return [(literal, self.amount)]
 
@@ -318,7 +317,7 @@ class SharedUse(_DeviceMeasure):
         if not takes:
             return []
         used = model.rows.boolean()
-        post_implied(model, takes, used)
+        model.post_implied(takes, used)
         return [(used, 1)]
 
     def value(self, _units: Sequence[BundleUnit], bundle: Bundle) -> int:

@@ -12,12 +12,19 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import gcd
 
-from ....encoders.classes import MergedProblem, SymmetryClass, SymmetryReducedProblem, UnitCopies
-from ....encoders.constraints.table import ENCODERS
-from ....encoders.model import AllocationModel, Configuration, Signature, build_model, post_configurations
+from ....encoders.constraints import ENCODERS
+from ....encoders.model import AllocationModel, Configuration, build_model, post_configurations
 from ....encoders.rows import COEFFICIENT_LIMIT, CpSatRows, Term
 from ....encoders.solution import decode_solution
-from ....encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from ....encoders.symmetry import (
+    MergedProblem,
+    Signature,
+    SymmetryClass,
+    SymmetryReducedProblem,
+    UnitCopies,
+    build_symmetry_classes,
+    merge_equal_requests,
+)
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.filters import usable_devices
 from ....problem.problem import Problem

@@ -11,13 +11,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from ....encoders.classes import MergedProblem
 from ....encoders.constraints.topology import distance_terms
-from ....encoders.model import Signature, no_signature
 from ....encoders.objectives.compact import COMPACT as COMPACT_STAGE
-from ....encoders.objectives.simple import SOFT as SOFT_STAGE
-from ....encoders.objectives.stage import post_implied
+from ....encoders.objectives.stages import SOFT as SOFT_STAGE
 from ....encoders.rows import Term
+from ....encoders.symmetry import MergedProblem, Signature, no_signature
 from ....problem.conditions import penalty, soft_relations
 from ....problem.problem import Problem, Relation
 from ....problem.topology import TopologyCondition
@@ -147,7 +145,7 @@ def _compact_terms(measured: MeasureContext) -> list[Term]:
             terms.append((taken, len(places)))
     for own in takers.values():
         literal = model.rows.boolean()
-        post_implied(model, own, literal)
+        model.post_implied(own, literal)
         terms.append((literal, 1))
     relations = [relation for relation in model.merged.relations if relation.claims[0] in copies]
     return [*terms, *distance_terms(model, relations)]

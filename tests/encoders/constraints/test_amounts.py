@@ -6,7 +6,7 @@ import pytest
 from support.modelling import fits, picked, question
 from support.objects import after, claim, device, devices, draws, either, option, partitions, pool, shared, want
 
-from drasat.encoders.constraints.table import ENCODERS
+from drasat.encoders.constraints import ENCODERS
 from drasat.encoders.model import build_model
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.optimize import collapse_problem

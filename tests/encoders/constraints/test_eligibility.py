@@ -3,7 +3,7 @@
 from support.gates import ALL
 from support.objects import after, claim, device, device_class, devices, either, node, option, pool, taint, want
 
-from drasat.encoders.constraints.eligibility import eligibility_encoder
+from drasat.encoders.constraints.requests import eligibility_encoder
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.in_use import AllocatedState
 from drasat.problem.obstacles import Obstacles

@@ -11,6 +11,10 @@ from drasat.encoders.expressions.formula_nodes import FALSE, ONE, TRUE, GatedSum
 from drasat.encoders.expressions.formulas import Formulas
 
 
+def of_literal(handle, coefficient=1):
+    return GatedSum.of_terms(0, [(ONE, handle, coefficient)])
+
+
 def counts_of(*items):
     return GatedSum.total(map(GatedSum.of_count, items))
 
@@ -57,9 +61,9 @@ def test_values_of_a_sum_are_within_its_range_which_is_exact_without_gates(seed)
 def test_sums_have_one_form():
     assert GatedSum.of_count(1) + GatedSum.of_count(0) == GatedSum.of_count(0) + GatedSum.of_count(1)
     assert GatedSum.of_count(1) - GatedSum.of_count(1) == GatedSum.of_number(0)
-    assert GatedSum.of_literal(5) + GatedSum.of_literal(~5) == GatedSum.of_number(1)
-    assert GatedSum.of_literal(TRUE, 3) == GatedSum.of_number(3)
-    assert GatedSum.of_literal(FALSE) == GatedSum.of_number(0)
+    assert of_literal(5) + of_literal(~5) == GatedSum.of_number(1)
+    assert of_literal(TRUE, 3) == GatedSum.of_number(3)
+    assert of_literal(FALSE) == GatedSum.of_number(0)
     assert GatedSum.of_count(2).scaled(Fraction(1, 2)).scaled(2) == GatedSum.of_count(2)
     assert type((GatedSum.of_number(Fraction(1, 2)) + GatedSum.of_number(Fraction(1, 2))).constant) is int
 
@@ -117,7 +121,7 @@ def test_gates_that_say_that_the_device_is_there_are_left_out(four):
     rest = GatedSum.of_count(1, 2)
     plain = four.between(GatedSum.of_count(0) + rest, 2, None)
     assert four.between(GatedSum.of_terms(0, [(0, present, 1)]) + rest, 2, None) == plain
-    assert four.between(GatedSum.of_literal(present) + rest, 2, None) == plain
+    assert four.between(of_literal(present) + rest, 2, None) == plain
 
 
 def test_a_gated_sum_is_counted_only_behind_the_gate():
@@ -129,7 +133,7 @@ def test_a_gated_sum_is_counted_only_behind_the_gate():
 
 def test_numbers_of_literals_are_conditions(four):
     one, other = (four.disj([four.conj([four.present(i), four.present(i + 1)]), four.present(i + 2)]) for i in (0, 3))
-    number = GatedSum.of_literal(one) + GatedSum.of_literal(other)
+    number = of_literal(one) + of_literal(other)
     assert four.between(number, 1, None) == four.disj([one, other])
     assert four.between(number, 2, None) == four.conj([one, other])
     assert four.equal(GatedSum.of_terms(0, [(ONE, one, 7)]), 7) == one
@@ -138,7 +142,7 @@ def test_numbers_of_literals_are_conditions(four):
 def test_two_of_three_literals_are_neither_any_nor_all():
     formulas = Formulas([2] * 3, 0, 6)
     both = [formulas.between(GatedSum.of_count(item), 2, None) for item in range(3)]
-    two = formulas.between(GatedSum.total(map(GatedSum.of_literal, both)), 2, None)
+    two = formulas.between(GatedSum.total(map(of_literal, both)), 2, None)
     for vector in vectors_by_hand([2] * 3, 0, 6):
         assert formulas.holds(two, vector) == (vector.count(2) >= 2)
 

@@ -4,8 +4,7 @@ from support.objects import claim, device, either, option, pool, want
 from support.soft import apart, near, wishing
 from support.staged import asking, came_to, lots
 
-from drasat.encoders.objectives.simple import PREFERENCE, SOFT
-from drasat.encoders.objectives.table import default_stages
+from drasat.encoders.objectives.stages import PREFERENCE, SOFT, default_stages
 from drasat.problem.conditions import has_no_penalty, penalty, soft_relations
 
 

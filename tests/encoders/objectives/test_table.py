@@ -6,7 +6,7 @@ from support.modelling import asked
 from support.objects import after, claim, device, devices, draws, either, match, option, partitions, pool, want
 from support.staged import asking, came_to, compared, lots, seen
 
-from drasat.encoders.objectives.table import STAGES, stages_named
+from drasat.encoders.objectives.stages import STAGES, stages_named
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.workload.units import requested_units

@@ -9,7 +9,7 @@ import pytest
 from support.gates import ALL
 from support.objects import claim, device, device_class, match, node, pool, want
 
-from drasat.encoders.objectives.table import STAGES, stages_named
+from drasat.encoders.objectives.stages import STAGES, stages_named
 from drasat.encoders.rows import CpSatRows
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import Status

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from drasat.encoders.objectives.table import STAGES
+from drasat.encoders.objectives.stages import STAGES
 from drasat.problem.problem import BoundedValue
 from drasat.solver.engines.outcome import (
     StageValue,

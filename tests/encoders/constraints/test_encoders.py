@@ -19,8 +19,8 @@ from support.objects import (
     want,
 )
 
-from drasat.encoders.constraints.table import ENCODERS
-from drasat.encoders.model import no_signature
+from drasat.encoders.constraints import ENCODERS
+from drasat.encoders.symmetry import no_signature
 from drasat.models.cluster.cluster import Cluster
 from drasat.solver.allocate.allocate import allocate
 

@@ -1,16 +1,15 @@
-"""``fewest-devices-opened``: as little as possible is taken into use that nobody used before.
+"""The stages of an objective by name, and those that need few rows.
 
-The value counts what the answer opens: each dedicated device, each shareable device without shares, and in place of
-devices that draw counters each counter set, that is each physical card, of which nothing was drawn yet.
+``fewest-devices-opened``: as little as possible is taken into use that nobody used before. The value counts what the
+answer opens: each dedicated device, each shareable device without shares, and in place of devices that draw counters
+each counter set, that is each physical card, of which nothing was drawn yet.
 
-``preference``: better alternatives for earlier list requests, as the scheduler likes them (SRCH-4).
+``preference``: better alternatives for earlier list requests, as the scheduler likes them (SRCH-4). The rank of a list
+request is the number of alternatives before the one that serves it. Ranks are minimised request by request in search
+order; the value is their sum.
 
-The rank of a list request is the number of alternatives before the one that serves it. Ranks are minimised request by
-request in search order; the value is their sum.
-
-``soft``: the sum of the weights of soft entries that are violated (SOFT-1).
-
-An entry with ``per: Pair`` costs its weight for each pair of devices that violates it (SOFT-2).
+``soft``: the sum of the weights of soft entries that are violated (SOFT-1). An entry with ``per: Pair`` costs its
+weight for each pair of devices that violates it (SOFT-2).
 """
 
 from __future__ import annotations
@@ -22,23 +21,20 @@ from typing import TYPE_CHECKING
 from ...problem.conditions import has_no_penalty
 from ...problem.constraints import draws_counters
 from ...problem.problem import BoundedValue, Problem
-from ..classes import MergedProblem, MergedRequest
-from .stage import AllocationStage, ChosenDevices, held_terms, post_implied
+from ..symmetry import MergedProblem, MergedRequest
+from .stage import AllocationStage, Card, ChosenDevices, cards_of_device, held_terms
 
 if TYPE_CHECKING:
-    from ..classes import MergedRelation
     from ..model import AllocationModel
     from ..rows import Term
-
-Card = tuple[int, str]
-"""A pool and one of its counter sets."""
+    from ..symmetry import MergedRelation
 
 
-def cards_of_device(problem: Problem, device: int) -> frozenset[Card]:
-    """Find the cards that a device is a part of."""
-    counters = problem.counters
-    rows = (row for row, _ in counters.consumption.get(device, ()))
-    return frozenset((counters.pool_of_row[row], counters.names[row][0]) for row in rows)
+from collections.abc import Iterable
+
+from ...problem.conditions import soft_relations
+from .compact import COMPACT
+from .fragmentation import FRAGMENTATION
 
 
 def _untouched_cards(merged: MergedProblem) -> Callable[[Card], bool]:
@@ -71,14 +67,8 @@ def _opened_parts(model: AllocationModel) -> list[list[Term]]:
         elif class_.representative not in problem.shared:
             terms += held_terms(model, class_)
         elif not in_use.shares.get(class_.representative):
-            terms.append((_any_taken_literal(model, held_terms(model, class_)), 1))
-    return [[*terms, *((_any_taken_literal(model, opening[card]), 1) for card in sorted(opening))]]
-
-
-def _any_taken_literal(model: AllocationModel, terms: list[Term]) -> int:
-    literal = model.rows.boolean()
-    post_implied(model, terms, literal)
-    return literal
+            terms.append((model.any_positive(held_terms(model, class_)), 1))
+    return [[*terms, *((model.any_positive(opening[card]), 1) for card in sorted(opening))]]
 
 
 OPENED = AllocationStage("fewest-devices-opened", "fewest devices and cards that nobody used before", _opened_parts)
@@ -165,3 +155,21 @@ def _soft_cost_terms(model: AllocationModel, relation: MergedRelation) -> Iterat
 SOFT = AllocationStage(
     "soft", "sum of the weights of violated soft entries (SOFT-1)", _soft_parts, is_free=has_no_penalty
 )
+
+STAGES: dict[str, AllocationStage] = {stage.id: stage for stage in (PREFERENCE, SOFT, FRAGMENTATION, COMPACT, OPENED)}
+
+
+def default_stages(problem: Problem) -> tuple[AllocationStage, ...]:
+    """List the stages of who asks for none: the scheduler's preference, then what soft entries cost (SOFT-1)."""
+    return (PREFERENCE, SOFT) if soft_relations(problem) else (PREFERENCE,)
+
+
+def stages_named(names: str | Iterable[str]) -> tuple[AllocationStage, ...]:
+    """Find stages by name; a string holds several, separated by commas. Raises ``ValueError``, one line."""
+    parts = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    for number, name in enumerate(parts):
+        if name not in STAGES:
+            raise ValueError(f"unknown stage {name!r} of an objective, known are: {', '.join(STAGES)}")
+        if name in parts[:number]:
+            raise ValueError(f"stage {name!r} comes twice in the objective")
+    return tuple(STAGES[name] for name in parts)
