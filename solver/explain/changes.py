@@ -13,7 +13,7 @@ from functools import partial, reduce
 
 from msgspec.structs import replace
 
-from ...encoders.classes import MergedAlternative
+from ...encoders.symmetry import MergedAlternative
 from ...models.cluster.node_fit import Misfit, pod_fits
 from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, DeviceSelector, DeviceToleration
 from ...models.kubernetes.core import Node, PodSpec, Toleration

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from ...encoders.constraints.eligibility import eligibility_encoder
-from ...encoders.constraints.table import ENCODERS
+from ...encoders.constraints import ENCODERS
+from ...encoders.constraints.requests import eligibility_encoder
 from ...encoders.model import AllocationModel, build_model
 from ...encoders.rows import CoefficientError
 from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from ...encoders.classes import MergedAlternative
+from ...encoders.symmetry import MergedAlternative
 from ...models.cluster.node_fit import SelectorError
 from ...models.cluster.pools import COMPLETE
 from ...models.kubernetes.claims import ResourceClaim

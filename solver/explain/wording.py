@@ -10,14 +10,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from ...encoders.classes import MergedAlternative, MergedConstraint, MergedRelation
+from ...encoders.constraints import ENCODERS
 from ...encoders.constraints.relations import lower_relation, related_items
-from ...encoders.constraints.table import ENCODERS
 from ...encoders.expressions.formula_nodes import FALSE
 from ...encoders.expressions.formulas import formula_text
 from ...encoders.expressions.values import NotLoweredError
 from ...encoders.model import AllocationModel, entry_label
-from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
+from ...encoders.symmetry import (
+    MergedAlternative,
+    MergedConstraint,
+    MergedRelation,
+    build_symmetry_classes,
+    merge_equal_requests,
+)
 from ...models.kubernetes.extensions import TopologyRequest
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Reason
