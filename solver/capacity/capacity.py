@@ -1,12 +1,14 @@
-"""The question ``capacity``: how many more copies of a claim, a template or a pod fit, and what stops the next.
+"""How many more copies of a claim, a template or a pod fit, and what stops the next one.
 
-All nodes at once: equal ones are looked at once, and those that share something together.
+Nodes of one class are looked at once (``CapacityEvaluation``). Nodes that reach the same devices or counters are looked
+at together (``count_on_shared_nodes``), as the sum of what fits on each of them alone is too much.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TypeAlias
 
@@ -23,13 +25,23 @@ from ...problem.problem import STRICT, DeadlineExceededError, FatalError
 from ..allocate.allocate import TIME_LIMIT, gates_of
 from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes
-from ..engines.copies import connected_groups
+from ..engines.copies import connected_groups, restrict_devices
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, UnitOutcome
 from ..engines.reasons import missing_reference_reasons
-from .node import CopyEngine, CopyProblem, CountedCopies, count_on_node, deadline_slice, failed_room
+from .node import (
+    CopyEngine,
+    CopyFeasibility,
+    CopyProblem,
+    CountedCopies,
+    Picks,
+    count_copies,
+    count_on_node,
+    deadline_slice,
+    failed_room,
+    tighten_upper_bound,
+)
 from .records import CapacityOutcome, NodeRoom, Room, SharedRoom, find_copy_source, ignored_group_notices, total_room
-from .shared import PlacedCopy, SharedNode, count_on_shared_nodes
 
 LIMIT = 1000
 # Equal nodes get equal answers; beyond so many copies in all, those of the nodes that come last are not verified.
@@ -66,7 +78,7 @@ def capacity(
     time_limit
         Seconds for everything; None: no limit.
     seed
-        Decides the share ids that are verified.
+        The seed of the share ids that are verified.
 
     Raises
     ------
@@ -81,47 +93,47 @@ def capacity(
     if limit < 1:
         raise ValueError(f"the limit of copies must be above zero, not {limit}")
     gates, started = gates_of(feature_gates), monotonic()
-    asked = find_copy_source(cluster, claim=claim, template=template, pod=pod)
-    engine = CopyEngine(Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit)), asked)
+    source = find_copy_source(cluster, claim=claim, template=template, pod=pod)
+    engine = CopyEngine(Session(cluster, gates, STRICT, seed, work=work_for_time_limit(time_limit)), source)
     deadline = None if time_limit is None else started + time_limit
-    survey = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), limit, deadline)
-    survey.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])
+    evaluation = CapacityEvaluation(cluster, engine, AllocatedState(cluster.usage(gates)), limit, deadline)
+    evaluation.run(list(cluster.nodes.values()) if node is None else [cluster.node(node)])
     searched = monotonic()
-    _verify(cluster, engine, survey, gates)
+    _verify(cluster, engine, evaluation, gates)
     answer = CapacityOutcome(
-        asked.kind,
-        asked.namespace,
-        asked.name,
-        total_room(survey.rooms),
-        survey.answers,
-        tuple(survey.shared),
+        source.kind,
+        source.namespace,
+        source.name,
+        total_room(evaluation.rooms),
+        evaluation.answers,
+        tuple(evaluation.shared),
         limit,
-        asked.claims,
+        source.claims,
         gates,
         STRICT,
         True,
         replace(engine.counts, devices=cluster.device_count),
         {"search": searched - started, "verify": monotonic() - searched},
-        ignored_group_notices(cluster, asked),
+        ignored_group_notices(cluster, source),
     )
-    if survey.interrupted:
+    if evaluation.interrupted:
         raise SearchInterrupted(answer)
     return answer
 
 
-def _verify(cluster: Cluster, engine: CopyEngine, survey: CapacityEvaluation, gates: FeatureGates) -> None:
+def _verify(cluster: Cluster, engine: CopyEngine, evaluation: CapacityEvaluation, gates: FeatureGates) -> None:
     """Check all copies that fit at the same time, and those on each kind of node that fit on it alone."""
-    copies = [placed for group in survey.placed for placed in group]
+    copies = [placed for group in evaluation.placed for placed in group]
     check_allocations(cluster, _copy_outcomes(engine, copies[:_MOST_VERIFIED]), gates, STRICT)
-    for placed in survey.alone:
+    for placed in evaluation.alone:
         check_allocations(cluster, _copy_outcomes(engine, placed), gates, STRICT)
 
 
 def _copy_outcomes(engine: CopyEngine, copies: Sequence[PlacedCopy]) -> list[UnitOutcome]:
     outcomes = []
     for number, (place, picks) in enumerate(copies):
-        unit = engine.asked.copy(number)
-        allocations = engine.build(place.scene, unit, picks)
+        unit = engine.source.copy(number)
+        allocations = engine.build(place.query, unit, picks)
         pairs = tuple(zip(unit.requested_claims, allocations, strict=True))
         outcomes.append(UnitOutcome(unit, Status.ALLOCATED, place.node.metadata.name, allocations=pairs))
     return outcomes
@@ -132,8 +144,8 @@ _TIME_LIMIT_REASON = Reason("timeLimit", "", "the time limit passed before this 
 INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
 
 
-NodeQuestion: TypeAlias = tuple[Node, CopyProblem]
-"""A node, with the question of one copy there."""
+QueryOnNode: TypeAlias = tuple[Node, CopyProblem]
+"""A node with the question of one copy on it."""
 
 
 class CapacityEvaluation:
@@ -160,7 +172,7 @@ class CapacityEvaluation:
 
     def run(self, nodes: Sequence[Node]) -> None:
         """Look at nodes, which are by name."""
-        questions = self._questions(list(self._suitable(nodes)))
+        questions = self._queries(list(self._suitable(nodes)))
         classes = group_equal(questions, lambda one: self._engine.state(one[1], self._ledger)[1])
         measured = list(self._measured(classes))
         places = [place for one, alone in measured for place in self._places(one, alone)]
@@ -171,7 +183,7 @@ class CapacityEvaluation:
 
     def _suitable(self, nodes: Sequence[Node]) -> Iterator[Node]:
         """Yield the nodes that a copy may be on, whatever devices they have; say of the others why not."""
-        unit = self._engine.asked.copy(0)
+        unit = self._engine.source.copy(0)
         names = tuple(node.metadata.name for node in nodes)
         refused = missing_reference_reasons(unit, self._cluster.classes)
         if refused:
@@ -205,11 +217,11 @@ class CapacityEvaluation:
     def _note(self, answer: NodeRoom) -> None:
         self._answers.setdefault(replace(answer, nodes=()), []).extend(answer.nodes)
 
-    def _questions(self, nodes: Iterable[Node]) -> Iterator[NodeQuestion]:
+    def _queries(self, nodes: Iterable[Node]) -> Iterator[QueryOnNode]:
         """Compile the question for each node; those for which that fails get their answers."""
         for node in nodes:
             try:
-                yield node, self._engine.scene(node, self._deadline)
+                yield node, self._engine.query(node, self._deadline)
             except DeadlineExceededError:
                 self._answer(NodeRoom((node.metadata.name,), Room(), (_TIME_LIMIT_REASON,)))
             except (FatalError, SelectorError):
@@ -220,8 +232,8 @@ class CapacityEvaluation:
         return failed_room(self._engine, node, attempt, NO_ROOM)
 
     def _measured(
-        self, classes: Sequence[Sequence[NodeQuestion]]
-    ) -> Iterator[tuple[Sequence[NodeQuestion], CountedCopies]]:
+        self, classes: Sequence[Sequence[QueryOnNode]]
+    ) -> Iterator[tuple[Sequence[QueryOnNode], CountedCopies]]:
         """Measure class after class, each in its share of the time; what an interrupt leaves out is not known."""
         for number, one in enumerate(classes):
             alone = CountedCopies(NodeRoom((), Room(), (INTERRUPTED_REASON,)))
@@ -235,20 +247,20 @@ class CapacityEvaluation:
             self._note(alone.answer)
             yield one, alone
 
-    def _measure(self, node: Node, scene: CopyProblem, deadline: float | None) -> CountedCopies:
+    def _measure(self, node: Node, query: CopyProblem, deadline: float | None) -> CountedCopies:
         try:
-            return count_on_node(self._engine, node, scene, self._ledger, self._limit, deadline)
+            return count_on_node(self._engine, node, query, self._ledger, self._limit, deadline)
         except FatalError:
             return CountedCopies(self._error(node))
 
-    def _places(self, one: Sequence[NodeQuestion], alone: CountedCopies) -> Iterator[SharedNode]:
+    def _places(self, one: Sequence[QueryOnNode], alone: CountedCopies) -> Iterator[SharedNode]:
         """Yield nodes with what copies may take there: nothing where it is known that none fits."""
         first = one[0][1]
         in_use, same = self._engine.state(first, self._ledger)
         fits = alone.answer.room.bound != 0 or bool(pools_with_negative_draws(first.problem))
-        for node, scene in one:
-            keys = self._engine.keys(scene, in_use) if fits else ()
-            yield SharedNode(node, scene, alone, keys, (same, keys))
+        for node, query in one:
+            keys = self._engine.keys(query, in_use) if fits else ()
+            yield SharedNode(node, query, alone, keys, (same, keys))
 
     def _join(self, places: Sequence[SharedNode]) -> None:
         """Add nodes that share something, or a node that shares nothing."""
@@ -267,6 +279,108 @@ class CapacityEvaluation:
                 self.interrupted = True
         self.rooms.append(room)
         self.placed.append(placed)
-        kinds = {id(place.alone): place for place in places}.values()
+        kinds = {place.alone: place for place in places}.values()
         self.alone += [[(place, picks) for picks in place.alone.copies] for place in kinds]
         self.shared.append(SharedRoom(tuple(place.node.metadata.name for place in places), room))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedNode:
+    """A node with its question, and the room on it alone; places with equal ``same`` are one place for copies."""
+
+    node: Node
+    query: CopyProblem
+    alone: CountedCopies
+    keys: tuple[Hashable, ...]
+    same: Hashable
+
+
+PlacedCopy = tuple[SharedNode, Picks]
+"""A copy: where it is, and what it takes."""
+
+
+def count_on_shared_nodes(
+    engine: CopyEngine, places: Sequence[SharedNode], ledger: AllocatedState, limit: int, deadline: float | None
+) -> tuple[Room, list[PlacedCopy]]:
+    """Find how many copies fit on all these nodes together.
+
+    Where several nodes reach the very same, a copy on one of them could as well be on another, and one is enough, as is
+    one on which any number fits. Otherwise nodes are filled one after the other, and what fits on each alone, or on one
+    node that reaches what all of them reach, is more than fits together.
+    """
+    distinct = list({place.same: place for place in reversed(places)}.values())[::-1]
+    alone = total_room([place.alone.answer.room for place in distinct])
+    if len(distinct) == 1 or alone.unbounded:
+        enough = next((place for place in distinct if place.alone.answer.room.unbounded), distinct[0])
+        return alone, [(enough, picks) for picks in enough.alone.copies]
+    firsts, first_fit = _first_fit_in_turn(engine, distinct, ledger, limit, deadline_slice(deadline, 4))
+    best = [*_most_in_turn(engine, distinct, ledger, limit, deadline_slice(deadline, 3))]
+    placed = max(best, firsts, key=len)
+    # A copy on one node that gives counters back may make room on another, which neither has alone.
+    giving = any(pools_with_negative_draws(place.query.problem) for place in distinct)
+    bound = None if giving else _joint_bound(engine, distinct, ledger, len(placed), alone.bound, deadline)
+    return Room(len(placed), bound, first_fit), placed
+
+
+def _first_fit_in_turn(
+    engine: CopyEngine, places: Sequence[SharedNode], ledger: AllocatedState, limit: int, deadline: float | None
+) -> tuple[list[PlacedCopy], int | None]:
+    """Fill node after node as the scheduler would; the number is None where that was not decided."""
+    running, placed, decided = AllocatedState(ledger.usage), list[PlacedCopy](), True
+    for number, place in enumerate(places):
+        filled = engine.fill(place.query, running, limit, deadline_slice(deadline, len(places) - number))
+        placed += [(place, picks) for picks in filled.copies]
+        decided = decided and filled.decided
+    return placed, len(placed) if decided else None
+
+
+def _most_in_turn(
+    engine: CopyEngine, places: Sequence[SharedNode], ledger: AllocatedState, limit: int, deadline: float | None
+) -> Iterator[PlacedCopy]:
+    """Fill node after node with as many copies as fit beside those before: first with what only this node reaches."""
+    running = AllocatedState(ledger.usage)
+    reached = Counter(key for place in places for key in place.keys)
+    turns = [
+        (place, query)
+        for queries in (_exclusive_problem, _whole_problem)
+        for place in places
+        for query in (queries(place, reached),)
+    ]
+    for number, (place, query) in enumerate(turns):
+        until = deadline_slice(deadline, len(turns) - number)
+        for picks in count_copies(engine, query, running, limit, until)[1].copies:
+            engine.commit(place.query, running, picks)
+            yield place, picks
+
+
+def _exclusive_problem(place: SharedNode, reached: Mapping[Hashable, int]) -> CopyProblem:
+    """Return the question about those devices that no other of these nodes reaches."""
+    devices = place.query.view.devices
+    problem = restrict_devices(place.query.problem, lambda _, device: reached[devices[device].id] < 2)
+    return replace(place.query, problem=problem)
+
+
+def _whole_problem(place: SharedNode, _reached: Mapping[Hashable, int]) -> CopyProblem:
+    return place.query
+
+
+def _joint_bound(
+    engine: CopyEngine,
+    places: Sequence[SharedNode],
+    ledger: AllocatedState,
+    fitting: int,
+    bound: int | None,
+    deadline: float | None,
+) -> int | None:
+    """Ask a node that reaches everything; what does not fit there does not fit anywhere."""
+    if bound is None or bound == fitting:
+        return bound
+    try:
+        query = engine.merged_query([place.query for place in places])
+    except (FatalError, DeadlineExceededError):
+        return bound
+    if query is None:
+        return bound
+    # A ledger of its own: this one knows the node by its name.
+    in_use, _ = engine.state(query, AllocatedState(ledger.usage))
+    return tighten_upper_bound(CopyFeasibility(query.problem, in_use, engine.joint), fitting, bound, deadline)

@@ -1,11 +1,9 @@
-"""How copies of a unit are asked about on one node: the engine behind ``capacity``.
+"""How many copies of a unit fit together on one node, and what stops the next one.
 
-The largest number of copies that fit on one node together, between what was found and what is proven.
-
-A number of copies fits if they can be placed one after the other. What the first of them took does not depend on the
-last one, so that one copy fewer fits as well, whatever rules there are: the search may halve the range.
-
-The room on one node, and what stops the copy after the last.
+``CopyEngine`` compiles the question of one copy and places copies one by one, as the scheduler would. The largest
+number of copies lies between the copies that are found and the bound that is proven (``most_copies``). A number of
+copies fits if they can be placed one after the other. What the first of them took does not depend on the last one, so
+that one copy fewer fits as well, whatever rules there are: the search may halve the range.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ _LEAST_SLICE = 1.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CopyProblem:
-    """A node, or a place that sees what several nodes see, and the question of one copy there."""
+    """The question of one copy on a node, or on a node that sees what several nodes see."""
 
     question: Question
     view: NodeView
@@ -66,7 +64,7 @@ class CopyProblem:
 
 @dataclass(frozen=True, slots=True)
 class FirstFitCopies:
-    """What each copy got that was placed after the others; ``decided``: not for lack of time it is no more."""
+    """The picks of copies placed one by one; ``decided``: no more of them fit, rather than the time being over."""
 
     copies: tuple[Picks, ...]
     decided: bool
@@ -80,43 +78,43 @@ class FirstFitDecider(SearchThenSolve):
 
 
 class CopyEngine(NodeEngine):
-    """Knows nodes as ``CopyProblem``s, fills them copy by copy, and builds what copies get."""
+    """Compiles ``CopyProblem``s, fills nodes copy by copy, and builds the allocations of copies."""
 
-    def __init__(self, session: Session, asked: CopySource) -> None:
+    def __init__(self, session: Session, source: CopySource) -> None:
         decider = FirstFitDecider(session)
         super().__init__(session, decider)
-        self.asked = asked
+        self.source = source
         self.joint = SearchThenSolve(session)
         # All work is counted together.
         self.joint.counts = decider.counts
         self._numbers = count()
 
-    def scene(self, node: Node, deadline: float | None) -> CopyProblem:
+    def query(self, node: Node, deadline: float | None) -> CopyProblem:
         """Compile the question for a node. Raises ``FatalError``, ``SelectorError`` and ``DeadlineExceededError``."""
         question = self._question(deadline)
         return self._seen(question, self.views.of(node, question.visible))
 
-    def keys(self, scene: CopyProblem, in_use: InUse) -> tuple[DeviceId | PoolId, ...]:
+    def keys(self, query: CopyProblem, in_use: InUse) -> tuple[DeviceId | PoolId, ...]:
         """Return what a copy may take there, in order: devices, and pools whose counters it may draw from.
 
         Places whose keys have nothing in common have nothing to do with each other; for equal questions about equal
         places with equal keys it is one place.
         """
-        candidates = sorted({device for devices in usable_devices(scene.problem, in_use) for device in devices})
-        ids = [scene.view.devices[device].id for device in candidates]
+        candidates = sorted({device for devices in usable_devices(query.problem, in_use) for device in devices})
+        ids = [query.view.devices[device].id for device in candidates]
         drawing = (
-            id_[:2] for device, id_ in zip(candidates, ids, strict=True) if _draws_counters(scene.problem, device)
+            id_[:2] for device, id_ in zip(candidates, ids, strict=True) if _draws_counters(query.problem, device)
         )
         return (*ids, *dict.fromkeys(drawing))
 
-    def united(self, scenes: Sequence[CopyProblem]) -> CopyProblem | None:
-        """Return the question for a node that sees what all of these see; None where that cannot be said.
+    def merged_query(self, queries: Sequence[CopyProblem]) -> CopyProblem | None:
+        """Return the question for a node that sees what all of these see; None where it would not bound what fits.
 
         What fits on them together fits there: a copy may even mix what no single node reaches. But a request for all
         devices means more there, where order decides, the order may be another one, and a ring may be larger. Raises
         ``FatalError``.
         """
-        problem = scenes[0].problem
+        problem = queries[0].problem
         if pools_with_negative_draws(problem) or any(map(has_first_only_values, problem.constraints)):
             return None
         if any(relation.condition.ordered for relation in problem.relations):
@@ -124,64 +122,64 @@ class CopyEngine(NodeEngine):
         if any(demand.all_devices for demand in problem.demands):
             return None
         seen: dict[PoolId, list[Pool]] = defaultdict(list)
-        for pool in dict.fromkeys(pool for scene in scenes for pool in scene.view.pools):
+        for pool in dict.fromkeys(pool for query in queries for pool in query.view.pools):
             seen[pool.id].append(pool)
         pools = [merge_pool_views(views) for views in seen.values()]
-        able = next((scene for scene in scenes if scene.view.shape.node_skips), scenes[0])
+        able = next((query for query in queries if query.view.shape.node_skips), queries[0])
         question = able.question
         whole = [pool for pool in pools if pool is not None]
         if len(whole) < len(pools):
             return None
         found = self._seen(question, self.views.of_pools(able.view.node, whole, question.visible))
         wrapping = _periodic_axes(found.problem)
-        return found if all(_periodic_axes(scene.problem) <= wrapping for scene in scenes) else None
+        return found if all(_periodic_axes(query.problem) <= wrapping for query in queries) else None
 
-    def state(self, scene: CopyProblem, ledger: AllocatedState) -> tuple[InUse, Hashable]:
+    def state(self, query: CopyProblem, ledger: AllocatedState) -> tuple[InUse, Hashable]:
         """Return what is in use there, and a key that is equal for places where as many copies fit."""
-        in_use = ledger.in_use(scene.view)
-        return in_use, node_class_key(scene.view, in_use)
+        in_use = ledger.in_use(query.view)
+        return in_use, node_class_key(query.view, in_use)
 
-    def fill(self, scene: CopyProblem, ledger: AllocatedState, most: int, deadline: float | None) -> FirstFitCopies:
+    def fill(self, query: CopyProblem, ledger: AllocatedState, most: int, deadline: float | None) -> FirstFitCopies:
         """Place copies one after the other, as the scheduler would, and commit them."""
         copies: list[Picks] = []
         try:
             while len(copies) < most:
-                decision = self.decider.decide(scene.problem, ledger.in_use(scene.view), deadline)
+                decision = self.decider.decide(query.problem, ledger.in_use(query.view), deadline)
                 if decision.status is not Status.ALLOCATED:
                     return FirstFitCopies(tuple(copies), decision.status is Status.UNALLOCATABLE)
                 copies.append(decision.picks)
-                self.commit(scene, ledger, decision.picks)
+                self.commit(query, ledger, decision.picks)
         except DeadlineExceededError:
             return FirstFitCopies(tuple(copies), False)
         return FirstFitCopies(tuple(copies), True)
 
-    def commit(self, scene: CopyProblem, ledger: AllocatedState, picks: Picks) -> None:
+    def commit(self, query: CopyProblem, ledger: AllocatedState, picks: Picks) -> None:
         """Enter what a copy, one that is in no ledger yet, takes into a ledger."""
-        unit = self.asked.copy(next(self._numbers))
-        ledger.commit(zip((ref.key for ref in unit.requested_claims), self.build(scene, unit, picks), strict=True))
+        unit = self.source.copy(next(self._numbers))
+        ledger.commit(zip((ref.key for ref in unit.requested_claims), self.build(query, unit, picks), strict=True))
 
-    def build(self, scene: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
+    def build(self, query: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
         claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
-        return self.builder.build(claims, self.compiler.resolved_requests(scene.question), picks, scene.view)
+        return self.builder.build(claims, self.compiler.resolved_requests(query.question), picks, query.view)
 
-    def tell(self, scene: CopyProblem, found: Justification, copies: int) -> str:
-        """Write down a justification about so many copies there."""
+    def display(self, query: CopyProblem, found: Justification, copies: int) -> str:
+        """Write a justification about so many copies in words."""
         claims = [
-            ref.claim for number in range(copies) for ref in self.asked.copy(number).requested_claims if ref.claim
+            ref.claim for number in range(copies) for ref in self.source.copy(number).requested_claims if ref.claim
         ]
-        names = problem_names(claims, scene.view)
+        names = problem_names(claims, query.view)
         return names.fill(found.message, claim=found.claim, device=found.device, pool=found.pool)
 
     def one_more(self, node: Node, ledger: AllocatedState, deadline: float | None) -> NodeResult:
         """Try one more copy, for the reasons why it does not fit."""
-        claims = [ref.claim for ref in self.asked.copy(0).requested_claims if ref.claim is not None]
+        claims = [ref.claim for ref in self.source.copy(0).requested_claims if ref.claim is not None]
         return self.allocate_on(node, claims, ledger, deadline)
 
     def _question(self, deadline: float | None) -> Question:
         self.expressions.deadline = self.compiler.deadline = deadline
         return self.compiler.question(
-            [ref.claim for ref in self.asked.copy(0).requested_claims if ref.claim is not None]
+            [ref.claim for ref in self.source.copy(0).requested_claims if ref.claim is not None]
         )
 
     def _seen(self, question: Question, view: NodeView) -> CopyProblem:
@@ -234,7 +232,7 @@ class CopyFeasibility:
         # What copies before the last must fit at least, if they are to fit one after the other.
         self._least = without_admin(problem) if self._admin else problem
         self._least_candidates = usable_devices(self._least, in_use)
-        # Picks with admin access that make room for later ones are nothing that copies together can tell.
+        # Picks with admin access may make room for later copies, which copies asked about together do not show.
         self._opaque = self._admin and bool(pools_with_negative_draws(problem))
 
     def endless(self, deadline: float | None) -> Decision:
@@ -272,7 +270,7 @@ class CopyFeasibility:
         problem = restrict_devices(self._problem, lambda _, device: device in devices)
         return CopyFeasibility(problem, self._in_use, self._decider)
 
-    def tell_apart(self, picks: Picks, copies: int) -> list[Picks]:
+    def picks_per_copy(self, picks: Picks, copies: int) -> list[Picks]:
         """Return the picks of each copy."""
         return per_copy(self._problem, picks, copies)
 
@@ -299,7 +297,7 @@ def most_copies(together: CopyFeasibility, known: Sequence[Picks], limit: int, d
     while len(found.copies) < top:
         decision = together.decide(asked, deadline_slice(deadline, 2))
         if decision.status is Status.ALLOCATED:
-            found = replace(found, copies=tuple(together.tell_apart(decision.picks, asked)))
+            found = replace(found, copies=tuple(together.picks_per_copy(decision.picks, asked)))
             asked = _next_count(found, top)
         else:
             top = asked - 1
@@ -384,28 +382,28 @@ class CountedCopies:
 
 
 def count_on_node(
-    engine: CopyEngine, node: Node, scene: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
+    engine: CopyEngine, node: Node, query: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
 ) -> CountedCopies:
     """Find how many copies fit on the node beside what the ledger, which is not changed, says is in use."""
-    endless = CopyFeasibility(scene.problem, ledger.in_use(scene.view), engine.joint).endless(
+    endless = CopyFeasibility(query.problem, ledger.in_use(query.view), engine.joint).endless(
         deadline_slice(deadline, 4)
     )
     if endless.status is Status.ALLOCATED:
         return CountedCopies(_node_room(node, Room(unbounded=True), [_UNBOUNDED]), (endless.picks, endless.picks))
-    first, found = count_copies(engine, scene, ledger, limit, deadline)
+    first, found = count_copies(engine, query, ledger, limit, deadline)
     room = Room(len(found.copies), found.bound, len(first.copies) if first.decided else None)
     if room.fits >= limit and not room.proven:
         text = f"{limit} copies fit, which is as far as counting goes"
         return CountedCopies(_node_room(node, room, [Reason("limit", "", text)]), found.copies)
-    return CountedCopies(_explained_room(engine, node, scene, ledger, room, found, deadline), found.copies)
+    return CountedCopies(_explained_room(engine, node, query, ledger, room, found, deadline), found.copies)
 
 
 def count_copies(
-    engine: CopyEngine, scene: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
+    engine: CopyEngine, query: CopyProblem, ledger: AllocatedState, limit: int, deadline: float | None
 ) -> tuple[FirstFitCopies, MostCopies]:
     """Find what first fit reaches, and then how many copies fit, where the number is finite."""
-    first = engine.fill(scene, AllocatedState(ledger.usage), limit, deadline_slice(deadline, 3))
-    together = CopyFeasibility(scene.problem, ledger.in_use(scene.view), engine.joint)
+    first = engine.fill(query, AllocatedState(ledger.usage), limit, deadline_slice(deadline, 3))
+    together = CopyFeasibility(query.problem, ledger.in_use(query.view), engine.joint)
     return first, most_copies(together, first.copies, limit, deadline)
 
 
@@ -416,7 +414,7 @@ def _node_room(node: Node, room: Room, reasons: Sequence[Reason]) -> NodeRoom:
 def _explained_room(
     engine: CopyEngine,
     node: Node,
-    scene: CopyProblem,
+    query: CopyProblem,
     ledger: AllocatedState,
     room: Room,
     found: MostCopies,
@@ -425,20 +423,20 @@ def _explained_room(
     """Try one more copy beside those that fit, for the reasons why it does not."""
     full = AllocatedState(ledger.usage)
     for picks in found.copies:
-        engine.commit(scene, full, picks)
+        engine.commit(query, full, picks)
     attempt = engine.one_more(node, full, deadline)
     answer = failed_room(engine, node, attempt, room)
     if not room.proven:
         reasons = (Reason("undecided", "", "it is not decided whether more fit"), *answer.reasons)
         return replace(answer, reasons=reasons)
     against = found.refuted
-    proof = engine.tell(scene, against.witness, room.fits + 1) if against and against.witness else ""
+    proof = engine.display(query, against.witness, room.fits + 1) if against and against.witness else ""
     return replace(answer, proof=proof, certified=against is not None and against.certified)
 
 
 def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room) -> NodeRoom:
     """Say why an attempt at one more copy failed."""
-    names = engine.asked.claims
+    names = engine.source.claims
     if attempt.status is Status.ALLOCATED:
         return _node_room(node, room, [])
     if attempt.status is Status.ERROR or attempt.error:

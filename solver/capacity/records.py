@@ -1,7 +1,4 @@
-"""What ``capacity`` found, as plain records; documents and tables are made of them elsewhere.
-
-What copies are made of: a claim, a claim template, or a pod with all its claims.
-"""
+"""What copies are made of (a claim, a claim template, or a pod with all its claims), and the records of an answer."""
 
 from __future__ import annotations
 
@@ -126,7 +123,7 @@ class CopySource:
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """What the claims of a copy are called in answers: as those of the original are, or would be."""
+        """The names of a copy's claims in answers: those that the original has, or would have."""
         return tuple(f"{self.namespace}/{self._call(ref)}" for ref in self.copy(0).requested_claims)
 
 
@@ -146,23 +143,23 @@ def find_copy_source(
     return _SOURCE_MAKERS[kind](cluster, key)
 
 
-def ignored_group_notices(cluster: Cluster, asked: CopySource) -> tuple[str, ...]:
+def ignored_group_notices(cluster: Cluster, source: CopySource) -> tuple[str, ...]:
     """Name the groups that are about what is copied, or would be about a copy. Raises ``GroupError``."""
     if not cluster.constraint_groups:
         return ()
-    refs = asked.copy(0).requested_claims
-    scene = cluster.with_claims(ref.claim for ref in refs if ref.claim is not None)
-    groups = groups_of_claims(scene, {*_source_claims(cluster, asked), *(ref.key for ref in refs)})
+    refs = source.copy(0).requested_claims
+    extended = cluster.with_claims(ref.claim for ref in refs if ref.claim is not None)
+    groups = groups_of_claims(extended, {*_source_claims(cluster, source), *(ref.key for ref in refs)})
     names = ", ".join("/".join(key_of(group.metadata)) for group in groups)
     return (f"what ConstraintGroups ask of several claims is left aside: {names}",) if names else ()
 
 
-def _source_claims(cluster: Cluster, asked: CopySource) -> set[ObjectKey]:
+def _source_claims(cluster: Cluster, source: CopySource) -> set[ObjectKey]:
     """Find the claims of what is copied."""
-    key = asked.namespace, asked.name
-    if asked.kind == CLAIM:
+    key = source.namespace, source.name
+    if source.kind == CLAIM:
         return {key}
-    pods = [unit for unit in all_units(cluster) if asked.kind == POD and (unit.namespace, unit.name) == key]
+    pods = [unit for unit in all_units(cluster) if source.kind == POD and (unit.namespace, unit.name) == key]
     return {ref.key for unit in pods for ref in unit.claims}
 
 

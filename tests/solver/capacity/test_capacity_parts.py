@@ -18,7 +18,7 @@ def names_of_parts(*objects, gates=ALL):
     """The names of the devices in each part."""
     cluster = Cluster.of([*objects, node(), device_class()])
     engine = CopyEngine(Session(cluster, gates, "strict", 0), find_copy_source(cluster))
-    scene = engine.scene(cluster.node(NODE), None)
+    scene = engine.query(cluster.node(NODE), None)
     candidates = usable_devices(scene.problem, AllocatedState(cluster.usage(gates)).in_use(scene.view))
     found = independent_parts(scene.problem, candidates)
     return sorted("".join(scene.view.devices[number].id[2] for number in sorted(part)) for part in found)

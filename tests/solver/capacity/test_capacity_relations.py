@@ -168,7 +168,7 @@ def asked_as_one(*objects):
     """Whether nodes with devices of their own are asked as one that sees all devices."""
     there = Cluster.of([*objects, node("n1"), node("n2"), device_class()])
     engine = CopyEngine(Session(there, FeatureGates.all_on(), "strict", 0), find_copy_source(there))
-    return engine.united([engine.scene(one, None) for one in there.nodes.values()]) is not None
+    return engine.merged_query([engine.query(one, None) for one in there.nodes.values()]) is not None
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ class Told:
         answer = Status.ALLOCATED if copies <= self.fits else Status.UNALLOCATABLE
         return Decision(answer, picks=(None,) * copies, certified=answer is Status.UNALLOCATABLE)
 
-    def tell_apart(self, picks, copies):
+    def picks_per_copy(self, picks, copies):
         assert len(picks) == copies
         return [()] * copies
 
