@@ -29,10 +29,9 @@ from drasat.scenarios import one_node
 from drasat.scenarios.one_node import QUESTIONS
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.auto import SEARCH_VISITS
-from drasat.solver.engines.backtracking import bounded_search
 from drasat.solver.engines.cp_sat import Limits, run_by_configurations
 from drasat.solver.engines.engine import Counts
-from drasat.solver.engines.search import BudgetError
+from drasat.solver.engines.search import BudgetError, bounded_search
 from drasat.solver.proofs import find_witness
 
 GATES = FeatureGates.all_on()

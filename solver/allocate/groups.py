@@ -41,12 +41,11 @@ from ...problem.problem import (
 from ...problem.shapes import NodeView
 from ...problem.surroundings import NodeContextBuilder
 from ..engines.auto import decide_by_counting
-from ..engines.engine import Decision, OptimizingDecider, Session
+from ..engines.engine import Decision, OptimizingDecider, Pick, Session
 from ..engines.engines import NodeEngine, decisive_error, first_relation_error, problem_names
 from ..engines.outcome import NodeClassFailure, UnitOutcome
 from ..engines.reasons import deletion_filter, device_reasons
 from ..engines.result import has_uncombinable_selector, soft_entries
-from ..engines.search import Pick
 from .coupling import (
     AdmissibleNodes,
     CoupledUnits,
@@ -78,7 +77,7 @@ class GroupPlacer:
         ``suited`` are the nodes that each seat may go to, whatever devices they have.
         """
         self.interrupted = False
-        self._engine.expressions.deadline = self._engine.compiler.deadline = self._deadline
+        self._engine.compiler.limit(self._deadline)
         try:
             return self._place(coupled, suited)
         except SelectorError as error:
@@ -228,7 +227,7 @@ class GroupSolver:
         question = self.engine.compiler.question(seat.claims)
         known: dict[Hashable, bool] = {}
         for node in nodes:
-            view = self.engine.views.of(node, question.visible)
+            view = self.engine.compiler.view(node, question)
             in_use = self.ledger.in_use(view)
             key = node_class_key(view, in_use)
             if key not in known:
@@ -253,7 +252,9 @@ class GroupSolver:
 
     def _thinned(self, nodes: CandidateNodes) -> list[list[Node]]:
         """Leave out nodes that make no difference."""
-        views = {node.metadata.name: self.engine.views.of(node, self._visible) for own in nodes for node in own}
+        views = {
+            node.metadata.name: self.engine.compiler.views.of(node, self._visible) for own in nodes for node in own
+        }
         labels = sorted({tie.group.spec.same_node_label for tie in self.coupled.groups} - {""})
         held = {id_ for one in self.held for devices in one.requests.values() for id_ in devices}
         return reduce_nodes(nodes, views, self._state, labels, held)
@@ -283,7 +284,7 @@ class GroupSolver:
         """Find the requests, by claim and name, for which there are devices that do not belong to the node."""
         compiler = self.engine.compiler
         question = compiler.question(seat.claims)
-        view = self.engine.views.of(node, question.visible)
+        view = self.engine.compiler.view(node, question)
         try:
             demands = compiler.problem(question, view.shape).demands
         except FatalError:
@@ -300,9 +301,11 @@ class GroupSolver:
         return found if self.engine.decider.in_order else replace(found, problem=order_independent(found.problem))
 
     def _merged_view(self, nodes: CandidateNodes) -> MergedView:
-        views = {node.metadata.name: self.engine.views.of(node, self._visible) for own in nodes for node in own}
+        views = {
+            node.metadata.name: self.engine.compiler.views.of(node, self._visible) for own in nodes for node in own
+        }
         ids = [id_ for one in self.held for devices in one.requests.values() for id_ in devices]
-        return merge_views(views, self.engine.views, self.session.cluster, ids, self._visible)
+        return merge_views(views, self.engine.compiler.views, self.session.cluster, ids, self._visible)
 
     def names(self, ground: MergedView) -> ProblemNames:
         """Names for the numbers of a question about this ground."""

@@ -40,11 +40,10 @@ from ..engines.copies import (
     side_by_side,
     without_admin,
 )
-from ..engines.engine import Decision, NodeResult, Session
+from ..engines.engine import Decision, NodeResult, Pick, Session
 from ..engines.engines import NodeEngine, problem_names
 from ..engines.outcome import NodeClassFailure
 from ..engines.reasons import class_reasons
-from ..engines.search import Pick
 from ..proofs import find_witness
 from .records import CopySource, NodeRoom, Room
 
@@ -92,7 +91,7 @@ class CopyEngine(NodeEngine):
     def query(self, node: Node, deadline: float | None) -> CopyProblem:
         """Compile the question for a node. Raises ``FatalError``, ``SelectorError`` and ``DeadlineExceededError``."""
         question = self._question(deadline)
-        return self._seen(question, self.views.of(node, question.visible))
+        return self._seen(question, self.compiler.view(node, question))
 
     def keys(self, query: CopyProblem, in_use: InUse) -> tuple[DeviceId | PoolId, ...]:
         """Return what a copy may take there, in order: devices, and pools whose counters it may draw from.
@@ -130,7 +129,7 @@ class CopyEngine(NodeEngine):
         whole = [pool for pool in pools if pool is not None]
         if len(whole) < len(pools):
             return None
-        found = self._seen(question, self.views.of_pools(able.view.node, whole, question.visible))
+        found = self._seen(question, self.compiler.views.of_pools(able.view.node, whole, question.visible))
         wrapping = _periodic_axes(found.problem)
         return found if all(_periodic_axes(query.problem) <= wrapping for query in queries) else None
 
@@ -177,7 +176,7 @@ class CopyEngine(NodeEngine):
         return self.allocate_on(node, claims, ledger, deadline)
 
     def _question(self, deadline: float | None) -> Question:
-        self.expressions.deadline = self.compiler.deadline = deadline
+        self.compiler.limit(deadline)
         return self.compiler.question(
             [ref.claim for ref in self.source.copy(0).requested_claims if ref.claim is not None]
         )

@@ -31,8 +31,8 @@ from ...problem.filters import usable_devices
 from ...problem.in_use import AllocatedState
 from ...problem.problem import Demand, FatalError, InUse, Problem
 from ...problem.shapes import NodeType
-from ..engines.backtracking import BacktrackingEngine
 from ..engines.engine import Session
+from ..engines.registry import backtracking_engine
 from ..plan.outcome import PlannedUnitOutcome
 from .node_states import (
     AllocationTrials,
@@ -272,7 +272,7 @@ class SchedulingContext:
         cluster = inputs.cluster
         nodes = list(cluster.nodes.values())
         self.session = Session(cluster, inputs.gates, inputs.cel_errors, inputs.seed)
-        engine = BacktrackingEngine(self.session)
+        engine = backtracking_engine(self.session)
         self.requirements = UnitRequirementsTable(cluster, nodes, engine.compiler)
         classes = self._classes(inputs.units)
         self.trials = AllocationTrials(engine, deadline)
@@ -284,7 +284,7 @@ class SchedulingContext:
         )
         ledger = AllocatedState(cluster.usage(inputs.gates))
         self.node_states = NodeStates(
-            list(self._schedulable_nodes(inputs, nodes)), DeviceStates(engine.views, visible), ledger
+            list(self._schedulable_nodes(inputs, nodes)), DeviceStates(engine.compiler.views, visible), ledger
         )
 
     def _classes(self, units: Iterable[QueuedUnit]) -> Sequence[tuple[UnitRequirements, int]]:

@@ -16,10 +16,8 @@ from ...problem.conditions import has_no_penalty
 from ...problem.filters import usable_devices
 from ...problem.problem import DeadlineExceededError, InUse, Member, Problem
 from ..proofs import find_witness
-from .backtracking import bounded_search
-from .engine import Counts, Decision, Session
-from .engines import OptimizingEngine
-from .search import BudgetError, Pick
+from .engine import Counts, Decision, Pick, Session
+from .search import BudgetError, bounded_search
 
 # Devices that a dive may visit: about as long as building and solving a small model takes.
 SEARCH_VISITS = 4096
@@ -124,13 +122,6 @@ def _members_of_decision(decision: Decision) -> list[Member]:
     return [(pick.demand, pick.device) for pick in decision.picks]
 
 
-class AutoEngine(OptimizingEngine):
-    """The engine for everybody who does not ask for another one."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, SearchThenSolve(session))
-
-
 class ProofThenSolve:
     """Asks for a witness first, and the solver if there is none."""
 
@@ -162,13 +153,6 @@ class ProofThenSolve:
         return counted or optimize(
             problem, in_use, candidates, session.stages, self.counts, limits, watch=session.watch
         )
-
-
-class CpSatEngine(OptimizingEngine):
-    """Decides every question with the solver, unless counting is enough."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session, ProofThenSolve(session))
 
 
 def decide_by_counting(

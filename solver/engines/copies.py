@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from ...problem.constraints import INCOMPARABLE, pools_with_negative_draws
 from ...problem.problem import Claim, Constraint, Demand, Problem, Relation
-from .search import Pick
+from .engine import Pick
 
 
 def side_by_side(problems: Sequence[Problem]) -> Problem:

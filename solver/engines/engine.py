@@ -1,6 +1,7 @@
-"""One attempt: the claims of a unit on one node, and how it ends, whatever engine makes it.
+"""What an engine is: the session it works for, and the decisions and results that it returns.
 
-What a decider says to one Problem: yes with devices, no with a proof, or that it does not know.
+An engine answers one question: which devices do these claims get on this node, beside what is in use. Most engines
+compile the question to a Problem and have a *decider* decide it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from ...models.results.common import Status
 from ...problem.in_use import AllocatedState
 from ...problem.problem import InUse, Justification, Problem
 from .outcome import DemandTable
-from .search import Pick
 
 if TYPE_CHECKING:
     from ...encoders.objectives.stage import AllocationStage
@@ -158,6 +158,14 @@ class Optimizer(Engine, Protocol):
     ) -> NodeResult:
         """Allocate the claims on the node as the session's stages like it best."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """A device taken for a demand, both by their numbers in the Problem."""
+
+    demand: int
+    device: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
-"""Engines that find the best allocation on a node, once for nodes that are alike.
+"""The engines that compile a question and have it decided: everything about an answer but the decision itself.
 
-Engines that compile a question and decide it: everything about an attempt but the decision itself.
-
-The axes of topologies that are one for the whole cluster: a node may see a part of them only (TOPO-1).
+``NodeCompiler`` compiles questions about nodes. ``NodeEngine`` answers them one node at a time; ``OptimizingEngine``
+also finds the best allocation on a node. Both keep what they know of nodes that are alike.
 """
 
 from __future__ import annotations
@@ -41,12 +40,9 @@ from ...problem.selectors import CelExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
 from ...problem.surroundings import NodeContextBuilder
 from ...problem.topology import membership_of
-from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Session
+from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Pick, Session
 from .outcome import DemandTable, demand_tables
 from .result import ResultBuilder, has_uncombinable_selector, soft_entries
-from .search import Pick
-
-_STATUS_OF_DECISION = {Status.UNALLOCATABLE: Status.UNALLOCATABLE, Status.UNKNOWN: Status.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +68,40 @@ class NodeQuery:
 DecideFunction = Callable[[NodeQuery, Problem], Decision]
 
 
-class NodeEngine:
-    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails.
+class NodeCompiler(Compiler):
+    """Compiles questions about the nodes of a session's cluster; ``views`` are what the nodes see of its devices."""
 
-    What questions about several nodes are made with is open to whoever poses them.
-    """
-
-    def __init__(self, session: Session, decider: Decider) -> None:
-        self._session = session
-        self.decider = decider
-        self.expressions = CelExpressionEvaluator()
-        self.views = NodeViews(session.cluster.pools(session.gates), session.gates)
-        cluster = session.cluster
-        self.compiler = Compiler(
+    def __init__(self, session: Session) -> None:
+        cluster, gates = session.cluster, session.gates
+        self.evaluator = CelExpressionEvaluator()
+        self.views = NodeViews(cluster.pools(gates), gates)
+        super().__init__(
             cluster.classes,
-            session.gates,
-            self.expressions,
+            gates,
+            self.evaluator,
             session.policy,
             session.cel_encoding,
             cluster.topologies,
             session.caller_constraints,
-            cluster_axes(cluster, session.gates),
+            cluster_axes(cluster, gates),
         )
+
+    def limit(self, deadline: float | None) -> None:
+        """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``; None: no limit."""
+        self.evaluator.deadline = self.deadline = deadline
+
+    def view(self, node: Node, question: Question) -> NodeView:
+        """Return what a question sees of a node. Raises ``SelectorError``."""
+        return self.views.of(node, question.visible)
+
+
+class NodeEngine:
+    """Answers one node at a time. Failures are remembered: the same question on equal nodes with equal usage fails."""
+
+    def __init__(self, session: Session, decider: Decider) -> None:
+        self._session = session
+        self.decider = decider
+        self.compiler = NodeCompiler(session)
         self.builder = ResultBuilder(session.gates, session.seed)
         self._failed: dict[Hashable, _NodeFailure] = {}
 
@@ -101,8 +109,8 @@ class NodeEngine:
     def counts(self) -> Counts:
         """Work done so far."""
         counts = self.decider.counts
-        classes = counts.classes or self.views.classes
-        return replace(counts, cel_evaluations=self.expressions.evaluations, classes=classes)
+        classes = counts.classes or self.compiler.views.classes
+        return replace(counts, cel_evaluations=self.compiler.evaluator.evaluations, classes=classes)
 
     def allocate_on(
         self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState, deadline: float | None
@@ -121,10 +129,10 @@ class NodeEngine:
         decide: DecideFunction,
     ) -> NodeResult:
         """Compile the question, have it decided, and build the result."""
-        self.expressions.deadline = self.compiler.deadline = deadline
+        self.compiler.limit(deadline)
         try:
             question = self.compiler.question(claims)
-            view = self.views.of(node, question.visible)
+            view = self.compiler.view(node, question)
             return self._decide(NodeQuery(question, claims, view, ledger.in_use(view)), decide)
         except SelectorError as error:
             return NodeResult(Status.ERROR, rule="nodeSelector", message=f"gather pool information: {error}")
@@ -143,7 +151,9 @@ class NodeEngine:
             if decision.status is Status.ALLOCATED:
                 return self._allocated(asked, posed, decision, decide)
             error = self._error(asked, problem, posed, decision, decide)
-            shortfall = self._failed[key] = self._explain(problem, asked.in_use, decision, error)
+            shortfall = self._failed[key] = _NodeFailure(
+                decision, problem.invalid_pools, demand_tables(problem, asked.in_use), error
+            )
         return _unallocatable_result(shortfall, asked.claims, asked.view)
 
     def _allocated(self, asked: NodeQuery, problem: Problem, decision: Decision, decide: DecideFunction) -> NodeResult:
@@ -184,9 +194,6 @@ class NodeEngine:
             return error
         found = decide(asked, with_errors_as_true(posed))
         return first_relation_error(posed, found.picks) if found.status is Status.ALLOCATED else None
-
-    def _explain(self, problem: Problem, in_use: InUse, decision: Decision, error: FatalError | None) -> _NodeFailure:
-        return _NodeFailure(decision, problem.invalid_pools, demand_tables(problem, in_use), error)
 
 
 class OptimizingEngine(NodeEngine):
@@ -263,7 +270,7 @@ def _unallocatable_result(shortfall: _NodeFailure, claims: Sequence[ResourceClai
     message = "invalid resource pools were encountered" if shortfall.invalid_pools else "cannot allocate all claims"
     error = shortfall.error and _fatal_result(shortfall.error, claims, view).message
     return NodeResult(
-        _STATUS_OF_DECISION[decision.status],
+        decision.status,
         rule="pool" if shortfall.invalid_pools else "",
         message=decision.message or message,
         error=error or "",

@@ -25,10 +25,9 @@ from .cp_sat import (
     run_improving,
     solve_with_lazy_constraints,
 )
-from .engine import Counts, Decision, ObjectiveWatch
+from .engine import Counts, Decision, ObjectiveWatch, Pick
 from .lexicographic import LexicographicOptimization, ObjectivePart, combine_parts, complete_solution
 from .outcome import StageValue
-from .search import Pick
 
 _SOLVED_STATUSES = frozenset({SolverStatus.OPTIMAL, SolverStatus.FEASIBLE})
 

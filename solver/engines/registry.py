@@ -1,46 +1,57 @@
-"""Engines by name. An engine answers one question: these claims, on this node, beside what is in use."""
+"""The engines by name, and what each of them can do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ...problem.problem import KUBE, STRICT
 from .engine import Engine, Optimizer, Session
 
-# Modules are loaded when an engine is made: each brings others with it that the rest can do without.
+if TYPE_CHECKING:
+    from .engines import NodeEngine, OptimizingEngine
+
+# An engine's module is loaded when the engine is made: it brings others with it that the rest can do without.
 
 
-def _auto(session: Session) -> Optimizer:
-    from .auto import AutoEngine
+def auto_engine(session: Session) -> OptimizingEngine:
+    """Make the engine ``auto``: cheap proofs, a bounded search, and the solver for what is left."""
+    from .auto import SearchThenSolve
+    from .engines import OptimizingEngine
 
-    return AutoEngine(session)
-
-
-def _cp_sat(session: Session) -> Optimizer:
-    from .auto import CpSatEngine
-
-    return CpSatEngine(session)
+    return OptimizingEngine(session, SearchThenSolve(session))
 
 
-def _backtracking(session: Session) -> Engine:
-    from .backtracking import BacktrackingEngine
+def cp_sat_engine(session: Session) -> OptimizingEngine:
+    """Make the engine ``cp-sat``: the solver decides every question, unless counting is enough."""
+    from .auto import ProofThenSolve
+    from .engines import OptimizingEngine
 
-    return BacktrackingEngine(session)
+    return OptimizingEngine(session, ProofThenSolve(session))
 
 
-def _kube_scheduler(session: Session) -> Engine:
+def backtracking_engine(session: Session) -> NodeEngine:
+    """Make the engine ``backtracking``, which answers as kube-scheduler would, step by step (section 14)."""
+    from .engines import NodeEngine
+    from .search import DepthFirstDecider
+
+    return NodeEngine(session, DepthFirstDecider())
+
+
+def kube_scheduler_engine(session: Session) -> Engine:
+    """Make the engine ``kube-scheduler``, the scheduler's own allocator in a process beside ours."""
     from .kube_scheduler import KubeSchedulerEngine
 
     return KubeSchedulerEngine(session)
 
 
 # They can look for the best answer.
-OPTIMIZERS: dict[str, Callable[[Session], Optimizer]] = {"auto": _auto, "cp-sat": _cp_sat}
+OPTIMIZERS: dict[str, Callable[[Session], Optimizer]] = {"auto": auto_engine, "cp-sat": cp_sat_engine}
 ENGINES: dict[str, Callable[[Session], Engine]] = {
     **OPTIMIZERS,
-    "backtracking": _backtracking,
-    "kube-scheduler": _kube_scheduler,
+    "backtracking": backtracking_engine,
+    "kube-scheduler": kube_scheduler_engine,
 }
 # They know the scheduler's API, and nothing that goes beyond it.
 _UPSTREAM_ENGINES = frozenset({"kube-scheduler"})

@@ -33,7 +33,7 @@ from ...problem.capacity import compute_capacity_draw
 from ...problem.conditions import penalty, soft_relations
 from ...problem.problem import FatalError, Placeholder, Problem, claim_text
 from ...problem.shapes import NodeView
-from .search import Pick
+from .engine import Pick
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,22 @@
-"""The backtracking search: depth first, first complete solution wins (section 14).
+"""The backtracking search: depth first, the first complete solution wins (section 14).
 
-A stack machine instead of recursion. Each turn of the loop is one *step*, the entry of what upstream does recursively:
-choose the next device, start a request, start an alternative, start a claim, done. Steps are counted exactly alike.
+``bounded_search`` runs it; it is the decider of the engine ``backtracking``, and the first step of ``auto``.
 
-How a demand gets its devices: one choice a device, each can be taken back (SRCH-2, SRCH-3, SRCH-6).
-
-Where a search passes: requests, alternatives, judgements, claim ends, the end of all (SRCH-1, 4, 8, 9; CELC-3).
-
-What changes during a search: devices held, shares, and the trackers of every joint rule.
+The search is a stack machine instead of a recursion. Each turn of the loop is one *step*, the entry of what upstream
+does recursively: choose the next device, start a request, start an alternative, start a claim, done. Steps are counted
+exactly as upstream counts them. The points of the program are devices (SRCH-2, SRCH-3, SRCH-6), requests, alternatives,
+checks of relations, claim ends, and the end of all (SRCH-1, 4, 8, 9; CELC-3); ``trackers`` has the state.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from enum import Enum
 from time import monotonic
 from typing import Protocol
 
-from ...problem.conditions import pruning_constraint
+from ...models.results.common import Status
 from ...problem.problem import (
     RESULT_LIMIT,
     DeadlineExceededError,
@@ -32,7 +29,8 @@ from ...problem.problem import (
     RelationError,
     trap_error,
 )
-from .trackers import CapacityState, CapacityTracker, ConstraintTracker, CounterTracker, GroupTracker, track_constraint
+from .engine import Counts, Decision, Pick
+from .trackers import SearchState
 
 # Steps between two looks at the clock (SRCH-10).
 CHECK_INTERVAL = 256
@@ -42,12 +40,39 @@ class BudgetError(Exception):
     """The search has visited as many devices as it may, and a few more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """A device taken for a demand, both by their numbers in the Problem."""
+def bounded_search(
+    problem: Problem,
+    in_use: InUse,
+    counts: Counts,
+    deadline: float | None,
+    budget: int | None = None,
+    budget_after_dead_end: int | None = None,
+) -> Decision:
+    """Search for the first solution in order, or through all combinations; ``BudgetError`` beyond the budget.
 
-    demand: int
-    device: int
+    ``budget_after_dead_end`` is the budget from the first dead end on, if that is to be smaller.
+    """
+    search = Search(problem, in_use, deadline=deadline, budget=budget, budget_after_dead_end=budget_after_dead_end)
+    try:
+        picks = search.run()
+    finally:
+        counts.steps += search.steps
+    if picks is None:
+        return Decision(Status.UNALLOCATABLE, certified=True, has_relation_error=search.has_relation_error)
+    return Decision(Status.ALLOCATED, picks)
+
+
+class DepthFirstDecider:
+    """Searches until it finds a solution or has tried every combination."""
+
+    in_order = True
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+
+    def decide(self, problem: Problem, in_use: InUse, deadline: float | None) -> Decision:
+        """Return the first solution in search order."""
+        return bounded_search(problem, in_use, self.counts, deadline)
 
 
 class Search:
@@ -424,64 +449,3 @@ def _relations_by_request(problem: Problem) -> dict[int, list[Relation]]:
         if relation.hard and relation.demands:
             found[request_of[max(relation.demands)]].append(relation)
     return found
-
-
-class Tracker(Protocol):
-    """A joint rule while devices come and go; ``undo`` restores exactly the state before ``add`` (CON-10, CTR-6)."""
-
-    # Under All a refusal is an error of the whole attempt, not of the (sub)request (SRCH-7).
-    fatal_under_all: bool
-
-    def add(self, device: int) -> bool:
-        """Take the device if the rule allows it; else change nothing."""
-        raise NotImplementedError
-
-    def undo(self, device: int) -> None:
-        """Give back the device taken last."""
-        raise NotImplementedError
-
-
-class SearchState:
-    """The state shared by all demands of a search.
-
-    ``held`` has for each device the bits of the claims that picked it, and one more if it was in use before (DEV-1).
-    """
-
-    def __init__(self, problem: Problem, in_use: InUse) -> None:
-        self.in_use_bit = 1 << len(problem.claims)
-        self.held = [0] * problem.size
-        for device in in_use.dedicated:
-            self.held[device] = self.in_use_bit
-        self.shares = [in_use.shares.get(device, 0) for device in range(problem.size)]
-        self.shared = problem.shared
-        self.permutations = problem.permutations
-        self.fatal_constraints = problem.fatal_constraints
-        self.taken = [0] * len(problem.claims)
-        self._problem = problem
-        self._capacity = CapacityState(problem.capacities, problem.shared, in_use)
-        self._counters = CounterTracker(problem.counters, problem.shared, self.shares, in_use)
-        self._groups = GroupTracker(problem.groups, problem.shared, self.shares, in_use)
-        self._constraints = [track_constraint(constraint) for constraint in problem.constraints]
-        # What spans claims and is monotonic need not wait until all is complete.
-        self._spanning = [
-            track_constraint(one) for relation in problem.relations if (one := pruning_constraint(relation))
-        ]
-
-    def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
-        """Return the rules that can refuse a candidate of this demand, in the order asked (DEV-6, 8, 11, 12)."""
-        capacity = self._capacity_trackers(demand)
-        placed = [*self._placement_trackers(demand), *self._constraint_trackers(demand)]
-        return (*placed, *capacity) if demand.all_devices else (*capacity, *placed)
-
-    def _capacity_trackers(self, demand: Demand) -> list[Tracker]:
-        return [CapacityTracker(self._capacity, demand.amounts)] if demand.amounts else []
-
-    def _placement_trackers(self, demand: Demand) -> Iterator[Tracker]:
-        if not self._problem.groups.membership.keys().isdisjoint(demand.candidates):
-            yield self._groups
-        if not self._problem.counters.consumption.keys().isdisjoint(demand.candidates):
-            yield self._counters
-
-    def _constraint_trackers(self, demand: Demand) -> list[ConstraintTracker]:
-        spanning = (trackers[demand.index] for trackers in self._spanning if demand.index in trackers)
-        return [*(self._constraints[index][demand.index] for index in demand.constraints), *spanning]

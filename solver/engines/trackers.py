@@ -1,37 +1,97 @@
-"""The claim's constraints while devices come and go (section 13).
+"""What changes during a search: the devices held, the shares, and one tracker for each joint rule.
 
-Each entry keeps a stack, so that undoing restores exactly the state before (CON-10). An entry that several demands
-share has one stack and one tracker a demand, because derived attributes give a device different values (CON-12).
-
-Shared counters while devices come and go (CTR-2, CTR-3, CTR-6).
-
-Consumed capacity of shared devices (CAP-6 to CAP-8).
-
-Compatibility groups of the devices drawn from one counter set (section 12).
-
-A counter set's state is None while nothing draws from it, 0 if only devices without groups do, and else a bit set:
-bit 0 says "grouped", the others are the groups that all devices have in common.
+A tracker follows a rule while devices come and go, and undoing restores exactly the state before (CON-10, CTR-6): the
+claim's constraints (section 13), shared counters (CTR-2, CTR-3), consumed capacity of shared devices (CAP-6 to CAP-8),
+and compatibility groups of the devices drawn from one counter set (section 12).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
 
+from ...problem.conditions import pruning_constraint
 from ...problem.problem import (
     Amounts,
     Capacities,
     CompatibilityGroups,
     Constraint,
     Counters,
+    Demand,
     InUse,
+    Problem,
     groups_after_joining,
     groups_compatible,
     trap_error,
 )
 
 
+class SearchState:
+    """The state shared by all demands of a search.
+
+    ``held`` has for each device the bits of the claims that picked it, and one more if it was in use before (DEV-1).
+    """
+
+    def __init__(self, problem: Problem, in_use: InUse) -> None:
+        self.in_use_bit = 1 << len(problem.claims)
+        self.held = [0] * problem.size
+        for device in in_use.dedicated:
+            self.held[device] = self.in_use_bit
+        self.shares = [in_use.shares.get(device, 0) for device in range(problem.size)]
+        self.shared = problem.shared
+        self.permutations = problem.permutations
+        self.fatal_constraints = problem.fatal_constraints
+        self.taken = [0] * len(problem.claims)
+        self._problem = problem
+        self._capacity = CapacityState(problem.capacities, problem.shared, in_use)
+        self._counters = CounterTracker(problem.counters, problem.shared, self.shares, in_use)
+        self._groups = GroupTracker(problem.groups, problem.shared, self.shares, in_use)
+        self._constraints = [track_constraint(constraint) for constraint in problem.constraints]
+        # What spans claims and is monotonic need not wait until all is complete.
+        self._spanning = [
+            track_constraint(one) for relation in problem.relations if (one := pruning_constraint(relation))
+        ]
+
+    def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
+        """Return the rules that can refuse a candidate of this demand, in the order asked (DEV-6, 8, 11, 12)."""
+        capacity = self._capacity_trackers(demand)
+        placed = [*self._placement_trackers(demand), *self._constraint_trackers(demand)]
+        return (*placed, *capacity) if demand.all_devices else (*capacity, *placed)
+
+    def _capacity_trackers(self, demand: Demand) -> list[Tracker]:
+        return [CapacityTracker(self._capacity, demand.amounts)] if demand.amounts else []
+
+    def _placement_trackers(self, demand: Demand) -> Iterator[Tracker]:
+        if not self._problem.groups.membership.keys().isdisjoint(demand.candidates):
+            yield self._groups
+        if not self._problem.counters.consumption.keys().isdisjoint(demand.candidates):
+            yield self._counters
+
+    def _constraint_trackers(self, demand: Demand) -> list[ConstraintTracker]:
+        spanning = (trackers[demand.index] for trackers in self._spanning if demand.index in trackers)
+        return [*(self._constraints[index][demand.index] for index in demand.constraints), *spanning]
+
+
+class Tracker(Protocol):
+    """A joint rule while devices come and go; ``undo`` restores exactly the state before ``add`` (CON-10, CTR-6)."""
+
+    # Under All a refusal is an error of the whole attempt, not of the (sub)request (SRCH-7).
+    fatal_under_all: bool
+
+    def add(self, device: int) -> bool:
+        """Take the device if the rule allows it; else change nothing."""
+        raise NotImplementedError
+
+    def undo(self, device: int) -> None:
+        """Give back the device taken last."""
+        raise NotImplementedError
+
+
 class ConstraintTracker:
-    """One constraint as one demand sees it."""
+    """One constraint as one demand sees it; demands that share a constraint share its stack.
+
+    There is a tracker for each demand, because derived attributes give a device different values (CON-12).
+    """
 
     __slots__ = ("claim", "errors", "min_size", "stack", "tokens")
     fatal_under_all = True
@@ -221,7 +281,11 @@ class CapacityTracker:
 
 
 class GroupTracker:
-    """The running intersection of groups of every counter set."""
+    """The running intersection of the compatibility groups of every counter set.
+
+    The state of a counter set is None while nothing draws from it, 0 if only devices without groups do, and else a bit
+    set: bit 0 says "grouped", the others are the groups that all devices have in common.
+    """
 
     __slots__ = ("history", "membership", "shared", "shares", "state")
     fatal_under_all = False

@@ -23,15 +23,15 @@ from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.results.common import Reason
 from ...problem.asks import ResolvedRequest
-from ...problem.compiler import Compiler, Question
+from ...problem.compiler import Question
 from ...problem.conditions import without_soft
 from ...problem.filters import usable_devices
 from ...problem.in_use import AllocatedState
 from ...problem.node_classes import node_class_key
 from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
 from ...problem.problem import Claim, Demand, FatalError, InUse, Justification, Problem, ProblemNames, claim_text
-from ...problem.selectors import CelExpressionEvaluator, SelectorTable
-from ...problem.shapes import NodeView, NodeViews
+from ...problem.selectors import SelectorTable
+from ...problem.shapes import NodeView
 from ..engines.cp_sat import (
     CONFIRMING,
     USUAL,
@@ -42,7 +42,7 @@ from ..engines.cp_sat import (
     solve_with_lazy_constraints,
 )
 from ..engines.engine import Counts, Session
-from ..engines.engines import cluster_axes, problem_names
+from ..engines.engines import NodeCompiler, problem_names
 from ..engines.reasons import deletion_filter
 from ..proofs import find_witness
 
@@ -90,36 +90,23 @@ class ExplanationCompiler:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        gates = session.gates
-        self._expressions = CelExpressionEvaluator()
-        self._selectors = SelectorTable(self._expressions)
-        self._views = NodeViews(session.cluster.pools(gates), gates)
-        cluster = session.cluster
-        self._compiler = Compiler(
-            cluster.classes,
-            gates,
-            self._expressions,
-            session.policy,
-            session.cel_encoding,
-            cluster.topologies,
-            session.caller_constraints,
-            cluster_axes(cluster, gates),
-        )
+        self._compiler = NodeCompiler(session)
+        self._selectors = SelectorTable(self._compiler.evaluator)
 
     def limit(self, deadline: float | None) -> None:
         """Stop at this reading of ``time.monotonic``, with ``DeadlineExceededError``."""
-        self._expressions.deadline = self._compiler.deadline = deadline
+        self._compiler.limit(deadline)
 
     def key(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> Hashable:
         """Equal for nodes on which the claims meet the same. Raises ``SelectorError``."""
         question = self._compiler.question(claims)
-        view = self._views.of(node, question.visible)
+        view = self._compiler.view(node, question)
         return node_class_key(view, ledger.in_use(view))
 
     def compile(self, node: Node, claims: Sequence[ResourceClaim], ledger: AllocatedState) -> GuardedProblem:
         """Compile. Raises ``NotCompilableError``, ``SelectorError`` and ``DeadlineExceededError``."""
         question = self._compiler.question(claims)
-        view = self._views.of(node, question.visible)
+        view = self._compiler.view(node, question)
         try:
             return self._compile(question, claims, view, ledger)
         except FatalError as error:

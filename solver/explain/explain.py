@@ -25,10 +25,9 @@ from ..allocate.allocate import TIME_LIMIT, gates_of, with_joined_loose_claims
 from ..allocate.check import check_allocations
 from ..allocate.coupling import CoupledUnits, find_coupled_units, in_request_order
 from ..allocate.placement import Placer
-from ..engines.auto import AutoEngine
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, UnitOutcome, worst_outcome
-from ..engines.registry import effective_policy
+from ..engines.registry import auto_engine, effective_policy
 
 if TYPE_CHECKING:
     from .explainer import Explainer
@@ -68,7 +67,7 @@ def explain(
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = AllocatedState(cluster.usage(gates))
-    placer = Placer(session, AutoEngine(session), ledger, nodes, deadline)
+    placer = Placer(session, auto_engine(session), ledger, nodes, deadline)
     run = _ExplanationRun(placer, ledger, lambda: _load_explainer(session, nodes, deadline))
     sets = find_coupled_units(cluster, asked) if cluster.constraint_groups else ()
     interrupted = False

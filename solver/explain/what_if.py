@@ -25,9 +25,9 @@ from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
 from ...problem.problem import claim_text
 from ..allocate.check import check_allocations
-from ..engines.auto import CpSatEngine
-from ..engines.engine import Session
+from ..engines.engine import Engine, Session
 from ..engines.outcome import UnitOutcome
+from ..engines.registry import cp_sat_engine
 
 RequestSpec = ExactDeviceRequest | DeviceSubRequest
 
@@ -184,7 +184,7 @@ class WhatIfTrials:
     def __init__(self, session: Session, deadline: float | None) -> None:
         self._session = session
         self._deadline = deadline
-        self._engine = CpSatEngine(session)
+        self._engine = cp_sat_engine(session)
         self._left = MAX_TRIALS
 
     def renew(self) -> None:
@@ -208,11 +208,11 @@ class WhatIfTrials:
         check_allocations(what_if.cluster, [answer], what_if.gates, self._session.policy, what_if.caller_constraints)
         return True
 
-    def _engine_for(self, what_if: WhatIf) -> CpSatEngine:
+    def _engine_for(self, what_if: WhatIf) -> Engine:
         same = what_if.cluster.classes is self._session.cluster.classes and what_if.gates == self._session.gates
         if same and what_if.caller_constraints == self._session.caller_constraints:
             return self._engine
-        return CpSatEngine(
+        return cp_sat_engine(
             dataclasses.replace(
                 self._session,
                 cluster=what_if.cluster,

@@ -21,7 +21,8 @@ from ...models.results.plan import PlannedNode, PlanStage, plan_stage
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
-from ..engines.search import Pick
+from ..engines.engine import Pick
+from ..engines.result import ResultBuilder
 from .build import PlanInstance, PlanRequest
 from .build.nodes import PlanNodeClass, with_bought_nodes
 from .build.objectives import Goal
@@ -108,6 +109,7 @@ class SlotAllocator:
     instance: PlanInstance
     views: NodeViews
     nodes: Mapping[int, Sequence[Node]]
+    builder: ResultBuilder
     _classes: dict[DeviceId, int] = field(init=False, default_factory=dict)
     _free: dict[int, Iterator[DeviceId]] = field(init=False, default_factory=dict)
 
@@ -125,11 +127,11 @@ class SlotAllocator:
         asked = slot.units.unallocated_claims
         if not asked:
             return AllocatedSlot(slot, node, ())
-        compiler = self.instance.engine.compiler
+        compiler = self.instance.compiler
         view = self.views.of(node, slot.node_class.visible)
         claims = [ref.claim for ref in asked if ref.claim is not None]
         picks = self._dealt(slot, view) if self._classes else slot.picks
-        made = self.instance.engine.builder.build(
+        made = self.builder.build(
             claims, compiler.resolved_requests(compiler.question(slot.unit_class.claims)), picks, view
         )
         return AllocatedSlot(slot, node, tuple(zip(asked, made, strict=True)))
@@ -167,9 +169,9 @@ def assign_plan(request: PlanRequest, instance: PlanInstance, found: PlanSolutio
     placed = assign_slots(instance, found.plan)
     cluster, bought, nodes = _with_purchased_nodes(request, instance, placed)
     gates = request.session.gates
-    views = NodeViews(cluster.pools(gates), gates) if bought else instance.engine.views
+    views = NodeViews(cluster.pools(gates), gates) if bought else instance.compiler.views
     assigned = {place: (cluster.node(name), made) for place, (name, made) in request.earlier.assigned.items()}
-    for one in SlotAllocator(instance, views, nodes).placed(placed):
+    for one in SlotAllocator(instance, views, nodes, ResultBuilder(gates, request.session.seed)).placed(placed):
         assigned.update(_unit_allocations(one))
     return PlanAssignment(cluster, bought, assigned, tuple(assigned), _node_equivalence(request, nodes, placed))
 

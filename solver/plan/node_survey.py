@@ -27,9 +27,8 @@ from ...problem.asks import VisibleAttributes
 from ...problem.in_use import AllocatedState
 from ...problem.problem import claim_text
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
-from ..engines.auto import AutoEngine
 from ..engines.engine import NodeResult, Session
-from ..engines.registry import effective_policy
+from ..engines.registry import auto_engine, effective_policy
 
 # Kinds of nodes that are asked about one unit in one state, the largest first.
 MOST_NODE_CLASSES = 16
@@ -88,7 +87,7 @@ class NodeScreening:
     ) -> None:
         nodes = cluster.nodes.items()
         self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
-        self._engine = AutoEngine(
+        self._engine = auto_engine(
             Session(cluster, gates, effective_policy("auto", cel_errors), seed, work=SCREENING_WORK)
         )
         self._suited: dict[Hashable, tuple[SuitableNodes, list[int]]] = {}
@@ -153,7 +152,7 @@ class NodeScreening:
         return sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0]))
 
     def _key(self, position: int, visible: VisibleAttributes, state: RemainingResources) -> Hashable:
-        view = self._engine.views.of(self.nodes[position], visible)
+        view = self._engine.compiler.views.of(self.nodes[position], visible)
         return view.shape.index, state.ledger.in_use(view).key
 
     def attempt(self, demand: UnitDemand, state: RemainingResources, position: int) -> NodeResult:
@@ -170,7 +169,7 @@ class NodeScreening:
         If there are none: those that have any devices of the node.
         """
         question = self._engine.compiler.question(demand.claims)
-        view = self._engine.views.of(self.nodes[position], question.visible)
+        view = self._engine.compiler.view(self.nodes[position], question)
         problem = self._engine.compiler.problem(question, view.shape)
         meant = {number for demand in problem.demands for number in demand.candidates}
         usage = state.ledger.usage

@@ -16,15 +16,15 @@ from support.gates import ALL
 
 from drasat.models.results.common import Status
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Counts, NodeResult
+from drasat.solver.engines.registry import backtracking_engine
 
 
 class Refusing:
     """An engine of ours that refuses what takes more than one device."""
 
     def __init__(self, session):
-        self._real = BacktrackingEngine(session)
+        self._real = backtracking_engine(session)
 
     @property
     def counts(self):
@@ -76,12 +76,12 @@ def first_difference(real, family):
 )
 def test_a_planted_difference_is_seen(real, monkeypatch, engine, family, fields):
     assert first_difference(real, family) == []
-    monkeypatch.setattr(answers, "BacktrackingEngine", engine)
+    monkeypatch.setattr(answers, "backtracking_engine", engine)
     assert [difference.field for difference in first_difference(real, family)][: len(fields)] == fields
 
 
 def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
-    monkeypatch.setattr(answers, "BacktrackingEngine", Refusing)
+    monkeypatch.setattr(answers, "backtracking_engine", Refusing)
     number = next(n for n in range(40) if compare(objects_of(*named(n)), gates_of(*named(n)), real).differences)
     text = story(number, real)
     assert text.startswith(f"# case {number}: ")
@@ -94,7 +94,7 @@ def test_a_difference_is_told_as_minimal_manifests(real, monkeypatch):
 def test_a_long_run_stops_at_the_first_difference(real, monkeypatch, capsys):
     assert long_run.run(range(20), real) == 0
     assert "no difference: 20 clusters" in capsys.readouterr().out
-    monkeypatch.setattr(answers, "BacktrackingEngine", Miscounting)
+    monkeypatch.setattr(answers, "backtracking_engine", Miscounting)
     assert long_run.run(range(20), real) == 1
     assert "# steps on node" in capsys.readouterr().out
 

@@ -36,7 +36,7 @@ def test_rules_and_pages_named_exist():
 @pytest.mark.parametrize(
     ("place", "words_"),
     [
-        ("solver/engines/outcome.py", ["Allocated", "Unallocatable", "Error", "Unknown"]),
+        ("models/results/common.py", ["Allocated", "Unallocatable", "Error", "Unknown"]),
         ("solver/plan/outcome.py", ["Optimal", "Feasible", "Infeasible", "Unknown"]),
         ("problem/problem.py", ["kube", "strict", "skip"]),
         ("problem/filters.py", ["classSelector", "taint"]),

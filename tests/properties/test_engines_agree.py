@@ -10,13 +10,12 @@ from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.auto import AutoEngine, CpSatEngine
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import auto_engine, backtracking_engine, cp_sat_engine
 from drasat.solver.verification.verify import Placement, verify
 
 SEEDS = range(500, 512)
-OTHERS = {"auto": AutoEngine, "cp-sat": CpSatEngine}
+OTHERS = {"auto": auto_engine, "cp-sat": cp_sat_engine}
 # Where the search is not the measure: it gave up on the way (SRCH-7, CAP-4), or was not done in time.
 _UNTOLD = {Status.ERROR, Status.UNKNOWN}
 
@@ -32,7 +31,7 @@ def questions(family, seed):
     """The claims of each unit on each node, beside what earlier units took."""
     cluster = load(member(family, seed))
     session = Session(cluster, ALL, "strict", 0)
-    ledger, search = AllocatedState(cluster.usage(ALL)), BacktrackingEngine(session)
+    ledger, search = AllocatedState(cluster.usage(ALL)), backtracking_engine(session)
     others = {name: engine(session) for name, engine in OTHERS.items()}
     for unit in requested_units(cluster):
         asked = [ref for ref in unit.requested_claims if ref.claim is not None]
@@ -77,7 +76,7 @@ def test_some_questions_reach_the_solver():
     literals = 0
     for seed in SEEDS:
         cluster = load(member("counters", seed))
-        engine = AutoEngine(Session(cluster, ALL, "strict", 0))
+        engine = auto_engine(Session(cluster, ALL, "strict", 0))
         for unit in requested_units(cluster):
             claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
             for node in cluster.nodes.values():

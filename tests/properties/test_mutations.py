@@ -14,8 +14,8 @@ from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 from drasat.solver.verification.verify import Placement, verify
 
 # What a result repeats follows from the devices, and is not what is asked here.
@@ -38,7 +38,7 @@ def first_answer(cluster, gates):
 
 
 def attempt(cluster, gates, node, claims):
-    engine = BacktrackingEngine(Session(cluster, gates, "strict", 0))
+    engine = backtracking_engine(Session(cluster, gates, "strict", 0))
     return engine.allocate_on(node, claims, AllocatedState(cluster.usage(gates)), None)
 
 

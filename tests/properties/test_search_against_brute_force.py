@@ -13,8 +13,8 @@ from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 from drasat.solver.verification.verify import Placement, verify
 
 POLICY = "strict"
@@ -47,7 +47,7 @@ def tried(cluster, gates, node, claims):
 
 def searched(cluster, gates, node, claims):
     """The same from the engine, with the allocations."""
-    engine = BacktrackingEngine(Session(cluster, gates, POLICY, 0))
+    engine = backtracking_engine(Session(cluster, gates, POLICY, 0))
     attempt = engine.allocate_on(node, claims, AllocatedState(cluster.usage(gates)), None)
     found = attempt.status
     return (picked(claims, attempt.allocations) if found is Status.ALLOCATED else found), attempt.allocations

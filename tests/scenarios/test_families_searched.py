@@ -8,8 +8,8 @@ from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.families import FAMILIES, member
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 
 SEEDS = range(80)
 
@@ -30,7 +30,7 @@ def _place(engine, cluster, unit, ledger):
 
 def _solve(cluster):
     """Whether everything can be allocated, and how many steps beyond one for each device taken or kind of thing."""
-    engine, ledger = BacktrackingEngine(Session(cluster, ALL, "kube", 0)), AllocatedState(cluster.usage(ALL))
+    engine, ledger = backtracking_engine(Session(cluster, ALL, "kube", 0)), AllocatedState(cluster.usage(ALL))
     placed = [_place(engine, cluster, unit, ledger) for unit in requested_units(cluster)]
     taken = sum(len(allocation.devices.results) for unit in placed for allocation in unit or ())
     return all(unit is not None for unit in placed), engine.counts.steps - 2 * taken - 8

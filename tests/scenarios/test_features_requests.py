@@ -12,8 +12,8 @@ from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
 from drasat.scenarios.clusters import CLAIM_KINDS
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 
 OFFERS = {
     "gpu": scenarios.gpu_nodes,
@@ -43,7 +43,7 @@ def prepared(kind, asked, fullness):
     offered = OFFERS[kind](1, fullness=fullness)
     cluster = Cluster.build(read_manifests([scenarios.combine(offered, asked)])[0])
     for unit in requested_units(cluster):
-        yield unit, BacktrackingEngine(Session(cluster, ALL, "kube", 0)), cluster
+        yield unit, backtracking_engine(Session(cluster, ALL, "kube", 0)), cluster
 
 
 def attempt(unit, engine, cluster):

@@ -15,11 +15,11 @@ from drasat.problem.filters import usable_devices
 from drasat.problem.in_use import AllocatedState
 from drasat.problem.problem import InUse, groups_after_joining
 from drasat.problem.surroundings import NodeContextBuilder
-from drasat.solver.engines.auto import CpSatEngine
 from drasat.solver.engines.copies import side_by_side
 from drasat.solver.engines.cp_sat import LINEARIZED, Limits, SolverStatus, run_solver, solve_with_lazy_constraints
 from drasat.solver.engines.engine import Counts, Session
 from drasat.solver.engines.optimize import solve
+from drasat.solver.engines.registry import cp_sat_engine
 from drasat.solver.engines.search import Search
 from drasat.solver.plan.pricing.bundle import BundleQuestion, BundleUnit
 from drasat.solver.verification.verify import Placement, verify
@@ -130,9 +130,9 @@ class Bench:
     def __init__(self, cluster, units, most, on=NODE, gates=None, cel_encoding="auto", **fields):
         self.cluster, self.gates, self.node = cluster, gates or FeatureGates.all_on(), cluster.node(on)
         self.units = units
-        self._engine = CpSatEngine(Session(cluster, self.gates, "strict", 0, cel_encoding=cel_encoding))
+        self._engine = cp_sat_engine(Session(cluster, self.gates, "strict", 0, cel_encoding=cel_encoding))
         self._asked = [self._engine.compiler.question(claims) for claims in units]
-        self._views = [self._engine.views.of(self.node, one.visible) for one in self._asked]
+        self._views = [self._engine.compiler.views.of(self.node, one.visible) for one in self._asked]
         in_use = AllocatedState(cluster.usage(self.gates)).in_use(self._views[0])
         made = tuple(
             BundleUnit(number, self._problem(number), copies, needs)

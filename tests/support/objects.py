@@ -60,8 +60,8 @@ from drasat.models.kubernetes.slices import (
 )
 from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 
 DRIVER, NODE = "d.x", "n1"
 
@@ -312,7 +312,7 @@ def attempt(*objects, gates=None, policy="kube", seed=0, on=NODE, limit=None):
         given.append(node(on))
     switched = FeatureGates.all_on().with_(gates or {})
     cluster = Cluster.of(given)
-    engine = BacktrackingEngine(Session(cluster, switched, policy, seed))
+    engine = backtracking_engine(Session(cluster, switched, policy, seed))
     deadline = None if limit is None else monotonic() + limit
     made = engine.allocate_on(cluster.node(on), claims, AllocatedState(cluster.usage(switched)), deadline)
     counts = engine.counts

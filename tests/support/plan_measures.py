@@ -9,7 +9,8 @@ from support.soft import apart, cel, near, wishing
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.conditions import without_soft
 from drasat.problem.filters import usable_devices
-from drasat.solver.engines.search import Pick, Search
+from drasat.solver.engines.engine import Pick
+from drasat.solver.engines.search import Search
 from drasat.solver.plan.pricing.bundle import SPREAD, Bundle
 from drasat.solver.plan.pricing.measures import COMPACT, PREFERENCE, SOFT
 

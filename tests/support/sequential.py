@@ -17,9 +17,9 @@ from drasat.models.workload.requests import missing_resources
 from drasat.solver.compare.figures import SchedulingContext, SchedulingInput
 from drasat.solver.compare.plans import PLACEMENT_POLICIES, schedule
 from drasat.solver.compare.schedulers import arrival_order
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.reasons import missing_reference_reasons
+from drasat.solver.engines.registry import backtracking_engine
 
 OURS = ("first-fit", "best-fit", "fgd")
 
@@ -73,7 +73,7 @@ class Walk:
     def __init__(self, what, planner):
         self._given, self._policy = what, PLACEMENT_POLICIES[planner](SchedulingContext(what, None))
         self._nodes = list(what.cluster.nodes.values())
-        self._engine = BacktrackingEngine(Session(what.cluster, what.gates, what.cel_errors, what.seed))
+        self._engine = backtracking_engine(Session(what.cluster, what.gates, what.cel_errors, what.seed))
         self._placed = {}
 
     def run(self, order):

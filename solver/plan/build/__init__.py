@@ -31,9 +31,8 @@ from ....problem.in_use import AllocatedState
 from ....problem.problem import FatalError, Problem
 from ....problem.shapes import NodeView
 from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
-from ...engines.auto import CpSatEngine
 from ...engines.engine import Session
-from ...engines.engines import NodeEngine
+from ...engines.engines import NodeCompiler
 from ...engines.outcome import UnitOutcome
 from ...engines.result import has_uncombinable_selector
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
@@ -97,7 +96,7 @@ class PlanInstance:
     node_classes: tuple[PlanNodeClass, ...]
     questions: Mapping[int, BundleQuestion]
     shared: SharedDevices
-    engine: NodeEngine
+    compiler: NodeCompiler
     unplaceable: Mapping[int, str]
     is_narrowed: bool
 
@@ -112,7 +111,7 @@ class _PlanInstanceBuilder:
         self._request = request
         self._cluster = request.catalogue.cluster if request.catalogue else request.session.cluster
         session = replace(request.session, cluster=self._cluster)
-        self._engine = CpSatEngine(session)
+        self._compiler = NodeCompiler(session)
         self._ledger = request.earlier.ledger
         self._roles = GangRoles()
         self._rows: list[CouplingRow] = []
@@ -145,7 +144,7 @@ class _PlanInstanceBuilder:
             tuple(gangs.gangs),
         )
         questions = BundleQuestionBuilder(
-            self._engine, self._ledger, resources, self._node_context_builder(), residual_roles
+            self._compiler, self._ledger, resources, self._node_context_builder(), residual_roles
         )
         questions_by_class = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
         shared = shared_devices(
@@ -172,7 +171,7 @@ class _PlanInstanceBuilder:
             tuple(node_classes),
             questions_by_class,
             shared,
-            self._engine,
+            self._compiler,
             gangs.unplaceable,
             self._narrowed or shared.is_narrowed or may_span_nodes(node_classes, questions_by_class),
         )
@@ -255,7 +254,7 @@ class _PlanInstanceBuilder:
     ) -> list[PlanNodeClass]:
         gates, catalogue = self._request.session.gates, self._request.catalogue
         classifier = NodeClassifier(
-            self._engine,
+            self._compiler,
             self._cluster.pools(gates),
             self._ledger,
             unit_classes,
@@ -287,7 +286,7 @@ class BundleQuestionBuilder:
     like.
     """
 
-    engine: NodeEngine
+    compiler: NodeCompiler
     ledger: AllocatedState
     resources: ScaledResources
     node_context_builder: NodeContextBuilder | None = None
@@ -295,7 +294,7 @@ class BundleQuestionBuilder:
 
     def view(self, unit_class: UnitClass, node: PlanNodeClass) -> NodeView:
         """Return what a unit class sees of a node."""
-        return self.engine.views.of(node.nodes[0], self.engine.compiler.question(unit_class.claims).visible)
+        return self.compiler.view(node.nodes[0], self.compiler.question(unit_class.claims))
 
     def reach(self, node: PlanNodeClass, unit_classes: Sequence[UnitClass], question: BundleQuestion) -> NodeReach:
         """Return what a node shares with others, and what each unit class sees of it."""
@@ -320,9 +319,9 @@ class BundleQuestionBuilder:
     def _problem(self, unit_class: UnitClass, node: PlanNodeClass) -> Problem | None:
         """Compile the claims of a unit class on a node; None where that fails, so that the node takes none of it."""
         view = self.view(unit_class, node)
-        question = self.engine.compiler.question(unit_class.claims)
+        question = self.compiler.question(unit_class.claims)
         try:
-            problem = order_independent(self.engine.compiler.problem(question, view.shape))
+            problem = order_independent(self.compiler.problem(question, view.shape))
         except FatalError:
             return None
         awkward = {number for number, device in enumerate(view.devices) if has_uncombinable_selector(device)}

@@ -31,7 +31,7 @@ from ....problem.asks import VisibleAttributes
 from ....problem.in_use import AllocatedState
 from ....problem.shapes import NodeView
 from ...allocate.nodes import pod_suitability_key
-from ...engines.engines import NodeEngine
+from ...engines.engines import NodeCompiler
 from ..pricing.bundle import BundleQuestion
 from .units import GangRole, UnitClass
 
@@ -123,7 +123,7 @@ class NodeClassifier:
     are the labels that gangs ask for, ``busy`` nodes that are in use whatever is planned.
     """
 
-    engine: NodeEngine
+    compiler: NodeCompiler
     pools: PoolIndex
     ledger: AllocatedState
     unit_classes: Sequence[UnitClass]
@@ -162,10 +162,10 @@ class NodeClassifier:
         suitable = self._rules.suitable_classes(node)
         visible = self._visible.get(suitable)
         if visible is None:
-            questions = (self.engine.compiler.question(self.unit_classes[index].claims) for index in sorted(suitable))
+            questions = (self.compiler.question(self.unit_classes[index].claims) for index in sorted(suitable))
             seen = (question.visible for question in questions)
             visible = self._visible[suitable] = reduce(VisibleAttributes.joined, seen, self.visible_for_objective)
-        view = self.engine.views.of(node, visible)
+        view = self.compiler.views.of(node, visible)
         return _ViewedNode(node, view, visible, tuple(pool for pool in view.pools if pool.id in shared))
 
     def _key(self, seen: _ViewedNode, apart: bool) -> Hashable:

@@ -22,7 +22,7 @@ from ....problem.conditions import soft_relations
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.problem import InUse, Problem, Relation
 from ...engines.copies import has_admin, without_admin
-from ...engines.search import Pick
+from ...engines.engine import Pick
 
 Picks = tuple[Pick, ...]
 

@@ -30,8 +30,7 @@ from ....problem.filters import usable_devices
 from ....problem.problem import Problem
 from ...engines.copies import has_admin, side_by_side
 from ...engines.cp_sat import Limits, SolveResult, SolverStatus, enumerate_solutions, solve_with_lazy_constraints
-from ...engines.engine import Counts
-from ...engines.search import Pick
+from ...engines.engine import Counts, Pick
 from .bundle import Bundle, BundleQuestion, MeasureContext, Picks, needs_separate_copies, with_measures
 
 SolveFunction = Callable[[CpSatRows, Limits], SolveResult]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from ....problem.problem import DeadlineExceededError, Demand, InUse, Problem
-from ...engines.search import Pick
+from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
 from ..master_problem import Column
 from .bundle import Bundle, BundleQuestion, Picks

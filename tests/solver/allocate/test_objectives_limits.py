@@ -16,9 +16,10 @@ from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import cp_sat, lexicographic
-from drasat.solver.engines.auto import AutoEngine, CpSatEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.engines import OptimizingEngine
 from drasat.solver.engines.outcome import SearchInterrupted
+from drasat.solver.engines.registry import auto_engine, cp_sat_engine
 
 NODES = ("n1", "n2", "n3")
 
@@ -49,7 +50,7 @@ def best(engine, stages, work, there=None):
 
 @pytest.mark.parametrize("stages", [[stage] for stage in STAGES] + [["fragmentation", "compact"]], ids=",".join)
 def test_without_any_work_the_first_answer_is_the_best_so_far(stages):
-    cut, whole = best(AutoEngine, stages, 0.0), best(AutoEngine, stages, None)
+    cut, whole = best(auto_engine, stages, 0.0), best(auto_engine, stages, None)
     assert cut.status is whole.status is Status.ALLOCATED
     for one in cut.objective:
         assert 0 <= one.bound <= one.value
@@ -59,12 +60,12 @@ def test_without_any_work_the_first_answer_is_the_best_so_far(stages):
 
 
 def test_what_was_not_proven_is_said():
-    cut = best(AutoEngine, ["fragmentation"], 0.0)
+    cut = best(auto_engine, ["fragmentation"], 0.0)
     assert (cut.objective[0].proven, cut.objective[0].bound) == (False, 0)
 
 
 def test_without_any_work_and_any_dive_nothing_is_known():
-    assert best(CpSatEngine, ["fragmentation"], 0.0).status is Status.UNKNOWN
+    assert best(cp_sat_engine, ["fragmentation"], 0.0).status is Status.UNKNOWN
 
 
 def test_the_time_limit_leaves_what_was_not_tried_undecided():
@@ -147,8 +148,8 @@ def test_an_interrupt_while_a_node_is_compiled_keeps_the_answers_of_those_before
         monkeypatch.setattr(Compiler, "question", question)
         return made
 
-    original = AutoEngine.best
-    monkeypatch.setattr(AutoEngine, "best", best_then_interrupt)
+    original = OptimizingEngine.best
+    monkeypatch.setattr(OptimizingEngine, "best", best_then_interrupt)
     with pytest.raises(SearchInterrupted) as interrupt:
         allocate(cluster(*pairs("one", "two")), objective="compact")
     first, second = interrupt.value.answer.units

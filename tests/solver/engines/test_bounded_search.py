@@ -5,9 +5,8 @@ from support.modelling import question
 from support.objects import claim, devices, pool, want
 
 from drasat.models.results.common import Status
-from drasat.solver.engines.backtracking import bounded_search
 from drasat.solver.engines.engine import Counts
-from drasat.solver.engines.search import BudgetError
+from drasat.solver.engines.search import BudgetError, bounded_search
 
 DEVICES = pool(*devices(*(f"d{number:02}" for number in range(24))))
 

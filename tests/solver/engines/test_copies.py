@@ -36,7 +36,8 @@ from drasat.solver.engines.copies import (
     side_by_side,
     without_admin,
 )
-from drasat.solver.engines.search import Pick, Search
+from drasat.solver.engines.engine import Pick
+from drasat.solver.engines.search import Search
 
 MEMBERS = pool(*(device(f"d{number}", kind="ab"[number % 2], rail=number // 2) for number in range(6)))
 SHARES = pool(device("s", multi=True, capacity={"mem": shared("9", default="1", min="0")}), device("t", multi=True))

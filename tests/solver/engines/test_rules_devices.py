@@ -33,8 +33,8 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 
 STABLE = {
     "DRADeviceCompatibilityGroups": False,
@@ -139,7 +139,7 @@ def test_an_attempt_leaves_its_inputs_alone():
     cluster = Cluster.of([*slices, device_class(), node()])
     ledger, asked = AllocatedState(cluster.usage(gates)), claim(want(count=2))
     before = copy.deepcopy((slices, asked))
-    engine = BacktrackingEngine(Session(cluster, gates, "kube", 0))
+    engine = backtracking_engine(Session(cluster, gates, "kube", 0))
     answers = [engine.allocate_on(cluster.node("n1"), [asked], ledger, None).allocations for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert (slices, asked) == before

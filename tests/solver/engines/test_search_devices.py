@@ -30,8 +30,8 @@ from drasat.models.kubernetes.claims import DeviceTaintRule, DeviceTaintRuleSpec
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.problem.in_use import AllocatedState
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 
 TWO = pool(*devices("a", "b"))
 
@@ -296,7 +296,7 @@ def test_equal_nodes_share_what_was_compiled_and_differ_in_what_is_in_use():
     gates = FeatureGates.all_on()
     pools = [pool(device("a"), name=name, node_name=name) for name in ("n1", "n2")]
     cluster = Cluster.of([*pools, device_class()])
-    engine, ledger = BacktrackingEngine(Session(cluster, gates, "kube", 0)), AllocatedState(cluster.usage(gates))
+    engine, ledger = backtracking_engine(Session(cluster, gates, "kube", 0)), AllocatedState(cluster.usage(gates))
     first = claim(want(), name="c1")
     made = engine.allocate_on(cluster.node("n1"), [first], ledger, None)
     ledger.commit([(("ns", "c1"), made.allocations[0])])

@@ -253,12 +253,12 @@ def test_the_same_question_is_fatal_each_time():
     from drasat.models.cluster.cluster import Cluster
     from drasat.models.kubernetes.gates import FeatureGates
     from drasat.problem.in_use import AllocatedState
-    from drasat.solver.engines.backtracking import BacktrackingEngine
     from drasat.solver.engines.engine import Session
+    from drasat.solver.engines.registry import backtracking_engine
 
     gates = FeatureGates.all_on()
     cluster = Cluster.of([TWO, device_class()])
-    engine = BacktrackingEngine(Session(cluster, gates, "kube", 0))
+    engine = backtracking_engine(Session(cluster, gates, "kube", 0))
     ledger = AllocatedState(cluster.usage(gates))
     messages = [
         engine.allocate_on(cluster.node("n1"), [claim(want(cls="nope"), name=name)], ledger, None).message

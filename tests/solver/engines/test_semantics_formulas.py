@@ -12,9 +12,8 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
-from drasat.solver.engines.auto import AutoEngine, CpSatEngine
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import auto_engine, backtracking_engine, cp_sat_engine
 from drasat.solver.verification.verify import Placement, verify
 
 
@@ -31,7 +30,7 @@ def check(seed):
     claims = [item for item in objects if isinstance(item, ResourceClaim)]
     cluster = Cluster.of([node(), device_class(), *objects])
     possible = case.possible()
-    for engine in (BacktrackingEngine, CpSatEngine, AutoEngine):
+    for engine in (backtracking_engine, cp_sat_engine, auto_engine):
         session = Session(cluster, ALL, "strict", 0)
         made = engine(session).allocate_on(
             cluster.node(NODE), claims, AllocatedState(cluster.usage(ALL)), monotonic() + 30

@@ -16,9 +16,8 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import Status
 from drasat.problem.in_use import AllocatedState
 from drasat.solver.allocate.allocate import allocate
-from drasat.solver.engines.auto import AutoEngine, CpSatEngine
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import auto_engine, backtracking_engine, cp_sat_engine
 from drasat.solver.verification.verify import Placement, verify
 
 COERCED = {"coerce_scalar_to_list": True}
@@ -47,7 +46,7 @@ def holds(mode, *values, **options):
     asked = claim(want(count=len(values)), constraints=[entry(mode, **options)])
     cluster = Cluster.of([node(), device_class(), supply, asked])
     endings = set()
-    for engine in (BacktrackingEngine, CpSatEngine, AutoEngine):
+    for engine in (backtracking_engine, cp_sat_engine, auto_engine):
         ledger = AllocatedState(cluster.usage(ALL))
         made = engine(Session(cluster, ALL, "strict", 0)).allocate_on(
             cluster.node(NODE), [asked], ledger, monotonic() + 30
@@ -143,7 +142,7 @@ def test_devices_without_a_value_are_said_to_lack_it(mode, options, detail):
     value = {} if mode == "Identical" else {"x": "a"}
     asked = claim(want(), constraints=[entry(mode, **options)])
     cluster = Cluster.of([node(), device_class(), pool(device("d", **value)), asked])
-    engine = BacktrackingEngine(Session(cluster, ALL, "strict", 0))
+    engine = backtracking_engine(Session(cluster, ALL, "strict", 0))
     made = engine.allocate_on(cluster.node(NODE), [asked], AllocatedState(cluster.usage(ALL)), None)
     assert made.status is Status.UNALLOCATABLE
     assert detail in repr(made.rejections)

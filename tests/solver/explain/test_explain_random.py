@@ -14,9 +14,9 @@ from drasat.problem.in_use import AllocatedState
 from drasat.scenarios import families, one_node
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.allocate.load import load
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 from drasat.solver.engines.search import Search
 from drasat.solver.explain import what_if as trials
 from drasat.solver.explain.conflict import ExplanationCompiler, minimal_unsatisfiable_subset, restrict_to_reasons
@@ -31,7 +31,7 @@ SEEDS = range(6)
 def cases(cluster):
     """The questions that the scheduler's search says no to, node by node."""
     session = Session(cluster, ALL, "strict", 0)
-    engine, bench = BacktrackingEngine(session), ExplanationCompiler(session)
+    engine, bench = backtracking_engine(session), ExplanationCompiler(session)
     for unit in requested_units(cluster):
         claims = [ref.claim for ref in unit.requested_claims]
         for node in cluster.nodes.values():
@@ -115,7 +115,7 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(family, 
     assert told
     assert len(helped) >= told
     for scene, node in helped:
-        engine = BacktrackingEngine(Session(scene.cluster, scene.gates, "strict", 0))
+        engine = backtracking_engine(Session(scene.cluster, scene.gates, "strict", 0))
         made = engine.allocate_on(node, scene.claims, scene.ledger(), None)
         assert made.status is Status.ALLOCATED
         claims = tuple(zip(scene.claims, made.allocations, strict=True))

@@ -18,9 +18,9 @@ from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
-from drasat.solver.engines.backtracking import BacktrackingEngine
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
+from drasat.solver.engines.registry import backtracking_engine
 from drasat.solver.explain.conflict import ExplanationCompiler, minimal_unsatisfiable_subset
 from drasat.solver.explain.explain import explain
 from drasat.solver.explain.what_if import WhatIfTrials
@@ -85,7 +85,7 @@ def test_every_change_that_helps_lets_the_search_find_an_allocation_too(monkeypa
     told = sum(len(one.relaxations) for seed in range(20) for one in explain(cluster_of(Related(Random(seed)))).units)
     assert 0 < told <= len(helped)
     for scene, place in helped:
-        engine = BacktrackingEngine(Session(scene.cluster, scene.gates, "strict", 0))
+        engine = backtracking_engine(Session(scene.cluster, scene.gates, "strict", 0))
         assert engine.allocate_on(place, scene.claims, scene.ledger(), None).status is Status.ALLOCATED
 
 
