@@ -1,4 +1,4 @@
-"""``drasat allocate``: which devices each claim gets, on which node, and if none: why not."""
+"""``drasat allocate``: devices for claims, and the reasons where there are none."""
 
 from __future__ import annotations
 

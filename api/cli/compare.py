@@ -1,7 +1,4 @@
-"""``drasat compare``: several engines side by side on the same input, or on inputs of growing size.
-
-``drasat compare --plan``: sequential schedulers and ``plan`` side by side on one queue.
-"""
+"""``drasat compare``: engines side by side on one input or on growing ones, or planners on one queue."""
 
 from __future__ import annotations
 

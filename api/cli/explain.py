@@ -1,4 +1,4 @@
-"""``drasat explain``: why claims cannot be allocated, and the smallest changes with which they could."""
+"""``drasat explain``: why claims cannot be allocated, and the smallest changes with which they can."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands share: options with the text of their help, what these mean, and reading the input."""
+"""Options that commands share, with their help and their parsers, and the reading of the input."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Results in the forms that are the same for all of them.
+"""How a command ends and what it prints: results, problems, progress and exit codes.
 
-Progress for people: a line on stderr, on a terminal only, when something takes over a second.
-
-Exit codes, how errors end a command, and how it writes.
+Results go to stdout. Warnings, problems and progress go to stderr; progress appears on a terminal only.
 """
 
 from __future__ import annotations

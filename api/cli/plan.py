@@ -1,4 +1,4 @@
-"""``drasat plan``: what waits on the nodes there are, or on nodes to be bought, as good as can be, with bounds."""
+"""``drasat plan``: a plan for everything that waits, on existing or on new nodes, with bounds."""
 
 from __future__ import annotations
 

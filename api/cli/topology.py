@@ -1,4 +1,4 @@
-"""``drasat topology``: devices in their places, what is free, and the largest shape that still fits."""
+"""``drasat topology``: devices in their places, free ones, and the largest shape that still fits."""
 
 from __future__ import annotations
 

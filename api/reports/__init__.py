@@ -1,1 +1,1 @@
-"""Results as people read them."""
+"""Results as tables, lines, graphs and pictures for people."""

@@ -1,7 +1,4 @@
-"""Engines side by side, as rows of a table and as lines.
-
-Planners side by side, as rows of a table and as a line.
-"""
+"""Comparisons of engines and of planners as rows of tables and as lines."""
 
 from __future__ import annotations
 

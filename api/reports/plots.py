@@ -1,8 +1,6 @@
-"""Where devices are drawn: plain points for each picture of a topology, with no drawing library.
+"""Pictures of topologies: where each device is drawn, the drawing with matplotlib, and the file.
 
-Panels drawn with matplotlib: filled squares or circles by state, places without device as outlines.
-
-Pictures as files: checked before anything is computed, and never half written.
+The file name is checked before anything is computed, and the file appears when it is complete.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Plain tables, as kubectl prints them.
-
-Lines and parts of lines that reports of several results have.
-"""
+"""Plain tables, as kubectl prints them, and parts of lines that several reports have."""
 
 from __future__ import annotations
 

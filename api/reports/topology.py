@@ -1,9 +1,4 @@
-"""Topologies as rows of a table and as lines.
-
-Topologies in the language of Graphviz: a graph for each instance.
-
-Instances of topologies as networkx graphs.
-"""
+"""Topologies as rows of tables, as lines, as Graphviz text and as networkx graphs."""
 
 from __future__ import annotations
 

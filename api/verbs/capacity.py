@@ -1,4 +1,4 @@
-"""The public function ``capacity`` and its result."""
+"""The public function ``capacity``, its result, and the document made of what the solver found."""
 
 from __future__ import annotations
 

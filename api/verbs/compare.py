@@ -1,8 +1,6 @@
-"""The public function ``compare`` and its result.
+"""The public functions ``compare``, ``compare_plans`` and ``sweep`` with their results.
 
-The public function ``compare_plans`` and its result.
-
-Comparisons on made-up clusters of growing size: how each engine's time grows.
+A sweep compares engines on generated clusters of growing size: it shows how the time of each grows.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from ..models.results.comparison import (
     ComparisonDocument,
     EngineAnswer,
     FragmentationAnswer,
-    LeftOver,
     PlanComparisonDocument,
     PlannerAnswer,
     QueueOrder,
@@ -160,7 +157,7 @@ def _engine_answer(run: EngineRun) -> EngineAnswer:
         outcome=outcome_of(run.answer.outcome),
         admitted=run.admitted,
         steps=run.answer.statistics.steps,
-        left=LeftOver(devices=run.left.devices, free=run.left.free, whole_nodes=run.left.whole_nodes),
+        left=run.left,
         verified=run.answer.verified,
         notices=run.answer.notices,
     )

@@ -1,4 +1,4 @@
-"""The public function ``explain`` and its result."""
+"""The public function ``explain`` and its result; the solver makes the document."""
 
 from __future__ import annotations
 

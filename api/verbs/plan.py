@@ -1,4 +1,4 @@
-"""The public function ``plan`` and its result."""
+"""The public function ``plan``, its result, and the document made of what the solver found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public function ``topology`` and its result."""
+"""The public function ``topology``, its result, and the document made of the survey of topologies."""
 
 from __future__ import annotations
 

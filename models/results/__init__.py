@@ -1,1 +1,1 @@
-"""The result documents and their JSON Schema."""
+"""Result documents, one module a verb: the records that the solver fills and that are written as JSON."""

@@ -1,4 +1,4 @@
-"""The document of ``capacity``; see ``documents``."""
+"""The document of ``capacity``."""
 
 from __future__ import annotations
 

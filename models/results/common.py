@@ -1,6 +1,6 @@
-"""Result documents: their shapes, and the JSON Schema made of them (DESIGN section 5).
+"""Records that several result documents share, and the documents of ``allocate`` and ``validate``.
 
-Shapes only grow within ``v1alpha1``. Field names are those of the documents, so the schema can be read off here.
+Field names are those of the documents. Documents only grow within ``v1alpha1``. ``schema`` makes their JSON Schema.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The documents of ``compare``, of one question and of sweeps; see ``documents``.
-
-The document of ``compare --plan``; see ``documents``.
-"""
+"""The documents of ``compare``: of engines on one question, of sweeps, and of planners on one queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of ``explain``; see ``documents``."""
+"""The document of ``explain``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of ``plan``; see ``documents``."""
+"""The document of ``plan``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document of ``topology``; see ``documents``."""
+"""The document of ``topology``."""
 
 from __future__ import annotations
 

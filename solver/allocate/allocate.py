@@ -58,48 +58,12 @@ def allocate(
     progress: Progress | None = None,
     watch: ObjectiveWatch | None = None,
 ) -> AllocationOutcome:
-    """Allocate the claims of pods, and loose claims.
-
-    Units are taken in the order read, each sees what earlier ones took. Each goes to the first node by name that
-    fits it, and gets the devices that the scheduler would choose there; with an objective to the node and devices
-    that are best by its stages.
-
-    Parameters
-    ----------
-    cluster
-        What there is, and what is asked for.
-    node
-        Only this node; all loose claims are then one pod's claims.
-    namespace, selector, claims
-        What to ask for, as in ``models.units.units``.
-    engine
-        ``auto`` or a name of ``solver.engines.ENGINES``.
-    feature_gates
-        A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
-    cel_errors
-        What a run-time error of an expression on a candidate does: ``kube``, ``strict`` or ``skip``. Engines that do
-        not visit devices in the scheduler's order take ``kube`` for ``strict``.
-    time_limit
-        Seconds for everything; None: no limit.
-    seed
-        Decides the share ids, and what the solver leaves to chance.
-    objective
-        Names of ``encoders.stages.table.STAGES``, the most important first, or one string of them with commas.
-    cel_encoding
-        How models take expressions over devices: ``auto`` or one of ``lower``, ``table`` and ``lazy`` (CELC-9).
-    constraints
-        Entries for every claim asked about, beside its own: mappings as in the annotation ``drasat.dev/constraints``,
-        and predicates.
-    progress
-        Called with the number of units done and of all units.
-    watch
-        Called about every second while the solver is at one stage.
+    """Answer ``drasat.allocate``, which describes the arguments; units are placed in the order read.
 
     Raises
     ------
     ValueError
-        One line, for an unknown engine, policy, gate, claim or stage, a bad selector, or an objective that the
-        engine does not know; for constraints that it cannot honour (SOFT-3), and a group that names what is not there.
+        As ``drasat.allocate`` says; one line.
     VerificationError
         If the answer does not pass the independent check; that is a defect of drasat.
     SearchInterrupted

@@ -57,26 +57,9 @@ def topology(
     chosen: Collection[DeviceId] = (),
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
 ) -> TopologyOutcome:
-    """Put the devices of each topology in their places.
+    """Answer ``drasat.topology``, which describes the arguments; ``chosen`` are device ids here.
 
-    Parameters
-    ----------
-    cluster
-        What there is.
-    names
-        Only these topologies.
-    node
-        Only what this node reaches devices of.
-    chosen
-        Devices to set apart, e.g. those of an allocation that is not in the cluster yet.
-    feature_gates
-        A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
-
-    Raises
-    ------
-    ValueError
-        One line, for an unknown gate or name, or devices that contradict their topology (TOPO-3).
-
+    Raises ``ValueError``, one line, for an unknown gate or name, or devices that contradict their topology (TOPO-3).
     """
     gates = gates_of(feature_gates)
     for name in names:

@@ -61,29 +61,12 @@ def capacity(
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
 ) -> CapacityOutcome:
-    """Find how many more copies fit at the same time, beside what claims hold already; other open claims do not count.
-
-    Parameters
-    ----------
-    cluster
-        What there is.
-    claim, template, pod
-        What is copied, by ``[namespace/]name``: at most one; none: the only thing in the input that asks for devices.
-    node
-        Only this node.
-    limit
-        The number of copies on one node at which counting ends.
-    feature_gates
-        A ``FeatureGates``, or switches by upstream name on top of the default, every feature on.
-    time_limit
-        Seconds for everything; None: no limit.
-    seed
-        The seed of the share ids that are verified.
+    """Answer ``drasat.capacity``, which describes the arguments.
 
     Raises
     ------
     ValueError
-        One line, for an unknown gate or name, several things to copy, or a limit below 1.
+        As ``drasat.capacity`` says; one line.
     VerificationError
         If copies that were said to fit do not pass the independent check; that is a defect of drasat.
     SearchInterrupted

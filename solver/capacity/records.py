@@ -1,4 +1,4 @@
-"""What copies are made of (a claim, a claim template, or a pod with all its claims), and the records of an answer."""
+"""What ``capacity`` found, and the object that is copied: a claim, a claim template, or a pod with all its claims."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from ...models.kubernetes.meta import DeviceId, key_of
 from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason, Status
-from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation
+from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation, LeftOver
 from ...models.workload.units import ClaimRef, Unit, requested_units
 from ...peers.answers import PodVerdict
 from ...peers.errors import PeerError
@@ -52,7 +52,7 @@ class EngineRun:
     engine: str
     answer: AllocationOutcome
     seconds: tuple[float, ...]
-    left: LeftoverDevices
+    left: LeftOver
     version: str = ""
 
     @property
@@ -119,12 +119,10 @@ def compare(
     repeat: int = 1,
     seed: int = 0,
 ) -> EngineComparison:
-    """Ask several engines the same; options as for ``allocate``, ``time_limit`` for each engine each time.
+    """Answer ``drasat.compare``, which describes the arguments.
 
-    ``repeat`` is how often each engine is asked; that answers are the same each time is taken for granted. Times are
-    of the search alone: without reading, start-up and talking to peers, and without the verifier.
-
-    Raises ``ValueError``, one line, for fewer than two engines and as ``allocate`` does, ``PeerError`` if a peer fails.
+    Answers are taken to be the same each time. Times are of the search alone: without reading, start-up and talking to
+    peers, and without the verifier. Raises ``ValueError``, one line, and ``PeerError`` if a peer fails.
     """
     names = [check_engine(name) for name in engines]
     if len(set(names)) < 2 or len(set(names)) < len(names):
@@ -289,21 +287,12 @@ class _DeviceKinds:
         return self._known[id_]
 
 
-@dataclass(frozen=True, slots=True)
-class LeftoverDevices:
-    """How many devices there are, how many nobody holds in any way, and how many nodes have all of theirs free.
+def leftover_devices(cluster: Cluster, answer: AllocationOutcome) -> LeftOver:
+    """Count the devices that are free when everything of the answer is in use beside what was.
 
-    Only devices that belong to a node by name make it such a node. Counters are not looked at: a free partition may be
+    Only devices that belong to a node by name make it a whole node. Counters are not looked at: a free partition may be
     one that its neighbours make impossible.
     """
-
-    devices: int
-    free: int
-    whole_nodes: int
-
-
-def leftover_devices(cluster: Cluster, answer: AllocationOutcome) -> LeftoverDevices:
-    """Count what is left when everything of the answer is in use beside what was."""
     made = [(ref.key, allocation) for unit in answer.units for ref, allocation in unit.allocations]
     usage = cluster.usage(answer.gates).plus(made)
     homes = dict(_device_nodes(cluster))
@@ -312,7 +301,7 @@ def leftover_devices(cluster: Cluster, answer: AllocationOutcome) -> LeftoverDev
     for device, node in homes.items():
         if node:
             of_node[node].append(device in free)
-    return LeftoverDevices(len(homes), len(free), sum(all(states) for states in of_node.values()))
+    return LeftOver(devices=len(homes), free=len(free), whole_nodes=sum(all(states) for states in of_node.values()))
 
 
 def _device_nodes(cluster: Cluster) -> Iterator[tuple[DeviceId, str]]:

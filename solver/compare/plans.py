@@ -107,15 +107,10 @@ def compare_plans(
     time_limit: float | None = TIME_LIMIT,
     seed: int = 0,
 ) -> PlanComparison:
-    """Ask several planners about one queue; ``time_limit`` is for each of them, each time.
+    """Answer ``drasat.compare_plans``, which describes the arguments.
 
-    ``orders`` are those in which units arrive at the sequential ones; ``objective`` and ``gap`` are for ``plan``. Other
-    options as for ``plan``. Without ``planners`` all are asked, the real scheduler where it is built
-    and knows all rules.
-
-    Raises ``ValueError``, one line, for unknown planners and orders, none or repeated ones, as ``plan`` does, and for
-    rules beyond the API that a sequential planner does not know; ``PeerError`` if the real scheduler is asked for and
-    not built, or fails; ``VerificationError`` if an answer is wrong.
+    Raises ``ValueError``, one line, ``PeerError`` if the real scheduler is asked for and not built, or fails, and
+    ``VerificationError`` if an answer is wrong.
     """
     check_policy(cel_errors)
     _check_names(planners, orders)

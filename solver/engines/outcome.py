@@ -1,9 +1,4 @@
-"""What ``allocate`` found, as plain records; documents and tables are made of them elsewhere.
-
-How many devices fall where: for each demand, the first test that each device of a node fails.
-
-What the stages of an objective came to, on one node and over many.
-"""
+"""What ``allocate`` found: outcomes of units, tables of rejected devices by demand, and values of objective stages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``plan`` found, as plain records; documents and tables are made of them elsewhere."""
+"""What ``plan`` found, and the check of a plan as a whole."""
 
 from __future__ import annotations
 

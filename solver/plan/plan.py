@@ -60,40 +60,12 @@ def plan(
     executor: Executor | None = None,
     watch: PlanWatch | None = None,
 ) -> PlanOutcome:
-    """Plan the whole queue at once: pods, what Jobs, Deployments and StatefulSets lack, and loose claims.
-
-    Parameters
-    ----------
-    cluster
-        What there is, what runs, and what waits.
-    objective
-        Stages, the most important first: ``priority``, ``admitted[=count|devices|capacity:NAME|annotation:KEY]``,
-        ``cost``, ``fewest-nodes``, ``spread``, ``preference``, ``soft``, ``fragmentation`` and ``compact``; one string
-        holds several, separated by commas. Default: ``priority,admitted``.
-    gap
-        How far from its bound, relative to it, a stage counts as proven.
-    namespace, selector
-        What of the queue is planned, as in ``models.queue.planned``.
-    feature_gates, cel_errors
-        As for ``allocate``; devices are visited in no order, so that ``kube`` means ``strict``.
-    time_limit
-        Seconds for everything, for safety; None: no limit.
-    seed
-        Decides the share ids.
-    buy, only_new, budget
-        Whether nodes may be bought as NodeTemplates say; whether only those are used; and how much they may cost.
-    mix
-        The queue that ``fragmentation`` leaves room for; None: that of the cluster.
-    executor
-        Where node classes are priced at once; the plan is the same with any.
-    watch
-        Called with a stage's name, its value so far, and its bound if there is one.
+    """Answer ``drasat.plan``, which describes the arguments; ``budget`` is a finite number here.
 
     Raises
     ------
     ValueError
-        One line, for an unknown stage, gate or policy, a bad selector or gap, annotations that cannot be read, and for
-        buying without anything to buy.
+        As ``drasat.plan`` says, for annotations that cannot be read, and for buying without anything to buy; one line.
     VerificationError
         If the plan does not pass the independent check; that is a defect of drasat.
     SearchInterrupted
