@@ -14,7 +14,7 @@ from . import syntax, types
 from .declarations import Declarations, Overload
 from .errors import MAX_REPORTED, CelCompileError, Issue
 from .operators import NAMES, UNARY_NAMES
-from .syntax import Node, Postfix, Select, Step, Walk, position, walk
+from .syntax import Node, Postfix, Select, Step, Walk, position, visit_all, walk
 from .types import ANY, BOOL, DYN, ERROR, Substitution, Type, TypeTooLarge, list_of, map_of, optional_of, parameter
 from .values import UInt
 
@@ -246,23 +246,16 @@ class TypeChecker:
         return self.keep(node.pos, result)
 
     def _conditional(self, node: syntax.Conditional) -> Walk[Type]:
-        found = []
-        for condition, value in node.branches:
-            condition_type = yield condition
-            value_type = yield value
-            found.append((condition_type, value_type))
+        found = yield from visit_all(part for branch in node.branches for part in branch)
         result = yield node.otherwise
-        for (condition_type, value_type), pos in zip(reversed(found), reversed(node.positions), strict=True):
-            result = self.choose(pos, condition_type, value_type, result)
+        for condition, value, pos in zip(found[-2::-2], found[::-2], reversed(node.positions), strict=True):
+            result = self.choose(pos, condition, value, result)
         return result
 
     # --- functions
 
     def _call(self, node: syntax.Call) -> Walk[Type]:
-        args = []
-        for arg in node.args:
-            found = yield arg
-            args.append(found)
+        args = yield from visit_all(node.args)
         return self.function(node.function, node.pos, args)
 
     def _bind(self, node: syntax.Bind) -> Walk[Type]:
@@ -300,11 +293,8 @@ class TypeChecker:
         return self.function("_[?_]" if step.optional else "_[_]", step.pos, [target, key])
 
     def _method(self, step: syntax.Method, target: Type, place: int) -> Walk[Type]:
-        args = [target]
-        for arg in step.args:
-            found = yield arg
-            args.append(found)
-        return self.function(step.name, step.pos, args, member=True)
+        args = yield from visit_all(step.args)
+        return self.function(step.name, step.pos, [target, *args], member=True)
 
     def _macro(self, step: syntax.Macro, target: Type, place: int) -> Walk[Type]:
         result = yield from step.rules.check(self, step, target, place)

@@ -1,28 +1,9 @@
-"""Closures that only compute; ``closures_metered`` has those that count as well.
+"""Closures that only compute; ``metering`` has those that count as well.
 
-An ``Emitter`` makes the closure of a node from those of its parts. Chains of any length are loops, so closures are
-nested no deeper than the brackets of the expression.
-
-What all closures have in common.
-
-A closure computes one node of the syntax tree from a *frame*: a list whose first item is the meter of the
-evaluation, or None where nothing is counted, and whose others hold the variables, each in a slot of its own.
-
-Variables of ``cel.bind``, computed when they are first read, once, errors too.
-
-Shorter ways for what selectors are mostly made of: fields of the device, compared with a constant.
-
-List and map literals with their optional entries.
-
-Selection: fields, keys and indexes, plain and optional, as cel-go's attributes have them.
-
-What selects from a map also selects from every other value but lists and then finds no key; once a step is
-optional, or the value it starts from is an optional, all later ones are.
-
-Room for deep expressions: every so many levels an evaluation goes on upon a fresh stack.
-
-Python counts the depth of calls for each thread. An expression nested as deeply as the parser allows needs more than
-that, and what calls us may have used some already; threads give the room without touching the interpreter's limit.
+A closure computes one node of the syntax tree from a *frame*: a list whose first item is the meter of the evaluation,
+or None where nothing is counted, and whose others hold the variables, each in a slot of its own. An ``Emitter`` makes
+the closure of a node from those of its parts. Chains of any length are loops, so closures are nested no deeper than
+the brackets of the expression. Fields, keys and indexes are selected as cel-go's attributes select them.
 """
 
 from __future__ import annotations
@@ -32,7 +13,6 @@ from typing import Any, Final, TypeAlias
 
 from .declarations import Overload
 from .errors import CelCostError, CelRuntimeError
-from .meter import Meter
 from .operators import Dispatcher
 from .values import (
     NONE,
@@ -49,6 +29,14 @@ from .values import (
     stored_key,
     unequal,
 )
+
+Frame: TypeAlias = list[Any]
+Step: TypeAlias = Callable[[Frame, Value], Value]
+Closure: TypeAlias = Callable[[Frame], Value]
+Iterate: TypeAlias = Callable[[Frame], Iterator[None]]
+"""Starts the iteration of a macro; each step has set the variables."""
+ABSENT: Final = object()
+"""Stands in a frame for a variable that got no value."""
 
 
 class Emitter:
@@ -77,8 +65,17 @@ class Emitter:
         return run
 
     def read_lazy(self, slot: int) -> Closure:
-        """A variable of ``cel.bind``, computed when first read."""
-        return lazy_closure(slot)
+        """A variable of ``cel.bind``, computed when first read, once; errors too."""
+
+        def run(frame: Frame) -> Value:
+            value = frame[slot]
+            if type(value) is _UnreadVariable:
+                value = frame[slot] = value.settle(frame)
+            if type(value) is _FailedVariable:
+                raise value.error
+            return value
+
+        return run
 
     def observed(self, bare: Closure, own: int) -> Closure:
         """An attribute where its value is used; ``own`` is what that costs."""
@@ -202,16 +199,46 @@ class Emitter:
         return run
 
     def list_literal(self, elements: Sequence[Closure], optional: frozenset[int]) -> Closure:
-        """``[a, ?b]``."""
-        return list_closure(elements, optional)
+        """``[a, ?b]``: an empty optional adds nothing."""
+        if not optional:
+            return lambda frame: [element(frame) for element in elements]
+
+        def run(frame: Frame) -> Value:
+            made = []
+            for index, element in enumerate(elements):
+                value = element(frame)
+                if index not in optional:
+                    made.append(value)
+                elif _require_optional(value, "list element").present:
+                    made.append(value.value)
+            return made
+
+        return run
 
     def map_literal(self, entries: Sequence[tuple[Closure, Closure]], optional: frozenset[int]) -> Closure:
-        """``{k: v, ?k: v}``."""
-        return map_closure(entries, optional)
+        """``{k: v, ?k: v}``: an empty optional adds nothing; of equal keys the last wins."""
+
+        def run(frame: Frame) -> Value:
+            made: dict[object, Value] = {}
+            for index, (key, value) in enumerate(entries):
+                name, found = key(frame), value(frame)
+                if index in optional:
+                    if not _require_optional(found, f"entry '{name}'").present:
+                        continue
+                    found = found.value
+                put_key(made, name, found)
+            return CelMap.of(made)
+
+        return run
 
     def bind(self, slot: int, init: Closure, body: Closure) -> Closure:
         """``cel.bind``: ``init`` is computed when the variable is first read, once."""
-        return bind_closure(slot, init, body)
+
+        def run(frame: Frame) -> Value:
+            frame[slot] = _UnreadVariable(init)
+            return body(frame)
+
+        return run
 
     def fallback(self, operand: Closure, other: Closure, unwrap: bool) -> Closure:
         """``operand.or(other)``, or ``orValue`` with ``unwrap``: ``other`` only where there is no value."""
@@ -237,33 +264,6 @@ class Emitter:
     def hit(self, run: Closure, cost: int) -> Closure:
         """A predicate that costs so much more where it holds."""
         return run
-
-
-Frame: TypeAlias = list[Any]
-Step: TypeAlias = Callable[[Frame, Value], Value]
-Closure: TypeAlias = Callable[[Frame], Value]
-Iterate: TypeAlias = Callable[[Frame], Iterator[None]]
-"""Starts the iteration of a macro; each step has set the variables."""
-ABSENT: Final = object()
-"""Stands in a frame for a variable that got no value."""
-
-
-def charge(frame: Frame, units: int) -> None:
-    """Spend cost units; ``CelCostError`` or ``CelDeadlineError`` when there are no more."""
-    meter: Meter = frame[0]
-    meter.cost += units
-    if meter.cost > meter.checkpoint:
-        meter.check()
-
-
-def charged_closure(run: Closure, units: int) -> Closure:
-    """The closure, spending units also when it fails."""
-
-    def charged_run(frame: Frame) -> Value:
-        charge(frame, units)
-        return run(frame)
-
-    return charged_run
 
 
 class _UnreadVariable:
@@ -293,138 +293,59 @@ class _FailedVariable:
         self.error = error
 
 
-def bind_closure(slot: int, init: Closure, body: Closure) -> Closure:
-    """The body, with a variable in a slot."""
-
-    def run(frame: Frame) -> Value:
-        frame[slot] = _UnreadVariable(init)
-        return body(frame)
-
-    return run
-
-
-def lazy_closure(slot: int) -> Closure:
-    """The variable in a slot."""
-
-    def run(frame: Frame) -> Value:
-        value = frame[slot]
-        if type(value) is _UnreadVariable:
-            value = frame[slot] = value.settle(frame)
-        if type(value) is _FailedVariable:
-            raise value.error
-        return value
-
-    return run
-
-
-def fast_path(slot: int, keys: tuple[str, ...], slow: Closure) -> Closure:
-    """``variable.k1.k2...`` through maps only; everything else, errors too, is left to ``slow``."""
-    if len(keys) == 1:
-        return _path1(slot, keys[0], slow)
-    if len(keys) == 2:
-        return _path2(slot, keys[0], keys[1], slow)
-    if len(keys) == 3:
-        return _path3(slot, *keys, slow)
-    return slow
-
-
-# Values but maps have no ``entries``; an absent variable has none either.
-
-
-def _path1(slot: int, key: str, slow: Closure) -> Closure:
-    def run(frame: Frame) -> Value:
-        try:
-            return frame[slot].entries[key]
-        except (KeyError, AttributeError):
-            return slow(frame)
-
-    return run
-
-
-def _path2(slot: int, first: str, second: str, slow: Closure) -> Closure:
-    def run(frame: Frame) -> Value:
-        try:
-            return frame[slot].entries[first].entries[second]
-        except (KeyError, AttributeError):
-            return slow(frame)
-
-    return run
-
-
-def _path3(slot: int, first: str, second: str, third: str, slow: Closure) -> Closure:
-    def run(frame: Frame) -> Value:
-        try:
-            return frame[slot].entries[first].entries[second].entries[third]
-        except (KeyError, AttributeError):
-            return slow(frame)
-
-    return run
-
-
-def fast_binary(name: str, left: Closure, right: Closure) -> Closure | None:
-    """The closure of an operator that has a shorter way; None where it has not."""
-    if name == "_==_":
-        return _equal(left, right)
-    if name == "_!=_":
-        return _not_equal(left, right)
-    return None
-
-
-def _equal(left: Closure, right: Closure) -> Closure:
-    def run(frame: Frame) -> Value:
-        a, b = left(frame), right(frame)
-        return a == b if type(a) is str and type(b) is str else equal(a, b)
-
-    return run
-
-
-def _not_equal(left: Closure, right: Closure) -> Closure:
-    def run(frame: Frame) -> bool:
-        return unequal(left(frame), right(frame))
-
-    return run
-
-
 def _require_optional(value: Value, place: str) -> Optional:
     if type(value) is not Optional:
         raise CelRuntimeError(f"cannot initialize optional {place} from non-optional value {go_name(value)}")
     return value
 
 
-def list_closure(elements: Sequence[Closure], optional: frozenset[int]) -> Closure:
-    """``[a, ?b]``: an empty optional adds nothing."""
-    if not optional:
-        return lambda frame: [element(frame) for element in elements]
-
-    def run(frame: Frame) -> Value:
-        made = []
-        for index, element in enumerate(elements):
-            value = element(frame)
-            if index not in optional:
-                made.append(value)
-            elif _require_optional(value, "list element").present:
-                made.append(value.value)
-        return made
-
-    return run
+# --- shorter ways for what selectors are mostly made of: fields of the device, compared with a constant
 
 
-def map_closure(entries: Sequence[tuple[Closure, Closure]], optional: frozenset[int]) -> Closure:
-    """``{k: v, ?k: v}``: an empty optional adds nothing; of equal keys the last wins."""
+def fast_path(slot: int, keys: tuple[str, ...], slow: Closure) -> Closure:
+    """``variable.k1.k2...`` through maps only; everything else, errors too, is left to ``slow``.
 
-    def run(frame: Frame) -> Value:
-        made: dict[object, Value] = {}
-        for index, (key, value) in enumerate(entries):
-            name, found = key(frame), value(frame)
-            if index in optional:
-                if not _require_optional(found, f"entry '{name}'").present:
-                    continue
-                found = found.value
-            put_key(made, name, found)
-        return CelMap.of(made)
+    Values but maps have no ``entries``; an absent variable has none either.
+    """
+    if not 1 <= len(keys) <= 3:
+        return slow
+    first, second, third = (*keys, "", "")[:3]
 
-    return run
+    def run_one(frame: Frame) -> Value:
+        try:
+            return frame[slot].entries[first]
+        except (KeyError, AttributeError):
+            return slow(frame)
 
+    def run_two(frame: Frame) -> Value:
+        try:
+            return frame[slot].entries[first].entries[second]
+        except (KeyError, AttributeError):
+            return slow(frame)
+
+    def run_three(frame: Frame) -> Value:
+        try:
+            return frame[slot].entries[first].entries[second].entries[third]
+        except (KeyError, AttributeError):
+            return slow(frame)
+
+    return (run_one, run_two, run_three)[len(keys) - 1]
+
+
+def fast_binary(name: str, left: Closure, right: Closure) -> Closure | None:
+    """The closure of an operator that has a shorter way; None where it has not."""
+
+    def run_equal(frame: Frame) -> Value:
+        a, b = left(frame), right(frame)
+        return a == b if type(a) is str and type(b) is str else equal(a, b)
+
+    if name == "_==_":
+        return run_equal
+    return (lambda frame: unequal(left(frame), right(frame))) if name == "_!=_" else None
+
+
+# --- selection: what selects from a map selects from every other value but lists too, and then finds no key; once a
+# step is optional, or the value it starts from is an optional, all later ones are
 
 MISSING: Final = object()
 _GO_NAMES = {

@@ -9,7 +9,7 @@ leaves the interpreter's limit alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +22,7 @@ from .declarations import TYPE_NAMES, Overload
 from .errors import CelCompileError, CelRuntimeError
 from .meter import Meter, current_meter
 from .operators import NAMES, UNARY_NAMES, Dispatcher
-from .syntax import Walk, walk
+from .syntax import Walk, visit_all, walk
 from .values import CelMap, TypeValue, UInt, Value, stored_key, type_spelling
 
 _PRIMITIVES = frozenset({bool, int, UInt, float, str, bytes})
@@ -56,14 +56,6 @@ def compile_tree(
     compiler = Compiler(variables, functions, overloads, emitter)
     code = walk(compiler.handlers, tree)
     return Compiled(code.run, compiler.scope.size)
-
-
-def _visit_all(nodes: Sequence[syntax.Node]) -> Generator[syntax.Node, Code, list[Code]]:
-    codes = []
-    for node in nodes:
-        code = yield node
-        codes.append(code)
-    return codes
 
 
 def _constant_key(key: Code) -> tuple[Value, Code | None]:
@@ -191,13 +183,13 @@ class Compiler:
         return code_from_parts(self.emit.unknown(name))
 
     def _list(self, node: syntax.ListLiteral) -> Walk[Code]:
-        codes = yield from _visit_all(node.elements)
+        codes = yield from visit_all(node.elements)
         if not node.optional and all(code.constant is not UNKNOWN for code in codes):
             return self.constant([code.constant for code in codes])
         return bounded_code(self.emit.list_literal([code.run for code in codes], node.optional), *codes)
 
     def _map(self, node: syntax.MapLiteral) -> Walk[Code]:
-        codes = yield from _visit_all([part for entry in node.entries for part in entry])
+        codes = yield from visit_all([part for entry in node.entries for part in entry])
         entries = list(zip(codes[::2], codes[1::2], strict=True))
         if not node.optional and all(code.constant is not UNKNOWN for code in codes):
             pairs = [(key.constant, value.constant) for key, value in entries]
@@ -242,17 +234,17 @@ class Compiler:
         return bounded_code(self.emit.member(element.run, frozenset(map(stored_key, constants))), element)
 
     def _logical(self, node: syntax.Logical) -> Walk[Code]:
-        codes = yield from _visit_all(node.operands)
+        codes = yield from visit_all(node.operands)
         run = self.emit.logical([code.run for code in codes], node.operator == "||")
         return bounded_code(run, *codes)
 
     def _conditional(self, node: syntax.Conditional) -> Walk[Code]:
-        codes = yield from _visit_all([part for branch in node.branches for part in branch])
+        codes = yield from visit_all([part for branch in node.branches for part in branch])
         otherwise = yield node.otherwise
         return self.conditional(list(zip(codes[::2], codes[1::2], strict=True)), otherwise)
 
     def _call(self, node: syntax.Call) -> Walk[Code]:
-        args = yield from _visit_all(node.args)
+        args = yield from visit_all(node.args)
         return self.function(node.function, args, pos=node.pos)
 
     def _has(self, node: syntax.Has) -> Walk[Code]:
@@ -308,7 +300,7 @@ class Compiler:
             code: Code = yield from step.rules.compile(self, step, receiver)
             return code
         assert isinstance(step, syntax.Method)
-        args = yield from _visit_all(step.args)
+        args = yield from visit_all(step.args)
         if step.name in ("or", "orValue") and len(args) == 1:
             run = self.emit.fallback(receiver.run, args[0].run, step.name == "orValue")
             return bounded_code(run, receiver, args[0])

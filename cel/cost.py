@@ -16,7 +16,7 @@ from typing import Any
 from . import syntax, types
 from .checker import Checked
 from .declarations import ONE_RANGE, UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Operand, Overload, Range
-from .syntax import Literal, Postfix, Select, Walk, walk
+from .syntax import Literal, Postfix, Select, Walk, visit_all, walk
 from .types import DYN, Type
 
 Path = tuple[str, ...]
@@ -180,21 +180,15 @@ class Estimator:
 
     def _logical(self, node: syntax.Logical) -> Walk[NodeEstimate]:
         """At least the first operand is evaluated, at most all."""
-        costs = []
-        for operand in node.operands:
-            subject = yield operand
-            costs.append(subject.cost)
-        return NodeEstimate(Range(costs[0].min, sum(costs, ZERO_RANGE).max), self.result_type(node.pos))
+        operands = yield from visit_all(node.operands)
+        most = sum((operand.cost for operand in operands), ZERO_RANGE).max
+        return NodeEstimate(Range(operands[0].cost.min, most), self.result_type(node.pos))
 
     def _conditional(self, node: syntax.Conditional) -> Walk[NodeEstimate]:
-        branches = []
-        for condition, value in node.branches:
-            condition_subject = yield condition
-            value_subject = yield value
-            branches.append((condition_subject, value_subject))
+        found = yield from visit_all(part for branch in node.branches for part in branch)
         result = yield node.otherwise
-        for (condition_subject, value_subject), pos in zip(reversed(branches), reversed(node.positions), strict=True):
-            result = self.choose(pos, condition_subject.cost, value_subject, result)
+        for condition, value, pos in zip(found[-2::-2], found[::-2], reversed(node.positions), strict=True):
+            result = self.choose(pos, condition.cost, value, result)
         return result
 
     # --- functions
@@ -217,10 +211,7 @@ class Estimator:
         return NodeEstimate(sum((arg.cost for arg in args), own), self.result_type(pos), size)
 
     def _call(self, node: syntax.Call) -> Walk[NodeEstimate]:
-        args = []
-        for arg in node.args:
-            subject = yield arg
-            args.append(subject)
+        args = yield from visit_all(node.args)
         return self._apply(node.pos, args)
 
     def _bind(self, node: syntax.Bind) -> Walk[NodeEstimate]:
@@ -273,11 +264,8 @@ class Estimator:
         return NodeEstimate(found.cost, found.type, target.item, path)
 
     def _method(self, step: syntax.Method, target: NodeEstimate) -> Walk[NodeEstimate]:
-        args = [target]
-        for arg in step.args:
-            subject = yield arg
-            args.append(subject)
-        return self._apply(step.pos, args)
+        args = yield from visit_all(step.args)
+        return self._apply(step.pos, [target, *args])
 
     def _macro(self, step: syntax.Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
         found: NodeEstimate = yield from step.rules.estimate(self, step, target)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .closures import Closure, Emitter, Frame, Iterate, Step, charge, charged_closure, has_field
+from .closures import Closure, Emitter, Frame, Iterate, Step, has_field
 from .declarations import Overload
 from .errors import CelCostError, CelRuntimeError
+from .meter import Meter
 from .operators import BY_NAME, Dispatcher
 from .values import Optional, Value
 
@@ -34,6 +35,24 @@ class _FailedOperand:
 
 
 _FAILED_OPERAND = _FailedOperand()
+
+
+def charge(frame: Frame, units: int) -> None:
+    """Spend cost units; ``CelCostError`` or ``CelDeadlineError`` when there are no more."""
+    meter: Meter = frame[0]
+    meter.cost += units
+    if meter.cost > meter.checkpoint:
+        meter.check()
+
+
+def charged_closure(run: Closure, units: int) -> Closure:
+    """The closure, spending units also when it fails."""
+
+    def charged_run(frame: Frame) -> Value:
+        charge(frame, units)
+        return run(frame)
+
+    return charged_run
 
 
 class MeteredEmitter(Emitter):

@@ -1,28 +1,24 @@
 """What an expression over ``devices`` can depend on of each device, and whether their order matters (CELC-5, CELC-7).
 
-One pass over the tree follows devices and their parts through variables, lists and functions. Where it loses track,
-everything counts as read and order as mattering.
-
-What functions do with parts of devices, and with the order of lists (CELC-7).
-
-What macros do with parts of devices, and with the order of lists (CELC-7).
+One pass over the tree follows devices and their parts through variables, lists, functions and macros. Where it loses
+track, everything counts as read and the order as mattering.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from . import syntax, types
 from .checker import Checked, result_position
-from .devices import CAPACITY, DeviceShape, Path, PreparedDevice, shortest_paths
+from .devices import CAPACITY, Path, shortest_paths
 from .order_flow import (
     DEVICES,
     LONGEST_PATH,
     MOST_LIST_NESTING,
-    Demand,
+    Dependence,
     Flow,
     OrderEffect,
     Reads,
@@ -31,39 +27,8 @@ from .order_flow import (
     union_of_flows,
     worst_order,
 )
-from .syntax import Macro, MacroResult, Node, Select, Walk, children, walk
+from .syntax import Macro, MacroResult, Node, Select, Walk, children, visit_all, walk
 from .types import Type
-
-
-@dataclass(frozen=True, slots=True)
-class Dependence:
-    """What an expression reads of devices, whether it compares them, and how it depends on their order.
-
-    ``demands`` are what must hold for the order not to matter, where ``ordered`` does not say that it does.
-    """
-
-    reads: frozenset[Path]
-    compares: bool
-    ordered: bool
-    demands: frozenset[Demand]
-
-    def agrees_for(self, devices: Iterable[PreparedDevice]) -> bool:
-        """Whether the demands hold of devices: all values that a demand is about are of one kind."""
-        shapes = {device.shape for device in devices} if self.demands else set()
-        return all(len(kinds.union(_kinds_of_parts(parts, shapes))) <= 1 for parts, kinds in self.demands)
-
-
-_FIELD_KINDS = {"driver": "string", "allowMultipleAllocations": "bool"}
-
-
-def _kinds_of_parts(parts: Iterable[Path], shapes: Iterable[DeviceShape]) -> Iterator[str]:
-    for part in parts:
-        if part[0] in _FIELD_KINDS:
-            yield _FIELD_KINDS[part[0]]
-        elif part[0] == CAPACITY:
-            yield "quantity"
-        else:
-            yield from (shape.fields[position].kind for shape in shapes for position in shape.positions(part))
 
 
 def analyse_dependence(checked: Checked) -> Dependence:
@@ -126,7 +91,7 @@ class OrderAnalysis:
         return union_of_flows([own, *bound])
 
     def _list(self, node: syntax.ListLiteral) -> Walk[Flow]:
-        elements = yield from _visit_all(iter(node.elements))
+        elements = yield from visit_all(node.elements)
         return Flow(
             items=self.reads.shallow(union_of_flows(elements), OrderEffect.FREE), order=order_if_within(*elements)
         )
@@ -134,7 +99,7 @@ class OrderAnalysis:
     # --- operators
 
     def _opaque(self, node: Node) -> Walk[Flow]:
-        flows = yield from _visit_all(children(node))
+        flows = yield from visit_all(children(node))
         return opaque_function(self.reads, flows, self.checked.types[result_position(node)])
 
     def _chain(self, node: syntax.Chain) -> Walk[Flow]:
@@ -145,7 +110,7 @@ class OrderAnalysis:
         return left
 
     def _conditional(self, node: syntax.Conditional) -> Walk[Flow]:
-        flows = yield from _visit_all(part for branch in node.branches for part in branch)
+        flows = yield from visit_all(part for branch in node.branches for part in branch)
         otherwise = yield node.otherwise
         conditions, values = flows[::2], [*flows[1::2], otherwise]
         self.reads.consume(*conditions)
@@ -154,7 +119,7 @@ class OrderAnalysis:
     # --- functions
 
     def _call(self, node: syntax.Call) -> Walk[Flow]:
-        args = yield from _visit_all(iter(node.args))
+        args = yield from visit_all(node.args)
         return apply_function_rule(node.function, self.reads, args, self.checked.types[node.pos])
 
     def _has(self, node: syntax.Has) -> Walk[Flow]:
@@ -197,19 +162,11 @@ class OrderAnalysis:
         return frozenset({self.checked.types[step.pos]}) if target.rest else frozenset()
 
     def _method(self, step: syntax.Method, target: Flow) -> Walk[Flow]:
-        args = yield from _visit_all(iter(step.args))
+        args = yield from visit_all(step.args)
         return apply_function_rule(step.name, self.reads, [target, *args], self.checked.types[step.pos])
 
     def _macro(self, step: syntax.Macro, target: Flow) -> Walk[Flow]:
         return (yield from _MACRO_RULES[step.rules.result](self, step, target))
-
-
-def _visit_all(nodes: Iterator[Node]) -> Generator[Node, Flow, list[Flow]]:
-    flows = []
-    for node in nodes:
-        flow = yield node
-        flows.append(flow)
-    return flows
 
 
 FlowRule: TypeAlias = Callable[[Reads, Sequence[Flow], Type], Flow]

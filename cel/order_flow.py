@@ -1,21 +1,18 @@
-"""Whether devices agree in the kinds of values that an expression takes for alike (CELC-7).
-
-What is known of a value of an expression over ``devices``: where it comes from, and what the order does to it.
+"""Where a value of an expression over ``devices`` comes from, and what the order of devices does to it (CELC-7).
 
 A *flow* says which parts of devices a value may be, and what its elements may be where it is a list that the
-expression made. Parts are paths as in ``devices_projection``; the elements of a list attribute go by its path too.
-
-What an expression over ``devices`` reads of them.
+expression made. Parts are paths as in ``devices.read_paths``; the elements of a list attribute go by its path too.
+``Reads`` collects what the expression reads, ``Dependence`` is the result of the analysis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TypeAlias
 
-from .devices import Path
+from .devices import CAPACITY, DeviceShape, Path, PreparedDevice
 from .types import ANY, DYN, Type
 
 _OPEN = frozenset({DYN, ANY})
@@ -152,3 +149,34 @@ class Reads:
             return replace(flow, order=order)
         self.consume(flow)
         return Flow(rest=frozenset({DYN}), order=order)
+
+
+_FIELD_KINDS = {"driver": "string", "allowMultipleAllocations": "bool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """What an expression reads of devices, whether it compares them, and how it depends on their order.
+
+    ``demands`` are what must hold for the order not to matter, where ``ordered`` does not say that it does.
+    """
+
+    reads: frozenset[Path]
+    compares: bool
+    ordered: bool
+    demands: frozenset[Demand]
+
+    def agrees_for(self, devices: Iterable[PreparedDevice]) -> bool:
+        """Whether the demands hold of devices: all values that a demand is about are of one kind."""
+        shapes = {device.shape for device in devices} if self.demands else set()
+        return all(len(kinds.union(_kinds_of_parts(parts, shapes))) <= 1 for parts, kinds in self.demands)
+
+
+def _kinds_of_parts(parts: Iterable[Path], shapes: Iterable[DeviceShape]) -> Iterator[str]:
+    for part in parts:
+        if part[0] in _FIELD_KINDS:
+            yield _FIELD_KINDS[part[0]]
+        elif part[0] == CAPACITY:
+            yield "quantity"
+        else:
+            yield from (shape.fields[position].kind for shape in shapes for position in shape.positions(part))

@@ -19,7 +19,6 @@ from .declarations import UNKNOWN_RANGE, Range, declared_types
 from .environment import Environment, dra_environment, generic_environment
 from .errors import CelCompileError, CelError, CelRuntimeError
 from .meter import COST_LIMIT, Meter, current_meter
-from .metering import MeteredEmitter
 from .parser import parse, require_text
 from .syntax import Bind, Call, Macro, Method, Node, Postfix, Step, children
 from .types import DYN, Type
@@ -106,6 +105,8 @@ class Program:
 
     @cached_property
     def _metered(self) -> Compiled:
+        from .metering import MeteredEmitter  # most evaluations need not count
+
         return self._compile(MeteredEmitter())
 
     def _compile(self, emitter: Emitter) -> Compiled:

@@ -17,7 +17,7 @@ from .parser import require_text
 from .program import Program, bool_result, unwrap_error, with_compilation_prefix, with_hint
 
 if TYPE_CHECKING:
-    from .order_analysis import Dependence
+    from .order_flow import Dependence
 
 # A selector that may cost no more is done long before a deadline could matter.
 _QUICK = 10_000

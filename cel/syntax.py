@@ -13,7 +13,7 @@ others together (``Postfix``, ``Chain``) have that of their first operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import GeneratorType
@@ -288,6 +288,15 @@ def walk(handlers: Mapping[type, Callable[[Any], Walk[R] | R]], root: Node) -> R
             visited = stop.value
         else:
             visited = handlers[type(node)](node)
+
+
+def visit_all(nodes: Iterable[Node]) -> Generator[Node, Any, list[Any]]:
+    """Part of a visit: the results of several nodes, in their order."""
+    results = []
+    for node in nodes:
+        result = yield node
+        results.append(result)
+    return results
 
 
 def children(node: Node | Step) -> Iterator[Node]:
