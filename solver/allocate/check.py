@@ -39,7 +39,7 @@ def check_allocations(
     With ``groups`` ConstraintGroups are to be kept, too.
     """
     placements = list(_placements_of_outcomes(cluster, outcomes))
-    violations = verify(cluster, placements, gates, cel_errors=cel_errors, given=given, groups=groups)
+    violations = verify(cluster, placements, gates, cel_errors=cel_errors, caller_constraints=given, groups=groups)
     if violations:
         raise VerificationError(violations)
 

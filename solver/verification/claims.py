@@ -1,20 +1,42 @@
-"""One claim's allocation, replayed result by result on top of what its unit has taken already.
+"""The rules of a claim's allocation, of the entries of claims, and of ConstraintGroups over several claims.
 
-Entries of any kind, judged on the devices that they cover; what is said of soft ones is looked at again (SOFT-1).
+An allocation is replayed result by result on top of what its unit has taken already. Entries are judged on the devices
+that they cover; what soft ones are said to cost is counted again (SOFT-1). Groups are judged on all that their claims
+hold in the end (CON-*, CELC-*, TOPO-* over several claims): claims in the order of their names, each with its results
+in order. An entry of a group is not judged if none of its claims got devices now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import combinations
+from typing import TypeAlias
 
-from ...models.kubernetes.claims import AllocationResult, DeviceConstraint, DeviceRequestAllocationResult, ResourceClaim
+from ...models.cluster.node_fit import SelectorError, node_matches
+from ...models.kubernetes.claims import (
+    AllocationResult,
+    DeviceConstraint,
+    DeviceRequestAllocationResult,
+    ExactDeviceRequest,
+    ResourceClaim,
+)
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.extensions import CallerConstraint, Entry, Predicate, annotated_entries, chosen_device
-from ...models.kubernetes.meta import DeviceId
+from ...models.kubernetes.extensions import (
+    CallerConstraint,
+    ConstraintGroup,
+    Entry,
+    Predicate,
+    TopologyRequest,
+    annotated_entries,
+    chosen_device,
+)
+from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
+from ...models.kubernetes.slices import ResourceSlice
 from .constraints import ConstraintRules, covers
 from .devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext
-from .published import Finding, PoolView, PublishedDevice
+from .published import Finding, PoolView, PublishedDevice, published_devices
 from .requests import (
     ClaimReading,
     ClaimReadings,
@@ -22,24 +44,25 @@ from .requests import (
     config_findings,
     node_selector_findings,
     repeated_device_findings,
+    selected_requests,
 )
 from .state import device_id
 from .topology import TopologyRules
 
 
 class ClaimRules:
-    """Everything that one claim's allocation must be; ``given`` entries are about every claim."""
+    """The rules of one claim's allocation; ``caller_constraints`` are entries of every claim."""
 
-    def __init__(self, scene: VerificationContext, given: Sequence[CallerConstraint] = ()) -> None:
-        self._given = given
-        self._scene = scene
-        self._askings = ClaimReadings(scene.classes, scene.gates)
-        self._devices = scene.devices
-        self._taking = ResultDeviceRules(scene)
-        self._entries = EntryRules(scene)
+    def __init__(self, context: VerificationContext, caller_constraints: Sequence[CallerConstraint] = ()) -> None:
+        self._caller_constraints = caller_constraints
+        self._context = context
+        self._readings = ClaimReadings(context.classes, context.gates)
+        self._devices = context.devices
+        self._taking = ResultDeviceRules(context)
+        self._entries = EntryRules(context)
         self._views: dict[tuple[str, str, str], PoolView | None] = {}
 
-    def broken(
+    def findings(
         self, claim: ResourceClaim, allocation: AllocationResult, seat: ClaimContext, costs: Sequence[int] | None = None
     ) -> Iterator[Finding]:
         """Every rule the allocation breaks; its devices then count as taken by the attempt.
@@ -47,55 +70,55 @@ class ClaimRules:
         ``costs`` is what is said of the claim's soft entries, in order; None: nothing is said.
         """
         results = allocation.devices.results or ()
-        asking = self._askings.of(claim)
-        answer = asking.answer(tuple([result.request for result in results]))
-        yield from asking.unsupported
+        reading = self._readings.of(claim)
+        answer = reading.answer(tuple([result.request for result in results]))
+        yield from reading.unsupported
         yield from answer.misshapen
         yield from repeated_device_findings(results)
         found: list[ResultDevice] = []
         for result in results:
             if result.request in answer.chosen:
                 yield from self._result(result, answer.chosen[result.request], seat, found)
-        if asking.for_all:
-            yield from self._all_requests(asking, answer.chosen, results, seat.node)
+        if reading.for_all:
+            yield from self._all_requests(reading, answer.chosen, results, seat.node)
         yield from self._constrained(claim, found, seat.node)
         if costs is not None:
             yield from self._entries.misjudged(self._own(claim), found, seat.node, costs)
         yield from config_findings(answer.configs, allocation)
         if len(found) == len(results):
             entries = [taking.entry for taking in found]
-            yield from node_selector_findings(entries, seat.node, allocation.node_selector, self._scene.gates)
+            yield from node_selector_findings(entries, seat.node, allocation.node_selector, self._context.gates)
 
     def _result(
         self, result: DeviceRequestAllocationResult, asked: RequestedSpec, seat: ClaimContext, found: list[ResultDevice]
     ) -> Iterator[Finding]:
         """One result, with its device added to ``found``."""
-        there = self._scene.inventory.among(device_id(result), self._view(result, seat.node))
+        there = self._context.inventory.among(device_id(result), self._view(result, seat.node))
         if isinstance(there, Finding):
             yield Finding(there.rule, f"{_result_label(result)}: {there.message}")
             return
         found.append(ResultDevice(result, *there, asked))
-        for rule, message, _ in self._taking.broken(found[-1], seat):
+        for rule, message, _ in self._taking.findings(found[-1], seat):
             yield Finding(rule, f"{_result_label(result)}: {message}")
 
     def _view(self, result: DeviceRequestAllocationResult, node: Node) -> PoolView | None:
         """The result's pool as the node sees it, found once."""
         key = result.driver, result.pool, node.metadata.name
         if key not in self._views:
-            self._views[key] = self._scene.inventory.view(key[:2], node)
+            self._views[key] = self._context.inventory.view(key[:2], node)
         return self._views[key]
 
     def _all_requests(
         self,
-        asking: ClaimReading,
+        reading: ClaimReading,
         chosen: Mapping[str, RequestedSpec],
         results: Sequence[DeviceRequestAllocationResult],
         node: Node,
     ) -> Iterator[Finding]:
         """PRE-8: whoever asks for all devices, if only as an alternative, sees no pool in trouble."""
-        for name, asked in asking.for_all:
+        for name, asked in reading.for_all:
             held = {device_id(result) for result in results if result.request == name}
-            for view in self._scene.inventory.views(node):
+            for view in self._context.inventory.views(node):
                 if view.stops_all and view.trouble is not None:
                     yield Finding("PRE-8", f"request {name} asks for all devices, but {view.trouble.message}")
                 elif name in chosen:
@@ -107,69 +130,170 @@ class ClaimRules:
             reason = None if entry.id in held else self._devices.unselected(entry, asked, node)
             if entry.id not in held and reason is None:
                 yield Finding("PRE-8", f"device {'/'.join(entry.id)} is left out by a request for all devices")
-            elif reason is not None and reason.fatal and not self._scene.errors_left_out:
+            elif reason is not None and reason.fatal and not self._context.errors_left_out:
                 yield Finding(reason.rule, f"device {'/'.join(entry.id)} cannot be left out: {reason.message}")
 
     def _constrained(self, claim: ResourceClaim, found: Sequence[ResultDevice], node: Node) -> Iterator[Finding]:
         """Section 13, and the entries beyond the API that must hold (SOFT-1)."""
         hard = [entry for entry in self._own(claim) if entry.weight is None]
         for entry in (*(claim.spec.devices.constraints or ()), *hard):
-            members = [taking for taking in found if covers(entry, taking.result.request)]
+            members = [(taking.entry, taking.asked) for taking in found if covers(entry, taking.result.request)]
             if members:
-                yield from self._entries.broken(entry, members, node)
+                yield from self._entries.findings(entry, members, node)
 
     def _own(self, claim: ResourceClaim) -> Sequence[CallerConstraint]:
         """Entries beside those of the API: of the annotation, then those given for all claims."""
-        return (*annotated_entries(claim.metadata), *self._given)
+        return (*annotated_entries(claim.metadata), *self._caller_constraints)
 
 
 def _result_label(result: DeviceRequestAllocationResult) -> str:
     return f"request {result.request}, device {'/'.join(device_id(result))}"
 
 
-_PER_PAIR = "Pair"
+Members: TypeAlias = Sequence[tuple[PublishedDevice, RequestedSpec]]
+"""The devices that an entry covers, each with what was asked by the request that got it."""
 
 
 class EntryRules:
-    """Judges entries of claims, of annotations and those given in Python."""
+    """Judges entries of claims, of annotations, of groups, and those given by the caller."""
 
-    def __init__(self, scene: VerificationContext) -> None:
-        self._expressions = scene.expressions
-        self._constraints = ConstraintRules(scene.gates, scene.expressions)
-        self._topologies = TopologyRules(scene)
+    def __init__(self, context: VerificationContext) -> None:
+        self._expressions = context.expressions
+        self._constraints = ConstraintRules(context.gates, context.expressions)
+        self._topologies = TopologyRules(context)
 
-    def broken(
-        self, entry: DeviceConstraint | Predicate, members: Sequence[ResultDevice], node: Node
+    def findings(self, entry: DeviceConstraint | Predicate, members: Members, node: Node) -> Iterator[Finding]:
+        """Judge an entry on all devices of one node that it covers; an empty entry is reported as unsupported."""
+        return self._findings(entry, members, partial(self._topologies.findings, node=node))
+
+    def findings_across_nodes(self, entry: Entry, members: Members, nodes: Sequence[Node]) -> Iterator[Finding]:
+        """Judge an entry of a group on all devices that it covers, which may be on several nodes."""
+        return self._findings(entry, members, partial(self._topologies.findings_across_nodes, nodes=nodes))
+
+    def _findings(
+        self,
+        entry: DeviceConstraint | Predicate,
+        members: Members,
+        judge_topology: Callable[[TopologyRequest, Sequence[PublishedDevice]], Iterator[Finding]],
     ) -> Iterator[Finding]:
-        """Judge an entry on all that it covers; an empty one is reported as unsupported."""
-        devices = [taking.entry for taking in members]
+        devices = [device for device, _ in members]
         if isinstance(entry, Predicate):
             yield from _predicate_findings(entry, devices)
         elif entry.match_attribute is not None or entry.distinct_attribute is not None:
-            yield from self._constraints.broken(entry, [(taking.entry, taking.asked) for taking in members])
+            yield from self._constraints.findings(entry, members)
         elif entry.cel is not None:
             finding = self._expressions.refuses_together(entry.cel.expression, devices)
             if finding is not None:
                 yield finding
         elif isinstance(entry, Entry) and entry.topology is not None:
-            yield from self._topologies.broken(entry.topology, devices, node)
+            yield from judge_topology(entry.topology, devices)
 
     def misjudged(
-        self, entries: Sequence[CallerConstraint], found: Sequence[ResultDevice], node: Node, told: Sequence[int]
+        self, entries: Sequence[CallerConstraint], found: Sequence[ResultDevice], node: Node, costs: Sequence[int]
     ) -> Iterator[Finding]:
         """SOFT-1, SOFT-2: soft entries cost what is said of them, in their order."""
-        soft = [entry for entry in entries if entry.weight is not None]
-        costs = [self._cost(entry, found, node) for entry in soft]
-        if list(told) != costs:
-            yield Finding("SOFT-1", f"soft entries are said to cost {list(told)}, and cost {costs}")
+        counted = [self._cost(entry, found, node) for entry in entries if entry.weight is not None]
+        if list(costs) != counted:
+            yield Finding("SOFT-1", f"soft entries are said to cost {list(costs)}, and cost {counted}")
 
     def _cost(self, entry: CallerConstraint, found: Sequence[ResultDevice], node: Node) -> int:
-        members = [taking for taking in found if covers(entry, taking.result.request)]
-        sets = [*combinations(members, 2)] if entry.per == _PER_PAIR else [members] if members else []
-        return (entry.weight or 0) * sum(any(self.broken(entry, one, node)) for one in sets)
+        members = [(taking.entry, taking.asked) for taking in found if covers(entry, taking.result.request)]
+        sets = [*combinations(members, 2)] if entry.per == "Pair" else [members] if members else []
+        return (entry.weight or 0) * sum(any(self.findings(entry, one, node)) for one in sets)
 
 
 def _predicate_findings(predicate: Predicate, devices: Sequence[PublishedDevice]) -> Iterator[Finding]:
     """CELC-10: a function in Python accepts the devices."""
     if not predicate.function([chosen_device(entry.driver, entry.device) for entry in devices]):
         yield Finding("CELC-10", f"predicate {predicate.name} refuses the devices")
+
+
+@dataclass(frozen=True, slots=True)
+class FinalClaim:
+    """A claim with what it holds, and the node it got that on; no node if it held it before."""
+
+    claim: ResourceClaim
+    allocation: AllocationResult
+    node: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _CoveredDevice:
+    """A device that an entry covers."""
+
+    final: FinalClaim
+    entry: PublishedDevice
+    asked: RequestedSpec
+
+
+class GroupRules:
+    """Judges groups; ``slices`` are all that is published, for devices that a claim holds from before."""
+
+    def __init__(self, context: VerificationContext, slices: Iterable[ResourceSlice]) -> None:
+        self._context = context
+        self._slices = slices
+        self._entries = EntryRules(context)
+
+    def findings(
+        self, group: ConstraintGroup, members: Iterable[ObjectKey], finals: Mapping[ObjectKey, FinalClaim]
+    ) -> Iterator[Finding]:
+        """Say what a group that must hold has against what its ``members`` hold."""
+        name = f"ConstraintGroup {'/'.join(key_of(group.metadata))}"
+        own = {key: finals[key] for key in sorted(members) if key in finals}
+        for number, entry in enumerate(group.spec.constraints or ()):
+            found = [member for key, final in own.items() for member in self._covered(entry, key[1], final)]
+            if entry.weight is None and any(member.final.node for member in found):
+                nodes = {member.final.node.metadata.name: member.final.node for member in found if member.final.node}
+                covered = [(member.entry, member.asked) for member in found]
+                for finding in self._entries.findings_across_nodes(entry, covered, list(nodes.values())):
+                    message = f"{name}, entry {entry.name or f'#{number}'}: {finding.message}"
+                    yield Finding(finding.rule, message)
+        if group.spec.same_node_label:
+            for finding in self._label(group.spec.same_node_label, own.values()):
+                yield Finding(finding.rule, f"{name}: {finding.message}")
+
+    def _covered(self, entry: Entry, claim: str, final: FinalClaim) -> Iterator[_CoveredDevice]:
+        """CON-1: a reference is ``REQUEST``, or after ``CLAIM/`` what a claim's own entry would say."""
+        pieces = [text.partition("/") for text in entry.requests or ()]
+        own = tuple(tail if slash else head for head, slash, tail in pieces if not slash or head == claim)
+        if entry.requests and not own:
+            return
+        results = final.allocation.devices.results or ()
+        asked = selected_requests(final.claim, {result.request for result in results})
+        for result in results:
+            device = self._device(device_id(result), final.node)
+            if device is not None and covers(Entry(requests=own), result.request):
+                yield _CoveredDevice(final, device, asked.get(result.request) or ExactDeviceRequest())
+
+    def _device(self, device: DeviceId, node: Node | None) -> PublishedDevice | None:
+        """Find a device as the node sees it; one held from before as it is published last, if it still is."""
+        if node is None:
+            return self._known.get(device)
+        found = self._context.inventory.find(device, node)
+        return None if isinstance(found, Finding) else found[0]
+
+    @cached_property
+    def _known(self) -> Mapping[DeviceId, PublishedDevice]:
+        pieces = sorted(self._slices, key=lambda piece: piece.spec.pool.generation)
+        return {entry.id: entry for entry in published_devices(pieces)}
+
+    def _label(self, label: str, own: Iterable[FinalClaim]) -> Iterator[Finding]:
+        """All nodes have one value of a label; claims from before must be usable on a node with it."""
+        finals = [final for final in own if final.allocation.devices.results]
+        values = {(final.node.metadata.labels or {}).get(label) for final in finals if final.node}
+        if len(values) > 1 or None in values:
+            yield Finding("NODE-2", f"the nodes have {', '.join(sorted(map(str, values)))} as values of label {label}")
+            return
+        for final in finals if values else ():
+            there = (node for node in self._context.nodes if (node.metadata.labels or {}).get(label) in values)
+            if final.node is None and not any(is_usable_on(final.allocation, node) for node in there):
+                name = "/".join(key_of(final.claim.metadata))
+                yield Finding("NODE-2", f"claim {name} is allocated where label {label} has another value")
+
+
+def is_usable_on(allocation: AllocationResult, node: Node) -> bool:
+    """Tell whether an allocation may be used on a node; not where its node selector cannot be parsed."""
+    try:
+        return node_matches(allocation.node_selector, node)
+    except SelectorError:
+        return False

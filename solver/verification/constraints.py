@@ -13,7 +13,7 @@ from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from .published import Finding, PublishedDevice
 from .requests import RequestedSpec
-from .state import TypedValue, VerifierExpressions, typed_value
+from .state import TypedValue, VerifierExpressions, published_value
 
 
 def covers(constraint: DeviceConstraint | Predicate, request: str) -> bool:
@@ -29,7 +29,7 @@ class ConstraintRules:
         self._gates = gates
         self._expressions = expressions
 
-    def broken(
+    def findings(
         self, constraint: DeviceConstraint, members: Sequence[tuple[PublishedDevice, RequestedSpec]]
     ) -> Iterator[Finding]:
         """Say what is wrong with the devices that a constraint applies to, in the order taken.
@@ -69,12 +69,7 @@ class ConstraintRules:
         for derived in asked.derived_attributes or ():
             if derived.name == attribute:
                 return self._expressions.derived(derived.expression, entry)
-        published = entry.device.attributes or {}
-        domain, _, name = attribute.partition("/")
-        for spelling in (attribute, name) if domain == entry.driver else (attribute,):
-            if spelling in published:
-                return typed_value(published[spelling])
-        return None
+        return published_value(entry, attribute)
 
 
 def _element_sets(values: Sequence[TypedValue]) -> list[frozenset[object]]:

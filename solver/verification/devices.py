@@ -1,10 +1,7 @@
-"""What one device must be for a request, whatever else is taken (section 7, read anew).
+"""The rules of one device that a request gets, alone and beside all that is in use.
 
-One device taken for one request, on top of all that is in use (section 7, read anew).
-
-Counters of partitionable devices and their compatibility groups (sections 11 and 12, read anew).
-
-What all checks of one verification look at.
+What the device must be for the request, whatever else is taken (section 7, read anew); how much of each capacity an
+allocation takes (section 10); counters of partitionable devices (section 11) and compatibility groups (section 12).
 """
 
 from __future__ import annotations
@@ -16,24 +13,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...models.cluster.node_fit import untolerated_device_taints
+from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import PoolId
-from .published import (
-    CapacityRefusedError,
-    CounterKey,
-    Finding,
-    Inventory,
-    PoolView,
-    PublishedDevice,
-    PublishedGeneration,
-    capacity_amounts,
-    nano,
-    overfull_findings,
-    reaches,
-)
+from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
+from ...models.kubernetes.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
+from .published import CounterKey, Finding, Inventory, PoolView, PublishedDevice, PublishedGeneration, nano, reaches
 from .requests import RequestedSpec, copied_field_findings, has_copied_fields, is_admin
 from .state import HeldDevices, UnitUsage, VerifierExpressions
 
@@ -130,14 +118,14 @@ class ResultDevice(NamedTuple):
 class ResultDeviceRules:
     """The rules of one device, joint ones with earlier results included, but for constraints."""
 
-    def __init__(self, scene: VerificationContext) -> None:
-        self._scene = scene
-        self._devices = scene.devices
-        self._sharing, self._partitioning = scene.gates.consumable_capacity, scene.gates.partitionable_devices
+    def __init__(self, context: VerificationContext) -> None:
+        self._context = context
+        self._devices = context.devices
+        self._sharing, self._partitioning = context.gates.consumable_capacity, context.gates.partitionable_devices
         self._stocks: dict[PublishedGeneration, CounterStock] = {}
         self._share_ids: set[str] = set()
 
-    def broken(self, taking: ResultDevice, seat: ClaimContext) -> Iterator[Finding]:
+    def findings(self, taking: ResultDevice, seat: ClaimContext) -> Iterator[Finding]:
         """Say what DEV-1 to DEV-10 and DEV-12 have against the device, which then counts as taken by the attempt."""
         result, entry, _, asked = taking
         taken = self._devices.amounts(entry, asked)
@@ -149,7 +137,7 @@ class ResultDeviceRules:
         if not isinstance(taken, Finding):
             yield from self._capacity(taking, taken, seat.attempt)
         if has_copied_fields(result, asked, entry):
-            yield from copied_field_findings(result, asked, entry, self._scene.gates)
+            yield from copied_field_findings(result, asked, entry, self._context.gates)
         seat.attempt.take(entry, seat.number, self._is_shared(entry))
 
     def _is_shared(self, entry: PublishedDevice) -> bool:
@@ -161,7 +149,7 @@ class ResultDeviceRules:
         if is_admin(taking.asked):
             twice = seat.number in takers
             return Finding("DEV-1", "admin access to a device that the claim has already") if twice else None
-        if self._scene.ledger.dedicates(taking.entry.id):
+        if self._context.ledger.dedicates(taking.entry.id):
             return Finding("DEV-1", "the device is in use")
         return Finding("DEV-1", "the device is taken twice") if takers else None
 
@@ -173,7 +161,7 @@ class ResultDeviceRules:
         generation = taking.view.generation
         stock = self._stocks.get(generation)
         if stock is None:
-            stock = self._stocks[generation] = CounterStock(taking.view.id, generation, self._scene.ledger)
+            stock = self._stocks[generation] = CounterStock(taking.view.id, generation, self._context.ledger)
         yield from stock.overdrawn(entry, attempt)
         yield from stock.incompatible(entry, attempt)
 
@@ -195,12 +183,141 @@ class ResultDeviceRules:
         share = result.share_id or ""
         if not _SHARE_ID.fullmatch(share):
             yield Finding("CAP-8", f"share id {share!r} is no lower-case UUID")
-        elif share in self._share_ids or self._scene.ledger.knows_share(share):
+        elif share in self._share_ids or self._context.ledger.knows_share(share):
             yield Finding("CAP-8", f"share id {share} is not fresh")
         self._share_ids.add(share)
         recorded = {name: nano(amount) for name, amount in (result.consumed_capacity or {}).items()}
         if recorded != taken:
             yield Finding("CAP-8", f"consumed capacity {recorded} is recorded, not {taken} (in billionths)")
+
+
+_NANO_PER_MILLI = NANO // 1000
+_NO_POLICY = CapacityRequestPolicy()
+
+
+class CapacityRefusedError(Exception):
+    """The device cannot serve the request; carries the finding."""
+
+    def __init__(self, rule: str, message: str, *, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.finding = Finding(rule, message, fatal)
+
+
+def capacity_amounts(device: Device, requested: Mapping[str, QuantityText], *, fractional: bool) -> dict[str, int]:
+    """Compute what one allocation takes of every capacity of the device, in billionths (CAP-3).
+
+    ``fractional`` is the gate of fractional ranges. Raises ``CapacityRefusedError`` if the device lacks a capacity
+    (CAP-2), a policy forbids the amount (CAP-5), it is more than the device has in all (CAP-6), or it is no amount the
+    arithmetic can work with, which is fatal (CAP-4, CAP-6).
+    """
+    offered = device.capacity or {}
+    for name in requested:
+        if name not in offered:
+            raise CapacityRefusedError("CAP-2", f"the device has no capacity {name}")
+    return {
+        name: _capacity_amount(name, entry, requested.get(name), fractional) for name, entry in sorted(offered.items())
+    }
+
+
+def _capacity_amount(name: str, capacity: DeviceCapacity, request: QuantityText | None, fractional: bool) -> int:
+    policy, whole = capacity.request_policy or _NO_POLICY, nano(capacity.value)
+    if request is None:
+        taken = whole if policy.default is None else nano(policy.default)
+    else:
+        taken = _round_to_policy(nano(request), policy, fractional)
+    if taken < 0:
+        raise CapacityRefusedError("CAP-6", f"the amount {_display_quantity(taken)} of {name} is negative", fatal=True)
+    if policy is not _NO_POLICY and not _is_allowed(taken, policy, fractional):
+        raise CapacityRefusedError("CAP-5", f"the request policy of {name} does not allow {_display_quantity(taken)}")
+    if taken > whole:
+        raise CapacityRefusedError(
+            "CAP-6", f"{_display_quantity(taken)} of {name} is more than the device has, {capacity.value}"
+        )
+    return taken
+
+
+def _display_quantity(taken: int) -> Quantity:
+    return Quantity.from_nano(taken)
+
+
+def _round_to_policy(request: int, policy: CapacityRequestPolicy, fractional: bool) -> int:
+    """CAP-3: up to the next amount that the policy offers."""
+    if policy.valid_range is not None:
+        return _round_into_range(request, policy.valid_range, fractional)
+    return min((value for value in map(nano, policy.valid_values or ()) if value >= request), default=request)
+
+
+def _round_into_range(request: int, offered: CapacityRange, fractional: bool) -> int:
+    least = nano(offered.min or 0)
+    if request < least:
+        return least
+    if offered.step is None:
+        return request
+    grid = _StepGrid.of(offered, fractional)
+    taken = grid.next(request)
+    if not grid.holds(request) or taken is None:
+        raise CapacityRefusedError("CAP-4", f"{Quantity.from_nano(request)} is beyond the arithmetic", fatal=True)
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _StepGrid:
+    """The amounts of a range with steps, counted in ``unit`` billionths (CAP-4)."""
+
+    unit: int
+    start: int
+    step: int
+
+    @classmethod
+    def of(cls, offered: CapacityRange, fractional: bool) -> _StepGrid:
+        """Thousandths where the gate is on and every bound is made of them, else whole units, rounded up."""
+        start, step = nano(offered.min or 0), nano(offered.step or 0)
+        bounds = (start, step, nano(offered.max or 0))
+        exact = step >= _NANO_PER_MILLI and all(map(_is_milli, bounds))
+        unit = _NANO_PER_MILLI if fractional and exact else NANO
+        return cls(unit, _divide_up(start, unit), _divide_up(step, unit))
+
+    def holds(self, request: int) -> bool:
+        """Whether the arithmetic can work with the request."""
+        return _is_milli(request) if self.unit == _NANO_PER_MILLI else request <= INT64_MAX * NANO
+
+    def next(self, request: int) -> int | None:
+        """Return the amount at or above the request, in billionths; None if there is none in 64 bits."""
+        if self.step <= 0:
+            return None
+        place = self.start + _divide_up(_divide_up(request, self.unit) - self.start, self.step) * self.step
+        return place * self.unit if place <= INT64_MAX else None
+
+    def has(self, amount: int) -> bool:
+        """Whether the amount is one of the grid's."""
+        return self.step > 0 and (_divide_up(amount, self.unit) - self.start) % self.step == 0
+
+
+def _divide_up(amount: int, unit: int) -> int:
+    return -(-amount // unit)
+
+
+def _is_milli(amount: int) -> bool:
+    return amount % _NANO_PER_MILLI == 0 and abs(amount) <= INT64_MAX * _NANO_PER_MILLI
+
+
+def _is_allowed(taken: int, policy: CapacityRequestPolicy, fractional: bool) -> bool:
+    """CAP-5."""
+    if policy.default is not None and taken == nano(policy.default):
+        return True
+    offered = policy.valid_range
+    if offered is not None:
+        above = offered.max is not None and taken > nano(offered.max)
+        return not above and (offered.step is None or _StepGrid.of(offered, fractional).has(taken))
+    return not policy.valid_values or taken in map(nano, policy.valid_values)
+
+
+def overfull_findings(device: Device, taken: Mapping[str, int], used: Mapping[str, int]) -> Iterator[Finding]:
+    """CAP-6: the capacities that ``taken`` exceeds beside what is ``used``, in billionths."""
+    for name, amount in taken.items():
+        value = (device.capacity or {})[name].value
+        if used[name] + amount > nano(value):
+            yield Finding("CAP-6", f"{Quantity.from_nano(used[name] + amount)} of {name} are used of {value}")
 
 
 class CounterStock:

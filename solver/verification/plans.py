@@ -1,14 +1,9 @@
-"""A whole plan, checked jointly and from what was read.
+"""The rules of a whole plan, checked jointly, on the queue as it is read anew from the cluster.
 
-What a plan says of a unit, as far as it is checked.
-
-What a plan is about: every unit of the queue once, as the queue has it (PLAN-ONCE, PLAN-CLAIM).
-
-PLAN-ROOM: what pods take of nodes, beside those that run already.
-
-PLAN-GANG and PLAN-DOMAIN: gangs are placed whole or not at all, and in one domain.
-
-PLAN-CLAIM: which claims a plan allocates; how is a matter of the rules of allocation.
+Every unit of the queue is in the plan once (PLAN-ONCE) and on a node of the cluster (PLAN-NODE); nodes have room for
+what pods take beside those that run (PLAN-ROOM); gangs are placed whole or not at all (PLAN-GANG), in one domain
+(PLAN-DOMAIN); only claims of placed units are allocated (PLAN-CLAIM). How claims are allocated is a matter of the rules
+of allocation.
 """
 
 from __future__ import annotations
@@ -80,7 +75,7 @@ def plan_violations(
     placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
     asked = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
-    broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, asked=asked)
+    broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, requested=asked)
     return [*(Violation(finding.rule, "", finding.message) for finding in found), *broken]
 
 

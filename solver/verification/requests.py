@@ -1,10 +1,8 @@
-"""What a claim asks for, and whether the results answer it one for one (sections 6 and 14, read anew).
+"""What a claim asks for, and whether the results of its allocation answer it.
 
-What claims ask for, worked out once for all that have the same spec, such as those made from one template.
-
-What an allocation repeats of request, device and class: copies and configuration (section 15, read anew).
-
-For which nodes an allocation is usable (RES-7, read anew).
+Results answer requests one for one (sections 6 and 14, read anew), repeat fields of request and device, come with the
+configuration of classes and claim (section 15), and are usable on the right nodes (RES-7). Specs of claims are read
+once for all claims that have the same spec, such as those made from one template.
 """
 
 from __future__ import annotations

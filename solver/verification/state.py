@@ -1,6 +1,7 @@
-"""What is in use: before a unit (the allocated state), and within one (the attempt). Sections 4 and 10.
+"""What is in use before a unit and within it (sections 4 and 10), and the values of attributes and expressions.
 
-Expressions evaluated on published devices, nothing taken for granted (section 8, CON-12).
+Expressions are evaluated on published devices (section 8, CON-12, read anew). No other module of the verifier knows
+CEL.
 """
 
 from __future__ import annotations
@@ -158,6 +159,14 @@ def typed_value(attribute: DeviceAttribute) -> TypedValue:
         if values is not None:
             return kind, tuple(values), True
     return "", (), False
+
+
+def published_value(entry: PublishedDevice, name: str) -> TypedValue | None:
+    """Read a published attribute by its full name, else by its identifier if the domain is the driver's (CON-2)."""
+    attributes = entry.device.attributes or {}
+    domain, _, identifier = name.partition("/")
+    spellings = (name, identifier) if domain == entry.driver else (name,)
+    return next((typed_value(attributes[spelling]) for spelling in spellings if spelling in attributes), None)
 
 
 class VerifierExpressions:

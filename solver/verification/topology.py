@@ -1,6 +1,6 @@
-"""Shapes in a topology, judged with networkx on the devices that were chosen (TOPO-1 to TOPO-5).
+"""The shapes of topologies, judged with networkx on the devices that were chosen (TOPO-1 to TOPO-5, read anew).
 
-Where published devices stand in a DeviceTopology, and the graph that they make (TOPO-1, TOPO-3, read anew).
+A ``TopologyInstanceView`` says where published devices stand in a DeviceTopology, and makes the graph of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ...models.kubernetes.extensions import DeviceTopology, DeviceTopologySpec, 
 from ...models.kubernetes.meta import DeviceId
 from .devices import VerificationContext
 from .published import Finding, PublishedDevice, reaches
-from .state import TypedValue, typed_value
+from .state import TypedValue, published_value
 
 if TYPE_CHECKING:
     import networkx
@@ -28,30 +28,30 @@ DeviceIds = Sequence[DeviceId]
 class TopologyRules:
     """Judges entries about topologies; a node's devices are put in place once."""
 
-    def __init__(self, scene: VerificationContext) -> None:
-        self._scene = scene
+    def __init__(self, context: VerificationContext) -> None:
+        self._context = context
         self._sites: dict[tuple[str, tuple[str, ...], tuple[str, ...]], TopologyInstanceView] = {}
 
-    def broken(self, ask: TopologyRequest, entries: Sequence[PublishedDevice], node: Node) -> Iterator[Finding]:
+    def findings(self, ask: TopologyRequest, entries: Sequence[PublishedDevice], node: Node) -> Iterator[Finding]:
         """Say what is wrong with the devices that an entry applies to; one that is taken twice counts once."""
-        topology = self._scene.topologies.get(ask.name)
+        topology = self._context.topologies.get(ask.name)
         if topology is None:
             yield Finding("TOPO-1", f"there is no DeviceTopology {ask.name}")
         else:
             yield from self._judged(ask, entries, self._site(topology, entries[0], [node]))
 
-    def spanned(
+    def findings_across_nodes(
         self, ask: TopologyRequest, entries: Sequence[PublishedDevice], nodes: Sequence[Node]
     ) -> Iterator[Finding]:
         """Say the same of devices on several nodes: where each node has a topology, all devices must be in one."""
-        topology = self._scene.topologies.get(ask.name)
+        topology = self._context.topologies.get(ask.name)
         if topology is None:
             yield Finding("TOPO-1", f"there is no DeviceTopology {ask.name}")
         elif topology.spec.scope == "Node":
             sites = (self._site(topology, entries[0], [node]) for node in nodes)
             yield from min((list(self._judged(ask, entries, site)) for site in sites), key=len)
         else:
-            everywhere = {node.metadata.name: node for node in (*self._scene.nodes, *nodes)}
+            everywhere = {node.metadata.name: node for node in (*self._context.nodes, *nodes)}
             yield from self._judged(ask, entries, self._site(topology, entries[0], list(everywhere.values())))
 
     def _judged(
@@ -76,13 +76,13 @@ class TopologyRules:
             here = [entry for entry in seen if entry.id[: len(pool)] == pool]
             # Its axes are those of the whole cluster, of which a node may see a part only.
             wide = topology.spec.scope == "Cluster" and not topology.spec.size
-            around = [entry for one in self._scene.nodes for entry in self._seen(topology, one)] if wide else ()
+            around = [entry for one in self._context.nodes for entry in self._seen(topology, one)] if wide else ()
             self._sites[key] = TopologyInstanceView.of(topology.spec, here, around)
         return self._sites[key]
 
     def _seen(self, topology: DeviceTopology, node: Node) -> Iterator[PublishedDevice]:
         """The devices of a topology that a node reaches."""
-        for view in self._scene.inventory.views(node):
+        for view in self._context.inventory.views(node):
             for entry in view.devices.values():
                 if reaches(entry.place, node) and self._belongs(topology, entry):
                     yield entry
@@ -92,10 +92,10 @@ class TopologyRules:
         spec = topology.spec
         if spec.device_class_name is None:
             return entry.driver == spec.driver
-        known = self._scene.classes.get(spec.device_class_name)
+        known = self._context.classes.get(spec.device_class_name)
         selectors = (known.spec.selectors or ()) if known else None
         texts = [one.cel.expression if one.cel else "" for one in selectors or ()]
-        return selectors is not None and all(self._scene.expressions.refuses(text, entry) is None for text in texts)
+        return selectors is not None and all(self._context.expressions.refuses(text, entry) is None for text in texts)
 
 
 def _is_connected(_ask: TopologyRequest, site: TopologyInstanceView, chosen: DeviceIds) -> bool:
@@ -142,14 +142,6 @@ def _is_subtree(ask: TopologyRequest, site: TopologyInstanceView, chosen: Device
 WRAPPING_SHAPES = ("Ring", "Torus")
 Coordinates = tuple[TypedValue, ...]
 """The coordinates of a device; the id alone for links."""
-
-
-def attribute_value(entry: PublishedDevice, name: str) -> TypedValue | None:
-    """Read an attribute by its full name, else by its identifier if the domain is the driver's (CON-2)."""
-    attributes = entry.device.attributes or {}
-    domain, _, identifier = name.partition("/")
-    spellings = (name, identifier) if domain == entry.driver else (name,)
-    return next((typed_value(attributes[spelling]) for spelling in spellings if spelling in attributes), None)
 
 
 @dataclass(frozen=True)
@@ -226,7 +218,7 @@ class TopologyInstanceView:
     def _linked(self, names: list[DeviceId]) -> Iterable[tuple[object, object]]:
         holders = {self._id(name): name for name in names}
         for name in names:
-            listed = attribute_value(self.members[name], self.links.peers)
+            listed = published_value(self.members[name], self.links.peers)
             kind, elements, _ = listed or ("", (), False)
             for element in elements:
                 other = holders.get((kind, element), name)
@@ -263,6 +255,6 @@ def _coordinates_of(entry: PublishedDevice, spec: DeviceTopologySpec) -> Coordin
     links = spec.links or TopologyLinks()
     names = (links.id,) if spec.shape == "Links" else spec.coordinates or ()
     kinds = ("int", "bool", "string", "version") if spec.shape in ("Links", "Tree") else ("int",)
-    values = tuple(value for name in names if (value := attribute_value(entry, name)) is not None)
+    values = tuple(value for name in names if (value := published_value(entry, name)) is not None)
     fits = all(kind in kinds and not is_list for kind, _, is_list in values)
     return values if fits and len(values) == len(names) else None

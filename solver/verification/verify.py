@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...models.cluster.cluster import Cluster
-from ...models.cluster.node_fit import SelectorError, apply_taint_rules, node_matches, pod_fits
+from ...models.cluster.node_fit import apply_taint_rules, pod_fits
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node, Pod
 from ...models.kubernetes.extensions import CallerConstraint
@@ -14,9 +14,8 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
-from .claims import ClaimRules
+from .claims import ClaimRules, FinalClaim, GroupRules, is_usable_on
 from .devices import ClaimContext, VerificationContext
-from .groups import FinalClaim, GroupRules
 from .published import Finding, Inventory
 from .state import HeldDevices, UnitUsage, VerifierExpressions
 
@@ -53,9 +52,9 @@ def verify(
     gates: FeatureGates,
     *,
     cel_errors: str = "strict",
-    given: Sequence[CallerConstraint] = (),
+    caller_constraints: Sequence[CallerConstraint] = (),
     groups: bool = False,
-    asked: Sequence[Unit] | None = None,
+    requested: Sequence[Unit] | None = None,
 ) -> list[Violation]:
     """Check placements in the order in which they were made, each on top of those before.
 
@@ -70,11 +69,11 @@ def verify(
     cel_errors
         What an expression's error on a device does to a request for all devices: with ``skip`` the device may be
         left out, with ``kube`` and ``strict`` it may not.
-    given
+    caller_constraints
         Entries of every claim, beside its own.
     groups
         Whether ConstraintGroups count. Raises ``GroupError`` for one that names what is not there.
-    asked
+    requested
         The units whose claims may be members of groups; None: those of the cluster.
 
     Returns
@@ -83,9 +82,9 @@ def verify(
         Empty for a valid answer.
 
     """
-    replay = _Replay(cluster, gates, cel_errors, given)
+    replay = _Replay(cluster, gates, cel_errors, caller_constraints)
     found = [found for placement in placements for found in replay.unit(placement)]
-    return [*found, *replay.groups(cluster, asked)] if groups and cluster.constraint_groups else found
+    return [*found, *replay.groups(cluster, requested)] if groups and cluster.constraint_groups else found
 
 
 # Under these names the cluster keeps what every verification starts from.
@@ -111,7 +110,7 @@ class _Replay:
     """The allocated state, moved on from unit to unit."""
 
     def __init__(
-        self, cluster: Cluster, gates: FeatureGates, cel_errors: str, given: Sequence[CallerConstraint]
+        self, cluster: Cluster, gates: FeatureGates, cel_errors: str, caller_constraints: Sequence[CallerConstraint]
     ) -> None:
         self._inventory = cluster.slice_memo((_INVENTORY_KEY, gates), lambda: _build_inventory(cluster, gates))
         self._ledger = HeldDevices(
@@ -119,7 +118,7 @@ class _Replay:
         )
         self._claims = cluster.claims
         self._made: dict[ObjectKey, AllocationResult] = {}
-        scene = VerificationContext(
+        context = VerificationContext(
             cluster.classes,
             tuple(cluster.nodes.values()),
             cluster.topologies,
@@ -129,8 +128,8 @@ class _Replay:
             VerifierExpressions(gates),
             cel_errors == "skip",
         )
-        self._scene = scene
-        self._rules = ClaimRules(scene, given)
+        self._context = context
+        self._rules = ClaimRules(context, caller_constraints)
         self._finals: dict[ObjectKey, FinalClaim] = {}
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
@@ -152,9 +151,9 @@ class _Replay:
             self._finals[key] = FinalClaim(claim, allocation, placement.node)
             self._ledger.enter(allocation)
 
-    def groups(self, cluster: Cluster, asked: Sequence[Unit] | None) -> Iterator[Violation]:
+    def groups(self, cluster: Cluster, requested: Sequence[Unit] | None) -> Iterator[Violation]:
         """Everything wrong with groups, now that all units are placed."""
-        rules = GroupRules(self._scene, cluster.slices)
+        rules = GroupRules(self._context, cluster.slices)
         held = {
             key: FinalClaim(claim, found)
             for key, claim in cluster.claims.items()
@@ -162,7 +161,7 @@ class _Replay:
         }
         finals = {**held, **self._finals}
         for group in cluster.constraint_groups.values():
-            for finding in rules.broken(group, group_members(group, cluster, asked), finals):
+            for finding in rules.findings(group, group_members(group, cluster, requested), finals):
                 yield Violation(finding.rule, "", finding.message)
 
     def _claim(
@@ -175,7 +174,7 @@ class _Replay:
     ) -> Iterator[Finding]:
         if self._allocation(key) is not None:
             yield Finding("SCHED-2", "the claim is allocated already")
-        yield from self._rules.broken(claim, allocation, seat, costs)
+        yield from self._rules.findings(claim, allocation, seat, costs)
 
     def _place(self, placement: Placement) -> Iterator[Finding]:
         """Whether the node is one for the pod, and for what its claims hold already (NODE-2, SCHED-2)."""
@@ -190,12 +189,5 @@ class _Replay:
             allocation = self._allocation(key)
             if allocation is None:
                 yield Finding("SCHED-2", f"claim {'/'.join(key)} is not allocated yet")
-            elif not _is_usable_on(allocation, node):
+            elif not is_usable_on(allocation, node):
                 yield Finding("SCHED-2", f"claim {'/'.join(key)} is allocated where node {node.metadata.name} is not")
-
-
-def _is_usable_on(allocation: AllocationResult, node: Node) -> bool:
-    try:
-        return node_matches(allocation.node_selector, node)
-    except SelectorError:
-        return False

@@ -150,7 +150,7 @@ class BruteForce:
             there = self._scene.inventory.find(pick.device, node)
             if not isinstance(there[0], str):
                 takings.append((pick, ResultDevice(result, *there, pick.asked)))
-                broken = self._taking.broken(takings[-1][1], ClaimContext(node, attempt, pick.claim))
+                broken = self._taking.findings(takings[-1][1], ClaimContext(node, attempt, pick.claim))
                 rules = [finding.rule for finding in broken if finding.rule not in _REPEATED]
             else:
                 rules = [there[0]]
@@ -163,6 +163,6 @@ class BruteForce:
             own = [taking for pick, taking in takings if pick.claim == number]
             for constraint in claim.spec.devices.constraints or ():
                 members = [(one.entry, one.asked) for one in own if covers(constraint, one.result.request)]
-                for finding in self._constraints.broken(constraint, members):
+                for finding in self._constraints.findings(constraint, members):
                     return finding.rule
         return ""

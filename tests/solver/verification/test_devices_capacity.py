@@ -20,7 +20,7 @@ from support.verification import (
 
 from drasat.models.kubernetes.slices import Device
 from drasat.scenarios import objects
-from drasat.solver.verification.published import CapacityRefusedError, capacity_amounts
+from drasat.solver.verification.devices import CapacityRefusedError, capacity_amounts
 
 
 def asking(name, amount):
