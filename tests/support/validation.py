@@ -6,6 +6,7 @@ may stand anywhere after it. Warnings begin with ``warning``, errors that are ne
 """
 
 import copy
+import json
 import re
 from typing import Any
 
@@ -180,16 +181,24 @@ def row(name: str, edits: Edits, *expected: str):
 
 
 def rows(name: str, table: str):
-    """A table of rows below ``tests/data``; there ``<64*a>`` is a letter so many times."""
+    """A table of rows below ``tests/data``.
+
+    There ``<64*a>`` is a letter so many times, and ``{"<3 times>": "r<#>"}`` the list r0, r1 and r2.
+    """
     return [row(*_restored(one)) for one in cases(name, table)]
 
 
 def _restored(value: Any) -> Any:
     if isinstance(value, str):
         return re.sub(r"<(\d+)\*(.)>", lambda found: found[2] * int(found[1]), value, flags=re.DOTALL)
-    if isinstance(value, dict):
-        return {key: _restored(part) for key, part in value.items()}
-    return [_restored(part) for part in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_restored(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if many := re.fullmatch(r"<(\d+) times>", next(iter(value), "")):
+        text = json.dumps(value[many[0]])
+        return [_restored(json.loads(text.replace("<#>", str(number)))) for number in range(int(many[1]))]
+    return {key: _restored(part) for key, part in value.items()}
 
 
 def edited(base: dict[str, Any], edits: Edits) -> dict[str, Any]:

@@ -18,10 +18,6 @@ def match(**fields):
     return annotated({"matchAttribute": "a/b", **fields})
 
 
-def shape(shape="Segment", **fields):
-    return annotated({"topology": {"name": "t", "shape": shape, **fields}})
-
-
 ENTRIES = rows("validation/entries", "entries")
 TOPOLOGIES = rows("validation/entries", "topologies")
 

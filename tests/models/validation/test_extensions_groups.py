@@ -5,13 +5,6 @@ from support.validation import CLAIM, GROUP, POD, assert_problems, problems, row
 
 from .test_references import found
 
-ENTRY = {"matchAttribute": "a/b"}
-
-
-def requests(*names):
-    return {"spec constraints": [{**ENTRY, "requests": list(names)}]}
-
-
 GROUPS = rows("validation/constraint-groups", "groups")
 
 

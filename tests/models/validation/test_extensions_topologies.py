@@ -11,12 +11,6 @@ from .test_references import found as cross_found
 ROW, COL = TOPOLOGY["spec"]["coordinates"]
 
 
-def shape(name, **fields):
-    """The spec as another shape: nothing but what is named."""
-    spec = {"driver": "gpu.example.com", "shape": name, **fields}
-    return {"spec": spec}
-
-
 SUBJECTS = rows("validation/topologies", "subjects")
 SHAPES = rows("validation/topologies", "shapes")
 

@@ -1,7 +1,7 @@
 """Rules of what makes pods and orders them, of amounts of resources, and of annotations for plans."""
 
 import pytest
-from support.validation import BASES, CLAIM, POD, assert_problems, problems, row, rows
+from support.validation import BASES, CLAIM, POD, assert_problems, problems, rows
 
 from drasat.models.kubernetes.extensions import AnnotationError, annotation_problems, read_annotations
 
@@ -10,40 +10,13 @@ from .test_references import found as cross_found
 A = "metadata annotations"
 
 
-def annotated(**texts):
-    return {A: {f"drasat.dev/{key.replace('_', '-')}": text for key, text in texts.items()}}
-
-
 AMOUNTS = rows("validation/workloads", "amounts")
 ANNOTATIONS = rows("validation/workloads", "annotations")
 JOBS = rows("validation/workloads", "jobs")
-DEPLOYMENTS = [
-    row("replicas", {"spec replicas": -1}, "structure spec.replicas: Invalid value: -1"),
-    row(
-        "copies of a deployment",
-        annotated(replicas="2"),
-        "structure metadata.annotations[drasat.dev/replicas]: Forbidden: use `spec.replicas`",
-    ),
-]
-STATEFUL_SETS = [
-    row("ordinals", {"spec ordinals": {"start": 5}}),
-    row("first ordinal", {"spec ordinals": {"start": -1}}, "structure spec.ordinals.start: Invalid value: -1"),
-]
-PRIORITY_CLASSES = [
-    row("class below zero", {"value": -5}),
-    row("class name", {"metadata name": "A"}, 'metadata.name: Invalid value: "A"'),
-]
-GANG = "spec podGroups 0 policy gang"
-WORKLOADS = [
-    row("no gang", {"spec podGroups 0 policy": {"basic": {}}}),
-    row("gang of none", {f"{GANG} minCount": 0}, "structure spec.podGroups[0].policy.gang.minCount: Invalid value: 0"),
-    row("group name", {"spec podGroups 0 name": ""}, "spec.podGroups[0].name: Required value"),
-    row(
-        "same group",
-        {"spec podGroups": [{"name": "a"}, {"name": "a"}]},
-        "structure spec.podGroups[1].name: Duplicate value",
-    ),
-]
+DEPLOYMENTS = rows("validation/workloads", "deployments")
+STATEFUL_SETS = rows("validation/workloads", "stateful_sets")
+PRIORITY_CLASSES = rows("validation/workloads", "priority_classes")
+WORKLOADS = rows("validation/workloads", "workloads")
 POD_GROUPS = rows("validation/workloads", "pod_groups")
 TABLES = [
     ("Pod", AMOUNTS),
