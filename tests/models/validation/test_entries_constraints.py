@@ -3,7 +3,6 @@
 import pytest
 from support.validation import assert_problems, problems, rows
 
-
 EXPRESSIONS = rows("validation/constraints", "expressions")
 SEMANTICS = rows("validation/constraints", "semantics")
 
