@@ -1,4 +1,4 @@
-"""What the peers answer, checked while it is decoded."""
+"""Answers of the peers, checked while they are decoded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The allocator of kube-scheduler itself, in a process beside ours.
 
-Finding Go, and compiling the peers into the user's cache folder.
-
-What peers there are, for ``drasat peers``.
+Its program is built with Go into the user's cache folder. ``peer_statuses`` tells what is built, for ``drasat peers``.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from .pools import PoolDevice, PoolIndex
 from .usage import Usage
 
 T = TypeVar("T")
+KindName = TypeVar("KindName", bound=str)
 _NAMESPACED = ("Pod", "ResourceClaim", "ResourceClaimTemplate")
 
 
@@ -201,17 +202,16 @@ class Cluster:
         """How many devices the slices publish, obsolete ones included."""
         return sum(len(slice_.spec.devices or ()) for slice_ in self.slices)
 
-    @cached_property
-    def order(self) -> tuple[tuple[str, ObjectKey], ...]:
-        """Kind and key of the pods and claims in the order read; claims that were added come last, by name."""
+    def in_read_order(self, objects: Mapping[KindName, Mapping[ObjectKey, Any]]) -> list[tuple[KindName, ObjectKey]]:
+        """Kind and key of these objects, given by kind, in the order read; added claims come last, by name."""
+        kinds = {str(kind): kind for kind in objects}
         read = (
-            (manifest.kind, key_of(manifest.object.metadata))
+            (kinds[manifest.kind], key_of(manifest.object.metadata))
             for manifest in self.read
-            if manifest.kind in ("Pod", "ResourceClaim") and manifest.object is not None
+            if manifest.kind in kinds and manifest.object is not None
         )
-        added = (("ResourceClaim", key) for key in self.claims)
-        there: dict[str, Mapping[ObjectKey, Any]] = {"Pod": self.pods, "ResourceClaim": self.claims}
-        return tuple(dict.fromkeys((kind, key) for kind, key in (*read, *added) if key in there[kind]))
+        added = ((kinds["ResourceClaim"], key) for key in self.claims)
+        return [(kind, key) for kind, key in dict.fromkeys((*read, *added)) if key in objects[kind]]
 
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:

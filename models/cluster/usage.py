@@ -1,6 +1,6 @@
-"""What is in use: the allocated state, and which claim holds which device (IN-2 to IN-4).
+"""The allocated state: which claim holds which device, and how much of it (IN-2 to IN-4).
 
-A mapping that is never changed, from which others derive cheaply.
+It rests on a mapping that never changes, from which other mappings derive cheaply.
 """
 
 from __future__ import annotations

@@ -54,6 +54,12 @@ class DecodeProblem(NamedTuple):
     message: str
 
 
+def to_object_strictly(mapping: Any, model: type[T]) -> tuple[T | None, list[DecodeProblem]]:
+    """Give the typed object of a mapping, and everything that has the wrong type or is no field of the model."""
+    read, problems = to_object(mapping, model)
+    return read, [*problems, *unknown_fields(mapping, model, "")]
+
+
 def to_object(mapping: Any, model: type[T]) -> tuple[T | None, list[DecodeProblem]]:
     """Give the typed object of a mapping, or everything that has the wrong type.
 
@@ -64,95 +70,115 @@ def to_object(mapping: Any, model: type[T]) -> tuple[T | None, list[DecodeProble
         return msgspec.convert(mapping, model), []
     except msgspec.ValidationError:
         problems: list[DecodeProblem] = []
-        cleaned = _model_checker(model).check(mapping, "", problems)
+        cleaned = _declared_model(model).check(mapping, "", problems)
         return (None, problems) if problems else (msgspec.convert(cleaned, model), [])
 
 
-_CheckFunction = Callable[[Any, str, list[DecodeProblem]], Any]
+# A part of a container: its key or index, its declared type (None for a field that is unknown), value and path.
+_Part = tuple[Any, "_DeclaredType | None", Any, str]
 
 
-class _ValueChecker(NamedTuple):
-    """Tests values of one declared type; ``check`` gives the value without explicit nulls."""
+class _DeclaredType(NamedTuple):
+    """A declared type: its name in messages, the Python types that fit, and the parts of a value if it has any."""
 
-    check: _CheckFunction
+    name: str
+    types: tuple[type, ...]
+    # What an explicit null stands for in a list or a map.
     zero: Any = None
+    parts: Callable[[Any, str], Iterator[_Part]] | None = None
+    # The names of a struct's fields; an explicit null is an absent field.
+    fields: tuple[str, ...] | None = None
+
+    def check(self, value: Any, path: str, problems: list[DecodeProblem]) -> Any:
+        """Give the value without explicit nulls and unknown fields; add what has the wrong type to ``problems``."""
+        if self.parts is None:
+            if self.types and type(value) not in self.types:
+                return _report_wrong_type(value, path, problems, self.name)
+            if (
+                int in self.types
+                and type(value) is int
+                and len(self.types) == 1
+                and not INT64_MIN <= value <= INT64_MAX
+            ):
+                problems.append(DecodeProblem(path, f"Invalid value: {_display_value(value)}: must fit into 64 bits"))
+            return value
+        if not isinstance(value, self.types):
+            return _report_wrong_type(value, path, problems, self.name)
+        read = [
+            (key, part.zero if inner is None else part.check(inner, place, problems))
+            for key, part, inner, place in self.parts(value, path)
+            if part is not None and not (inner is None and self.fields is not None)
+        ]
+        return dict(read) if dict in self.types else [inner for _, inner in read]
+
+    def unknown_fields(self, value: Any, path: str) -> Iterator[DecodeProblem]:
+        """Yield what a struct does not have, at any depth."""
+        if self.parts is None or not isinstance(value, self.types):
+            return
+        for _, part, inner, place in self.parts(value, path):
+            if part is not None:
+                yield from part.unknown_fields(inner, place)
+            else:
+                yield DecodeProblem(place, f"Forbidden: unknown field, known are: {', '.join(self.fields or ())}")
+
+
+def unknown_fields(value: Any, model: type[Model], path: str) -> Iterator[DecodeProblem]:
+    """Find the fields of a mapping that the model does not have, at any depth; of another type it has none."""
+    return _declared_model(model).unknown_fields(value, path)
 
 
 @cache
-def _model_checker(model: type[Model]) -> _ValueChecker:
-    """Derive the test of a model from its declaration."""
-    return _checker_of(inspect.type_info(model))
+def _declared_model(model: type[Model]) -> _DeclaredType:
+    return _declared_type(inspect.type_info(model))
 
 
-def _checker_of(declared: inspect.Type) -> _ValueChecker:
-    return _CHECKER_MAKERS[type(declared)](declared)
+def _declared_type(declared: inspect.Type) -> _DeclaredType:
+    return _DECLARED_TYPES[type(declared)](declared)
 
 
-def _struct_checker(declared: inspect.StructType) -> _ValueChecker:
-    fields = {field.encode_name: _checker_of(field.type) for field in declared.fields}
+def _struct_type(declared: inspect.StructType) -> _DeclaredType:
+    fields = {field.encode_name: _declared_type(field.type) for field in declared.fields}
 
-    def check(value: Any, path: str, problems: list[DecodeProblem]) -> Any:
-        if not isinstance(value, dict):
-            return _report_wrong_type(value, path, problems, "an object")
-        return {
-            key: fields[key].check(inner, child_path(path, key), problems)
-            for key, inner in value.items()
-            if key in fields and inner is not None
-        }
+    def parts(value: dict[str, Any], path: str) -> Iterator[_Part]:
+        return ((key, fields.get(key), inner, child_path(path, key)) for key, inner in value.items())
 
-    return _ValueChecker(check, zero={})
+    return _DeclaredType("an object", (dict,), {}, parts, tuple(fields))
 
 
-def _list_checker(declared: inspect.VarTupleType) -> _ValueChecker:
-    item = _checker_of(declared.item_type)
+def _list_type(declared: inspect.VarTupleType) -> _DeclaredType:
+    item = _declared_type(declared.item_type)
 
-    def check(value: Any, path: str, problems: list[DecodeProblem]) -> Any:
-        if not isinstance(value, (list, tuple)):
-            return _report_wrong_type(value, path, problems, "a list")
-        return [
-            item.zero if inner is None else item.check(inner, f"{path}[{index}]", problems)
-            for index, inner in enumerate(value)
-        ]
+    def parts(value: Sequence[Any], path: str) -> Iterator[_Part]:
+        return ((index, item, inner, f"{path}[{index}]") for index, inner in enumerate(value))
 
-    return _ValueChecker(check)
+    return _DeclaredType("a list", (list, tuple), parts=parts)
 
 
-def _map_checker(declared: inspect.DictType) -> _ValueChecker:
-    item = _checker_of(declared.value_type)
+def _map_type(declared: inspect.DictType) -> _DeclaredType:
+    item = _declared_type(declared.value_type)
 
-    def check(value: Any, path: str, problems: list[DecodeProblem]) -> Any:
-        if not isinstance(value, dict):
-            return _report_wrong_type(value, path, problems, "an object")
-        return {
-            key: item.zero if inner is None else item.check(inner, f"{path}[{key}]", problems)
-            for key, inner in value.items()
-        }
+    def parts(value: dict[str, Any], path: str) -> Iterator[_Part]:
+        return ((key, item, inner, f"{path}[{key}]") for key, inner in value.items())
 
-    return _ValueChecker(check)
+    return _DeclaredType("an object", (dict,), parts=parts)
 
 
-def _union_checker(declared: inspect.UnionType) -> _ValueChecker:
+def _union_type(declared: inspect.UnionType) -> _DeclaredType:
     """Unions are an optional type or a quantity."""
     kinds = [kind for kind in declared.types if not isinstance(kind, inspect.NoneType)]
-    return _checker_of(kinds[0]) if len(kinds) == 1 else _QUANTITY
+    return _declared_type(kinds[0]) if len(kinds) == 1 else _DeclaredType("a quantity", (str, int, float), "0")
 
 
-def _scalar_checker(name: str, zero: Any, *types: type) -> _ValueChecker:
-    def check(value: Any, path: str, problems: list[DecodeProblem]) -> Any:
-        return value if type(value) in types else _report_wrong_type(value, path, problems, name)
-
-    return _ValueChecker(check, zero)
-
-
-def _check_integer(value: Any, path: str, problems: list[DecodeProblem]) -> Any:
-    if type(value) is not int:
-        return _report_wrong_type(value, path, problems, "an integer")
-    if not INT64_MIN <= value <= INT64_MAX:
-        problems.append(DecodeProblem(path, f"Invalid value: {_display_value(value)}: must fit into 64 bits"))
-    return value
-
-
-_ANYTHING = _ValueChecker(lambda value, _path, _problems: value)
+_DECLARED_TYPES: dict[type, Callable[[Any], _DeclaredType]] = {
+    inspect.StructType: _struct_type,
+    inspect.VarTupleType: _list_type,
+    inspect.DictType: _map_type,
+    inspect.UnionType: _union_type,
+    inspect.AnyType: lambda _: _DeclaredType("anything", ()),
+    inspect.IntType: lambda _: _DeclaredType("an integer", (int,), 0),
+    inspect.StrType: lambda _: _DeclaredType("a string", (str,), ""),
+    inspect.BoolType: lambda _: _DeclaredType("a boolean", (bool,), False),
+}
 _TYPE_NAMES: dict[type, str] = {
     bool: "a boolean",
     int: "an integer",
@@ -175,89 +201,6 @@ def _display_value(value: Any) -> str:
         return "{...}" if isinstance(value, dict) else "[...]"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
-
-
-_QUANTITY = _scalar_checker("a quantity", "0", str, int, float)
-_INTEGER = _ValueChecker(_check_integer, 0)
-_STRING = _scalar_checker("a string", "", str)
-_BOOLEAN = _scalar_checker("a boolean", False, bool)
-_CHECKER_MAKERS: dict[type, Callable[[Any], _ValueChecker]] = {
-    inspect.StructType: _struct_checker,
-    inspect.VarTupleType: _list_checker,
-    inspect.DictType: _map_checker,
-    inspect.UnionType: _union_checker,
-    inspect.AnyType: lambda _: _ANYTHING,
-    inspect.IntType: lambda _: _INTEGER,
-    inspect.StrType: lambda _: _STRING,
-    inspect.BoolType: lambda _: _BOOLEAN,
-}
-_UnknownFieldFinder = Callable[[Any, str], Iterator[DecodeProblem]]
-
-
-def unknown_fields(value: Any, model: type[Model], path: str) -> Iterator[DecodeProblem]:
-    """Find the fields of a mapping that the model does not have, at any depth; of another type it has none."""
-    return _finder_of_model(model)(value, path)
-
-
-@cache
-def _finder_of_model(model: type[Model]) -> _UnknownFieldFinder:
-    return _finder_of_type(inspect.type_info(model))
-
-
-def _finder_of_type(declared: inspect.Type) -> _UnknownFieldFinder:
-    make = _FINDER_MAKERS.get(type(declared))
-    return make(declared) if make else _no_unknown_fields
-
-
-def _no_unknown_fields(_value: Any, _path: str) -> Iterator[DecodeProblem]:
-    return iter(())
-
-
-def _struct_finder(declared: inspect.StructType) -> _UnknownFieldFinder:
-    fields = {field.encode_name: _finder_of_type(field.type) for field in declared.fields}
-
-    def find(value: Any, path: str) -> Iterator[DecodeProblem]:
-        for key, inner in value.items() if isinstance(value, dict) else ():
-            if key in fields:
-                yield from fields[key](inner, child_path(path, key))
-            else:
-                yield DecodeProblem(child_path(path, key), f"Forbidden: unknown field, known are: {', '.join(fields)}")
-
-    return find
-
-
-def _list_finder(declared: inspect.VarTupleType) -> _UnknownFieldFinder:
-    item = _finder_of_type(declared.item_type)
-
-    def find(value: Any, path: str) -> Iterator[DecodeProblem]:
-        for index, inner in enumerate(value) if isinstance(value, (list, tuple)) else ():
-            yield from item(inner, f"{path}[{index}]")
-
-    return find
-
-
-def _map_finder(declared: inspect.DictType) -> _UnknownFieldFinder:
-    item = _finder_of_type(declared.value_type)
-
-    def find(value: Any, path: str) -> Iterator[DecodeProblem]:
-        for key, inner in value.items() if isinstance(value, dict) else ():
-            yield from item(inner, f"{path}[{key}]")
-
-    return find
-
-
-def _optional_finder(declared: inspect.UnionType) -> _UnknownFieldFinder:
-    """An optional type; a quantity is one of several, none of which has fields."""
-    kinds = [kind for kind in declared.types if not isinstance(kind, inspect.NoneType)]
-    return _finder_of_type(kinds[0]) if len(kinds) == 1 else _no_unknown_fields
-
-
-_FINDER_MAKERS: dict[type, Callable[[Any], _UnknownFieldFinder]] = {
-    inspect.StructType: _struct_finder,
-    inspect.VarTupleType: _list_finder,
-    inspect.DictType: _map_finder,
-    inspect.UnionType: _optional_finder,
-}
 
 
 class _NotBuiltin(Exception):

@@ -1,6 +1,6 @@
 """What is wrong with the input: problems as values, each naming file, document, object and field.
 
-Documents that cannot be read, as values: what the JSON and YAML readers give in their place.
+A document that cannot be read is a value as well: the readers of JSON and YAML give ``Unreadable`` in its place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The garbage collector while very many objects are made that stay: it would walk them all again and again."""
+"""Garbage collection while very many lasting objects are made, which every collection would walk again."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""JSON texts, one or many in a file, to plain mappings; the items of long lists one by one.
+"""Bytes to plain documents, one or many: JSON or YAML, decided by how they begin.
 
-Bytes to plain documents: JSON or YAML, one or many, told apart by how they begin.
+Items of long JSON lists are read one by one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """YAML documents to plain mappings, built from the C parser's events.
 
-What a YAML scalar means, as kubectl's reader (sigs.k8s.io/yaml on go-yaml v2) has it.
-
-That is YAML 1.1 with corrections: yes, no, on, off, y and n are booleans, numbers may hold
-underscores, timestamps and sexagesimal numbers stay strings. Stricter here: infinities, NaN,
-integers beyond float and unknown tags are refused.
+Scalars mean what they mean for kubectl's reader (sigs.k8s.io/yaml on go-yaml v2). That is YAML 1.1 with corrections:
+yes, no, on, off, y and n are booleans, numbers may hold underscores, timestamps and sexagesimal numbers stay strings.
+Stricter here: infinities, NaN, integers beyond float and unknown tags are refused.
 """
 
 from __future__ import annotations

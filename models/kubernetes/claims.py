@@ -1,8 +1,6 @@
-"""DeviceClass, ResourceClaim and ResourceClaimTemplate (dra-semantics 2.2, 2.3).
+"""DeviceClass, ResourceClaim, ResourceClaimTemplate, device taints and DeviceTaintRule (dra-semantics 2.2 to 2.4, 9).
 
-Device taints, their tolerations, and the DeviceTaintRule (dra-semantics 2.4, 9).
-
-The modes of match and distinct entries: which attribute and which options each of them goes with (SEM-1).
+The modes of match and distinct entries are a table: which attribute and which options each mode goes with (SEM-1).
 """
 
 from __future__ import annotations

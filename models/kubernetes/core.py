@@ -1,7 +1,4 @@
-"""The core/v1 objects beside the claims: Node, Pod, Namespace, and node selectors.
-
-What the containers of a pod ask of a node.
-"""
+"""The core/v1 objects beside the claims: Node, Pod with its containers, Namespace, and node selectors."""
 
 from __future__ import annotations
 

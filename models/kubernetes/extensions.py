@@ -1,23 +1,12 @@
-"""ConstraintGroup: constraints on the devices of several claims together.
+"""Our own kinds (``drasat.dev/v1alpha1``), constraints beyond the API, and annotations for plans.
 
-A kind of our own, ``drasat.dev/v1alpha1``.
-
-DeviceTopology: which attributes of devices say where they stand (TOPO-1 to TOPO-3).
-
-A kind of our own, ``drasat.dev/v1alpha1``.
-
-NodeTemplate: a node that could be bought, with its devices.
-
-A kind of our own, ``drasat.dev/v1alpha1``.
-
-Entries beyond the API: those of the annotation ``drasat.dev/constraints`` and of ConstraintGroups (SOFT-1, SOFT-2).
-
-The annotation's text is YAML or JSON, written by anybody: it is read once, within bounds, and strictly, as a misspelt
-``weight`` would turn a wish into a must.
-
-Constraints in Python: a function over the chosen devices of an entry.
-
-Annotations that say what a plan needs to know beyond the API: gangs, copies and weights.
+- ConstraintGroup: constraints on the devices of several claims together.
+- DeviceTopology: which attributes of devices say where they are (TOPO-1 to TOPO-3).
+- NodeTemplate: a node that could be bought, with its devices.
+- Entries of the annotation ``drasat.dev/constraints`` and of ConstraintGroups (SOFT-1, SOFT-2). The annotation is YAML
+  or JSON. It is read once, within bounds, and strictly: a misspelt ``weight`` would make a preference a requirement.
+- Predicates: constraints that are Python functions over the chosen devices of an entry.
+- Annotations that say what a plan needs to know beyond the API: gangs, copies and weights.
 """
 
 from __future__ import annotations
@@ -33,7 +22,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ..formats.decode import DecodeProblem, Int64, Model, QuantityText, to_object, unknown_fields
+from ..formats.decode import DecodeProblem, Int64, Model, QuantityText, to_object_strictly
 from ..formats.errors import Unreadable, child_path
 from ..formats.json import read_json
 from ..formats.yaml import yaml_documents
@@ -41,7 +30,16 @@ from .claims import DeviceConstraint
 from .core import HOSTNAME_LABEL, Node, NodeSpec, NodeStatus, Taint
 from .meta import ObjectMeta, Requirement
 from .quantity import Quantity
-from .slices import CounterSet, Device, DeviceAttribute, ResourcePool, ResourceSlice, ResourceSliceSpec
+from .slices import (
+    CounterSet,
+    Device,
+    DeviceAttribute,
+    ResourcePool,
+    ResourceSlice,
+    ResourceSliceSpec,
+    member_values,
+    scalar_value,
+)
 
 
 class LabelSelectorRequirement(Model):
@@ -332,8 +330,7 @@ def _read_entries(text: str) -> tuple[tuple[Entry, ...], tuple[DecodeProblem, ..
     entries: list[Entry] = []
     problems: list[DecodeProblem] = []
     for index, item in enumerate(value):
-        entry, found = to_object(item, Entry)
-        found += unknown_fields(item, Entry, "")
+        entry, found = to_object_strictly(item, Entry)
         problems += (DecodeProblem(f"[{index}]{_field_suffix(field)}", message) for field, message in found)
         entries += [entry] if entry else []
     return tuple(entries), tuple(problems)
@@ -359,8 +356,6 @@ def _parse_entries_text(text: str) -> Any:
 
 
 PredicateScalar: TypeAlias = bool | int | str
-_SCALAR_FIELDS = ("int_value", "bool_value", "string", "version")
-_LIST_FIELDS = ("ints", "bools", "strings", "versions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,12 +417,8 @@ def _qualified_name(driver: str, name: str) -> str:
 
 
 def _predicate_value(attribute: DeviceAttribute) -> PredicateScalar | tuple[PredicateScalar, ...]:
-    scalars = (getattr(attribute, name) for name in _SCALAR_FIELDS)
-    found: PredicateScalar | None = next((value for value in scalars if value is not None), None)
-    if found is not None:
-        return found
-    lists = (getattr(attribute, name) for name in _LIST_FIELDS)
-    return tuple(next((value for value in lists if value is not None), ()))
+    scalar = scalar_value(attribute)
+    return tuple(member.value for member in member_values(attribute)) if scalar is None else scalar.value
 
 
 GANG_ANNOTATION = "drasat.dev/gang"

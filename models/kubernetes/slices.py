@@ -1,11 +1,7 @@
-"""ResourceSlice and what it publishes: devices and counter sets (dra-semantics 2.1).
-
-Values of a device's attributes, by name and type.
-"""
+"""ResourceSlice and what it publishes: devices with their attributes, and counter sets (dra-semantics 2.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..formats.decode import Int64, Model, QuantityText
@@ -151,15 +147,15 @@ def published_value(entry: DescribedDevice, name: str) -> DeviceAttribute | None
     return value
 
 
+_SCALAR_FIELDS = {"int": "int_value", "bool": "bool_value", "string": "string", "version": "version"}
+
+
 def scalar_value(value: DeviceAttribute) -> Scalar | None:
     """Type and value of a scalar; None for lists and for no value at all."""
-    scalars = (
-        ("int", value.int_value),
-        ("bool", value.bool_value),
-        ("string", value.string),
-        ("version", value.version),
-    )
-    return next((Scalar(type_, scalar) for type_, scalar in scalars if scalar is not None), None)
+    for type_, field in _SCALAR_FIELDS.items():
+        if (scalar := getattr(value, field)) is not None:
+            return Scalar(type_, scalar)
+    return None
 
 
 def member_values(value: DeviceAttribute) -> tuple[Scalar, ...]:
@@ -167,11 +163,7 @@ def member_values(value: DeviceAttribute) -> tuple[Scalar, ...]:
     scalar = scalar_value(value)
     if scalar is not None:
         return (scalar,)
-    lists: tuple[tuple[str, Sequence[bool | int | str] | None], ...] = (
-        ("int", value.ints),
-        ("bool", value.bools),
-        ("string", value.strings),
-        ("version", value.versions),
-    )
-    type_, elements = next(((type_, elements) for type_, elements in lists if elements is not None), ("", ()))
-    return tuple(Scalar(type_, element) for element in elements or ())
+    for type_ in _SCALAR_FIELDS:
+        if (elements := getattr(value, f"{type_}s")) is not None:
+            return tuple(Scalar(type_, element) for element in elements)
+    return ()

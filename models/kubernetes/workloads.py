@@ -1,11 +1,7 @@
-"""What makes pods: Job, Deployment, StatefulSet and ReplicaSet, as far as planning reads them.
-
-Workload and PodGroup of scheduling.k8s.io: which pods are to start together.
+"""Controllers that make pods (Job, Deployment, StatefulSet, ReplicaSet), Workload, PodGroup and PriorityClass.
 
 Kubernetes 1.35 (v1alpha1) has groups inside a Workload, which pods name in ``spec.workloadRef``. From 1.36 (v1alpha2)
 on a PodGroup is an object of its own, which pods name in ``spec.schedulingGroup``; a Workload holds templates of them.
-
-PriorityClass, and what a pod's priority is.
 """
 
 from __future__ import annotations

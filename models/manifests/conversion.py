@@ -1,13 +1,8 @@
-"""Mappings of older API versions to v1 shape (VER-1 to VER-5), at the edge and on mappings.
+"""Mappings of older API versions to v1 (VER-1 to VER-5), and what the API server fills in (CLM-1).
 
-Only what differs is touched, and copied before it is. What has the wrong type is left where it
-stands, so that ``structure`` names it.
-
-What the API server fills in (CLM-1), on typed objects; the allocator itself defaults nothing.
-
-List attributes as KEP-5491 first spelled them: ``list: {string: [...]}`` for ``strings: [...]`` (SEM-8).
-
-Names for objects that have a ``generateName`` only, such as pods of a Job and claims kept for ``kubectl create``.
+A conversion copies and changes only what differs. A value of the wrong type stays where it is, so that ``decode`` names
+it. List attributes as KEP-5491 first spelled them, ``list: {string: [...]}``, become ``strings: [...]`` (SEM-8).
+Objects with nothing but a ``generateName``, such as pods of a Job, get a name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Manifests out: what was read plus ``status.allocation``, and mappings as YAML or JSON text.
-
-Manifests of a cluster that was derived from what was read.
-"""
+"""Manifests out: what was read plus ``status.allocation``, those of a derived cluster, and mappings as YAML text."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -60,21 +60,12 @@ def _lowest_subtree(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeSha
 
 
 def _largest_component(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeShape:
-    return FreeShape("Component", max(_components(places, free), key=len, default=()))
+    import networkx  # not needed for a plain allocate, and slow to load
 
-
-def _components(places: PlacedDevices, free: frozenset[DeviceId]) -> Iterator[tuple[DeviceId, ...]]:
-    seen: set[DeviceId] = set()
-    for start in places.devices:
-        if start not in free or start in seen:
-            continue
-        reached, edge = {start}, [start]
-        while edge:
-            beside = {other for device in edge for other in places.neighbours[device] if other in free} - reached
-            reached |= beside
-            edge = list(beside)
-        seen |= reached
-        yield tuple(device for device in places.devices if device in reached)
+    graph = places.graph()
+    graph.remove_nodes_from([device for device in places.devices if device not in free])
+    largest = max(networkx.connected_components(graph), key=len, default=set())
+    return FreeShape("Component", tuple(device for device in places.devices if device in largest))
 
 
 def _largest_box(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeShape:

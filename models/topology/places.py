@@ -1,11 +1,7 @@
-"""Devices in their places: what is known of one instance of a DeviceTopology, and the graph it makes (TOPO-2, TOPO-3).
+"""Devices of one instance of a DeviceTopology at their places, and the graph of neighbours (TOPO-1 to TOPO-3).
 
-One instance holds the devices among which coordinates are unique: those of a node, of a pool, or all. What is in use
-plays no part here: it is in place as well, and shapes avoid it (TOPO-4).
-
-From devices and a DeviceTopology to devices in their places (TOPO-1, TOPO-3).
-
-Whether what an entry asks of a topology makes sense there (TOPO-2).
+An instance holds the devices among which coordinates are unique: those of a node, of a pool, or all. Devices in use
+have places as well; shapes avoid them (TOPO-4).
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
-"""ResourceClaims and their templates (dra-semantics 2.3).
+"""DeviceClasses, ResourceClaims and their templates, with their requests (dra-semantics 2.2, 2.3).
 
-DeviceClasses (dra-semantics 2.2).
-
-Requests of a claim: exact ones and lists of alternatives (dra-semantics 2.3).
-
-``status`` of a claim: what the scheduler wrote, looked at lightly.
+``status`` of a claim, which the scheduler wrote, is checked lightly.
 """
 
 from __future__ import annotations

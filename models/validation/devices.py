@@ -1,10 +1,6 @@
-"""Devices of a slice.
+"""Devices of a slice: attributes (ATTR-1 to ATTR-3, CEL-10), counters (CNT-1) and capacities.
 
-Attributes of a device: their names and values (ATTR-1 to ATTR-3, CEL-10).
-
-Counter sets of a slice, and what devices take from them (CNT-1).
-
-Request policies of capacities (POL-1 to POL-3), in exact arithmetic.
+Request policies of capacities are checked in exact arithmetic (POL-1 to POL-3).
 """
 
 from __future__ import annotations

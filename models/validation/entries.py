@@ -1,20 +1,11 @@
-"""Entries that a caller gives in Python, beside those of the claims.
+"""Entries of constraints, selectors, configs and plan annotations.
 
-Entries of our own: annotations of claims and templates, and what ConstraintGroups say (SOFT-1, SOFT-2, TOPO-2).
-
-Nobody but us knows them, so that an entry without a meaning is never lifted; names and numbers are limits.
-
-Annotations for plans; one that cannot be read is never lifted, as it would mean something else.
-
-How entries name requests of their claim: ``REQUEST``, or ``REQUEST/SUBREQUEST`` (CON-1).
-
-What an entry of constraints asks for: attributes with their semantics, or an expression (CLM-2, CELC-1, SEM-1).
-
-Semantics of match and distinct entries: one spelling, a mode that fits, and its own options only (SEM-1).
-
-CEL selectors: their number, form and length (CLM-6); what they mean is not known here.
-
-Opaque parameters, and the lists of config entries in classes, claims and allocations.
+- Entries of claims: the requests that they name (CON-1), attributes with their semantics, expressions (CLM-2, CELC-1).
+- Semantics of match and distinct entries: one spelling, a mode that fits, and options of that mode only (SEM-1).
+- Entries of our own, in annotations, ConstraintGroups and Python (SOFT-1, SOFT-2, TOPO-2). Only drasat knows them, so
+  an entry without a meaning is never lifted; names and numbers are limits.
+- Annotations for plans: one that cannot be read is never lifted, as it would mean something else.
+- CEL selectors: their number, form and length (CLM-6). Opaque parameters and their lists.
 """
 
 from __future__ import annotations
@@ -24,7 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ..formats.decode import api_name, to_object, unknown_fields
+from ..formats.decode import api_name, to_object_strictly
 from ..kubernetes import claims, extensions
 from ..kubernetes.extensions import Entry, Predicate
 from ..kubernetes.meta import ObjectMeta, byte_length
@@ -53,8 +44,8 @@ def read_caller_constraints(
 def _read_caller_entry(index: int, item: Mapping[str, Any]) -> Entry:
     if not isinstance(item, Mapping):
         raise ValueError(f"constraints[{index}]: must be a mapping or a Predicate, not {type(item).__name__}")
-    entry, problems = to_object(dict(item), Entry)
-    for field, message in (*problems, *unknown_fields(dict(item), Entry, "")):
+    entry, problems = to_object_strictly(dict(item), Entry)
+    for field, message in problems:
         raise ValueError(f"constraints[{index}]{'.' if field else ''}{field}: {message}")
     if entry is None:
         raise ValueError(f"constraints[{index}]: cannot be read")

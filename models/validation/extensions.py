@@ -1,14 +1,7 @@
-"""ConstraintGroups: which claims are meant, and entries across them.
+"""ConstraintGroups, DeviceTopologies and NodeTemplates, whose rules are drasat's own.
 
-A selector that cannot be evaluated, and a group about nothing, have no meaning: that is never lifted.
-
-DeviceTopologies: what each shape needs, and what it may not have.
-
-A topology that breaks a rule of its shape has no meaning: that is never lifted. Names of attributes are a limit.
-
-NodeTemplates: what a node would cost and hold.
-
-A price that is no number, and places that a bought node cannot have, have no meaning: that is never lifted.
+What has no meaning is never lifted: a selector that cannot be evaluated, a group about nothing, a topology that breaks
+a rule of its shape, a price that is no number, places that a bought node cannot have. Names of attributes are a limit.
 """
 
 from __future__ import annotations

@@ -1,16 +1,7 @@
-"""Node selectors, and the choice of one way to say which nodes a slice or device serves (SLC-1).
+"""Nodes and pods: node selectors, the nodes that slices and devices are for (SLC-1), taints and tolerations.
 
-Light checks of Node, Pod and Namespace: what allocation reads of them.
-
-Pod specs, of pods and of pod templates: the nodes they may run on, what they take there, the claims they name.
-
-What makes pods (Job, Deployment, StatefulSet, ReplicaSet), and what orders them (PriorityClass, Workload, PodGroup).
-
-Light checks: what planning reads of them.
-
-Taints, tolerations, and DeviceTaintRule.
-
-``skipNodeOperations`` of slices and of allocation results.
+Node, Pod, Namespace, controllers, PriorityClass, Workload and PodGroup are checked lightly, as far as allocation and
+planning read them. ``skipNodeOperations`` belongs to slices and to results.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
-"""Planned sets as units: pods with their claims, each with names of its own.
-
-Which replicas of Jobs, Deployments, StatefulSets and ReplicaSets are still to be made.
-"""
+"""Units of planned sets, with pods and claims that have names of their own, and the replicas that are still missing."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec
 from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import REPLICAS_ANNOTATION
@@ -20,9 +18,6 @@ from ..manifests.reader import Manifest
 from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
 from .unit_classes import ControllerKind, UnitSet, extended_claim_refs
 from .units import ClaimRef, PodClaims, Unit, is_finished_or_deleting
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
 
 
 class QueuedUnit(NamedTuple):
@@ -46,8 +41,8 @@ class UnitExpander:
         self._cluster = cluster
         self._claims = PodClaims(cluster)
         self._backing = backed_resources(cluster, gates)
-        # Copies have one spec, which is kept with what it backs, so that its id is no other's.
-        self._backed: dict[int, tuple[PodSpec, ResourceClaimSpec | None]] = {}
+        # The latest spec and its claim: copies of a set have one spec and come one after another.
+        self._latest: tuple[PodSpec | None, ResourceClaimSpec | None] = None, None
 
     def unit(self, planned: UnitSet, number: int) -> Unit:
         """The unit of one replica; ask for each once."""
@@ -69,10 +64,9 @@ class UnitExpander:
         return (ClaimRef(key[0], name, extended_claim(key[0], name, spec), EXTENDED_ENTRY, generated=True),)
 
     def _extended_spec(self, spec: PodSpec) -> ResourceClaimSpec | None:
-        known = self._backed.get(id(spec))
-        if known is None:
-            known = self._backed[id(spec)] = spec, extended_claim_spec(spec, self._backing)
-        return known[1]
+        if self._latest[0] is not spec:
+            self._latest = spec, extended_claim_spec(spec, self._backing)
+        return self._latest[1]
 
 
 def _rename_pod(pod: Pod, name: str) -> Pod:

@@ -1,23 +1,18 @@
-"""Sets of units that ConstraintGroups tell apart: members have other signatures than units that are none.
-
-Gangs: which units are placed together or not at all.
-"""
+"""Gangs, which are placed together or not at all, and sets of units split by the ConstraintGroups that they are in."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from ..cluster.cluster import Cluster
 from ..kubernetes.core import PodSpec
 from ..kubernetes.extensions import ConstraintGroup, PlanAnnotations, requests_in_claim
 from ..kubernetes.meta import key_of, matches_labels
 from .expansion import UnitExpander
 from .unit_classes import Gang, GangKind, UnitSet, signature_of
 from .units import ClaimRef, Unit
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
 
 GroupMembershipKey = tuple[Hashable, ...]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.extensions import ConstraintGroup, Entry, GroupPod, requests_in_claim
 from ..kubernetes.meta import ObjectKey, key_of, matches_labels
 from .units import Unit, all_units
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
 
 
 class GroupError(ValueError):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..cluster.cluster import Cluster
 from ..formats.gc import gc_young_only
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
@@ -22,7 +22,7 @@ from ..kubernetes.extensions import (
     read_annotations,
 )
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.meta import ObjectKey, ObjectMeta, key_of, matches_labels, parse_label_selector
+from ..kubernetes.meta import ObjectKey, ObjectMeta, matches_labels, parse_label_selector
 from ..kubernetes.workloads import PodController, PodTemplateSpec
 from ..manifests.writer import is_allocated
 from .expansion import missing_replicas
@@ -38,9 +38,6 @@ from .unit_classes import (
     signature_of,
 )
 from .units import is_deleting, is_finished_or_deleting
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
 
 MOST_UNITS = 1_000_000
 """More units than so many are not planned: each of them is an object, and a manifest may ask for any number."""
@@ -113,31 +110,19 @@ class _QueueReader:
         running = running_pods(self._cluster)
         for key, pod in running.items():
             self._record_running_member(key, pod)
-        found = [one for kind, key in self._order() if (one := self._set(kind, key, running)) is not None]
+        pods, claims = self._cluster.pods, self._cluster.claims
+        objects: dict[OwnerKind, Mapping[ObjectKey, Any]] = {"Pod": pods, "ResourceClaim": claims}
+        objects.update(self._makers.items())
+        found = [
+            one
+            for kind, key in self._cluster.in_read_order(objects)
+            if (one := self._set(kind, key, running)) is not None
+        ]
         return self._with_gangs(found)
 
     def _copies(self) -> Iterator[TemplateCopies]:
         for (kind, key), numbers in self._replicas.items():
             yield key[0], self._makers[kind][key].spec.template, len(numbers)
-
-    def _order(self) -> Iterable[tuple[OwnerKind, ObjectKey]]:
-        """Kind and key in the order read; claims that were added come last."""
-        there: dict[OwnerKind, Mapping[ObjectKey, Any]] = {
-            "Pod": self._cluster.pods,
-            "ResourceClaim": self._cluster.claims,
-        }
-        there.update(self._makers.items())
-        kinds = {str(kind): kind for kind in there}
-        read = [
-            (kinds[manifest.kind], key_of(manifest.object.metadata))
-            for manifest in self._cluster.read
-            if manifest.kind in kinds and manifest.object is not None
-        ]
-        counts = Counter(kind for kind, _ in read)
-        if all(counts[kind] == len(objects) for kind, objects in there.items()):
-            return read
-        added: Iterator[tuple[OwnerKind, ObjectKey]] = (("ResourceClaim", key) for key in self._cluster.claims)
-        return [one for one in dict.fromkeys((*read, *added)) if one[1] in there[one[0]]]
 
     def _set(self, kind: OwnerKind, key: ObjectKey, running: Mapping[ObjectKey, Pod]) -> UnitSet | None:
         if kind == "Pod":

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..cluster.cluster import Cluster
 from ..formats.decode import QuantityText
 from ..kubernetes.claims import (
     DeviceClaim,
@@ -29,9 +29,6 @@ from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta
 from ..kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
 from .units import ClaimRef, PodClaims, has_finished, is_finished_or_deleting
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
 
 CPU = "cpu"
 PODS = "pods"

@@ -1,11 +1,7 @@
-"""Records of what is planned: sets of equal units, their shapes, and gangs.
+"""Sets of equal units and gangs, which are what a plan is made of, and shapes: interchangeable units have one shape.
 
-Shapes of units: what is interchangeable for a plan has one.
-
-Queues are long and hold few shapes: a unit is looked up by the bytes of what it was read from, and only what is new is
-looked into.
-
-The claims of planned pods as numbers of shapes: own ones by content, shared and allocated ones by name.
+Queues are long and hold few shapes, so a unit is looked up by the bytes of what it was read from. Claims of planned
+pods are numbers of claim shapes: own claims by content, shared and allocated claims by name.
 """
 
 from __future__ import annotations
@@ -15,11 +11,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
 from ..kubernetes.core import Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, REPLICAS_ANNOTATION, constraints_annotation
@@ -27,10 +24,15 @@ from ..kubernetes.meta import ObjectKey
 from ..kubernetes.workloads import PodTemplateSpec, default_priority, priority_of
 from ..manifests.writer import is_allocated
 from .requests import EXTENDED_ENTRY, effective_requests, extended_claim_spec
-from .units import POD_CLAIM_ANNOTATION, ClaimRef, PodClaims, is_deleting, is_finished_or_deleting
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
+from .units import (
+    POD_CLAIM_ANNOTATION,
+    ClaimRef,
+    PodClaims,
+    claim_problem,
+    is_finished_or_deleting,
+    no_claim_named,
+    template_not_found,
+)
 
 ControllerKind = Literal["Job", "Deployment", "StatefulSet", "ReplicaSet"]
 OwnerKind = ControllerKind | Literal["Pod", "ResourceClaim"]
@@ -328,7 +330,7 @@ class ClaimShapeResolver:
             elif entry.resource_claim_template_name:
                 yield self._template((namespace, entry.resource_claim_template_name))
             else:
-                yield self._shapes.number_of_shape(_problem_shape(f"entry {entry.name} names no claim and no template"))
+                yield self._problem(no_claim_named(entry))
 
     def _template(self, key: ObjectKey) -> int:
         known = self._templates.get(key)
@@ -336,7 +338,7 @@ class ClaimShapeResolver:
             return known
         template = self._cluster.templates.get(key)
         if template is None:
-            number = self._shapes.number_of_shape(_problem_shape(f"ResourceClaimTemplate {key[0]}/{key[1]} not found"))
+            number = self._problem(template_not_found(key))
         else:
             number = self._shapes.number(template.spec.spec, template_constraints(template))
         self._templates[key] = number
@@ -344,25 +346,19 @@ class ClaimShapeResolver:
 
     def _existing(self, key: ObjectKey) -> int:
         claim = self._cluster.claims.get(key)
-        if claim is None:
-            return self._shapes.number_of_shape(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} not found"))
-        if is_deleting(claim.metadata):
-            return self._shapes.number_of_shape(_problem_shape(f"ResourceClaim {key[0]}/{key[1]} is being deleted"))
-        return self._present(key, claim)
+        problem = claim_problem(key, claim)
+        return self._problem(problem) if claim is None or problem else self._present(key, claim)
 
     def _of_ref(self, ref: ClaimRef) -> int:
-        if ref.problem or ref.claim is None:
-            return self._shapes.number_of_shape(_problem_shape(ref.problem))
-        return self._present(ref.key, ref.claim)
+        return self._problem(ref.problem) if ref.problem or ref.claim is None else self._present(ref.key, ref.claim)
+
+    def _problem(self, text: str) -> int:
+        return self._shapes.number_of_shape(ClaimShape(None, problem=text))
 
     def _present(self, key: ObjectKey, claim: ResourceClaim) -> int:
         if is_allocated(claim):
             return self._shapes.number_of_shape(ClaimShape(claim.spec, claim_constraints(claim), key, allocated=True))
         return self._shapes.number(claim.spec, claim_constraints(claim), key if self._users.get(key, 0) > 1 else None)
-
-
-def _problem_shape(text: str) -> ClaimShape:
-    return ClaimShape(None, problem=text)
 
 
 def _named_claims(namespace: str, spec: PodSpec) -> list[ObjectKey]:

@@ -1,8 +1,7 @@
-"""Which claims a pod has: named ones, ones made for it before, and ones to be made from templates (SCHED-1).
+"""Units of allocation (SCHED-1, SCHED-2): pods with their claims, and loose claims.
 
-What is to be placed together: pods with their claims, and loose claims (SCHED-1, SCHED-2).
-
-The claims that pods get from templates, as the claim controller would make them (SCHED-1).
+A pod has claims that it names, claims that were made for it before, and claims made from templates as the claim
+controller would make them.
 """
 
 from __future__ import annotations
@@ -12,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..cluster.cluster import Cluster
 from ..kubernetes.claims import AllocationResult, ResourceClaim, ResourceClaimTemplate
 from ..kubernetes.core import Pod, PodResourceClaim
 from ..kubernetes.extensions import constraints_annotation
@@ -29,9 +29,6 @@ from ..kubernetes.meta import (
 )
 from ..manifests.reader import Manifest
 from ..manifests.writer import RESOURCE_API, as_mapping, is_allocated
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +72,23 @@ def is_deleting(metadata: ObjectMeta) -> bool:
     return metadata.deletion_timestamp is not None
 
 
+def claim_problem(key: ObjectKey, claim: ResourceClaim | None) -> str:
+    """Why a claim cannot be had (SCHED-1); empty if it can."""
+    if claim is None:
+        return f"ResourceClaim {key[0]}/{key[1]} not found"
+    return f"ResourceClaim {key[0]}/{key[1]} is being deleted" if is_deleting(claim.metadata) else ""
+
+
+def template_not_found(key: ObjectKey) -> str:
+    """Say that a claim template is not there."""
+    return f"ResourceClaimTemplate {key[0]}/{key[1]} not found"
+
+
+def no_claim_named(entry: PodResourceClaim) -> str:
+    """Say that an entry of ``spec.resourceClaims`` leads to no claim."""
+    return f"entry {entry.name} names no claim and no template"
+
+
 class PodClaims:
     """Finds the claims of a cluster's pods and keeps generated names apart; ask for each pod once, in name order."""
 
@@ -108,10 +122,8 @@ class PodClaims:
     def existing(self, key: ObjectKey, entry: str = "") -> ClaimRef:
         """A claim by its name."""
         claim = self._cluster.claims.get(key)
-        if claim is None:
-            return ClaimRef(*key, None, entry, problem=f"ResourceClaim {key[0]}/{key[1]} not found")
-        problem = f"ResourceClaim {key[0]}/{key[1]} is being deleted" if is_deleting(claim.metadata) else ""
-        return ClaimRef(*key, claim, entry, manifest=self._cluster.manifest("ResourceClaim", key), problem=problem)
+        manifest = self._cluster.manifest("ResourceClaim", key) if claim else None
+        return ClaimRef(*key, claim, entry, manifest=manifest, problem=claim_problem(key, claim))
 
     def new_name(self, pod: Pod, entry: str) -> str:
         """Take a name that no claim has, for one that is made for a pod, but for none of its entries."""
@@ -127,7 +139,7 @@ class PodClaims:
         if entry.resource_claim_template_name:
             made = self._made_before(pod, entry)
             return self._owned(pod, entry, made) if made else self._from_template(pod, entry)
-        return ClaimRef(namespace, "", None, entry.name, problem=f"entry {entry.name} names no claim and no template")
+        return ClaimRef(namespace, "", None, entry.name, problem=no_claim_named(entry))
 
     def _owned(self, pod: Pod, entry: PodResourceClaim, name: str) -> ClaimRef:
         ref = self.existing((key_of(pod.metadata)[0], name), entry.name)
@@ -156,8 +168,7 @@ class PodClaims:
         key = namespace, entry.resource_claim_template_name or ""
         template = self._cluster.templates.get(key)
         if template is None:
-            problem = f"ResourceClaimTemplate {key[0]}/{key[1]} not found"
-            return ClaimRef(namespace, name, None, entry.name, True, problem=problem)
+            return ClaimRef(namespace, name, None, entry.name, True, problem=template_not_found(key))
         self._taken[namespace].add(name)
         claim = generate_claim(template, pod, entry.name, name)
         manifest = self._cluster.manifest("ResourceClaimTemplate", key)
@@ -287,7 +298,7 @@ def _find_units(cluster: Cluster) -> Iterator[Unit]:
     resolver = PodClaims(cluster)
     claims_of = {key: resolver.claims_of(pod) for key, pod in cluster.pods.items()}
     named = {ref.key for refs in claims_of.values() for ref in refs}
-    for kind, key in cluster.order:
+    for kind, key in cluster.in_read_order({"Pod": cluster.pods, "ResourceClaim": cluster.claims}):
         if kind == "Pod" and not is_finished_or_deleting(cluster.pods[key]):
             yield Unit(cluster.pods[key], claims_of[key], *key)
         elif kind == "ResourceClaim" and key not in named and _is_open_claim(cluster.claims[key]):

@@ -1,16 +1,14 @@
-"""Fields of pods and other objects that a plan takes no notice of: said once for each field and kind of object."""
+"""Fields of pods and other objects that have no effect on a plan: one line for each field and kind of object."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from ..cluster.cluster import Cluster
 from ..kubernetes.meta import key_of
 from ..manifests.reader import Manifest
 from .requests import backing_classes, integer_amounts
-
-if TYPE_CHECKING:
-    from ..cluster.cluster import Cluster
 
 RawObject: TypeAlias = Mapping[str, Any]
 FieldFinder: TypeAlias = Callable[[RawObject], object]

@@ -237,16 +237,20 @@ def test_added_claims_are_rendered_and_come_last():
         "metadata": {"name": "0", "namespace": "default"},
         "spec": {},
     }
-    assert [key for _, key in cluster.order] == [("default", "a"), ("default", "0"), ("default", "b")]
+    assert [key for _, key in cluster.in_read_order({"ResourceClaim": cluster.claims})] == [
+        ("default", "a"),
+        ("default", "0"),
+        ("default", "b"),
+    ]
 
 
 def test_the_order_read_is_kept():
     cluster = of(claim("z"), Pod(metadata=ObjectMeta(name="p")), node("n"), claim("a"))
-    assert cluster.order == (
+    assert cluster.in_read_order({"Pod": cluster.pods, "ResourceClaim": cluster.claims}) == [
         ("ResourceClaim", ("default", "z")),
         ("Pod", ("default", "p")),
         ("ResourceClaim", ("default", "a")),
-    )
+    ]
 
 
 def test_clusters_are_picklable_without_their_indexes():
