@@ -26,33 +26,24 @@ if TYPE_CHECKING:
     from .verbs.topology import TopologyResult, topology
     from .verbs.validate import ValidationResult, validate
 
+# The module of each public name.
 _HOMES = {
-    "AllocationInterrupted": ".verbs.allocate",
-    "AllocationResult": ".verbs.allocate",
-    "CapacityInterrupted": ".verbs.capacity",
-    "CapacityResult": ".verbs.capacity",
-    "Cluster": ".models.cluster.cluster",
-    "ChosenDevice": ".models.kubernetes.extensions",
-    "ComparisonResult": ".verbs.compare",
-    "ExplanationInterrupted": ".verbs.explain",
-    "ExplanationResult": ".verbs.explain",
-    "FeatureGates": ".models.kubernetes.gates",
-    "InputError": ".models.formats.errors",
-    "PlanComparisonResult": ".verbs.compare",
-    "PlanInterrupted": ".verbs.plan",
-    "PlanResult": ".verbs.plan",
-    "Predicate": ".models.kubernetes.extensions",
-    "TopologyResult": ".verbs.topology",
-    "ValidationResult": ".verbs.validate",
-    "allocate": ".verbs.allocate",
-    "capacity": ".verbs.capacity",
-    "compare": ".verbs.compare",
-    "compare_plans": ".verbs.compare",
-    "explain": ".verbs.explain",
-    "load": ".solver.allocate.load",
-    "plan": ".verbs.plan",
-    "topology": ".verbs.topology",
-    "validate": ".verbs.validate",
+    name: module
+    for module, names in {
+        ".verbs.allocate": "AllocationInterrupted AllocationResult allocate",
+        ".verbs.capacity": "CapacityInterrupted CapacityResult capacity",
+        ".models.cluster.cluster": "Cluster",
+        ".models.kubernetes.extensions": "ChosenDevice Predicate",
+        ".verbs.compare": "ComparisonResult PlanComparisonResult compare compare_plans",
+        ".verbs.explain": "ExplanationInterrupted ExplanationResult explain",
+        ".models.kubernetes.gates": "FeatureGates",
+        ".models.formats.errors": "InputError",
+        ".verbs.plan": "PlanInterrupted PlanResult plan",
+        ".verbs.topology": "TopologyResult topology",
+        ".verbs.validate": "ValidationResult validate",
+        ".solver.allocate.load": "load",
+    }.items()
+    for name in names.split()
 }
 __all__ = [
     "AllocationInterrupted",

@@ -13,19 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 if TYPE_CHECKING:
-    from ..verbs import Result
+    from ..verbs import Result, ResultWithManifests
 
-ResultT = TypeVar("ResultT", bound="Result")
-
-
-class ResultWithManifests(Protocol):
-    """A result with claims that were allocated."""
-
-    def manifests(self) -> list[dict[str, Any]]:
-        """The claims, with ``status.allocation``."""
+ResultT = TypeVar("ResultT", bound="Result[Any]")
 
 
 def print_result(result: ResultT, form: str, printers: Mapping[str, Callable[[ResultT], None]]) -> None:
@@ -38,14 +31,14 @@ def print_result(result: ResultT, form: str, printers: Mapping[str, Callable[[Re
         printers[form](result)
 
 
-def print_manifests(result: ResultWithManifests) -> None:
+def print_manifests(result: ResultWithManifests[Any]) -> None:
     """Print the allocated claims, ready for kubectl."""
     from ..models.manifests.writer import to_yaml
 
     write_stdout(to_yaml(result.manifests()))
 
 
-def print_claim_names(result: ResultWithManifests) -> None:
+def print_claim_names(result: ResultWithManifests[Any]) -> None:
     """Print the names of the allocated claims, as kubectl takes them."""
     write_stdout_lines(
         f"resourceclaim.resource.k8s.io/{manifest['metadata']['name']}" for manifest in result.manifests()
@@ -143,15 +136,14 @@ def run_verb(verb: Callable[[], ResultT]) -> tuple[ResultT, bool]:
     Raises
     ------
     UsageError
-        If something is wrong with the arguments of the verb, or with a peer.
+        If something is wrong with the arguments of the verb.
 
     """
-    from ..peers.errors import PeerError
     from ..verbs import Interrupted
 
     try:
         return verb(), False
-    except (ValueError, PeerError) as error:
+    except ValueError as error:
         raise UsageError(str(error)) from None
     except Interrupted as interrupt:
         return interrupt.result, True

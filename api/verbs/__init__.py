@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -10,10 +11,14 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Result:
+DocumentT = TypeVar("DocumentT", bound=msgspec.Struct)
+
+
+class Result(Generic[DocumentT]):
     """A document, as a dict, as JSON, as YAML, and as a table."""
 
-    document: msgspec.Struct
+    def __init__(self, document: DocumentT) -> None:
+        self.document = document
 
     def to_dict(self) -> dict[str, Any]:
         """The result document; see ``docs/reference/results.schema.json``."""
@@ -38,7 +43,19 @@ class Result:
         return str(self.to_frame().to_html(index=False))
 
 
-ResultT = TypeVar("ResultT", bound=Result)
+class ResultWithManifests(Result[DocumentT]):
+    """A result with claims that were allocated."""
+
+    def __init__(self, document: DocumentT, manifests: Callable[[], list[dict[str, Any]]] = list) -> None:
+        super().__init__(document)
+        self._manifests = manifests
+
+    def manifests(self) -> list[dict[str, Any]]:
+        """The allocated claims as manifests, as read or as made from templates, plus ``status.allocation``."""
+        return self._manifests()
+
+
+ResultT = TypeVar("ResultT", bound=Result[Any])
 
 
 class Interrupted(KeyboardInterrupt, Generic[ResultT]):

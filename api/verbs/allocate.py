@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,18 +18,9 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import ObjectKey
 from ..models.manifests.reader import Manifest
 from ..models.manifests.writer import RESOURCE_API, claim_manifest
-from ..models.results.common import (
-    NODES_NAMED,
-    AllocationDocument,
-    ClaimAnswer,
-    RejectedNodes,
-    RequestTable,
-    StageAnswer,
-    UnitAnswer,
-    outcome_of,
-)
+from ..models.results import common as records
 from ..models.workload.units import ClaimRef, Unit
-from . import Interrupted, Result
+from . import Interrupted, ResultWithManifests
 
 if TYPE_CHECKING:
     import pandas
@@ -38,14 +30,8 @@ if TYPE_CHECKING:
     from ..solver.plan.outcome import PlanOutcome
 
 
-class AllocationResult(Result):
+class AllocationResult(ResultWithManifests[records.AllocationDocument]):
     """The answer of ``allocate``."""
-
-    document: AllocationDocument
-
-    def __init__(self, document: AllocationDocument, manifests: Sequence[dict[str, Any]] = ()) -> None:
-        self.document = document
-        self._manifests = tuple(manifests)
 
     @property
     def outcome(self) -> str:
@@ -53,7 +39,7 @@ class AllocationResult(Result):
         return self.document.outcome
 
     @property
-    def units(self) -> tuple[UnitAnswer, ...]:
+    def units(self) -> tuple[records.UnitAnswer, ...]:
         """Pods and loose claims in the order read, each with its node, claims and reasons."""
         return self.document.units
 
@@ -61,10 +47,6 @@ class AllocationResult(Result):
     def statistics(self) -> dict[str, int]:
         """Steps, CEL evaluations and the like."""
         return self.document.statistics
-
-    def manifests(self) -> list[dict[str, Any]]:
-        """The allocated claims as manifests, as they were read plus ``status.allocation``."""
-        return list(self._manifests)
 
     def to_frame(self) -> pandas.DataFrame:
         """One row a device."""
@@ -191,7 +173,7 @@ def allocate(
 
 
 def _allocation_result(found: AllocationOutcome, timings: bool) -> AllocationResult:
-    return AllocationResult(allocation_document(found, timings=timings), allocated_manifests(found))
+    return AllocationResult(allocation_document(found, timings=timings), partial(allocated_manifests, found))
 
 
 def _cel_encoding(cel_encoding: str, cel_road: str | None) -> str:
@@ -202,10 +184,10 @@ def _cel_encoding(cel_encoding: str, cel_road: str | None) -> str:
     return "table" if cel_road == "tabulate" else cel_road
 
 
-def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> AllocationDocument:
+def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> records.AllocationDocument:
     """The document of an ``allocate``."""
-    return AllocationDocument(
-        outcome=outcome_of(found.outcome),
+    return records.AllocationDocument(
+        outcome=records.outcome_of(found.outcome),
         engine=found.engine,
         units=tuple(_unit_answer(unit) for unit in found.units),
         feature_gates=found.gates.to_dict(),
@@ -217,27 +199,28 @@ def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> A
     )
 
 
-def _unit_answer(found: UnitOutcome) -> UnitAnswer:
+def _unit_answer(found: UnitOutcome) -> records.UnitAnswer:
     unit, got = found.unit, {ref.key: allocation for ref, allocation in found.allocations}
     names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims]
-    return UnitAnswer(
+    return records.UnitAnswer(
         pod=unit.pod_label,
         node=found.node,
-        outcome=outcome_of(found.outcome),
+        outcome=records.outcome_of(found.outcome),
         reasons=found.reasons,
         claims=claim_answers(unit, got),
         failures=tuple(_rejected_nodes(failure, names) for failure in found.failures),
         objective=tuple(
-            StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven) for one in found.objective
+            records.StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven)
+            for one in found.objective
         ),
         soft_entries=found.soft_entries,
     )
 
 
-def _rejected_nodes(failure: NodeClassFailure, claims: Sequence[str]) -> RejectedNodes:
-    return RejectedNodes(
+def _rejected_nodes(failure: NodeClassFailure, claims: Sequence[str]) -> records.RejectedNodes:
+    return records.RejectedNodes(
         nodes=len(failure.nodes),
-        names=failure.nodes[:NODES_NAMED],
+        names=failure.nodes[: records.NODES_NAMED],
         message=failure.message,
         proof=failure.proof.message if failure.proof else "",
         certified=failure.certified,
@@ -245,9 +228,9 @@ def _rejected_nodes(failure: NodeClassFailure, claims: Sequence[str]) -> Rejecte
     )
 
 
-def request_table(table: DemandTable, claims: Sequence[str]) -> RequestTable:
+def request_table(table: DemandTable, claims: Sequence[str]) -> records.RequestTable:
     """The document of a table; ``claims`` are the names by number."""
-    return RequestTable(
+    return records.RequestTable(
         claim=claims[table.claim],
         request=table.label,
         needed=table.needed,
@@ -257,10 +240,10 @@ def request_table(table: DemandTable, claims: Sequence[str]) -> RequestTable:
     )
 
 
-def claim_answers(unit: Unit, got: Mapping[ObjectKey, ClaimAllocation]) -> tuple[ClaimAnswer, ...]:
+def claim_answers(unit: Unit, got: Mapping[ObjectKey, ClaimAllocation]) -> tuple[records.ClaimAnswer, ...]:
     """The documents of a unit's claims with what they got; those that had an allocation before are left out."""
     return tuple(
-        ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key))
+        records.ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key))
         for ref in unit.claims
         if ref.key in got or not ref.allocated
     )

@@ -21,13 +21,8 @@ if TYPE_CHECKING:
     from ..solver.capacity.records import CapacityOutcome, NodeRoom, Room
 
 
-class CapacityResult(Result):
+class CapacityResult(Result[CapacityDocument]):
     """The answer of ``capacity``."""
-
-    document: CapacityDocument
-
-    def __init__(self, document: CapacityDocument) -> None:
-        self.document = document
 
     @property
     def fits(self) -> int | None:

@@ -12,22 +12,8 @@ import msgspec
 
 from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.gates import FeatureGates
+from ..models.results import comparison as records
 from ..models.results.common import outcome_of
-from ..models.results.comparison import (
-    AnswerRelation,
-    ComparisonDocument,
-    EngineAnswer,
-    FragmentationAnswer,
-    PlanComparisonDocument,
-    PlannerAnswer,
-    QueueOrder,
-    RequestDevices,
-    SweepDocument,
-    SweepEngine,
-    SweepPoint,
-    UnitSide,
-    UnitSides,
-)
 from ..solver.compare.engines import devices_by_request
 from . import Result
 from .plan import plan_verdict
@@ -41,13 +27,11 @@ if TYPE_CHECKING:
     from ..solver.engines.outcome import UnitOutcome
 
 
-class ComparisonResult(Result):
+class ComparisonResult(Result[records.ComparisonDocument]):
     """The answer of ``compare``."""
 
-    document: ComparisonDocument
-
-    def __init__(self, document: ComparisonDocument, seconds: Mapping[str, float]) -> None:
-        self.document = document
+    def __init__(self, document: records.ComparisonDocument, seconds: Mapping[str, float]) -> None:
+        super().__init__(document)
         self.seconds = dict(seconds)
 
     @property
@@ -133,10 +117,10 @@ def compare(
     )
 
 
-def _comparison_document(found: EngineComparison, timings: bool) -> ComparisonDocument:
+def _comparison_document(found: EngineComparison, timings: bool) -> records.ComparisonDocument:
     first = found.runs[0].answer
     names = [run.engine for run in found.runs]
-    return ComparisonDocument(
+    return records.ComparisonDocument(
         same_verdict=found.same_verdict,
         identical=found.identical,
         decided=found.all_decided,
@@ -150,8 +134,8 @@ def _comparison_document(found: EngineComparison, timings: bool) -> ComparisonDo
     )
 
 
-def _engine_answer(run: EngineRun) -> EngineAnswer:
-    return EngineAnswer(
+def _engine_answer(run: EngineRun) -> records.EngineAnswer:
+    return records.EngineAnswer(
         engine=run.engine,
         version=run.version,
         outcome=outcome_of(run.answer.outcome),
@@ -163,10 +147,10 @@ def _engine_answer(run: EngineRun) -> EngineAnswer:
     )
 
 
-def _compared_unit(found: UnitComparison, engines: Sequence[str]) -> UnitSides:
+def _compared_unit(found: UnitComparison, engines: Sequence[str]) -> records.UnitSides:
     claim, request = found.request or ("", "")
     rows = zip(engines, found.relations, found.answers, strict=True)
-    return UnitSides(
+    return records.UnitSides(
         pod=found.unit.pod_label,
         claims=tuple("/".join(ref.key) for ref in found.unit.claims),
         relation=found.relation,
@@ -176,27 +160,25 @@ def _compared_unit(found: UnitComparison, engines: Sequence[str]) -> UnitSides:
     )
 
 
-def _unit_side(engine: str, relation: AnswerRelation, answer: UnitOutcome) -> UnitSide:
-    return UnitSide(
+def _unit_side(engine: str, relation: records.AnswerRelation, answer: UnitOutcome) -> records.UnitSide:
+    return records.UnitSide(
         engine=engine,
         relation=relation,
         outcome=outcome_of(answer.outcome),
         node=answer.node,
         requests=tuple(
-            RequestDevices(claim=claim, request=request, devices=tuple("/".join(device) for device in devices))
+            records.RequestDevices(claim=claim, request=request, devices=tuple("/".join(device) for device in devices))
             for (claim, request), devices in devices_by_request(answer).items()
         ),
         reasons=answer.reasons,
     )
 
 
-class PlanComparisonResult(Result):
+class PlanComparisonResult(Result[records.PlanComparisonDocument]):
     """The answer of ``compare_plans``; ``seconds`` are by ``planner/order``."""
 
-    document: PlanComparisonDocument
-
-    def __init__(self, document: PlanComparisonDocument, seconds: Mapping[str, float]) -> None:
-        self.document = document
+    def __init__(self, document: records.PlanComparisonDocument, seconds: Mapping[str, float]) -> None:
+        super().__init__(document)
         self.seconds = dict(seconds)
 
     @property
@@ -205,7 +187,7 @@ class PlanComparisonResult(Result):
         return self.document.beaten
 
     @property
-    def planners(self) -> tuple[PlannerAnswer, ...]:
+    def planners(self) -> tuple[records.PlannerAnswer, ...]:
         """Each planner with each order."""
         return self.document.planners
 
@@ -298,8 +280,8 @@ def compare_plans(
 
 def _plan_comparison_document(
     found: PlanComparison, gap: float, seed: int, timings: dict[str, float] | msgspec.UnsetType
-) -> PlanComparisonDocument:
-    return PlanComparisonDocument(
+) -> records.PlanComparisonDocument:
+    return records.PlanComparisonDocument(
         beaten=found.beaten,
         decided=found.decided,
         asked=found.asked,
@@ -313,12 +295,12 @@ def _plan_comparison_document(
     )
 
 
-def _planner_answer(run: PlannerRun) -> PlannerAnswer:
+def _planner_answer(run: PlannerRun) -> records.PlannerAnswer:
     counted = run.figures
-    return PlannerAnswer(
+    return records.PlannerAnswer(
         label=run.label,
         planner=run.planner,
-        order=msgspec.convert(run.order, QueueOrder) if run.order else None,
+        order=msgspec.convert(run.order, records.QueueOrder) if run.order else None,
         version=run.version,
         outcome=plan_verdict(run.outcome) if run.outcome else None,
         admitted=counted.admitted,
@@ -333,21 +315,16 @@ def _planner_answer(run: PlannerRun) -> PlannerAnswer:
     )
 
 
-def _fragmentation_answer(found: Fragmentation | None) -> FragmentationAnswer | None:
+def _fragmentation_answer(found: Fragmentation | None) -> records.FragmentationAnswer | None:
     if found is None:
         return None
-    return FragmentationAnswer(
+    return records.FragmentationAnswer(
         free=round(found.free, 6), wasted=round(found.wasted, 6), of_free=found.of_free, of_all=found.of_all
     )
 
 
-class SweepResult(Result):
+class SweepResult(Result[records.SweepDocument]):
     """The answer of ``sweep``."""
-
-    document: SweepDocument
-
-    def __init__(self, document: SweepDocument) -> None:
-        self.document = document
 
     @property
     def same_verdict(self) -> bool:
@@ -404,12 +381,12 @@ def sweep(name: str, sizes: Sequence[int], engines: Sequence[str], **options: An
         if len(running) < 2:
             break
     same, decided = all(one.same_verdict for one in found), all(one.document.decided for one in found)
-    return SweepResult(SweepDocument(sweep=name, same_verdict=same, decided=decided, points=tuple(points)))
+    return SweepResult(records.SweepDocument(sweep=name, same_verdict=same, decided=decided, points=tuple(points)))
 
 
-def _sweep_point(size: int, result: ComparisonResult) -> SweepPoint:
+def _sweep_point(size: int, result: ComparisonResult) -> records.SweepPoint:
     engines = tuple(
-        SweepEngine(
+        records.SweepEngine(
             engine=one.engine,
             outcome=one.outcome,
             admitted=one.admitted,
@@ -418,4 +395,4 @@ def _sweep_point(size: int, result: ComparisonResult) -> SweepPoint:
         )
         for one in result.document.engines
     )
-    return SweepPoint(size=size, asked=result.document.asked, engines=engines)
+    return records.SweepPoint(size=size, asked=result.document.asked, engines=engines)

@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-class ExplanationResult(Result):
+class ExplanationResult(Result[ExplanationDocument]):
     """The answer of ``explain``."""
-
-    document: ExplanationDocument
-
-    def __init__(self, document: ExplanationDocument, *, timings: bool = True) -> None:
-        self.document = document if timings else replace(document, timings=UNSET)
 
     @property
     def outcome(self) -> str:
@@ -111,5 +106,9 @@ def explain(
             progress=progress,
         )
     except SearchInterrupted as interrupted:
-        raise ExplanationInterrupted(ExplanationResult(interrupted.answer, timings=timings)) from None
-    return ExplanationResult(document, timings=timings)
+        raise ExplanationInterrupted(_explanation_result(interrupted.answer, timings)) from None
+    return _explanation_result(document, timings)
+
+
+def _explanation_result(document: ExplanationDocument, timings: bool) -> ExplanationResult:
+    return ExplanationResult(document if timings else replace(document, timings=UNSET))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -18,7 +18,7 @@ from ..models.kubernetes.core import Node
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import ObjectKey
 from ..models.results.plan import BoughtNodes, Number, PlanDocument, PlannedNode, PlannedUnit, PlanVerdict
-from . import Interrupted, Result
+from . import Interrupted, ResultWithManifests
 from .allocate import allocated_manifests, claim_answers
 
 if TYPE_CHECKING:
@@ -29,14 +29,8 @@ if TYPE_CHECKING:
 PlanWatch = Callable[[str, float, float | None], None]
 
 
-class PlanResult(Result):
+class PlanResult(ResultWithManifests[PlanDocument]):
     """The answer of ``plan``."""
-
-    document: PlanDocument
-
-    def __init__(self, document: PlanDocument, manifests: Callable[[], list[dict[str, Any]]] = list) -> None:
-        self.document = document
-        self._manifests = manifests
 
     @property
     def outcome(self) -> str:
@@ -62,10 +56,6 @@ class PlanResult(Result):
     def bought(self) -> dict[str, int]:
         """How many nodes must be bought, by the name of their template."""
         return {one.template: one.count for one in self.document.bought}
-
-    def manifests(self) -> list[dict[str, Any]]:
-        """The allocated claims as manifests, as read or as made from templates, plus ``status.allocation``."""
-        return self._manifests()
 
     def to_frame(self, table: Literal["units", "nodes", "owners", "objective"] = "units") -> pandas.DataFrame:
         """One row a unit; or a node, a unit's owner, or a stage of the objective."""

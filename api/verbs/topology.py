@@ -12,16 +12,7 @@ from ..models.cluster.cluster import Cluster
 from ..models.kubernetes.extensions import TopologyScope
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import DeviceId
-from ..models.results.topology import (
-    AxisAnswer,
-    DeviceState,
-    FreeShapeAnswer,
-    InstanceAnswer,
-    PlacedDevice,
-    TopologyAnswer,
-    TopologyDocument,
-    UnplacedDevice,
-)
+from ..models.results import topology as records
 from ..models.topology.free_shapes import FreeShape
 from ..models.topology.places import PlacedDevices
 from ..solver.allocate.topology import InstanceSurvey, TopologyOutcome, TopologySurvey
@@ -34,16 +25,11 @@ if TYPE_CHECKING:
     import pandas
 
 
-class TopologyResult(Result):
+class TopologyResult(Result[records.TopologyDocument]):
     """The answer of ``topology``."""
 
-    document: TopologyDocument
-
-    def __init__(self, document: TopologyDocument) -> None:
-        self.document = document
-
     @property
-    def topologies(self) -> tuple[TopologyAnswer, ...]:
+    def topologies(self) -> tuple[records.TopologyAnswer, ...]:
         """The topologies by name, each with its instances."""
         return self.document.topologies
 
@@ -135,15 +121,15 @@ def chosen_devices(result: AllocationResult) -> tuple[DeviceId, ...]:
     )
 
 
-def _topology_document(found: TopologyOutcome) -> TopologyDocument:
+def _topology_document(found: TopologyOutcome) -> records.TopologyDocument:
     """The document of a ``topology``."""
     answers = tuple(_topology_answer(survey) for survey in found.surveys)
-    return TopologyDocument(topologies=answers, feature_gates=found.gates.to_dict())
+    return records.TopologyDocument(topologies=answers, feature_gates=found.gates.to_dict())
 
 
-def _topology_answer(survey: TopologySurvey) -> TopologyAnswer:
+def _topology_answer(survey: TopologySurvey) -> records.TopologyAnswer:
     spec = survey.topology.spec
-    return TopologyAnswer(
+    return records.TopologyAnswer(
         name=survey.topology.metadata.name,
         driver=spec.driver,
         device_class_name=spec.device_class_name,
@@ -154,14 +140,14 @@ def _topology_answer(survey: TopologySurvey) -> TopologyAnswer:
     )
 
 
-def _instance_answer(found: InstanceSurvey) -> InstanceAnswer:
+def _instance_answer(found: InstanceSurvey) -> records.InstanceAnswer:
     places = found.places
     numbers = {device: number for number, device in enumerate(places.devices)}
     free = len(places.devices) - len(found.used) - len(found.chosen)
-    return InstanceAnswer(
+    return records.InstanceAnswer(
         name=found.instance.name,
         axes=tuple(
-            AxisAnswer(attribute=axis.name, first=axis.first, size=axis.size, periodic=axis.periodic)
+            records.AxisAnswer(attribute=axis.name, first=axis.first, size=axis.size, periodic=axis.periodic)
             for axis in places.axes
         ),
         levels=tuple(_free_shape_answer(shape, places, numbers) for shape in found.levels),
@@ -173,17 +159,17 @@ def _instance_answer(found: InstanceSurvey) -> InstanceAnswer:
         left=_free_shape_answer(found.left, places, numbers),
         devices=tuple(_placed_device(device, found) for device in places.devices),
         unplaced=tuple(
-            UnplacedDevice(driver=driver, pool=pool, device=device) for driver, pool, device in places.unplaced
+            records.UnplacedDevice(driver=driver, pool=pool, device=device) for driver, pool, device in places.unplaced
         ),
         links=tuple((numbers[one], numbers[other]) for one, other in places.links),
     )
 
 
-def _placed_device(device: DeviceId, found: InstanceSurvey) -> PlacedDevice:
-    state: DeviceState = "used" if device in found.used else "chosen" if device in found.chosen else "free"
+def _placed_device(device: DeviceId, found: InstanceSurvey) -> records.PlacedDevice:
+    state: records.DeviceState = "used" if device in found.used else "chosen" if device in found.chosen else "free"
     driver, pool, name = device
     coordinates = _published_coordinates(device, found.places)
-    return PlacedDevice(driver=driver, pool=pool, device=name, coordinates=coordinates, state=state)
+    return records.PlacedDevice(driver=driver, pool=pool, device=name, coordinates=coordinates, state=state)
 
 
 def _published_coordinates(device: DeviceId, places: PlacedDevices) -> tuple[int | str | bool, ...]:
@@ -194,9 +180,11 @@ def _published_coordinates(device: DeviceId, places: PlacedDevices) -> tuple[int
     return tuple(scalar.value for scalar in scalars)
 
 
-def _free_shape_answer(shape: FreeShape, places: PlacedDevices, numbers: Mapping[DeviceId, int]) -> FreeShapeAnswer:
+def _free_shape_answer(
+    shape: FreeShape, places: PlacedDevices, numbers: Mapping[DeviceId, int]
+) -> records.FreeShapeAnswer:
     first = tuple(axis.first + place for axis, place in zip(places.axes, shape.first, strict=False))
-    return FreeShapeAnswer(
+    return records.FreeShapeAnswer(
         kind=shape.kind,
         count=len(shape.devices),
         size=shape.size,

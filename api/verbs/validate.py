@@ -15,13 +15,11 @@ if TYPE_CHECKING:
     import pandas
 
 
-class ValidationResult(Result):
+class ValidationResult(Result[ValidationDocument]):
     """The answer of ``validate``."""
 
-    document: ValidationDocument
-
     def __init__(self, document: ValidationDocument, problems: Sequence[InputProblem] = ()) -> None:
-        self.document = document
+        super().__init__(document)
         self.problems = tuple(problems)
 
     def count(self, severity: str) -> int:
