@@ -19,7 +19,7 @@ from drasat.encoders.symmetry import build_symmetry_classes, merge_equal_request
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.workload.units import requested_units
-from drasat.problem.compiler import Compiler, order_independent
+from drasat.problem.compiler import Compiler
 from drasat.problem.filters import usable_devices
 from drasat.problem.in_use import AllocatedState
 from drasat.problem.selectors import CelExpressionEvaluator
@@ -67,7 +67,9 @@ def measure(cluster: Cluster) -> Phases:
     compiler = Compiler(cluster.classes, GATES, CelExpressionEvaluator(), "strict")
     view = NodeViews(cluster.pools(GATES), GATES).of(node, compiler.question(claims).visible)
     in_use = AllocatedState(cluster.usage(GATES)).in_use(view)
-    problem = order_independent(phases.take("compile", lambda: compiler.problem(compiler.question(claims), view.shape)))
+    problem = phases.take(
+        "compile", lambda: compiler.problem(compiler.question(claims), view.shape)
+    ).order_independent()
     candidates = phases.take("candidates", lambda: usable_devices(problem, in_use))
     phases.take("proofs", lambda: find_witness(problem, in_use, candidates))
     phases.take("search", lambda: _search(lambda: bounded_search(problem, in_use, Counts(), None, SEARCH_VISITS)))

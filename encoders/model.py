@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from ..problem.messages import Justification, Placeholder, check_deadline
 from ..problem.obstacles import Obstacle
-from ..problem.problem import Constraint, Justification, Placeholder, Problem, Relation, check_deadline
+from ..problem.problem import Constraint, Problem, Relation
 from .expressions.posting import OrderLiterals
 from .rows import CpSatRows, Term
 from .symmetry import (

@@ -12,7 +12,7 @@ from ..cel.devices import Path
 from ..models.kubernetes.claims import DeviceClass, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.quantity import Quantity
-from .problem import FatalError, Message, Placeholder
+from .messages import FatalError, Message, Placeholder
 
 EXACT_COUNT = "ExactCount"
 ALL = "All"

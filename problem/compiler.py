@@ -1,40 +1,24 @@
-"""Compile a question: the claims of one unit on one shape of node (section 6 on the way).
+"""Compile a question: the claims of one unit on one shape of node (section 6).
 
-From asks to demands: which devices are candidates, which of them are traps, and which the search must not meet.
-
-What a question reads of devices, gathered from its claims and their classes.
-
-A Problem for those who do not visit devices in the scheduler's order.
-
-Whether a search runs into an error depends on what it tries before. An engine that does not try the same cannot run
-into the same errors, so that its answer must not depend on any: a device whose test goes wrong is never used, and a
-device that an All request cannot add makes only this choice impossible.
-
-Compile the entries of claims: to constraints that a search prunes with, or to relations (CON-1, CELC-3).
+``DemandCompiler`` makes demands of resolved requests: which devices are candidates, on which of them a search ends with
+an error, and which it must not meet. ``visible_attributes`` finds what a question reads of devices, from its claims and
+their classes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 import msgspec
 
 from ..cel.devices import Path
 from ..models.cluster.pools import COMPLETE, INCOMPLETE
 from ..models.kubernetes.claims import DeviceClass, DeviceConstraint, DeviceSelector, ResourceClaim
-from ..models.kubernetes.extensions import (
-    CallerConstraint,
-    DeviceTopology,
-    Entry,
-    Predicate,
-    TopologyRequest,
-    annotated_entries,
-)
+from ..models.kubernetes.extensions import CallerConstraint, DeviceTopology, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
-from ..models.topology.places import Axis, TopologyError, shape_mismatch
+from ..models.topology.places import Axis
 from .asks import (
     ALL,
     ATTRIBUTES,
@@ -46,37 +30,14 @@ from .asks import (
     alternatives,
     resolve_request,
 )
-from .conditions import CelCondition, PredicateCondition, TokenCondition
-from .constraints import (
-    ApplicableEntry,
-    AttributeConstraintKind,
-    AttributeValueTable,
-    EntryKind,
-    compile_constraint,
-    entries_of_claim,
-    entry_applies,
-)
+from .conditions import EntryContext, compile_entries
+from .constraints import ApplicableEntry, AttributeValueTable, entries_of_claim
 from .filters import CONSTRAINT_ATTRIBUTE, UNLISTED_FILTERS, CandidateFilter, FilterContext, FilterFailures
-from .problem import (
-    KUBE,
-    RESULT_LIMIT,
-    STRICT,
-    Claim,
-    Constraint,
-    Demand,
-    FatalError,
-    FilterFailure,
-    Placeholder,
-    Problem,
-    Relation,
-    RelationCondition,
-    Request,
-    check_deadline,
-    trap_error,
-)
+from .messages import KUBE, STRICT, FatalError, Placeholder, check_deadline
+from .problem import RESULT_LIMIT, Claim, Constraint, Demand, FilterFailure, Problem, Relation, Request, trap_error
 from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import NodeType
-from .topology import TopologyCondition, TopologyPlaces, coordinate_names
+from .topology import TopologyPlaces, coordinate_names
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -404,155 +365,3 @@ def _request_specs(claim: ResourceClaim) -> Iterator[RequestSpec]:
 
 def _selector_text(selector: DeviceSelector) -> str:
     return selector.cel.expression if selector.cel else ""
-
-
-def order_independent(problem: Problem) -> Problem:
-    """Leave out the traps, and make a constraint that All breaks an ordinary failure."""
-    if any(demand.error_devices for demand in problem.demands):
-        problem = replace(problem, demands=tuple(map(_without_traps, problem.demands)))
-    return replace(problem, fatal_constraints=False)
-
-
-def without_devices(problem: Problem, devices: Collection[int]) -> Problem:
-    """Leave out devices; an All demand that lists one of them cannot be served."""
-    return replace(problem, demands=tuple(_demand_without_devices(demand, devices) for demand in problem.demands))
-
-
-def _demand_without_devices(demand: Demand, devices: Collection[int]) -> Demand:
-    gone = frozenset(device for device in demand.candidates if device in devices)
-    if demand.all_devices:
-        return replace(demand, untakeable=demand.untakeable | gone)
-    return replace(demand, candidates=tuple(device for device in demand.candidates if device not in gone))
-
-
-def _without_traps(demand: Demand) -> Demand:
-    kept = tuple(device for device in demand.candidates if device not in demand.error_devices)
-    return replace(demand, candidates=kept, error_devices={})
-
-
-NumberedRequests = Sequence[tuple[int, ResolvedRequest]]
-"""Asks with the numbers of their demands."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntryContext:
-    """What entries are compiled against: the devices of a shape, their values, and who evaluates expressions.
-
-    ``errors_abort``: a run-time error is the end of the allocation (policy ``kube``, CELC-4).
-    """
-
-    shape: NodeType
-    values: AttributeValueTable
-    expressions: ExpressionEvaluator
-    cel_encoding: str
-    errors_abort: bool
-    topologies: TopologyPlaces
-
-
-def compile_entries(
-    entries: Iterable[ApplicableEntry], claim: int, asks: NumberedRequests, ground: EntryContext
-) -> tuple[list[Constraint], list[Relation]]:
-    """Compile the entries of a claim. Raises ``FatalError``."""
-    constraints: list[Constraint] = []
-    relations: list[Relation] = []
-    for posed in entries:
-        covered = [(index, ask) for index, ask in asks if entry_applies(posed.entry, ask.request, ask.subrequest)]
-        made = _COMPILERS[posed.kind](posed, claim, covered, ground)
-        if isinstance(made, Constraint):
-            constraints.append(made)
-        else:
-            relations.append(made)
-    return constraints, relations
-
-
-def compile_spanning_entry(
-    posed: ApplicableEntry, claims: tuple[int, ...], asks: NumberedRequests, ground: EntryContext
-) -> Relation:
-    """Compile an entry that spans claims, on the asks that it applies to. Raises ``FatalError``."""
-    made = _COMPILERS[posed.kind](posed, claims[0], asks, ground)
-    if isinstance(made, Constraint):
-        made = _make_relation(posed, claims[0], asks, TokenCondition(made), ground)
-    return replace(made, claims=claims)
-
-
-def _attribute_compiler(
-    kind: AttributeConstraintKind,
-) -> Callable[[ApplicableEntry, int, NumberedRequests, EntryContext], Constraint | Relation]:
-    def compile_(
-        posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext
-    ) -> Constraint | Relation:
-        constraint = compile_constraint(posed, kind, claim, asks, ground.values)
-        if posed.entry.weight is None and not constraint.overlap:
-            return constraint
-        return _make_relation(posed, claim, asks, TokenCondition(constraint), ground)
-
-    return compile_
-
-
-def _compile_cel(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
-    subject = ("claim ", Placeholder.CLAIM, f", {posed.label}")
-    text = posed.entry.cel.expression if posed.entry.cel else ""
-    expression = ground.expressions.device_set(text)
-    if isinstance(expression, ExpressionError):
-        raise FatalError("cel", (*subject, f": CEL compile error: {expression.text}"), claim=claim)
-    profiles = ground.shape.profiles
-    prepared = (ground.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
-    ordered = expression.is_order_sensitive or expression.is_order_sensitive_among(prepared)
-    condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_encoding, subject)
-    return _make_relation(posed, claim, asks, condition, ground)
-
-
-def _compile_topology(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
-    ask = posed.entry.topology or TopologyRequest()
-    topology = ground.topologies.topologies.get(ask.name)
-    problem = shape_mismatch(ask, topology.spec) if topology else f"there is no DeviceTopology {ask.name}"
-    if topology is None or problem:
-        raise FatalError("topology", ("claim ", Placeholder.CLAIM, f", {posed.label}: {problem}"), claim=claim)
-    try:
-        condition = TopologyCondition(ask, ground.topologies.of(topology, ground.shape))
-    except TopologyError as error:
-        raise _topology_position_error(posed, claim, error) from None
-    return _make_relation(posed, claim, asks, condition, ground)
-
-
-def _topology_position_error(posed: ApplicableEntry, claim: int, error: TopologyError) -> FatalError:
-    """Say that devices contradict their topology; whoever validates the input has named them (TOPO-3)."""
-    start = ("claim ", Placeholder.CLAIM, f", {posed.label}: ")
-    if not isinstance(error.device, int):
-        return FatalError("topology", (*start, str(error)), claim=claim)
-    return FatalError(
-        "topology", (*start, "no place for device ", Placeholder.DEVICE), claim=claim, device=error.device
-    )
-
-
-def _compile_predicate(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
-    condition = PredicateCondition(cast("Predicate", posed.predicate), ground.shape.profiles)
-    return _make_relation(posed, claim, asks, condition, ground)
-
-
-def _make_relation(
-    posed: ApplicableEntry, claim: int, asks: NumberedRequests, condition: RelationCondition, ground: EntryContext
-) -> Relation:
-    demands = frozenset(index for index, _ in asks)
-    per_pair = posed.entry.per == "Pair"
-    entry = posed.entry
-    return Relation(
-        posed.kind,
-        (claim,),
-        posed.position,
-        posed.label,
-        demands,
-        condition,
-        entry.weight,
-        per_pair,
-        fatal=ground.errors_abort,
-    )
-
-
-_COMPILERS: dict[EntryKind, Callable[[ApplicableEntry, int, NumberedRequests, EntryContext], Constraint | Relation]] = {
-    "matchAttribute": _attribute_compiler("matchAttribute"),
-    "distinctAttribute": _attribute_compiler("distinctAttribute"),
-    "cel": _compile_cel,
-    "topology": _compile_topology,
-    "predicate": _compile_predicate,
-}

@@ -1,26 +1,37 @@
-"""Match and distinct entries as conditions on complete sets: soft ones, and those that a search cannot prune with.
+"""Entries of claims: compiled to constraints that a search prunes with, or to relations (CON-1, CELC-3).
 
-Expressions over ``devices`` as conditions (KEP-5254, CELC-2 to CELC-4).
-
-Python predicates as conditions.
-
-Soft relations: what a choice of devices costs by them (SOFT-1, SOFT-2).
+The conditions of relations: match and distinct entries that are soft or that a search cannot prune with, expressions
+over ``devices`` (KEP-5254, CELC-2 to CELC-4), and Python predicates; that of topologies has a module of its own. What a
+choice of devices costs by soft entries (SOFT-1, SOFT-2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import accumulate, combinations
 from operator import and_, or_
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from ..models.kubernetes.extensions import Predicate, chosen_device
-from .constraints import INCOMPARABLE, has_first_only_values
-from .problem import Constraint, Member, Message, Placeholder, Problem, Relation, RelationError
+from ..models.kubernetes.extensions import Predicate, TopologyRequest, chosen_device
+from ..models.topology.places import TopologyError, shape_mismatch
+from .asks import ResolvedRequest
+from .constraints import (
+    INCOMPARABLE,
+    ApplicableEntry,
+    AttributeConstraintKind,
+    AttributeValueTable,
+    EntryKind,
+    compile_constraint,
+    entry_applies,
+    has_first_only_values,
+)
+from .messages import FatalError, Message, Placeholder
+from .problem import Constraint, Member, Problem, Relation, RelationCondition, RelationError
 from .selectors import ExpressionError, ExpressionEvaluator
-from .shapes import Profile
+from .shapes import NodeType, Profile
+from .topology import TopologyCondition, TopologyPlaces
 
 if TYPE_CHECKING:
     from ..cel.devices import PreparedDevice
@@ -58,9 +69,7 @@ class TokenCondition:
 
     def renumbered(self, demands: Mapping[int, int]) -> TokenCondition:
         """Return the condition on the same values under the new numbers."""
-        tokens = {demands[demand]: values for demand, values in self.constraint.tokens.items()}
-        errors = {demands[demand]: failures for demand, failures in self.constraint.errors.items()}
-        return TokenCondition(replace(self.constraint, tokens=tokens, errors=errors))
+        return TokenCondition(self.constraint.renumbered(0, demands))
 
     def _values(self, members: Sequence[Member]) -> list[int | None]:
         tokens = self.constraint.tokens
@@ -191,18 +200,6 @@ class PredicateCondition:
         return self
 
 
-def soft_relations(problem: Problem) -> tuple[Relation, ...]:
-    """List the relations that need not hold."""
-    return tuple(relation for relation in problem.relations if not relation.hard)
-
-
-def without_soft(problem: Problem) -> Problem:
-    """Leave out the relations that need not hold: whether claims fit never depends on them (SOFT-1)."""
-    if not soft_relations(problem):
-        return problem
-    return replace(problem, relations=tuple(relation for relation in problem.relations if relation.hard))
-
-
 def penalty(relation: Relation, members: Sequence[Member]) -> int:
     """Return what a soft relation costs: its weight if it does not hold, or its weight for each pair that fails it.
 
@@ -217,4 +214,132 @@ def penalty(relation: Relation, members: Sequence[Member]) -> int:
 
 def has_no_penalty(problem: Problem, members: Sequence[Member]) -> bool:
     """Tell whether nothing is to be paid at all."""
-    return not any(penalty(relation, members) for relation in soft_relations(problem))
+    return not any(penalty(relation, members) for relation in problem.soft_relations)
+
+
+NumberedRequests = Sequence[tuple[int, ResolvedRequest]]
+"""Asks with the numbers of their demands."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryContext:
+    """What entries are compiled against: the devices of a shape, their values, and who evaluates expressions.
+
+    ``errors_abort``: a run-time error is the end of the allocation (policy ``kube``, CELC-4).
+    """
+
+    shape: NodeType
+    values: AttributeValueTable
+    expressions: ExpressionEvaluator
+    cel_encoding: str
+    errors_abort: bool
+    topologies: TopologyPlaces
+
+
+def compile_entries(
+    entries: Iterable[ApplicableEntry], claim: int, asks: NumberedRequests, ground: EntryContext
+) -> tuple[list[Constraint], list[Relation]]:
+    """Compile the entries of a claim. Raises ``FatalError``."""
+    constraints: list[Constraint] = []
+    relations: list[Relation] = []
+    for posed in entries:
+        covered = [(index, ask) for index, ask in asks if entry_applies(posed.entry, ask.request, ask.subrequest)]
+        made = _COMPILERS[posed.kind](posed, claim, covered, ground)
+        if isinstance(made, Constraint):
+            constraints.append(made)
+        else:
+            relations.append(made)
+    return constraints, relations
+
+
+def compile_spanning_entry(
+    posed: ApplicableEntry, claims: tuple[int, ...], asks: NumberedRequests, ground: EntryContext
+) -> Relation:
+    """Compile an entry that spans claims, on the asks that it applies to. Raises ``FatalError``."""
+    made = _COMPILERS[posed.kind](posed, claims[0], asks, ground)
+    if isinstance(made, Constraint):
+        made = _make_relation(posed, claims[0], asks, TokenCondition(made), ground)
+    return replace(made, claims=claims)
+
+
+def _attribute_compiler(
+    kind: AttributeConstraintKind,
+) -> Callable[[ApplicableEntry, int, NumberedRequests, EntryContext], Constraint | Relation]:
+    def compile_(
+        posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext
+    ) -> Constraint | Relation:
+        constraint = compile_constraint(posed, kind, claim, asks, ground.values)
+        if posed.entry.weight is None and not constraint.overlap:
+            return constraint
+        return _make_relation(posed, claim, asks, TokenCondition(constraint), ground)
+
+    return compile_
+
+
+def _compile_cel(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
+    subject = ("claim ", Placeholder.CLAIM, f", {posed.label}")
+    text = posed.entry.cel.expression if posed.entry.cel else ""
+    expression = ground.expressions.device_set(text)
+    if isinstance(expression, ExpressionError):
+        raise FatalError("cel", (*subject, f": CEL compile error: {expression.text}"), claim=claim)
+    profiles = ground.shape.profiles
+    prepared = (ground.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
+    ordered = expression.is_order_sensitive or expression.is_order_sensitive_among(prepared)
+    condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_encoding, subject)
+    return _make_relation(posed, claim, asks, condition, ground)
+
+
+def _compile_topology(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
+    ask = posed.entry.topology or TopologyRequest()
+    topology = ground.topologies.topologies.get(ask.name)
+    problem = shape_mismatch(ask, topology.spec) if topology else f"there is no DeviceTopology {ask.name}"
+    if topology is None or problem:
+        raise FatalError("topology", ("claim ", Placeholder.CLAIM, f", {posed.label}: {problem}"), claim=claim)
+    try:
+        condition = TopologyCondition(ask, ground.topologies.of(topology, ground.shape))
+    except TopologyError as error:
+        raise _topology_position_error(posed, claim, error) from None
+    return _make_relation(posed, claim, asks, condition, ground)
+
+
+def _topology_position_error(posed: ApplicableEntry, claim: int, error: TopologyError) -> FatalError:
+    """Say that devices contradict their topology; whoever validates the input has named them (TOPO-3)."""
+    start = ("claim ", Placeholder.CLAIM, f", {posed.label}: ")
+    if not isinstance(error.device, int):
+        return FatalError("topology", (*start, str(error)), claim=claim)
+    return FatalError(
+        "topology", (*start, "no place for device ", Placeholder.DEVICE), claim=claim, device=error.device
+    )
+
+
+def _compile_predicate(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
+    condition = PredicateCondition(cast("Predicate", posed.predicate), ground.shape.profiles)
+    return _make_relation(posed, claim, asks, condition, ground)
+
+
+def _make_relation(
+    posed: ApplicableEntry, claim: int, asks: NumberedRequests, condition: RelationCondition, ground: EntryContext
+) -> Relation:
+    demands = frozenset(index for index, _ in asks)
+    per_pair = posed.entry.per == "Pair"
+    entry = posed.entry
+    return Relation(
+        posed.kind,
+        (claim,),
+        posed.position,
+        posed.label,
+        demands,
+        condition,
+        entry.weight,
+        per_pair,
+        fatal=ground.errors_abort,
+    )
+
+
+_COMPILERS: dict[EntryKind, Callable[[ApplicableEntry, int, NumberedRequests, EntryContext], Constraint | Relation]] = {
+    "matchAttribute": _attribute_compiler("matchAttribute"),
+    "distinctAttribute": _attribute_compiler("distinctAttribute"),
+    "cel": _compile_cel,
+    "topology": _compile_topology,
+    "predicate": _compile_predicate,
+}

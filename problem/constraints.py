@@ -29,7 +29,8 @@ from ..models.kubernetes.extensions import CallerConstraint, Entry, Predicate, a
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.slices import DeviceAttribute, Scalar, member_values, published_value, scalar_value
 from .asks import ResolvedRequest
-from .problem import Constraint, FatalError, FilterFailure, InUse, Message, Placeholder, Problem
+from .messages import FatalError, Message, Placeholder
+from .problem import Constraint, FilterFailure, InUse, Problem
 from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import Profile
 

@@ -26,18 +26,8 @@ from ..models.kubernetes.gates import FeatureGates
 from .asks import ResolvedRequest
 from .capacity import CapacityDraw, CapacityError, compute_capacity_draw
 from .constraints import draws_counters, pools_with_negative_draws
-from .problem import (
-    KUBE,
-    Amounts,
-    Constraint,
-    Demand,
-    FilterFailure,
-    InUse,
-    Message,
-    Placeholder,
-    Problem,
-    groups_compatible,
-)
+from .messages import KUBE, Message, Placeholder
+from .problem import Amounts, Constraint, Demand, FilterFailure, InUse, Problem, groups_compatible
 from .selectors import ExpressionEvaluator, SelectorVerdict, evaluate_selectors_on_all
 from .shapes import NodeType, Profile
 

@@ -4,30 +4,19 @@ Devices are numbered in visiting order (POOL-11), demands (an exact request, or 
 the search reaches them. Nothing here knows Kubernetes or a solver; names stand beside the numbers for messages only.
 Amounts are exact integers in units of 10^-9.
 
-Relations: conditions on the complete set of devices that an entry covers (CELC-3).
-
-What is monotonic and inside one claim is a ``records.Constraint``, with which a search prunes. All else is judged when
-every request that it covers has its devices: expressions over ``devices``, topologies, predicates, entries that span
-claims, and soft entries, which only cost something.
-
-Texts with blanks: a problem is shared by equal nodes and claims, so that names are filled in last.
-
-Why something cannot be: a stable id and a sentence, with blanks for names, as equal nodes and claims share it.
-
-How a question ends other than with an allocation or a plain no (section 16).
-
-What an error of an expression on a device does (CEL-6, CEL-7).
+A ``Constraint`` is monotonic and inside one claim, so that a search prunes with it. A ``Relation`` is judged when every
+request that it covers has its devices (CELC-3): expressions over ``devices``, topologies, predicates, entries that span
+claims, and soft entries, which only cost something. Methods of ``Problem`` derive other Problems: of several questions
+side by side, with fewer devices, without soft entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from time import monotonic
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
-from ..models.kubernetes.meta import DeviceId, ObjectKey, PoolId
+from .messages import FatalError, Message
 
 RESULT_LIMIT = 32
 """Most devices in one claim's result (PRE-11, SRCH-8)."""
@@ -72,6 +61,18 @@ class Demand:
     failures: tuple[tuple[FilterFailure, ...], ...] = ()
     """For each device of the problem every filter that it fails."""
 
+    def restricted(self, allowed: Callable[[Demand, int], bool]) -> Demand:
+        """Leave only devices that are allowed; an All demand that lists another one cannot be served."""
+        others = frozenset(device for device in self.candidates if not allowed(self, device))
+        if self.all_devices:
+            return replace(self, untakeable=self.untakeable | others)
+        return replace(self, candidates=tuple(device for device in self.candidates if device not in others))
+
+    def without_error_devices(self) -> Demand:
+        """Leave out the candidates whose visit is a fatal error."""
+        kept = tuple(device for device in self.candidates if device not in self.error_devices)
+        return replace(self, candidates=kept, error_devices={})
+
     @property
     def own_name(self) -> str:
         """The request's or subrequest's own name, as messages have it."""
@@ -108,6 +109,15 @@ class Constraint:
     label: str = ""
     """How messages name it."""
 
+    def renumbered(self, claims: int, demands: Mapping[int, int]) -> Constraint:
+        """Return the constraint after its claim moved by so many, on the ``demands`` that have new numbers."""
+        return replace(
+            self,
+            claim=self.claim + claims,
+            tokens={demands[one]: tokens for one, tokens in self.tokens.items() if one in demands},
+            errors={demands[one]: errors for one, errors in self.errors.items() if one in demands},
+        )
+
     @property
     def lack(self) -> str:
         """Say what a device without a token lacks."""
@@ -130,6 +140,11 @@ class Claim:
     """A claim: its requests, and which of the problem's constraints are its own."""
 
     requests: tuple[Request, ...]
+
+    def renumbered(self, demands: Mapping[int, int]) -> Claim:
+        """Return the claim with new numbers of its demands, without requests that lose one."""
+        kept = (one for one in self.requests if all(number in demands for number in one.demands))
+        return Claim(tuple(replace(one, demands=tuple(demands[number] for number in one.demands)) for one in kept))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +277,107 @@ class Problem:
     """Some pool that the node sees is invalid (POOL-13)."""
     landscape: NodeContext = NodeContext()
 
+    @staticmethod
+    def side_by_side(problems: Sequence[Problem]) -> Problem:
+        """Ask several questions about one place together, in their order.
+
+        What is placed one after the other can be placed together and the other way round, as long as nothing has admin
+        access: all rules beyond one claim are about what is taken by then, whoever took it. What has admin access is in
+        nobody's way once it is allocated (IN-3), but within one question it is in the way of all that comes later
+        (DEV-1), so that fewer copies may fit together than one after the other. See ``without_admin``.
+        """
+        claims: list[Claim] = []
+        demands: list[Demand] = []
+        constraints: list[Constraint] = []
+        relations: list[Relation] = []
+        for problem in problems:
+            moved = {demand.index: demand.index + len(demands) for demand in problem.demands}
+            shift, first = len(claims), len(constraints)
+            claims += [claim.renumbered(moved) for claim in problem.claims]
+            constraints += [constraint.renumbered(shift, moved) for constraint in problem.constraints]
+            relations += [relation.renumbered(shift, moved) for relation in problem.relations]
+            demands += [
+                replace(
+                    demand,
+                    index=moved[demand.index],
+                    claim=demand.claim + shift,
+                    constraints=tuple(number + first for number in demand.constraints),
+                )
+                for demand in problem.demands
+            ]
+        return replace(
+            problems[0],
+            claims=tuple(claims),
+            demands=tuple(demands),
+            constraints=tuple(constraints),
+            relations=tuple(relations),
+        )
+
+    @property
+    def has_admin(self) -> bool:
+        """Whether a request has admin access."""
+        return any(demand.admin for demand in self.demands)
+
+    def without_admin(self) -> Problem:
+        """Leave out the requests with admin access.
+
+        Whatever copies fit one after the other fit so too: they take less, hold as much, every constraint is about
+        fewer devices, and what is judged on complete sets is left out with them. The last of them fits as it is: what
+        it takes is in no later one's way.
+        """
+        ordinary = [demand for demand in self.demands if not demand.admin]
+        demands = {demand.index: place for place, demand in enumerate(ordinary)}
+        covering = [number for number, one in enumerate(self.constraints) if one.tokens.keys() & demands.keys()]
+        entries = {number: place for place, number in enumerate(covering)}
+        return replace(
+            self,
+            claims=tuple(claim.renumbered(demands) for claim in self.claims),
+            demands=tuple(
+                replace(demand, index=place, constraints=tuple(entries[number] for number in demand.constraints))
+                for place, demand in enumerate(ordinary)
+            ),
+            constraints=tuple(self.constraints[number].renumbered(0, demands) for number in covering),
+            relations=tuple(one.renumbered(0, demands) for one in self.relations if one.demands <= demands.keys()),
+        )
+
+    def restricted(self, allowed: Callable[[Demand, int], bool]) -> Problem:
+        """Leave only devices that are allowed; a request for all devices gets none if one of them is not."""
+        return replace(self, demands=tuple(demand.restricted(allowed) for demand in self.demands))
+
+    def without_devices(self, devices: Collection[int]) -> Problem:
+        """Leave out devices; a request for all devices that lists one of them cannot be served."""
+        return self.restricted(lambda _demand, device: device not in devices)
+
+    def order_independent(self) -> Problem:
+        """Make the answer the same in whatever order devices are visited.
+
+        Whether a search runs into an error depends on what it tries before. An engine that does not try the same cannot
+        run into the same errors: a device whose test goes wrong is never used, and a device that an All request cannot
+        add makes only this choice impossible.
+        """
+        demands = self.demands
+        if any(demand.error_devices for demand in demands):
+            demands = tuple(demand.without_error_devices() for demand in demands)
+        return replace(self, demands=demands, fatal_constraints=False)
+
+    @property
+    def soft_relations(self) -> tuple[Relation, ...]:
+        """The relations that need not hold."""
+        return tuple(relation for relation in self.relations if not relation.hard)
+
+    def without_soft(self) -> Problem:
+        """Leave out the relations that need not hold: whether claims fit never depends on them (SOFT-1)."""
+        if not self.soft_relations:
+            return self
+        return replace(self, relations=tuple(relation for relation in self.relations if relation.hard))
+
+    def with_errors_as_true(self) -> Problem:
+        """Let errors of relations count as true; the problem itself if no relation must hold."""
+        if not any(relation.hard for relation in self.relations):
+            return self
+        relations = tuple(replace(one, errors_count_as_true=True) if one.hard else one for one in self.relations)
+        return replace(self, relations=relations)
+
 
 Member = tuple[int, int]
 """A demand and a device taken for it, by their numbers in the Problem."""
@@ -344,124 +460,9 @@ class Relation:
         )
 
 
-def with_errors_as_true(problem: Problem) -> Problem:
-    """Let errors count as true; the problem itself if no relation must hold."""
-    if not any(relation.hard for relation in problem.relations):
-        return problem
-    relations = tuple(replace(one, errors_count_as_true=True) if one.hard else one for one in problem.relations)
-    return replace(problem, relations=relations)
-
-
-class Placeholder(Enum):
-    """What is filled in."""
-
-    CLAIM = "namespace and name of the claim"
-    CLAIM_NAME = "name of the claim"
-    DEVICE = "driver, pool and name of the device"
-    DEVICE_NAME = "name of the device"
-    POOL = "driver and name of the pool"
-
-
-Message: TypeAlias = tuple[str | Placeholder, ...]
-
-
-def claim_text(claim: ObjectKey) -> str:
-    """Namespace and name as in messages: without a namespace the name alone."""
-    return "/".join(part for part in claim if part)
-
-
-@dataclass(frozen=True, slots=True)
-class ProblemNames:
-    """Names of the things a Problem numbers."""
-
-    claims: tuple[ObjectKey, ...]
-    devices: tuple[DeviceId, ...]
-    pools: tuple[PoolId, ...]
-
-    def fill(
-        self, message: Message, *, claim: int | None = None, device: int | None = None, pool: int | None = None
-    ) -> str:
-        """Text of the message about the claim, device and pool of these numbers."""
-        values: dict[Placeholder, str] = {}
-        if claim is not None:
-            values[Placeholder.CLAIM] = claim_text(self.claims[claim])
-            values[Placeholder.CLAIM_NAME] = self.claims[claim][1]
-        if device is not None:
-            values[Placeholder.DEVICE] = "/".join(self.devices[device])
-            values[Placeholder.DEVICE_NAME] = self.devices[device][2]
-        if pool is not None:
-            values[Placeholder.POOL] = "/".join(self.pools[pool])
-        return "".join(part if isinstance(part, str) else values[part] for part in message)
-
-
-@dataclass(frozen=True, slots=True)
-class Justification:
-    """A reason by the id of the filter or encoder behind it (``matchAttribute``, ``counters``, ...).
-
-    ``claim`` is the number of the claim it is about, None if it is about several, ``device`` and ``pool`` likewise;
-    ``message`` may have blanks for them, and is a sentence that anyone can check against the manifests. ``subject`` is
-    what would have to change, as far as the id does not tell: a branch of a model, an entry, a row, ...
-    """
-
-    id: str
-    message: Message
-    claim: int | None = None
-    device: int | None = None
-    pool: int | None = None
-    subject: Hashable = None
-
-
-class FatalError(Exception):
-    """Everything about the attempt is given up; no other node is tried (SCHED-6).
-
-    ``rule`` is the stable id of what went wrong; the numbers fill the blanks of the message.
-    """
-
-    def __init__(
-        self,
-        rule: str,
-        message: Message,
-        *,
-        claim: int | None = None,
-        device: int | None = None,
-        pool: int | None = None,
-    ) -> None:
-        super().__init__("".join(part if isinstance(part, str) else part.name for part in message))
-        self.rule = rule
-        self.message = message
-        self.claim = claim
-        self.device = device
-        self.pool = pool
-
-
-class DeadlineExceededError(Exception):
-    """The time limit passed before the question was decided (SRCH-10)."""
-
-
-def check_deadline(deadline: float | None) -> None:
-    """Raise ``DeadlineExceededError`` if it has passed; a reading of ``time.monotonic``, None: no limit (SRCH-10)."""
-    if deadline is not None and monotonic() >= deadline:
-        raise DeadlineExceededError("filter operation aborted: the time limit passed")
-
-
 def trap_error(failure: FilterFailure, claim: int, device: int) -> FatalError:
     """Return the fatal error of visiting a device whose evaluation goes wrong (CEL-6)."""
     return FatalError(failure.filter, failure.error, claim=claim, device=device)
-
-
-KUBE = "kube"
-"""It is fatal when the search comes to the device, as in the scheduler."""
-STRICT = "strict"
-"""The device is never used, and if nothing fits without it, that is an error."""
-SKIP = "skip"
-"""The device is never used."""
-POLICIES = (KUBE, STRICT, SKIP)
-
-
-def check_policy(name: str) -> None:
-    """Raise ``ValueError``, one line, unless there is such a policy."""
-    if name not in POLICIES:
-        raise ValueError(f"unknown policy {name!r} for CEL errors, known are: {', '.join(POLICIES)}")
 
 
 @dataclass(frozen=True, slots=True)

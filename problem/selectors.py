@@ -26,7 +26,7 @@ from ..models.kubernetes.claims import DeviceSelector
 from ..models.kubernetes.semver import Version
 from ..models.kubernetes.slices import DeviceAttribute
 from .asks import ResolvedRequest
-from .problem import DeadlineExceededError, Message, Placeholder
+from .messages import DeadlineExceededError, Message, Placeholder
 from .shapes import Profile
 
 if TYPE_CHECKING:

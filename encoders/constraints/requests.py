@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from itertools import combinations
 from math import inf
 
+from ...problem.messages import Justification
 from ...problem.obstacles import Obstacles
-from ...problem.problem import RESULT_LIMIT, Justification
+from ...problem.problem import RESULT_LIMIT
 from ..model import AllocationModel, Encoder, justify_limit, justify_obstacle, justify_request
 from ..rows import Term
 from ..symmetry import MergedAlternative, MergedProblem, Signature, SymmetryClass

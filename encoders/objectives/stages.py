@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 from collections.abc import Iterable
 
-from ...problem.conditions import soft_relations
 from .compact import COMPACT
 from .fragmentation import FRAGMENTATION
 
@@ -161,7 +160,7 @@ STAGES: dict[str, AllocationStage] = {stage.id: stage for stage in (PREFERENCE, 
 
 def default_stages(problem: Problem) -> tuple[AllocationStage, ...]:
     """List the stages of who asks for none: the scheduler's preference, then what soft entries cost (SOFT-1)."""
-    return (PREFERENCE, SOFT) if soft_relations(problem) else (PREFERENCE,)
+    return (PREFERENCE, SOFT) if problem.soft_relations else (PREFERENCE,)
 
 
 def stages_named(names: str | Iterable[str]) -> tuple[AllocationStage, ...]:

@@ -19,7 +19,7 @@ from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.results.common import Reason
 from ...models.workload.groups import group_members
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.problem import FatalError, ProblemNames, claim_text
+from ...problem.messages import FatalError, ProblemNames, claim_text
 from ..engines.copies import connected_groups
 
 

@@ -17,10 +17,11 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import DeviceTopology, Entry, requests_in_claim
 from ...models.kubernetes.meta import key_of
 from ...problem.asks import ResolvedRequest
-from ...problem.compiler import Compiler, EntryContext, compile_entries, compile_spanning_entry, with_constraints
-from ...problem.conditions import TokenCondition
+from ...problem.compiler import Compiler, with_constraints
+from ...problem.conditions import EntryContext, TokenCondition, compile_entries, compile_spanning_entry
 from ...problem.constraints import ApplicableEntry, entries_of_claim, entries_of_owner, entry_applies
-from ...problem.problem import Constraint, FatalError, Problem, ProblemNames, Relation
+from ...problem.messages import FatalError, ProblemNames
+from ...problem.problem import Constraint, Problem, Relation
 from ...problem.topology import TopologyCondition, TopologyPlaces
 from .coupling import CoupledUnits, GroupScope
 from .group_builder import ContradictingViewsError, GroupProblemBuilder, HeldClaim, MergedView

@@ -23,21 +23,11 @@ from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Reason, SoftEntry, Status
-from ...problem.compiler import order_independent, without_devices
 from ...problem.conditions import TokenCondition
 from ...problem.in_use import AllocatedState
+from ...problem.messages import STRICT, DeadlineExceededError, FatalError, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
-from ...problem.problem import (
-    STRICT,
-    DeadlineExceededError,
-    FatalError,
-    InUse,
-    Problem,
-    ProblemNames,
-    Relation,
-    claim_text,
-    with_errors_as_true,
-)
+from ...problem.problem import InUse, Problem, Relation
 from ...problem.shapes import NodeView
 from ...problem.surroundings import NodeContextBuilder
 from ..engines.auto import decide_by_counting
@@ -121,7 +111,7 @@ class GroupPlacer:
             awkward = {
                 number for number, one in devices if one.id[1] != STAND_IN_POOL and has_uncombinable_selector(one)
             }
-            other = asking.decide(posed, without_devices(posed.problem, awkward))
+            other = asking.decide(posed, posed.problem.without_devices(awkward))
             if other.status is not Status.ALLOCATED:
                 raise
             return self._built(asking.coupled, nodes, posed, other)
@@ -243,7 +233,7 @@ class GroupSolver:
             where = f"node {view.node.metadata.name}: "
             self.errors.append(reason_from_error(error, problem_names(seat.claims, view), where))
             return False
-        able = decide_by_counting(order_independent(problem), in_use, self.deadline)[1] is None
+        able = decide_by_counting(problem.order_independent(), in_use, self.deadline)[1] is None
         wrong = None if self.session.policy != STRICT else decisive_error(problem, in_use, self.engine.decider.in_order)
         if wrong is not None:
             where = f"node {view.node.metadata.name}: "
@@ -298,7 +288,7 @@ class GroupSolver:
         everywhere = self.session.cluster.nodes.values()
         with name_fatal_errors(self.names(ground)):
             found = build_group_problem(self.engine.compiler, ground, self.coupled, nodes, self.held, everywhere)
-        return found if self.engine.decider.in_order else replace(found, problem=order_independent(found.problem))
+        return found if self.engine.decider.in_order else replace(found, problem=found.problem.order_independent())
 
     def _merged_view(self, nodes: CandidateNodes) -> MergedView:
         views = {
@@ -321,7 +311,7 @@ class GroupSolver:
                 or not decision.has_relation_error
             ):
                 return decision
-            found = self.decide(posed, with_errors_as_true(posed.problem))
+            found = self.decide(posed, posed.problem.with_errors_as_true())
             trouble = first_relation_error(posed.problem, found.picks) if found.status is Status.ALLOCATED else None
             if trouble is not None:
                 raise trouble

@@ -21,7 +21,7 @@ from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.meta import PoolId
 from ...models.results.common import Reason, Status
 from ...problem.in_use import AllocatedState
-from ...problem.problem import Justification
+from ...problem.messages import Justification
 from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable, NodeClassFailure
 from ..engines.reasons import misfit_reasons

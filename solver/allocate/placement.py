@@ -21,7 +21,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.in_use import AllocatedState
-from ...problem.problem import claim_text
+from ...problem.messages import claim_text
 from ..engines.engine import Engine, NodeResult, Optimizer, Session
 from ..engines.outcome import (
     NodeClassFailure,

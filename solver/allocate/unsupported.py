@@ -10,7 +10,7 @@ from ...models.kubernetes.extensions import CallerConstraint, ConstraintGroup, a
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
-from ...problem.problem import claim_text
+from ...problem.messages import claim_text
 from ..engines.registry import OPTIMIZERS, is_upstream
 
 _MAX_NAMED = 5

@@ -29,7 +29,8 @@ from ...problem.asks import VisibleAttributes
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
 from ...problem.in_use import AllocatedState
-from ...problem.problem import Demand, FatalError, InUse, Problem
+from ...problem.messages import FatalError
+from ...problem.problem import Demand, InUse, Problem
 from ...problem.shapes import NodeType
 from ..engines.engine import Session
 from ..engines.registry import backtracking_engine

@@ -14,7 +14,7 @@ from ...models.results.plan import PlanStage
 from ...models.workload.expansion import expand_units
 from ...models.workload.queue import read_queue
 from ...peers.kube_scheduler import KubeScheduler, find_program
-from ...problem.problem import KUBE, check_policy
+from ...problem.messages import KUBE, check_policy
 from ..allocate.allocate import gates_of
 from ..allocate.unsupported import check_engine_support, check_planner_support, ignored_soft_entries
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER

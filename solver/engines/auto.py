@@ -14,7 +14,8 @@ from functools import partial
 from ...models.results.common import Status
 from ...problem.conditions import has_no_penalty
 from ...problem.filters import usable_devices
-from ...problem.problem import DeadlineExceededError, InUse, Member, Problem
+from ...problem.messages import DeadlineExceededError
+from ...problem.problem import InUse, Member, Problem
 from ..proofs import find_witness
 from .engine import Counts, Decision, Pick, Session
 from .search import BudgetError, bounded_search

@@ -17,7 +17,8 @@ from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Status
 from ...problem.in_use import AllocatedState
-from ...problem.problem import InUse, Justification, Problem
+from ...problem.messages import Justification
+from ...problem.problem import InUse, Problem
 from .outcome import DemandTable
 
 if TYPE_CHECKING:

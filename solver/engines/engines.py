@@ -18,24 +18,12 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
 from ...models.results.common import Status
 from ...models.topology.places import Axis, TopologyError, place_devices
-from ...problem.compiler import Compiler, Question, order_independent, without_devices
+from ...problem.compiler import Compiler, Question
 from ...problem.filters import EXPRESSION_FILTERS
 from ...problem.in_use import AllocatedState
+from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames
 from ...problem.node_classes import node_class_key
-from ...problem.problem import (
-    STRICT,
-    DeadlineExceededError,
-    FatalError,
-    FilterFailure,
-    InUse,
-    Justification,
-    NodeContext,
-    Problem,
-    ProblemNames,
-    RelationError,
-    trap_error,
-    with_errors_as_true,
-)
+from ...problem.problem import FilterFailure, InUse, NodeContext, Problem, RelationError, trap_error
 from ...problem.selectors import CelExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
 from ...problem.surroundings import NodeContextBuilder
@@ -146,7 +134,7 @@ class NodeEngine:
         shortfall = self._failed.get(key)
         if shortfall is None:
             problem = self.compiler.problem(asked.question, asked.view.shape)
-            posed = problem if self.decider.in_order else order_independent(problem)
+            posed = problem if self.decider.in_order else problem.order_independent()
             decision = decide(asked, posed)
             if decision.status is Status.ALLOCATED:
                 return self._allocated(asked, posed, decision, decide)
@@ -167,7 +155,7 @@ class NodeEngine:
             if self.decider.in_order:
                 raise
             awkward = {number for number, device in enumerate(asked.view.devices) if has_uncombinable_selector(device)}
-            other = decide(asked, without_devices(problem, awkward))
+            other = decide(asked, problem.without_devices(awkward))
             if other.status is not Status.ALLOCATED:
                 raise
             return self._build_result(asked, problem, other)
@@ -192,7 +180,7 @@ class NodeEngine:
         error = decisive_error(problem, asked.in_use, self.decider.in_order)
         if error is not None or not decision.has_relation_error:
             return error
-        found = decide(asked, with_errors_as_true(posed))
+        found = decide(asked, posed.with_errors_as_true())
         return first_relation_error(posed, found.picks) if found.status is Status.ALLOCATED else None
 
 

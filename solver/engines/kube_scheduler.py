@@ -30,7 +30,7 @@ from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import AllocateRequest, features_of_gates
 from ...problem.in_use import AllocatedState
-from ...problem.problem import KUBE
+from ...problem.messages import KUBE
 from .engine import TIME_LIMIT_RULE, Counts, NodeResult, Session
 from .reasons import device_class_names
 from .result import share_id

@@ -14,7 +14,7 @@ from ...models.cluster.node_fit import Misfit
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.results.common import Reason
 from ...models.workload.units import Unit
-from ...problem.problem import claim_text
+from ...problem.messages import claim_text
 from .outcome import SELECTOR_FILTERS, DemandTable, NodeClassFailure
 
 # The id of a reason where no filter takes devices away: there are too few to begin with.

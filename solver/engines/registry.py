@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ...problem.problem import KUBE, STRICT
+from ...problem.messages import KUBE, STRICT
 from .engine import Engine, Optimizer, Session
 
 if TYPE_CHECKING:

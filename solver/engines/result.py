@@ -30,8 +30,9 @@ from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.results.common import SoftEntry
 from ...problem.asks import ResolvedRequest
 from ...problem.capacity import compute_capacity_draw
-from ...problem.conditions import penalty, soft_relations
-from ...problem.problem import FatalError, Placeholder, Problem, claim_text
+from ...problem.conditions import penalty
+from ...problem.messages import FatalError, Placeholder, claim_text
+from ...problem.problem import Problem
 from ...problem.shapes import NodeView
 from .engine import Pick
 
@@ -250,7 +251,7 @@ def _evaluated_soft_entries(
     problem: Problem, picks: Sequence[Pick], claims: Sequence[ObjectKey]
 ) -> Iterator[SoftEntry]:
     picked = [(pick.demand, pick.device) for pick in picks]
-    for relation in soft_relations(problem):
+    for relation in problem.soft_relations:
         cost = penalty(relation, picked)
         # Those of groups are named by their group first, however many claims they reach.
         name = relation.label.removeprefix("entry ")

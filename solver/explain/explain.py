@@ -20,7 +20,7 @@ from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.units import Unit, requested_units
 from ...problem.in_use import AllocatedState
-from ...problem.problem import check_policy
+from ...problem.messages import check_policy
 from ..allocate.allocate import TIME_LIMIT, gates_of, with_joined_loose_claims
 from ..allocate.check import check_allocations
 from ..allocate.coupling import CoupledUnits, find_coupled_units, in_request_order

@@ -19,9 +19,9 @@ from ...models.results.common import NODES_NAMED, Reason, RejectedDevices, Statu
 from ...models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit
 from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
+from ...problem.messages import DeadlineExceededError, claim_text
 from ...problem.node_classes import group_equal_largest_first
 from ...problem.obstacles import Obstacle
-from ...problem.problem import DeadlineExceededError, claim_text
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session
 from ..engines.outcome import UnitOutcome

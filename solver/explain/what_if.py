@@ -23,7 +23,7 @@ from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Status
 from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
-from ...problem.problem import claim_text
+from ...problem.messages import claim_text
 from ..allocate.check import check_allocations
 from ..engines.engine import Engine, Session
 from ..engines.outcome import UnitOutcome

@@ -29,8 +29,9 @@ from ...models.results.common import Reason
 from ...models.topology.places import FIXED_ORIENTATION
 from ...problem.conditions import CelCondition, TokenCondition
 from ...problem.filters import usable_devices
+from ...problem.messages import Justification, claim_text
 from ...problem.obstacles import Obstacle
-from ...problem.problem import Constraint, Justification, claim_text
+from ...problem.problem import Constraint
 from ...problem.topology import TopologyCondition
 from ..engines.outcome import SELECTOR_FILTERS
 from ..proofs.counting import display_amount, plural

@@ -25,7 +25,7 @@ from ...models.workload.requests import Requests, effective_requests, missing_re
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.asks import VisibleAttributes
 from ...problem.in_use import AllocatedState
-from ...problem.problem import claim_text
+from ...problem.messages import claim_text
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
 from ..engines.engine import NodeResult, Session
 from ..engines.registry import auto_engine, effective_policy

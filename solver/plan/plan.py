@@ -18,7 +18,7 @@ from ...models.results.common import Reason
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
 from ...models.workload.unit_classes import UnitShape
-from ...problem.problem import check_policy
+from ...problem.messages import check_policy
 from ..allocate.allocate import gates_of
 from ..engines.engine import Session
 from ..engines.outcome import SearchInterrupted

@@ -16,7 +16,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.requests import format_amount
-from ...problem.problem import claim_text
+from ...problem.messages import claim_text
 from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable
 from ..engines.reasons import deletion_filter, device_reasons

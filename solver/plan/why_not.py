@@ -27,7 +27,7 @@ from ...models.workload.requests import backed_resources, remaining_after, remai
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.in_use import AllocatedState
-from ...problem.problem import claim_text
+from ...problem.messages import claim_text
 from ..engines.reasons import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons

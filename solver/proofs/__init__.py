@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...problem.constraints import INCOMPARABLE
-from ...problem.problem import InUse, Justification, Message, Problem, check_deadline
+from ...problem.messages import Justification, Message, check_deadline
+from ...problem.problem import InUse, Problem
 from .counting import Need, Tally, constraint_label, display_requests, plural, union_of_masks, verb
 from .plain import PLAIN_PROOFS, Proof, refute_plainly
 from .values import devices_by_value, tied_needs

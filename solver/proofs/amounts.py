@@ -18,7 +18,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...problem.constraints import pools_with_negative_draws
-from ...problem.problem import Amounts, Justification, members_of_mask
+from ...problem.messages import Justification
+from ...problem.problem import Amounts, members_of_mask
 from .counting import Need, Tally, display_amount, display_requests, justification_for, plural, union_of_masks, verb
 
 

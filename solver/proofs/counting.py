@@ -20,7 +20,8 @@ from operator import or_
 from typing import Any, TypeVar
 
 from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
-from ...problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Justification, Problem, members_of_mask
+from ...problem.messages import Justification
+from ...problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Problem, members_of_mask
 
 _Made = TypeVar("_Made")
 

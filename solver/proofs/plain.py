@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...problem.problem import Justification
+from ...problem.messages import Justification
 from .amounts import consumed_capacity, incompatible_groups, overdrawn_counters
 from .counting import Tally, competition, result_limit, shortage
 from .values import too_few_values, too_many_tied_claims

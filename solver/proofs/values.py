@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...problem.constraints import INCOMPARABLE
-from ...problem.problem import Constraint, Justification, members_of_mask
+from ...problem.messages import Justification
+from ...problem.problem import Constraint, members_of_mask
 from .counting import (
     Need,
     Tally,

@@ -10,7 +10,7 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.in_use import AllocatedState
-from drasat.problem.problem import DeadlineExceededError, FatalError
+from drasat.problem.messages import DeadlineExceededError, FatalError
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.load import load
 

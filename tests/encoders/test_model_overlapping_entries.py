@@ -8,7 +8,7 @@ from support.objects import DRIVER, claim, device, distinct, either, match, opti
 
 from drasat.models.results.common import Status
 from drasat.problem.filters import usable_devices
-from drasat.problem.problem import DeadlineExceededError
+from drasat.problem.messages import DeadlineExceededError
 from drasat.solver.engines.search import Search
 from drasat.solver.proofs import find_witness
 

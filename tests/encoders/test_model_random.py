@@ -9,7 +9,7 @@ from support.random_problems import random_problem
 
 from drasat.models.results.common import Status
 from drasat.problem.filters import usable_devices
-from drasat.problem.problem import DeadlineExceededError
+from drasat.problem.messages import DeadlineExceededError
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.proofs import find_witness
 

@@ -10,7 +10,7 @@ from drasat.models.kubernetes.claims import DeviceConstraint
 from drasat.models.kubernetes.semver import Version
 from drasat.models.kubernetes.slices import DeviceAttribute
 from drasat.problem.constraints import INCOMPARABLE, ValueSemantics, ValueTokens, entry_applies
-from drasat.problem.problem import Placeholder, ProblemNames, claim_text
+from drasat.problem.messages import Placeholder, ProblemNames, claim_text
 from drasat.problem.selectors import check_type, to_attribute
 
 

@@ -11,7 +11,7 @@ from support.random_clusters import clusters, examples, load
 
 from drasat.models.manifests.writer import is_allocated
 from drasat.problem.in_use import AllocatedState
-from drasat.problem.problem import FatalError as FatalProblemError
+from drasat.problem.messages import FatalError as FatalProblemError
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.capacity.node import CopyEngine

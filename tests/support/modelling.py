@@ -14,7 +14,7 @@ from drasat.models.kubernetes.claims import DeviceClass, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.problem.compiler import Compiler, order_independent
+from drasat.problem.compiler import Compiler
 from drasat.problem.filters import usable_devices
 from drasat.problem.in_use import AllocatedState
 from drasat.problem.problem import InUse, Problem
@@ -71,7 +71,7 @@ def asked(cluster, gates, on, claims, ledger=None) -> Question:
     compiler = Compiler(cluster.classes, gates, CelExpressionEvaluator(), "strict", topologies=cluster.topologies)
     compiled = compiler.question(claims)
     view = views.of(cluster.node(on), compiled.visible)
-    problem = order_independent(compiler.problem(compiled, view.shape))
+    problem = compiler.problem(compiled, view.shape).order_independent()
     in_use = (ledger or AllocatedState(cluster.usage(gates))).in_use(view)
     return Question(problem, in_use, [device.id[2] for device in view.devices])
 

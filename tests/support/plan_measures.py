@@ -7,7 +7,6 @@ from support.objects import DRIVER, claim, device, device_class, either, match, 
 from support.soft import apart, cel, near, wishing
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.problem.conditions import without_soft
 from drasat.problem.filters import usable_devices
 from drasat.solver.engines.engine import Pick
 from drasat.solver.engines.search import Search
@@ -27,7 +26,7 @@ def _more(question, most, choices, chosen, in_use, start):
     for number in range(start[0], len(most)):
         if len(chosen[number]) == most[number] or not _has_room(question, chosen, number):
             continue
-        problem = without_soft(question.units[number].problem)
+        problem = question.units[number].problem.without_soft()
         for place in range(start[1] if number == start[0] else 0, len(choices[number])):
             picks = choices[number][place]
             if Search(exactly(problem, picks), in_use).run() is not None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from drasat.problem.filters import usable_devices
+from drasat.problem.messages import Justification
 from drasat.problem.problem import (
     Capacities,
     Claim,
@@ -12,7 +13,6 @@ from drasat.problem.problem import (
     Demand,
     FilterFailure,
     InUse,
-    Justification,
     Problem,
     Request,
 )

@@ -16,7 +16,8 @@ from ....encoders.model import EncodingError
 from ....encoders.rows import CoefficientError, CpSatRows
 from ....problem.constraints import draws_counters, pools_with_negative_draws
 from ....problem.filters import usable_devices
-from ....problem.problem import DeadlineExceededError, Demand, InUse, Problem, Request
+from ....problem.messages import DeadlineExceededError
+from ....problem.problem import Demand, InUse, Problem, Request
 from ...engines.cp_sat import (
     Limits,
     SolverConfiguration,

@@ -28,7 +28,6 @@ from ....encoders.symmetry import (
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.filters import usable_devices
 from ....problem.problem import Problem
-from ...engines.copies import has_admin, side_by_side
 from ...engines.cp_sat import Limits, SolveResult, SolverStatus, enumerate_solutions, solve_with_lazy_constraints
 from ...engines.engine import Counts, Pick
 from .bundle import Bundle, BundleQuestion, MeasureContext, Picks, needs_separate_copies, with_measures
@@ -188,7 +187,7 @@ class BundleModelBuilder:
         problems = [unit.problem for unit in question.units]
         several = [problem for problem, copies in zip(problems, most, strict=True) for _ in range(copies)]
         nothing = replace(problems[0], claims=(), demands=(), constraints=(), relations=())
-        self._problem = _with_all_groupings(side_by_side(several or [nothing]), problems)
+        self._problem = _with_all_groupings(Problem.side_by_side(several or [nothing]), problems)
         self._units = self._copies()
         self._candidates = usable_devices(self._problem, question.in_use)
         self._marks = self._marked() if question.measures else None
@@ -312,7 +311,7 @@ def units_needing_configurations(question: BundleQuestion, merged: MergedProblem
     for number, (unit, copies) in enumerate(zip(question.units, merged.units, strict=True)):
         judged = any(relation.hard for relation in unit.problem.relations)
         listed = len(copies.claims) > (0 if judged else 1) and not alone.isdisjoint(copies.claims[0])
-        if listed and not has_admin(unit.problem) and not pools_with_negative_draws(unit.problem):
+        if listed and not unit.problem.has_admin and not pools_with_negative_draws(unit.problem):
             yield number
 
 

@@ -15,7 +15,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ....problem.problem import check_deadline
+from ....problem.messages import check_deadline
 from ..column_generation import Effort
 from .lagrangian import VALUE_SCALE, KnapsackItem, LagrangianRelaxation, LinearQuestion
 

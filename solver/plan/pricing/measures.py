@@ -16,7 +16,7 @@ from ....encoders.objectives.compact import COMPACT as COMPACT_STAGE
 from ....encoders.objectives.stages import SOFT as SOFT_STAGE
 from ....encoders.rows import Term
 from ....encoders.symmetry import MergedProblem, Signature, no_signature
-from ....problem.conditions import penalty, soft_relations
+from ....problem.conditions import penalty
 from ....problem.problem import Problem, Relation
 from ....problem.topology import TopologyCondition
 from .bundle import Bundle, BundleUnit, MeasureContext, Picks
@@ -84,7 +84,7 @@ def _rank_terms(measured: MeasureContext) -> list[Term]:
 
 def _soft_cost(problem: Problem, picks: Picks) -> int:
     members = [(pick.demand, pick.device) for pick in picks]
-    return sum(penalty(relation, members) for relation in soft_relations(problem))
+    return sum(penalty(relation, members) for relation in problem.soft_relations)
 
 
 def _soft_terms(measured: MeasureContext) -> list[Term]:

@@ -5,7 +5,7 @@ from support.soft import apart, near, wishing
 from support.staged import asking, came_to, lots
 
 from drasat.encoders.objectives.stages import PREFERENCE, SOFT, default_stages
-from drasat.problem.conditions import has_no_penalty, penalty, soft_relations
+from drasat.problem.conditions import has_no_penalty, penalty
 
 
 def roots(text):
@@ -65,7 +65,7 @@ def test_an_answer_is_free_if_all_entries_are_kept():
 
 def test_penalties_of_a_choice():
     asked = question("xxyz", 4, near(weight=4), near(weight=2, per="Pair"), apart(weight=None))
-    whole, pairs = soft_relations(asked.problem)
+    whole, pairs = asked.problem.soft_relations
     everything = members(asked, "x0", "x1", "y2", "z3")
     assert (penalty(whole, everything), penalty(pairs, everything)) == (4, 2 * 5)
     assert (penalty(whole, everything[:1]), penalty(pairs, everything[:1])) == (0, 0)

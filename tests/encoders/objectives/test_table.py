@@ -10,7 +10,7 @@ from drasat.encoders.objectives.stages import STAGES, stages_named
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.workload.units import requested_units
-from drasat.problem.problem import FatalError
+from drasat.problem.messages import FatalError
 from drasat.scenarios.families import FAMILIES, member
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"

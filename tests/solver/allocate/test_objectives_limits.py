@@ -76,7 +76,7 @@ def test_the_time_limit_leaves_what_was_not_tried_undecided():
 def test_a_node_that_was_not_asked_could_be_better(monkeypatch):
     """The limit passes while the second node is compiled: the first node's answer stays, and nothing is proven."""
     from drasat.problem.compiler import Compiler
-    from drasat.problem.problem import DeadlineExceededError
+    from drasat.problem.messages import DeadlineExceededError
 
     asked = []
 

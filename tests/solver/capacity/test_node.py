@@ -3,7 +3,7 @@
 import pytest
 
 from drasat.models.results.common import Status
-from drasat.problem.problem import Justification
+from drasat.problem.messages import Justification
 from drasat.solver.capacity.node import deadline_slice, most_copies, tighten_upper_bound
 from drasat.solver.capacity.records import Room, total_room
 from drasat.solver.engines.engine import Decision

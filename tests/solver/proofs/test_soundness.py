@@ -13,7 +13,8 @@ from drasat.models.manifests.reader import read_manifests
 from drasat.models.workload.units import requested_units
 from drasat.problem.compiler import Compiler
 from drasat.problem.in_use import AllocatedState
-from drasat.problem.problem import Capacities, CompatibilityGroups, Counters, DeadlineExceededError, FatalError, InUse
+from drasat.problem.messages import DeadlineExceededError, FatalError
+from drasat.problem.problem import Capacities, CompatibilityGroups, Counters, InUse
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.scenarios.families import FAMILIES, member

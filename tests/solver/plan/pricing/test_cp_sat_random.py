@@ -13,7 +13,7 @@ from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.kubernetes.core import Pod
 from drasat.models.workload.units import requested_units
 from drasat.problem.constraints import pools_with_negative_draws
-from drasat.problem.problem import FatalError
+from drasat.problem.messages import FatalError
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.search import Search
