@@ -25,7 +25,7 @@ from ...problem.node_classes import group_equal
 from ..allocate.allocate import TIME_LIMIT, gates_of
 from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes
-from ..engines.copies import connected_groups, restrict_devices
+from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, UnitOutcome
 from ..engines.reasons import missing_reference_reasons
@@ -339,7 +339,7 @@ def _most_in_turn(
 def _exclusive_problem(place: SharedNode, reached: Mapping[Hashable, int]) -> CopyProblem:
     """Return the question about those devices that no other of these nodes reaches."""
     devices = place.query.view.devices
-    problem = restrict_devices(place.query.problem, lambda _, device: reached[devices[device].id] < 2)
+    problem = place.query.problem.restricted(lambda _, device: reached[devices[device].id] < 2)
     return replace(place.query, problem=problem)
 
 

@@ -21,25 +21,17 @@ from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.results.common import Reason, Status
 from ...models.topology.places import Axis
 from ...models.workload.units import Unit
-from ...problem.compiler import Question, order_independent
-from ...problem.conditions import without_soft
+from ...problem.compiler import Question
 from ...problem.constraints import has_first_only_values, pools_with_negative_draws
 from ...problem.filters import usable_devices
 from ...problem.in_use import AllocatedState
+from ...problem.messages import DeadlineExceededError, Justification
 from ...problem.node_classes import node_class_key
-from ...problem.problem import DeadlineExceededError, InUse, Justification, Problem
+from ...problem.problem import InUse, Problem
 from ...problem.shapes import NodeView
 from ...problem.topology import TopologyCondition
 from ..engines.auto import SearchThenSolve
-from ..engines.copies import (
-    has_admin,
-    independent_parts,
-    only_unlimited_devices,
-    per_copy,
-    restrict_devices,
-    side_by_side,
-    without_admin,
-)
+from ..engines.copies import independent_parts, only_unlimited_devices, per_copy
 from ..engines.engine import Decision, NodeResult, Pick, Session
 from ..engines.engines import NodeEngine, problem_names
 from ..engines.outcome import NodeClassFailure
@@ -182,7 +174,9 @@ class CopyEngine(NodeEngine):
         )
 
     def _seen(self, question: Question, view: NodeView) -> CopyProblem:
-        return CopyProblem(question, view, without_soft(order_independent(self.compiler.problem(question, view.shape))))
+        return CopyProblem(
+            question, view, self.compiler.problem(question, view.shape).order_independent().without_soft()
+        )
 
 
 def _periodic_axes(problem: Problem) -> frozenset[Axis]:
@@ -227,9 +221,9 @@ class CopyFeasibility:
         self._in_use = in_use
         self._decider = decider
         self._candidates = usable_devices(problem, in_use)
-        self._admin = has_admin(problem)
+        self._admin = problem.has_admin
         # What copies before the last must fit at least, if they are to fit one after the other.
-        self._least = without_admin(problem) if self._admin else problem
+        self._least = problem.without_admin() if self._admin else problem
         self._least_candidates = usable_devices(self._least, in_use)
         # Picks with admin access may make room for later copies, which copies asked about together do not show.
         self._opaque = self._admin and bool(pools_with_negative_draws(problem))
@@ -245,7 +239,7 @@ class CopyFeasibility:
         decision = self._decide(self._at_least(copies), deadline)
         if decision.status is not Status.ALLOCATED or copies == 1 or not self._admin:
             return decision
-        together = self._decide(side_by_side([self._problem] * copies), deadline)
+        together = self._decide(Problem.side_by_side([self._problem] * copies), deadline)
         return together if together.status is Status.ALLOCATED else _UNDECIDED
 
     def witness(self, copies: int) -> Justification | None:
@@ -256,7 +250,7 @@ class CopyFeasibility:
         return find_witness(self._at_least(copies), self._in_use, candidates)
 
     def _at_least(self, copies: int) -> Problem:
-        return side_by_side([*[self._least] * (copies - 1), self._problem])
+        return Problem.side_by_side([*[self._least] * (copies - 1), self._problem])
 
     def apart(self) -> list[CopyFeasibility]:
         """Return the parts of this place that copies never cross; none if there is but one."""
@@ -266,7 +260,7 @@ class CopyFeasibility:
         return [self._only(devices) for devices in found]
 
     def _only(self, devices: frozenset[int]) -> CopyFeasibility:
-        problem = restrict_devices(self._problem, lambda _, device: device in devices)
+        problem = self._problem.restricted(lambda _, device: device in devices)
         return CopyFeasibility(problem, self._in_use, self._decider)
 
     def picks_per_copy(self, picks: Picks, copies: int) -> list[Picks]:

@@ -17,18 +17,8 @@ from time import monotonic
 from typing import Protocol
 
 from ...models.results.common import Status
-from ...problem.problem import (
-    RESULT_LIMIT,
-    DeadlineExceededError,
-    Demand,
-    FatalError,
-    InUse,
-    Placeholder,
-    Problem,
-    Relation,
-    RelationError,
-    trap_error,
-)
+from ...problem.messages import DeadlineExceededError, FatalError, Placeholder
+from ...problem.problem import RESULT_LIMIT, Demand, InUse, Problem, Relation, RelationError, trap_error
 from .engine import Counts, Decision, Pick
 from .trackers import SearchState
 

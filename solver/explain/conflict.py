@@ -24,12 +24,12 @@ from ...models.kubernetes.core import Node
 from ...models.results.common import Reason
 from ...problem.asks import ResolvedRequest
 from ...problem.compiler import Question
-from ...problem.conditions import without_soft
 from ...problem.filters import usable_devices
 from ...problem.in_use import AllocatedState
+from ...problem.messages import FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
 from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
-from ...problem.problem import Claim, Demand, FatalError, InUse, Justification, Problem, ProblemNames, claim_text
+from ...problem.problem import Claim, Demand, InUse, Problem
 from ...problem.selectors import SelectorTable
 from ...problem.shapes import NodeView
 from ..engines.cp_sat import (
@@ -126,7 +126,7 @@ class ExplanationCompiler:
         gates = self.session.gates
         obstacles = find_obstacles(problem, asks, view.shape, holders, self._selectors, gates)
         in_use = ledger.in_use(view)
-        whole = without_soft(with_all_candidates(problem, asks, view.shape, gates))
+        whole = with_all_candidates(problem, asks, view.shape, gates).without_soft()
         encoders = (eligibility_encoder(obstacles), *ENCODERS)
         merged = merge_equal_requests(
             whole, in_use, [demand.candidates for demand in whole.demands], labels=obstacles.of

@@ -9,13 +9,11 @@ from support.random_problems import Supply, assembled, template
 
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.problem.compiler import order_independent
 from drasat.problem.constraints import draws_counters
 from drasat.problem.filters import usable_devices
 from drasat.problem.in_use import AllocatedState
-from drasat.problem.problem import InUse, groups_after_joining
+from drasat.problem.problem import InUse, Problem, groups_after_joining
 from drasat.problem.surroundings import NodeContextBuilder
-from drasat.solver.engines.copies import side_by_side
 from drasat.solver.engines.cp_sat import LINEARIZED, Limits, SolverStatus, run_solver, solve_with_lazy_constraints
 from drasat.solver.engines.engine import Counts, Session
 from drasat.solver.engines.optimize import solve
@@ -55,7 +53,7 @@ def possible(question, counts):
     copies = [unit.problem for unit, count in zip(question.units, counts, strict=True) for _ in range(count)]
     if not copies:
         return True
-    problem = side_by_side(copies)
+    problem = Problem.side_by_side(copies)
     decision = solve(
         problem, question.in_use, usable_devices(problem, question.in_use), Counts(), Limits(), thorough=False
     )
@@ -141,7 +139,7 @@ class Bench:
         self.question = BundleQuestion(made, in_use, **fields)
 
     def _problem(self, number):
-        problem = order_independent(self._engine.compiler.problem(self._asked[number], self._views[number].shape))
+        problem = self._engine.compiler.problem(self._asked[number], self._views[number].shape).order_independent()
         landscape = NodeContextBuilder(self.cluster).survey(self._views[number], self._asked[number].visible)
         return replace(problem, landscape=landscape)
 

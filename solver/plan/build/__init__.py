@@ -26,9 +26,9 @@ from ....models.workload.requests import (
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
 from ....problem.asks import VisibleAttributes
-from ....problem.compiler import order_independent, without_devices
 from ....problem.in_use import AllocatedState
-from ....problem.problem import FatalError, Problem
+from ....problem.messages import FatalError
+from ....problem.problem import Problem
 from ....problem.shapes import NodeView
 from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
 from ...engines.engine import Session
@@ -321,11 +321,11 @@ class BundleQuestionBuilder:
         view = self.view(unit_class, node)
         question = self.compiler.question(unit_class.claims)
         try:
-            problem = order_independent(self.compiler.problem(question, view.shape))
+            problem = self.compiler.problem(question, view.shape).order_independent()
         except FatalError:
             return None
         awkward = {number for number, device in enumerate(view.devices) if has_uncombinable_selector(device)}
-        problem = without_devices(problem, awkward) if awkward else problem
+        problem = problem.without_devices(awkward) if awkward else problem
         if self.node_context_builder is not None:
             problem = replace(problem, landscape=self.node_context_builder.survey(view, question.visible))
         return problem

@@ -18,10 +18,8 @@ from typing import Protocol
 from ....encoders.model import AllocationModel
 from ....encoders.rows import Term
 from ....encoders.symmetry import MergedProblem, Signature
-from ....problem.conditions import soft_relations
 from ....problem.constraints import pools_with_negative_draws
 from ....problem.problem import InUse, Problem, Relation
-from ...engines.copies import has_admin, without_admin
 from ...engines.engine import Pick
 
 Picks = tuple[Pick, ...]
@@ -178,7 +176,7 @@ def cheap_measures(question: BundleQuestion) -> frozenset[int]:
         number
         for number, measure in enumerate(question.measures)
         if not any(
-            measure.needs_separate_copies(one) or any(map(measure.reads_relation, soft_relations(one)))
+            measure.needs_separate_copies(one) or any(map(measure.reads_relation, one.soft_relations))
             for one in problems
         )
     )
@@ -353,7 +351,7 @@ def without_admin_access(question: BundleQuestion) -> BundleQuestion | None:
     if not any(_draws_with_admin(unit.problem) for unit in question.units):
         return None
     units = (
-        replace(unit, problem=without_admin(unit.problem)) if has_admin(unit.problem) else unit
+        replace(unit, problem=unit.problem.without_admin()) if unit.problem.has_admin else unit
         for unit in question.units
     )
     return replace(question, units=tuple(units))

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from ....problem.problem import DeadlineExceededError, Demand, InUse, Problem
+from ....problem.messages import DeadlineExceededError
+from ....problem.problem import Demand, InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
 from ..master_problem import Column

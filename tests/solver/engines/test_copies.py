@@ -25,17 +25,10 @@ from support.objects import (
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.compiler import Compiler
 from drasat.problem.in_use import AllocatedState
-from drasat.problem.problem import InUse
+from drasat.problem.problem import InUse, Problem
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
-from drasat.solver.engines.copies import (
-    has_admin,
-    only_unlimited_devices,
-    per_copy,
-    restrict_devices,
-    side_by_side,
-    without_admin,
-)
+from drasat.solver.engines.copies import only_unlimited_devices, per_copy
 from drasat.solver.engines.engine import Pick
 from drasat.solver.engines.search import Search
 
@@ -70,13 +63,13 @@ ASKED = [
 def test_copies_are_what_so_many_claims_compile_to(asked, copies):
     once, _ = compiled(*asked)
     expected, _ = compiled(*asked, copies=copies)
-    assert side_by_side([once] * copies) == expected
+    assert Problem.side_by_side([once] * copies) == expected
 
 
 @pytest.mark.parametrize("asked", ASKED[:3])
 def test_picks_are_told_apart_by_copy(asked):
     once, in_use = compiled(*asked)
-    picks = Search(side_by_side([once] * 2), in_use).run()
+    picks = Search(Problem.side_by_side([once] * 2), in_use).run()
     first, second = per_copy(once, picks, 2)
     assert len(first) + len(second) == len(picks)
     assert not {pick.device for pick in first} & {pick.device for pick in second}
@@ -92,9 +85,9 @@ def test_picks_of_no_copies():
 def test_requests_with_admin_access_are_left_out_with_their_part_of_constraints():
     entries = [match("d.x/rail", "q"), match("d.x/rail"), distinct("d.x/kind", "r")]
     once, in_use = compiled(MEMBERS, claim(want("q", admin=True), want("r"), want("s"), constraints=entries))
-    left = without_admin(once)
-    assert has_admin(once)
-    assert not has_admin(left)
+    left = once.without_admin()
+    assert once.has_admin
+    assert not left.has_admin
     alone, _ = compiled(
         MEMBERS, claim(want("r"), want("s"), constraints=[match("d.x/rail"), distinct("d.x/kind", "r")])
     )
@@ -106,7 +99,7 @@ def test_requests_with_admin_access_are_left_out_with_their_part_of_constraints(
 
 
 def test_a_claim_of_admin_access_alone_asks_for_nothing_more():
-    left = without_admin(compiled(MEMBERS, claim(want(admin=True)))[0])
+    left = compiled(MEMBERS, claim(want(admin=True)))[0].without_admin()
     assert [one.requests for one in left.claims] == [()]
     assert left.demands == left.constraints == ()
 
@@ -129,7 +122,7 @@ def test_all_devices_are_free_only_if_each_of_them_is():
 
 def test_restricted_demands_keep_everything_else():
     problem, _ = compiled(MEMBERS, claim(want("q"), want("r")))
-    limited = restrict_devices(problem, lambda demand, device: device == demand.index)
+    limited = problem.restricted(lambda demand, device: device == demand.index)
     assert [demand.candidates for demand in limited.demands] == [(0,), (1,)]
     back = [replace(demand, candidates=problem.demands[0].candidates) for demand in limited.demands]
     assert tuple(back) == problem.demands
