@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import median
 from time import monotonic
 from typing import TypeAlias
@@ -57,17 +57,17 @@ class EngineRun:
 
     @property
     def median_seconds(self) -> float:
-        """The middle one of the times."""
+        """The median of the times."""
         return median(self.seconds)
 
     @property
     def admitted(self) -> int:
-        """How many units got all they ask for."""
+        """The number of units that got all they ask for."""
         return self.answer.counts()[Status.ALLOCATED]
 
     @property
     def verdict(self) -> tuple[str, int]:
-        """What must be equal: the outcome, and how many are admitted."""
+        """The outcome and the number of admitted units, which must be equal."""
         return self.answer.outcome, self.admitted
 
 
@@ -80,27 +80,27 @@ class EngineComparison:
 
     @property
     def same_verdict(self) -> bool:
-        """All engines that decided agree on outcome and number."""
+        """Whether all engines that decided agree on outcome and number."""
         return len({run.verdict for run in self.decided}) <= 1
 
     @property
     def decided(self) -> tuple[EngineRun, ...]:
-        """The engines that were done within the limit."""
+        """The runs that were done within the time limit."""
         return tuple(run for run in self.runs if not run.answer.counts()[Status.UNKNOWN])
 
     @property
     def all_decided(self) -> bool:
-        """No engine ran into the time limit."""
+        """Whether no engine ran into the time limit."""
         return len(self.decided) == len(self.runs)
 
     @property
     def identical(self) -> bool:
-        """Every unit has the same outcome, node and devices everywhere."""
+        """Whether every unit has the same outcome, node and devices in all runs."""
         return all(unit.relation == "equal" for unit in self.units)
 
     @property
     def parting(self) -> UnitComparison | None:
-        """The first unit with which the answers part; None if they never do."""
+        """The first unit with different answers, else the first with unequal ones; None: all answers are equal."""
         different = [unit for unit in self.units if unit.relation == DIFFERENT]
         unequal = (unit for unit in self.units if unit.relation != "equal")
         return different[0] if different else next(unequal, None)
@@ -131,74 +131,53 @@ def compare(
         raise ValueError("repeat must be at least 1")
     if KUBE_SCHEDULER in names:
         check_peer_policy(cel_errors)
-    runner = _Runner(cluster, gates_of(feature_gates), node, namespace, selector, cel_errors, time_limit, seed)
-    runner.check(names)
-    runs = tuple(runner.run(name, repeat) for name in names)
-    return EngineComparison(runs, compare_units(cluster, [run.answer for run in runs]))
+    gates = gates_of(feature_gates)
+    requested = with_joined_loose_claims(requested_units(cluster, namespace=namespace, selector=selector), node)
+    for name in names:
+        check_engine_support(name, cluster, requested)
+
+    def run(name: str) -> EngineRun:
+        version = ""
+        if name == KUBE_SCHEDULER and is_listable(requested):
+            nodes = list(cluster.nodes.values()) if node is None else [cluster.node(node)]
+            units = UnitList(cluster, gates, requested, nodes, seed)
+            with KubeScheduler() as peer:
+                version = peer.handshake.version
+                schedules = [units.schedule(peer, time_limit) for _ in range(repeat)]
+            answer = _listed_outcome(cluster, schedules[0], requested, gates, cel_errors)
+            seconds = tuple(one.seconds for one in schedules)
+        else:
+            answers = [
+                allocate(
+                    cluster,
+                    node=node,
+                    namespace=namespace,
+                    selector=selector,
+                    engine=name,
+                    feature_gates=gates,
+                    cel_errors=cel_errors,
+                    time_limit=time_limit,
+                    seed=seed,
+                )
+                for _ in range(repeat)
+            ]
+            answer, seconds = answers[0], tuple(one.seconds["search"] for one in answers)
+        return EngineRun(name, answer, seconds, leftover_devices(cluster, answer), version)
+
+    runs = tuple(run(name) for name in names)
+    return EngineComparison(runs, compare_units(cluster, [one.answer for one in runs]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Runner:
-    """Options that all engines are run with."""
-
-    cluster: Cluster
-    gates: FeatureGates
-    node: str | None
-    namespace: str | None
-    selector: str
-    cel_errors: str
-    time_limit: float | None
-    seed: int
-
-    def check(self, engines: Sequence[str]) -> None:
-        """Raise ``ValueError`` for an engine that cannot honour what some claims demand (SOFT-3)."""
-        asked = self._units()
-        for engine in engines:
-            check_engine_support(engine, self.cluster, asked)
-
-    def run(self, engine: str, repeat: int) -> EngineRun:
-        if engine == KUBE_SCHEDULER and is_listable(self._units()):
-            return self._listed(repeat)
-        answers = [self._allocate(engine) for _ in range(repeat)]
-        return self._made(engine, answers[0], [answer.seconds["search"] for answer in answers])
-
-    def _units(self) -> list[Unit]:
-        found = requested_units(self.cluster, namespace=self.namespace, selector=self.selector)
-        return with_joined_loose_claims(found, self.node)
-
-    def _allocate(self, engine: str) -> AllocationOutcome:
-        return allocate(
-            self.cluster,
-            node=self.node,
-            namespace=self.namespace,
-            selector=self.selector,
-            engine=engine,
-            feature_gates=self.gates,
-            cel_errors=self.cel_errors,
-            time_limit=self.time_limit,
-            seed=self.seed,
-        )
-
-    def _listed(self, repeat: int) -> EngineRun:
-        """Ask the scheduler's allocator about all units in one question, so that talking is not in its time."""
-        cluster = self.cluster
-        nodes = list(cluster.nodes.values()) if self.node is None else [cluster.node(self.node)]
-        asked = UnitList(cluster, self.gates, self._units(), nodes, self.seed)
-        with KubeScheduler() as peer:
-            version = peer.handshake.version
-            found = [asked.schedule(peer, self.time_limit) for _ in range(repeat)]
-        notices = ignored_soft_entries(KUBE_SCHEDULER, cluster, self._units())
-        started = monotonic()
-        check_allocations(cluster, found[0].units, self.gates, self.cel_errors)
-        statistics = Statistics(steps=found[0].steps, devices=cluster.summary()["devices"])
-        seconds = {"search": found[0].seconds, "verify": monotonic() - started}
-        answer = AllocationOutcome(
-            KUBE_SCHEDULER, found[0].units, self.gates, self.cel_errors, True, statistics, seconds, notices
-        )
-        return replace(self._made(KUBE_SCHEDULER, answer, [one.seconds for one in found]), version=version)
-
-    def _made(self, engine: str, answer: AllocationOutcome, seconds: Sequence[float]) -> EngineRun:
-        return EngineRun(engine, answer, tuple(seconds), leftover_devices(self.cluster, answer))
+def _listed_outcome(
+    cluster: Cluster, schedule: ListSchedule, requested: Sequence[Unit], gates: FeatureGates, cel_errors: str
+) -> AllocationOutcome:
+    """Verify what the scheduler's allocator made of a list of units, and put it into an outcome."""
+    notices = ignored_soft_entries(KUBE_SCHEDULER, cluster, requested)
+    started = monotonic()
+    check_allocations(cluster, schedule.units, gates, cel_errors)
+    statistics = Statistics(steps=schedule.steps, devices=cluster.summary()["devices"])
+    seconds = {"search": schedule.seconds, "verify": monotonic() - started}
+    return AllocationOutcome(KUBE_SCHEDULER, schedule.units, gates, cel_errors, True, statistics, seconds, notices)
 
 
 _RELATIONS_BY_DISTANCE = (EQUAL, EQUIVALENT, DIFFERENT)
@@ -265,7 +244,7 @@ def devices_by_request(answer: UnitOutcome) -> DevicesByRequest:
 
 
 class _DeviceKinds:
-    """What devices look like, without their names and places; numbered as they are met."""
+    """The content of devices without their names and nodes: equal for devices that can replace each other."""
 
     def __init__(self, cluster: Cluster, answer: AllocationOutcome) -> None:
         self._devices: dict[DeviceId, Device] = {}
