@@ -184,36 +184,33 @@ def _cel_encoding(cel_encoding: str, cel_road: str | None) -> str:
     return "table" if cel_road == "tabulate" else cel_road
 
 
-def allocation_document(found: AllocationOutcome, *, timings: bool = False) -> records.AllocationDocument:
+def allocation_document(outcome: AllocationOutcome, *, timings: bool = False) -> records.AllocationDocument:
     """The document of an ``allocate``."""
     return records.AllocationDocument(
-        outcome=records.outcome_of(found.outcome),
-        engine=found.engine,
-        units=tuple(_unit_answer(unit) for unit in found.units),
-        feature_gates=found.gates.to_dict(),
-        verified=found.verified,
-        certified=all(_is_certified(unit) for unit in found.units),
-        statistics={api_name(name): count for name, count in dataclasses.asdict(found.statistics).items()},
-        notices=found.notices,
-        timings=found.seconds if timings else msgspec.UNSET,
+        outcome=records.outcome_of(outcome.outcome),
+        engine=outcome.engine,
+        units=tuple(_unit_answer(unit) for unit in outcome.units),
+        feature_gates=outcome.gates.to_dict(),
+        verified=outcome.verified,
+        certified=all(_is_certified(unit) for unit in outcome.units),
+        statistics={api_name(name): count for name, count in dataclasses.asdict(outcome.statistics).items()},
+        notices=outcome.notices,
+        timings=outcome.seconds if timings else msgspec.UNSET,
     )
 
 
-def _unit_answer(found: UnitOutcome) -> records.UnitAnswer:
-    unit, got = found.unit, {ref.key: allocation for ref, allocation in found.allocations}
+def _unit_answer(outcome: UnitOutcome) -> records.UnitAnswer:
+    unit, allocations = outcome.unit, {ref.key: allocation for ref, allocation in outcome.allocations}
     names = [f"{ref.namespace}/{ref.name}" for ref in unit.requested_claims]
     return records.UnitAnswer(
         pod=unit.pod_label,
-        node=found.node,
-        outcome=records.outcome_of(found.outcome),
-        reasons=found.reasons,
-        claims=claim_answers(unit, got),
-        failures=tuple(_rejected_nodes(failure, names) for failure in found.failures),
-        objective=tuple(
-            records.StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven)
-            for one in found.objective
-        ),
-        soft_entries=found.soft_entries,
+        node=outcome.node,
+        outcome=records.outcome_of(outcome.outcome),
+        reasons=outcome.reasons,
+        claims=claim_answers(unit, allocations),
+        failures=tuple(_rejected_nodes(failure, names) for failure in outcome.failures),
+        objective=outcome.objective,
+        soft_entries=outcome.soft_entries,
     )
 
 
@@ -240,23 +237,23 @@ def request_table(table: DemandTable, claims: Sequence[str]) -> records.RequestT
     )
 
 
-def claim_answers(unit: Unit, got: Mapping[ObjectKey, ClaimAllocation]) -> tuple[records.ClaimAnswer, ...]:
+def claim_answers(unit: Unit, allocations: Mapping[ObjectKey, ClaimAllocation]) -> tuple[records.ClaimAnswer, ...]:
     """The documents of a unit's claims with what they got; those that had an allocation before are left out."""
     return tuple(
-        records.ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=got.get(ref.key))
+        records.ClaimAnswer(namespace=ref.namespace, name=ref.name, allocation=allocations.get(ref.key))
         for ref in unit.claims
-        if ref.key in got or not ref.allocated
+        if ref.key in allocations or not ref.allocated
     )
 
 
 def _is_certified(unit: UnitOutcome) -> bool:
     """Whether a no is sure: by a witness, by trying everything, or by two runs of the solver that agree."""
-    return unit.outcome != "Unallocatable" or all(failure.certified for failure in unit.failures)
+    return unit.outcome is not records.Status.UNALLOCATABLE or all(failure.certified for failure in unit.failures)
 
 
-def allocated_manifests(found: AllocationOutcome | PlanOutcome) -> list[dict[str, Any]]:
+def allocated_manifests(outcome: AllocationOutcome | PlanOutcome) -> list[dict[str, Any]]:
     """The claims that were allocated, as read (or as made from a template) plus ``status.allocation``."""
-    return [_allocated_manifest(ref, allocation) for unit in found.units for ref, allocation in unit.allocations]
+    return [_allocated_manifest(ref, allocation) for unit in outcome.units for ref, allocation in unit.allocations]
 
 
 def _allocated_manifest(ref: ClaimRef, allocation: ClaimAllocation) -> dict[str, Any]:
