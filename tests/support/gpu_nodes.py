@@ -1,13 +1,12 @@
 """Clusters as mappings: nodes ``n0``, ``n1`` ... with devices of class ``gpu``, and claims of namespace ``team``."""
 
-import drasat
+from support.manifests import obj
 
-DRA = "resource.k8s.io/v1"
+import drasat
 
 
 def made(kind, name, spec, namespace="team", **labels):
-    metadata = {"name": name, "namespace": namespace, **({"labels": labels} if labels else {})}
-    return {"apiVersion": DRA, "kind": kind, "metadata": metadata, "spec": spec}
+    return obj(kind, name, spec, namespace=namespace, labels=labels or None)
 
 
 def devices(node, count, **fields):

@@ -7,6 +7,7 @@ from drasat.models.validation.validate import validate_manifests
 APIS = {
     "Pod": "v1",
     "Node": "v1",
+    "Namespace": "v1",
     "Job": "batch/v1",
     "Deployment": "apps/v1",
     "ReplicaSet": "apps/v1",
@@ -17,17 +18,18 @@ APIS = {
     "ConstraintGroup": "drasat.dev/v1alpha1",
     "NodeTemplate": "drasat.dev/v1alpha1",
 }
+ADMIN_LABEL = {"resource.kubernetes.io/admin-access": "true"}
 SPEC = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
 OTHER = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": 2}}]}}
 
 
-def obj(kind, name, spec=None, *, labels=None, owner=None, namespace=None, **fields):
-    """An object; keyword arguments in capitals and with underscores are annotations of ours."""
+def obj(kind, name, spec=None, *, labels=None, owner=None, namespace=None, meta=None, **fields):
+    """An object, with more metadata if given; keyword arguments in capitals are annotations of ours."""
     marks = {f"drasat.dev/{key.lower().replace('_', '-')}": fields.pop(key) for key in [*fields] if key.isupper()}
     metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": marks or None}
     if owner:
         metadata["ownerReferences"] = [{"kind": owner[0], "name": owner[1], "controller": True, "apiVersion": "x"}]
-    given = {key: value for key, value in metadata.items() if value is not None}
+    given = {key: value for key, value in metadata.items() if value is not None} | (meta or {})
     head = {"apiVersion": APIS.get(kind, "resource.k8s.io/v1"), "kind": kind, "metadata": given}
     return head | ({} if spec is None else {"spec": spec}) | fields
 

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from support.manifests import obj
+
 Mapped = dict[str, Any]
 
-DRA = "resource.k8s.io/v1"
-CLASS: Mapped = {"apiVersion": DRA, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+CLASS: Mapped = obj("DeviceClass", "gpu", {})
 GONE = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
 
@@ -19,7 +20,7 @@ def pool(devices: Any = 2, node: str | None = "n1", name: str = "s", **spec: Any
         **({"nodeName": node} if node else {}),
         **spec,
     }
-    return {"apiVersion": DRA, "kind": "ResourceSlice", "metadata": {"name": name}, "spec": whole}
+    return obj("ResourceSlice", name, whole)
 
 
 def wish(request: str = "r", **fields: Any) -> Mapped:
@@ -28,12 +29,8 @@ def wish(request: str = "r", **fields: Any) -> Mapped:
 
 def claim(name: str = "c", *requests: Mapped, meta: Mapped | None = None, held: str = "", **devices: Any) -> Mapped:
     """A claim of one device unless it says more; ``held`` is the device it has already."""
-    made = {
-        "apiVersion": DRA,
-        "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": "default", **(meta or {})},
-        "spec": {"devices": {"requests": list(requests or [wish()]), **devices}},
-    }
+    spec = {"devices": {"requests": list(requests or [wish()]), **devices}}
+    made = obj("ResourceClaim", name, spec, namespace="default", meta=meta)
     if held:
         result = {"request": "r", "driver": "gpu.example.com", "pool": "n1", "device": held}
         made["status"] = {"allocation": {"devices": {"results": [result]}}}
@@ -41,27 +38,15 @@ def claim(name: str = "c", *requests: Mapped, meta: Mapped | None = None, held: 
 
 
 def template(name: str = "t", *requests: Mapped) -> Mapped:
-    return {
-        "apiVersion": DRA,
-        "kind": "ResourceClaimTemplate",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"spec": {"devices": {"requests": list(requests or [wish()])}}},
-    }
+    spec = {"spec": {"devices": {"requests": list(requests or [wish()])}}}
+    return obj("ResourceClaimTemplate", name, spec, namespace="default")
 
 
 def pod(name: str, *entries: str, meta: Mapped | None = None, phase: str = "", **spec: Any) -> Mapped:
     """A pod with entries ``a``, ``b`` ...; each names a claim, or a template after ``@``."""
-    claims = [
-        {"name": chr(ord("a") + number), **_reference(entry)}
-        for number, entry in enumerate(entries)
-    ]  # fmt: skip
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", **(meta or {})},
-        "spec": {"resourceClaims": claims, **spec},
-        **({"status": {"phase": phase}} if phase else {}),
-    }
+    claims = [{"name": chr(ord("a") + number), **_reference(entry)} for number, entry in enumerate(entries)]
+    status = {"status": {"phase": phase}} if phase else {}
+    return obj("Pod", name, {"resourceClaims": claims, **spec}, namespace="default", meta=meta, **status)
 
 
 def _reference(entry: str) -> Mapped:
@@ -71,7 +56,7 @@ def _reference(entry: str) -> Mapped:
 
 
 def node(name: str = "n1", **spec: Any) -> Mapped:
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": spec}
+    return obj("Node", name, spec)
 
 
 def told(result: Any) -> list[str]:

@@ -5,6 +5,7 @@ import copy
 import kubernetes_validate
 import pytest
 import yaml
+from support.manifests import ADMIN_LABEL, obj
 from support.older_versions import can_say, written
 
 from drasat import scenarios
@@ -73,11 +74,7 @@ def test_claims_of_made_up_clusters_are_printed_as_the_schema_has_them(shape):
     check(claims)
 
 
-ADMINISTRATED = {
-    "apiVersion": "v1",
-    "kind": "Namespace",
-    "metadata": {"name": "default", "labels": {"resource.kubernetes.io/admin-access": "true"}},
-}
+ADMINISTRATED = obj("Namespace", "default", labels=ADMIN_LABEL)
 
 
 def test_claims_of_random_clusters_are_printed_as_the_schema_has_them():

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.manifests import obj
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.workload.units import requested_units
@@ -33,21 +34,11 @@ SIDE = {"matchAttribute": "d.example.com/side"}
 
 
 def claim(*entries, name="c", **devices):
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": name, "annotations": {"drasat.dev/constraints": json.dumps(entries)}},
-        "spec": {"devices": {**TWO, **devices}},
-    }
+    return obj("ResourceClaim", name, {"devices": {**TWO, **devices}}, CONSTRAINTS=json.dumps(entries))
 
 
 def group(*entries, **spec):
-    return {
-        "apiVersion": "drasat.dev/v1alpha1",
-        "kind": "ConstraintGroup",
-        "metadata": {"name": "g"},
-        "spec": {"claims": [{"name": "c"}], "constraints": entries, **spec},
-    }
+    return obj("ConstraintGroup", "g", {"claims": [{"name": "c"}], "constraints": entries, **spec})
 
 
 @pytest.fixture

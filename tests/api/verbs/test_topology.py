@@ -6,6 +6,7 @@ from itertools import pairwise
 import jsonschema
 import networkx
 import pytest
+from support.manifests import ADMIN_LABEL, obj
 from support.topology_mappings import DRIVER, claim, device, device_class, lattice, published, topology
 
 import drasat
@@ -39,11 +40,7 @@ def test_devices_held_by_claims_are_used_and_holes():
 def test_admin_access_uses_nothing():
     """IN-3."""
     watching = claim("watching", "d0", admin=True)
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": "default", "labels": {"resource.kubernetes.io/admin-access": "true"}},
-    }
+    namespace = obj("Namespace", "default", labels=ADMIN_LABEL)
     instance = only(asked(topology("Line", 1), lattice(2), device_class(), watching, namespace))
     assert (instance.used, instance.free) == (0, 2)
 

@@ -4,6 +4,7 @@ from functools import cache
 from itertools import combinations, product
 
 import pytest
+from support.manifests import obj
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
@@ -63,12 +64,9 @@ def asking(count):
         "count": count,
         "selectors": [{"cel": {"expression": expression}}],
     }
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "small", "namespace": "default"},
-        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
-    }
+    return obj(
+        "ResourceClaim", "small", {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}, namespace="default"
+    )
 
 
 def placed_on(gpus, names):

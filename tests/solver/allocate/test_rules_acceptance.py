@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from support.manifests import ADMIN_LABEL, obj
 
 import drasat
 
@@ -28,7 +29,7 @@ def slice_(name, devices, **spec):
     where = {} if placed else {"nodeName": "n1"}
     published = {"devices": [yaml.safe_load(line) for line in devices.split("\n") if line.strip()]} if devices else {}
     spec = {"driver": "d.x", "pool": pool, **where, **published, **spec}
-    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec}
+    return obj("ResourceSlice", name, spec)
 
 
 def claim(name, requests, constraints="[]", config="[]", status=None):
@@ -39,19 +40,13 @@ def claim(name, requests, constraints="[]", config="[]", status=None):
             form.setdefault("deviceClassName", "any")
     devices = {"requests": asked, "constraints": yaml.safe_load(constraints), "config": yaml.safe_load(config)}
     held = {"status": {"allocation": {"devices": {"results": yaml.safe_load(status)}}}} if status else {}
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"devices": devices},
-        **held,
-    }
+    return obj("ResourceClaim", name, {"devices": devices}, namespace="default", **held)
 
 
 def pod(*claims):
     named = [{"name": name, "resourceClaimName": name} for name in claims]
     spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": named}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": spec}
+    return obj("Pod", "p", spec, namespace="default")
 
 
 def ask(*objects, gates=None):
@@ -133,11 +128,7 @@ def test_all_needs_every_pool_of_the_node(other, state):
     assert chosen(THREE, other, claim("c", f"[{{name: q, exactly: {{count: 3, {meant}}}}}]")) == "q=a q=b q=c"
 
 
-ADMIN_NAMESPACE = {
-    "apiVersion": "v1",
-    "kind": "Namespace",
-    "metadata": {"name": "default", "labels": {"resource.kubernetes.io/admin-access": "true"}},
-}
+ADMIN_NAMESPACE = obj("Namespace", "default", labels=ADMIN_LABEL)
 
 
 def test_an_admin_pick_blocks_a_later_normal_request_of_the_same_pod():

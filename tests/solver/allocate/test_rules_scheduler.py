@@ -3,18 +3,12 @@
 import json
 
 import pytest
-import yaml
+from support.manifests import node, obj
 
 import drasat
 from drasat.models.kubernetes.claims import ResourceClaim
 
-NODES = """
-{apiVersion: v1, kind: Node, metadata: {name: n1}}
----
-{apiVersion: v1, kind: Node, metadata: {name: n2}}
----
-{apiVersion: resource.k8s.io/v1, kind: DeviceClass, metadata: {name: any}}
-"""
+NODES = [node("n1"), node("n2"), obj("DeviceClass", "any")]
 
 
 def gpus(node, *devices):
@@ -22,30 +16,24 @@ def gpus(node, *devices):
     members = [item if isinstance(item, dict) else {"name": item} for item in devices]
     pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
     spec = {"driver": "d.x", "nodeName": node, "pool": pool, "devices": members}
-    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node}, "spec": spec}
+    return obj("ResourceSlice", node, spec)
 
 
 def claim(name, count=1, requests=None, **fields):
     exactly = {"deviceClassName": "any", "count": count}
     devices = {"requests": requests or [{"name": "r", "exactly": exactly}]}
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"devices": devices},
-        **fields,
-    }
+    return obj("ResourceClaim", name, {"devices": devices}, namespace="default", **fields)
 
 
 def pod(name, *claims, **spec):
     named = [{"name": item, "resourceClaimName": item} for item in claims]
     containers = [{"name": "c", "image": "i", **spec.pop("container", {})}]
     spec = {"containers": containers, "resourceClaims": named, **spec}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+    return obj("Pod", name, spec, namespace="default")
 
 
 def ask(*objects, **options):
-    return drasat.allocate(drasat.load([*yaml.safe_load_all(NODES), *objects]), **options)
+    return drasat.allocate(drasat.load([*NODES, *objects]), **options)
 
 
 def placed(result):
@@ -82,8 +70,7 @@ def test_nodes_are_tried_one_after_the_other_until_one_fits():
     """SCHED-5: by name, each of them; not the first in the input and not a sample."""
     names = [f"n{number:03}" for number in range(150, 0, -1)]
     slices = [gpus("n999", "a", "b"), *(gpus(name, "a") for name in names)]
-    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}} for name in ("n999", *names)]
-    result = ask(*slices, *nodes, claim("c"), claim("d", 2))
+    result = ask(*slices, *map(node, ("n999", *names)), claim("c"), claim("d", 2))
     assert placed(result) == [("n001", ["a"]), ("n999", ["a", "b"])]
 
 
@@ -168,14 +155,10 @@ def test_what_devices_cost_of_cpu_and_memory_is_not_reckoned():
         "capacity": {"cores": {"value": "64"}},
         "nodeAllocatableResources": {"cpu": {"mapping": {"capacityKey": "cores", "allocationMultiplier": "1"}}},
     }
-    small = {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": "n1"},
-        "status": {"allocatable": {"cpu": "1", "memory": "1Gi"}},
-    }
     thirsty = pod("p", "c", container={"resources": {"requests": {"cpu": "8"}}})
-    cluster = drasat.load(yaml.safe_load(NODES.split("---")[-1]), small, gpus("n1", costly), claim("c"), thirsty)
+    cluster = drasat.load(
+        obj("DeviceClass", "any"), node("n1", cpu="1", memory="1Gi"), gpus("n1", costly), claim("c"), thirsty
+    )
     assert placed(drasat.allocate(cluster)) == [("n1", ["a"])]
 
 
@@ -189,7 +172,7 @@ def test_a_pod_waits_for_its_claim_and_its_classes():
 
 def test_typed_claims_are_not_changed_by_an_answer():
     """SCHED-10, IN-5."""
-    cluster = drasat.load([*yaml.safe_load_all(NODES), gpus("n1", "a"), claim("c")])
+    cluster = drasat.load([*NODES, gpus("n1", "a"), claim("c")])
     before = list(cluster.claims.values())
     drasat.allocate(cluster)
     assert list(cluster.claims.values()) == before

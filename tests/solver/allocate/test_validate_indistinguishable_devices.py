@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.manifests import obj
 
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.solver.allocate.validate import validate
@@ -19,21 +20,12 @@ def device(name, n=0, **more):
 def pool(*devices, name="p", node="n1", generation=1, **spec):
     where = {"nodeName": node} if node else {"allNodes": True}
     details = {"name": name, "generation": generation, "resourceSliceCount": 1}
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceSlice",
-        "metadata": {"name": f"{name}-{node or 'all'}-{generation}"},
-        "spec": {"driver": "d.x", "pool": details, "devices": list(devices), **where, **spec},
-    }
+    published = {"driver": "d.x", "pool": details, "devices": list(devices), **where, **spec}
+    return obj("ResourceSlice", f"{name}-{node or 'all'}-{generation}", published)
 
 
 def device_class(*selectors, name="any"):
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "DeviceClass",
-        "metadata": {"name": name},
-        "spec": {"selectors": [{"cel": {"expression": text}} for text in selectors]},
-    }
+    return obj("DeviceClass", name, {"selectors": [{"cel": {"expression": text}} for text in selectors]})
 
 
 def request(name="r", class_name="any", *selectors):
@@ -42,13 +34,9 @@ def request(name="r", class_name="any", *selectors):
 
 
 def claim(*constraints, requests=None, annotated=()):
-    annotations = {"annotations": {LABEL: json.dumps(annotated)}} if annotated else {}
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": "c", "namespace": "ns", **annotations},
-        "spec": {"devices": {"requests": requests or [request()], "constraints": list(constraints)}},
-    }
+    devices = {"requests": requests or [request()], "constraints": list(constraints)}
+    entries = {"CONSTRAINTS": json.dumps(annotated)} if annotated else {}
+    return obj("ResourceClaim", "c", {"devices": devices}, namespace="ns", **entries)
 
 
 def template(*constraints, **kwargs):
@@ -57,12 +45,7 @@ def template(*constraints, **kwargs):
 
 
 def group(*constraints):
-    return {
-        "apiVersion": "drasat.dev/v1alpha1",
-        "kind": "ConstraintGroup",
-        "metadata": {"name": "g", "namespace": "ns"},
-        "spec": {"claims": [{"name": "c"}], "constraints": list(constraints)},
-    }
+    return obj("ConstraintGroup", "g", {"claims": [{"name": "c"}], "constraints": list(constraints)}, namespace="ns")
 
 
 def cel(expression, **more):
