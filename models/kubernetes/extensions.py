@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -124,8 +124,8 @@ def _request_in_claim(text: str, claim: str) -> str:
 
 TopologyShape = Literal["Ring", "Line", "Grid", "Torus", "Tree", "Links"]
 TopologyScope = Literal["Node", "Pool", "Cluster"]
-SCOPES: tuple[TopologyScope, ...] = ("Node", "Pool", "Cluster")
-SHAPES: tuple[TopologyShape, ...] = ("Ring", "Line", "Grid", "Torus", "Tree", "Links")
+SCOPES: tuple[TopologyScope, ...] = get_args(TopologyScope)
+SHAPES: tuple[TopologyShape, ...] = get_args(TopologyShape)
 STRAIGHT = frozenset({"Ring", "Line"})
 """Shapes of one axis, on which there are segments."""
 LATTICES = frozenset({"Ring", "Line", "Grid", "Torus"})
@@ -240,16 +240,10 @@ def slices_from_template(template: NodeTemplate, node: str) -> tuple[ResourceSli
 
 def _slice_parts(one: TemplateSlice) -> Iterator[TemplateSlice]:
     """A slice may not have both devices and counter sets."""
-    if not (one.devices and one.shared_counters):
-        yield one
-        return
-    yield TemplateSlice(driver=one.driver, shared_counters=one.shared_counters)
-    yield TemplateSlice(
-        driver=one.driver,
-        devices=one.devices,
-        partition_type_attribute=one.partition_type_attribute,
-        skip_node_operations=one.skip_node_operations,
-    )
+    if one.devices and one.shared_counters:
+        yield TemplateSlice(driver=one.driver, shared_counters=one.shared_counters)
+        one = msgspec.structs.replace(one, shared_counters=None)
+    yield one
 
 
 CONSTRAINTS_ANNOTATION = "drasat.dev/constraints"
@@ -490,17 +484,13 @@ def _annotation_problem(key: str, text: str) -> str | None:
     return None if fits(text) else f'Invalid value: "{text[:_NAME_MAX]}": {rule}'
 
 
-def _is_short(fits: Callable[[str], Any]) -> Callable[[str], bool]:
-    return lambda text: len(text) <= _NAME_MAX and fits(text) is not None
-
-
 _ANNOTATION_RULES: dict[str, tuple[Callable[[str], bool], str]] = {
     GANG_ANNOTATION: (
-        _is_short(_is_name),
+        lambda text: len(text) <= _NAME_MAX and _is_name(text) is not None,
         f"must be a name of at most {_NAME_MAX} letters, digits, '-', '_' and '.', with a letter or digit at both ends",
     ),
     GANG_DOMAIN_ANNOTATION: (
-        _is_short(_is_label),
+        lambda text: len(text) <= _NAME_MAX and _is_label(text) is not None,
         "must be the key of a node label, such as topology.kubernetes.io/zone",
     ),
     REPLICAS_ANNOTATION: (

@@ -25,11 +25,9 @@ from ..kubernetes.claims import (
     ResourceClaimSpec,
     ResourceClaimTemplate,
 )
-from ..kubernetes.core import Pod
-from ..kubernetes.extensions import ConstraintGroup
-from ..kubernetes.kinds import ApiObject
+from ..kubernetes.kinds import KINDS, ApiObject
+from ..kubernetes.meta import DEFAULT_NAMESPACE
 from ..kubernetes.slices import DeviceAttribute
-from ..kubernetes.workloads import Deployment, Job, PodGroup, ReplicaSet, StatefulSet, Workload
 
 JsonObject = dict[str, Any]
 _Change = Callable[[Any], Any]
@@ -151,19 +149,6 @@ _CONVERSIONS: dict[tuple[str, str], _Change] = {
 }
 T = TypeVar("T")
 Exact = TypeVar("Exact", ExactDeviceRequest, DeviceSubRequest)
-Namespaced = TypeVar(
-    "Namespaced",
-    ResourceClaim,
-    ResourceClaimTemplate,
-    Pod,
-    ConstraintGroup,
-    Job,
-    Deployment,
-    StatefulSet,
-    ReplicaSet,
-    Workload,
-    PodGroup,
-)
 _FLAT_VERSIONS = frozenset({"v1beta1", "v1alpha3"})
 
 
@@ -173,9 +158,14 @@ def with_defaults(read: ApiObject, version: str = "v1") -> ApiObject:
     Filled in are the namespace ``default``, and in claims and templates allocation mode, count and
     the operator of tolerations. The time of a taint is not: it would be the time of reading.
     """
-    fill = _FILLERS.get(type(read))
-    filled: ApiObject = fill(read, version in _FLAT_VERSIONS) if fill else read
-    return filled
+    if not read.metadata.namespace and KINDS[type(read).__name__].namespaced:
+        read = replace(read, metadata=replace(read.metadata, namespace=DEFAULT_NAMESPACE))
+    if isinstance(read, ResourceClaim):
+        return _default_claim(read, version in _FLAT_VERSIONS)
+    if isinstance(read, ResourceClaimTemplate):
+        spec = replace(read.spec, spec=spec_with_defaults(read.spec.spec, version in _FLAT_VERSIONS))
+        return replace(read, spec=spec)
+    return read
 
 
 def spec_with_defaults(spec: ResourceClaimSpec, flat: bool = False) -> ResourceClaimSpec:
@@ -188,18 +178,7 @@ def _default_claim(claim: ResourceClaim, flat: bool) -> ResourceClaim:
     status = claim.status
     if status is not None and status.allocation is not None:
         status = replace(status, allocation=_default_allocation(status.allocation))
-    return replace(_default_namespace(claim), spec=spec_with_defaults(claim.spec, flat), status=status)
-
-
-def _default_template(template: ResourceClaimTemplate, flat: bool) -> ResourceClaimTemplate:
-    spec = replace(template.spec, spec=spec_with_defaults(template.spec.spec, flat))
-    return replace(_default_namespace(template), spec=spec)
-
-
-def _default_namespace(read: Namespaced, _flat: bool = False) -> Namespaced:
-    if read.metadata.namespace:
-        return read
-    return replace(read, metadata=replace(read.metadata, namespace="default"))
+    return replace(claim, spec=spec_with_defaults(claim.spec, flat), status=status)
 
 
 def _default_request(request: DeviceRequest, flat: bool) -> DeviceRequest:
@@ -229,29 +208,14 @@ def _default_allocation(allocation: AllocationResult) -> AllocationResult:
 
 
 def _default_result(result: DeviceRequestAllocationResult) -> DeviceRequestAllocationResult:
-    return (
-        replace(result, tolerations=_fill_each(result.tolerations, _default_toleration))
-        if result.tolerations
-        else result
-    )
+    tolerations = _fill_each(result.tolerations, _default_toleration)
+    return replace(result, tolerations=tolerations) if tolerations else result
 
 
 def _fill_each(items: tuple[T, ...] | None, change: Callable[[T], T]) -> tuple[T, ...] | None:
     return None if items is None else tuple(map(change, items))
 
 
-_FILLERS: dict[type, Callable[[Any, bool], Any]] = {
-    ResourceClaim: _default_claim,
-    ResourceClaimTemplate: _default_template,
-    Pod: _default_namespace,
-    ConstraintGroup: _default_namespace,
-    Job: _default_namespace,
-    Deployment: _default_namespace,
-    StatefulSet: _default_namespace,
-    ReplicaSet: _default_namespace,
-    Workload: _default_namespace,
-    PodGroup: _default_namespace,
-}
 _VALUE_KINDS = ("int", "bool", "string", "version")
 _ATTRIBUTE_FIELDS = tuple(field.encode_name for field in msgspec.structs.fields(DeviceAttribute))
 VALUELESS = DeviceAttribute()

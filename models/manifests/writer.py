@@ -22,10 +22,9 @@ from .reader import Manifest
 _LINE_WIDTH = 120
 
 
-def model_mapping(model: Model) -> dict[str, Any]:
-    """Give a model as the API writes it, without what is unset; only mappings, lists and scalars."""
-    mapping: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(model))
-    return mapping
+def model_mapping(model: Model | None) -> dict[str, Any]:
+    """Give a model as the API writes it, without what is unset: mappings, lists and scalars; empty for None."""
+    return {} if model is None else msgspec.json.decode(msgspec.json.encode(model), type=dict[str, Any])
 
 
 def object_mapping(kind: str, read: Model) -> dict[str, Any]:
@@ -168,16 +167,11 @@ def _update_manifest(manifest: Manifest, now: Any) -> Manifest:
         return replace(manifest, object=now)
     if now.spec != before.spec:
         return replace(manifest, object=now, api_version=RESOURCE_API, raw=_render_claim(now))
-    status = {**(manifest.raw.get("status") or {}), **as_mapping(now.status)}
+    status = {**(manifest.raw.get("status") or {}), **model_mapping(now.status)}
     if not is_allocated(now):
         status.pop("allocation", None)
     return replace(manifest, object=now, raw={**manifest.raw, "status": status})
 
 
 def _render_claim(claim: ResourceClaim) -> dict[str, Any]:
-    return {"apiVersion": RESOURCE_API, "kind": "ResourceClaim", "metadata": {}, "spec": {}, **as_mapping(claim)}
-
-
-def as_mapping(part: Model | None) -> dict[str, Any]:
-    """The part of a manifest that an object stands for, in plain dictionaries and lists; empty for None."""
-    return {} if part is None else msgspec.json.decode(msgspec.json.encode(part), type=dict[str, Any])
+    return {"apiVersion": RESOURCE_API, "kind": "ResourceClaim", "metadata": {}, "spec": {}, **model_mapping(claim)}

@@ -346,19 +346,15 @@ def _check_spelling(findings: Findings, path: Path, policy: slices.CapacityReque
             findings.check_quantity((*path, *field), text)
 
 
-def _exact_amount(text: QuantityText | None) -> int | None:
-    return None if text is None else parse_nano(text)
-
-
 def _check_default(findings: Findings, path: Path, policy: slices.CapacityRequestPolicy, total: int) -> None:
-    default = _exact_amount(policy.default)
+    default = parse_nano(policy.default)
     if default is None:
         return
     if default > total:
         findings.warning(
             (*path, "default"), "above the capacity value: requests that do not name the capacity never fit"
         )
-    allowed = [_exact_amount(value) for value in policy.valid_values or ()]
+    allowed = [parse_nano(value) for value in policy.valid_values or ()]
     if allowed and default not in allowed:
         findings.invalid((*path, "default"), policy.default, "must be one of `validValues`")
 
@@ -390,7 +386,7 @@ def _check_range(
 ) -> None:
     """POL-3, for a range with a minimum."""
     where = (*path, "validRange")
-    low, high, usual = parse_nano(bounds.min or 0) or 0, _exact_amount(bounds.max), _exact_amount(default)
+    low, high, usual = parse_nano(bounds.min or 0) or 0, parse_nano(bounds.max), parse_nano(default)
     for name, text in (("min", bounds.min), ("max", bounds.max)):
         _check_bound(findings, (*where, name), text, total)
     if usual is not None and low > usual:
@@ -404,7 +400,7 @@ def _check_range(
 
 
 def _check_bound(findings: Findings, path: Path, text: QuantityText | None, total: int) -> None:
-    amount = _exact_amount(text)
+    amount = parse_nano(text)
     if amount is None:
         return
     if amount > total:
@@ -435,7 +431,7 @@ def _check_step(
     total: int,
     fractional: bool,
 ) -> None:
-    step, low, high = parse_nano(bounds.step or 0) or 0, parse_nano(bounds.min or 0) or 0, _exact_amount(bounds.max)
+    step, low, high = parse_nano(bounds.step or 0) or 0, parse_nano(bounds.min or 0) or 0, parse_nano(bounds.max)
     where = (*path, "validRange", "step")
     if step <= 0:
         # Rounding to steps divides by it, so there is nothing to lift.
@@ -452,7 +448,7 @@ def _check_step(
 def _check_multiple(
     findings: Findings, path: Path, text: QuantityText | None, bounds: slices.CapacityRange, scale: Callable[[int], int]
 ) -> None:
-    amount, low, step = _exact_amount(text), _exact_amount(bounds.min), _exact_amount(bounds.step)
+    amount, low, step = parse_nano(text), parse_nano(bounds.min), parse_nano(bounds.step)
     if amount is None or low is None or step is None:
         return
     if (scale(amount) - scale(low)) % scale(step):

@@ -303,10 +303,10 @@ class Findings:
 
 # Typed, for True is no quantity but equals 1.
 @lru_cache(maxsize=16384, typed=True)
-def parse_nano(text: QuantityText) -> int | None:
-    """Read a quantity in units of 10^-9; None if it is malformed."""
+def parse_nano(text: QuantityText | None) -> int | None:
+    """Read a quantity in units of 10^-9; None if it is malformed, or if there is none."""
     try:
-        return Quantity.parse(text).nano
+        return None if text is None else Quantity.parse(text).nano
     except ValueError:
         return None
 

@@ -8,19 +8,9 @@ from typing import Any
 
 from ..cluster.cluster import Cluster
 from ..formats.gc import gc_young_only
+from ..kubernetes import extensions
 from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
-from ..kubernetes.extensions import (
-    DEFAULT_VALUE,
-    GANG_ANNOTATION,
-    GANG_DOMAIN_ANNOTATION,
-    NO_PLAN_ANNOTATIONS,
-    REPLICAS_ANNOTATION,
-    VALUE_ANNOTATION,
-    AnnotationError,
-    PlanAnnotations,
-    read_annotations,
-)
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta, matches_labels, parse_label_selector
 from ..kubernetes.workloads import PodController, PodTemplateSpec
@@ -50,7 +40,7 @@ def read_queue(
     namespace: str | None = None,
     selector: str = "",
     gates: FeatureGates | None = None,
-    value: str = VALUE_ANNOTATION,
+    value: str = extensions.VALUE_ANNOTATION,
 ) -> tuple[UnitSet, ...]:
     """Everything that waits: pods, pods that Jobs, Deployments, StatefulSets and ReplicaSets lack, and loose claims.
 
@@ -90,8 +80,14 @@ class _QueueReader:
     def __init__(self, cluster: Cluster, gates: FeatureGates | None, value: str) -> None:
         self._cluster = cluster
         self._value = value
-        self._keys = (GANG_ANNOTATION, GANG_DOMAIN_ANNOTATION, REPLICAS_ANNOTATION, VALUE_ANNOTATION, value)
-        self._read: dict[tuple[str | None, ...], PlanAnnotations] = {}
+        self._keys = (
+            extensions.GANG_ANNOTATION,
+            extensions.GANG_DOMAIN_ANNOTATION,
+            extensions.REPLICAS_ANNOTATION,
+            extensions.VALUE_ANNOTATION,
+            value,
+        )
+        self._read: dict[tuple[str | None, ...], extensions.PlanAnnotations] = {}
         self._makers: dict[ControllerKind, Mapping[ObjectKey, PodController]] = {
             "Job": cluster.jobs,
             "Deployment": cluster.deployments,
@@ -140,7 +136,7 @@ class _QueueReader:
         one = UnitSet("Pod", *key, _replica_numbers(annotations), shape, shape.signature, None, pod)
         return (
             one
-            if annotations is NO_PLAN_ANNOTATIONS and not pod.spec.grouped
+            if annotations is extensions.NO_PLAN_ANNOTATIONS and not pod.spec.grouped
             else self._with_annotations(one, annotations)
         )
 
@@ -148,7 +144,7 @@ class _QueueReader:
         annotations = self._annotations_of("ResourceClaim", key, claim.metadata.annotations)
         shape = self._shapes.of_claim(self._claims.of_loose(claim), _unit_weight(annotations))
         one = UnitSet("ResourceClaim", *key, _replica_numbers(annotations), shape, shape.signature, None, None, claim)
-        return one if annotations is NO_PLAN_ANNOTATIONS else self._with_annotations(one, annotations)
+        return one if annotations is extensions.NO_PLAN_ANNOTATIONS else self._with_annotations(one, annotations)
 
     def _maker_set(self, kind: ControllerKind, key: ObjectKey) -> UnitSet | None:
         numbers = self._replicas.get((kind, key))
@@ -163,7 +159,7 @@ class _QueueReader:
         one = UnitSet(kind, *key, numbers, shape, shape.signature, None, pod, name_prefix=prefix, is_copied=True)
         return self._with_annotations(one, annotations)
 
-    def _with_annotations(self, one: UnitSet, annotations: PlanAnnotations) -> UnitSet:
+    def _with_annotations(self, one: UnitSet, annotations: extensions.PlanAnnotations) -> UnitSet:
         """The set with what its annotations say, and noted if it is in a gang."""
         gang = self._gangs.join(one.namespace, annotations, one.pod.spec if one.pod else None)
         if gang is not None:
@@ -203,24 +199,26 @@ class _QueueReader:
             if gang is not None and pod.spec.node_name:
                 self._gangs.record_running_member(gang, pod.spec.node_name)
 
-    def _annotations_of(self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None) -> PlanAnnotations:
+    def _annotations_of(
+        self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None
+    ) -> extensions.PlanAnnotations:
         if not annotations:
-            return NO_PLAN_ANNOTATIONS
+            return extensions.NO_PLAN_ANNOTATIONS
         texts = tuple(map(annotations.get, self._keys))
         if texts not in self._read:
             try:
-                self._read[texts] = read_annotations(annotations, self._value)
-            except AnnotationError as error:
-                raise AnnotationError(f"{kind} {key[0]}/{key[1]}: {error}") from None
+                self._read[texts] = extensions.read_annotations(annotations, self._value)
+            except extensions.AnnotationError as error:
+                raise extensions.AnnotationError(f"{kind} {key[0]}/{key[1]}: {error}") from None
         return self._read[texts]
 
 
-def _replica_numbers(annotations: PlanAnnotations) -> Sequence[int]:
+def _replica_numbers(annotations: extensions.PlanAnnotations) -> Sequence[int]:
     return _SINGLE_REPLICA if annotations.replicas is None else range(annotations.replicas)
 
 
-def _unit_weight(annotations: PlanAnnotations) -> Decimal:
-    return DEFAULT_VALUE if annotations.value is None else annotations.value
+def _unit_weight(annotations: extensions.PlanAnnotations) -> Decimal:
+    return extensions.DEFAULT_VALUE if annotations.value is None else annotations.value
 
 
 def _pod_from_template(namespace: str, prefix: str, owner: ObjectMeta, template: PodTemplateSpec) -> Pod:

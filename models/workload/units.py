@@ -28,7 +28,7 @@ from ..kubernetes.meta import (
     parse_label_selector,
 )
 from ..manifests.reader import Manifest
-from ..manifests.writer import RESOURCE_API, as_mapping, is_allocated
+from ..manifests.writer import RESOURCE_API, is_allocated, model_mapping
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +57,7 @@ class ClaimRef:
         if not self.generated or self.claim is None:
             return self.manifest.raw if self.manifest else None
         if self.manifest is None or self.manifest.raw is None:
-            return generated_claim_manifest(self.claim, RESOURCE_API, as_mapping(self.claim.spec))
+            return generated_claim_manifest(self.claim, RESOURCE_API, model_mapping(self.claim.spec))
         spec = (self.manifest.raw.get("spec") or {}).get("spec") or {}
         return generated_claim_manifest(self.claim, self.manifest.api_version, spec)
 
@@ -366,7 +366,7 @@ def _owner_reference(pod: Pod) -> tuple[OwnerReference, ...] | None:
 
 def generated_claim_manifest(claim: ResourceClaim, api_version: str, spec: Any) -> dict[str, Any]:
     """The manifest of a generated claim, with the template's ``spec.spec`` as it was read."""
-    return {"apiVersion": api_version, "kind": "ResourceClaim", "metadata": as_mapping(claim.metadata), "spec": spec}
+    return {"apiVersion": api_version, "kind": "ResourceClaim", "metadata": model_mapping(claim.metadata), "spec": spec}
 
 
 def is_owner(claim: ResourceClaim, pod: Pod) -> bool:
