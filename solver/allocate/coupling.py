@@ -21,6 +21,7 @@ from ...models.workload.groups import group_members
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import FatalError, ProblemNames, claim_text
 from ..engines.copies import connected_groups
+from ..engines.engines import display_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,9 @@ class GroupAbortedError(Exception):
 
 
 def reason_from_error(error: FatalError, names: ProblemNames, where: str = "") -> Reason:
-    """Write an error down; ``where`` comes before it."""
+    """Return the error as a reason; ``where`` comes before its text."""
     claim = "" if error.claim is None else claim_text(names.claims[error.claim])
-    text = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
-    return Reason(error.rule, claim, f"{where}{text}")
+    return Reason(error.rule, claim, f"{where}{display_message(error, names)}")
 
 
 @contextmanager

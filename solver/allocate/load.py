@@ -53,8 +53,4 @@ def load_all(
     found += manifest_problems(manifests, gates or FeatureGates.all_on(), skip_validation=skip_validation)
     if has_errors(found):
         raise InputError(found)
-    return LoadedCluster(_build_cluster(manifests), tuple(found), ignored)
-
-
-def _build_cluster(manifests: Sequence[Manifest]) -> Cluster:
-    return Cluster.build(manifests)
+    return LoadedCluster(Cluster.build(manifests), tuple(found), ignored)

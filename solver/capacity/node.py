@@ -33,7 +33,7 @@ from ...problem.topology import TopologyCondition
 from ..engines.auto import SearchThenSolve
 from ..engines.copies import independent_parts, only_unlimited_devices, per_copy
 from ..engines.engine import Decision, NodeResult, Pick, Session
-from ..engines.engines import NodeEngine, problem_names
+from ..engines.engines import NodeEngine, display_message, problem_names
 from ..engines.outcome import NodeClassFailure
 from ..engines.reasons import class_reasons
 from ..proofs import find_witness
@@ -160,7 +160,7 @@ class CopyEngine(NodeEngine):
             ref.claim for number in range(copies) for ref in self.source.copy(number).requested_claims if ref.claim
         ]
         names = problem_names(claims, query.view)
-        return names.fill(found.message, claim=found.claim, device=found.device, pool=found.pool)
+        return display_message(found, names)
 
     def one_more(self, node: Node, ledger: AllocatedState, deadline: float | None) -> NodeResult:
         """Try one more copy, for the reasons why it does not fit."""

@@ -264,14 +264,9 @@ def _unallocatable_result(shortfall: _NodeFailure, claims: Sequence[ResourceClai
         error=error or "",
         rejections=shortfall.tables,
         witness=decision.witness,
-        proof=_display_witness(decision.witness, claims, view) if decision.witness else "",
+        proof=display_message(decision.witness, problem_names(claims, view)) if decision.witness else "",
         certified=decision.certified,
     )
-
-
-def _display_witness(witness: Justification, claims: Sequence[ResourceClaim], view: NodeView) -> str:
-    names = problem_names(claims, view)
-    return names.fill(witness.message, claim=witness.claim, device=witness.device, pool=witness.pool)
 
 
 def problem_names(claims: Sequence[ResourceClaim], view: NodeView) -> ProblemNames:
@@ -283,9 +278,13 @@ def problem_names(claims: Sequence[ResourceClaim], view: NodeView) -> ProblemNam
     )
 
 
+def display_message(said: FatalError | Justification, names: ProblemNames) -> str:
+    """Fill the names of its claim, device and pool into the message of an error or a proof."""
+    return names.fill(said.message, claim=said.claim, device=said.device, pool=said.pool)
+
+
 def _fatal_result(error: FatalError, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:
-    names = problem_names(claims, view)
-    message = names.fill(error.message, claim=error.claim, device=error.device, pool=error.pool)
+    message = display_message(error, problem_names(claims, view))
     return NodeResult(Status.ERROR, rule=error.rule, message=message, claim=error.claim)
 
 

@@ -1,28 +1,51 @@
-"""Proofs that need no search: bounds that anyone can check by counting.
+"""Proofs that nothing fits which need no search: bounds that anyone can check by counting.
 
-A proof may only ever say too little. It is about all ways to choose alternatives and devices, and counts with more
-than there is wherever it simplifies: every function here returns None if in doubt.
+``find_witness`` tries all of them, the cheapest first. A proof may only ever say too little. It is about all ways to
+choose alternatives and devices, and counts with more than there is wherever it simplifies: every proof returns None if
+in doubt.
 
-Values that cannot serve all that a matchAttribute ties together (CON-4, CON-7), each looked at alone.
-
-Proofs by cases: whatever alternatives and values are chosen, a plain proof shows that nothing fits.
-
-Cases are tried depth first and given up at the first one that is not refuted, so that this costs little where
-something fits. Only so many cases are looked at: a problem whose proof needs more is left to others.
+Plain proofs look at all requests at once. Two more divide the question into cases and refute each case by a plain
+proof: the values of one matchAttribute (CON-4, CON-7), and all choices of alternatives and of values. Cases are tried
+depth first, and the analysis gives up at the first case that is not refuted, so that it costs little where something
+fits. Only so many cases are looked at: a problem whose proof needs more is left to others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from ...problem.constraints import INCOMPARABLE
 from ...problem.messages import Justification, Message, check_deadline
 from ...problem.problem import InUse, Problem
-from .counting import Need, Tally, constraint_label, display_requests, plural, union_of_masks, verb
-from .plain import PLAIN_PROOFS, Proof, refute_plainly
-from .values import devices_by_value, tied_needs
+from .amounts import consumed_capacity, incompatible_groups, overdrawn_counters
+from .counting import (
+    Need,
+    Tally,
+    competition,
+    constraint_label,
+    display_requests,
+    plural,
+    result_limit,
+    shortage,
+    union_of_masks,
+    verb,
+)
+from .values import devices_by_value, tied_needs, too_few_values, too_many_tied_claims
+
+Proof = Callable[[Tally], Justification | None]
+"""A way to show that nothing fits; None where it cannot."""
+PLAIN_PROOFS: tuple[Proof, ...] = (
+    shortage,
+    result_limit,
+    competition,
+    too_few_values,
+    too_many_tied_claims,
+    overdrawn_counters,
+    consumed_capacity,
+    incompatible_groups,
+)
 
 
 def find_witness(
@@ -36,6 +59,15 @@ def find_witness(
     tally = Tally.of(problem, in_use, candidates)
     for proof in PROOFS:
         check_deadline(deadline)
+        found = proof(tally)
+        if found is not None:
+            return found
+    return None
+
+
+def refute_plainly(tally: Tally) -> Justification | None:
+    """Return what the first plain proof that succeeds says."""
+    for proof in PLAIN_PROOFS:
         found = proof(tally)
         if found is not None:
             return found
@@ -237,11 +269,5 @@ class _CaseAnalysis:
         return refute_plainly(case) or self.refute(case, choices, nested=True)
 
 
-PROOFS: tuple[Proof, ...] = (
-    *PLAIN_PROOFS,
-    Proof(
-        "values", "no value of a matchAttribute serves all requests that it ties together (CON-4)", no_feasible_value
-    ),
-    Proof("cases", "no choice of alternatives and of values to match is possible", no_feasible_case),
-)
+PROOFS: tuple[Proof, ...] = (*PLAIN_PROOFS, no_feasible_value, no_feasible_case)
 """All proofs, the cheapest first."""
