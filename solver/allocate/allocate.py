@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -78,9 +79,7 @@ def allocate(
     gates = gates_of(feature_gates)
     load_solver(name, bool(stages))
     started = monotonic()
-    asked = with_joined_loose_claims(
-        requested_units(cluster, namespace=namespace, selector=selector, claims=claims), node
-    )
+    asked = units_to_place(cluster, node, namespace, selector, claims)
     check_engine_support(name, cluster, asked, given)
     work = work_for_time_limit(time_limit)
     session = Session(cluster, gates, policy, seed, stages, watch, work, check_cel_encoding(cel_encoding), given)
@@ -99,7 +98,13 @@ def allocate(
         worker = ENGINES[name](session)
     placer = Placer(session, worker, ledger, nodes, deadline, walk)
     sets = find_coupled_units(cluster, asked) if cluster.constraint_groups and not is_upstream(name) else ()
-    outcomes, interrupted = _place_units(placer, asked, sets, progress)
+    placed: dict[int, UnitOutcome] = {}
+    interrupted = place_units(
+        placer, asked, sets, lambda found, _: placed.update((id(one.unit), one) for one in found), progress
+    )
+    outcomes = tuple(
+        placed.get(id(unit)) or unplaced_outcome(unit, Status.UNKNOWN, [_INTERRUPTED_REASON]) for unit in asked
+    )
     searched = monotonic()
     check_allocations(cluster, outcomes, gates, policy, given, groups=not is_upstream(name))
     seconds = {"search": searched - started, "verify": monotonic() - searched}
@@ -128,6 +133,14 @@ def gates_of(given: FeatureGates | Mapping[str, bool] | None) -> FeatureGates:
     return FeatureGates.all_on().with_(given) if given else FeatureGates.all_on()
 
 
+def units_to_place(
+    cluster: Cluster, node: str | None, namespace: str | None, selector: str, claims: Sequence[str] | None = None
+) -> list[Unit]:
+    """Find the requested units; with a node, all loose claims are one unit. Raises ``ValueError``."""
+    found = requested_units(cluster, namespace=namespace, selector=selector, claims=claims)
+    return with_joined_loose_claims(found, node)
+
+
 def with_joined_loose_claims(found: Sequence[Unit], node: str | None) -> list[Unit]:
     """With a node, loose claims are one unit, in the place of the first."""
     loose = [unit for unit in found if unit.pod is None]
@@ -137,42 +150,38 @@ def with_joined_loose_claims(found: Sequence[Unit], node: str | None) -> list[Un
     return [whole if unit is loose[0] else unit for unit in found if unit.pod is not None or unit is loose[0]]
 
 
-def _place_units(
-    placer: Placer, asked: Sequence[Unit], sets: Sequence[CoupledUnits], progress: Progress | None
-) -> tuple[tuple[UnitOutcome, ...], bool]:
-    """Place all units, those of a set together, and say whether an interrupt ended that before its time."""
-    placed: dict[int, UnitOutcome] = {}
-    interrupted = False
+def place_units(
+    placer: Placer,
+    requested: Sequence[Unit],
+    sets: Sequence[CoupledUnits],
+    record: Callable[[Sequence[UnitOutcome], str], None],
+    progress: Progress | None,
+) -> bool:
+    """Place all units in the order requested, those of a set together; return whether Ctrl-C ended that early.
+
+    ``record`` is called with the outcomes of a unit or a set, and with the labels of the set's groups.
+    """
+    done = 0
     try:
-        for one in in_request_order(asked, sets):
-            found = [placer.place(one)] if isinstance(one, Unit) else placer.place_together(one)
-            placed.update((id(answer.unit), answer) for answer in found)
+        for one in in_request_order(requested, sets):
+            if isinstance(one, Unit):
+                found, groups = [placer.place(one)], ""
+            else:
+                found, groups = placer.place_together(one), ", ".join(group.label for group in one.groups)
+            record(found, groups)
+            done += len(found)
             if progress:
-                progress(len(placed), len(asked))
+                progress(done, len(requested))
             if placer.interrupted:
-                interrupted = True
-                break
+                return True
     except KeyboardInterrupt:
-        interrupted = True
-    return tuple(
-        placed.get(id(unit)) or unplaced_outcome(unit, Status.UNKNOWN, [_INTERRUPTED_REASON]) for unit in asked
-    ), interrupted
+        return True
+    return False
 
 
 _INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
 
 
 def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
-    counts = engine.counts
-    return Statistics(
-        steps=counts.steps,
-        conflicts=counts.conflicts,
-        literals=counts.literals,
-        cel_evaluations=counts.cel_evaluations,
-        no_goods=counts.no_goods,
-        cel_lowered=counts.cel_lowered,
-        cel_tabulated=counts.cel_tabulated,
-        cel_lazy=counts.cel_lazy,
-        devices=cluster.device_count,
-        classes=counts.classes,
-    )
+    counts = replace(engine.counts, devices=cluster.device_count)
+    return Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})

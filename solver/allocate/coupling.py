@@ -19,9 +19,9 @@ from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.results.common import Reason
 from ...models.workload.groups import group_members
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.messages import FatalError, ProblemNames, claim_text
+from ...problem.messages import FatalError, ProblemNames
 from ..engines.copies import connected_groups
-from ..engines.engines import display_message
+from ..engines.engines import reason_from_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class SameNodeUnits:
 
 @dataclass(frozen=True, slots=True)
 class AdmissibleNodes:
-    """Nodes that a seat may go to, whatever devices they have, and why others do not suit it."""
+    """Nodes that a node group may go to, whatever devices they have, and why others do not suit it."""
 
     nodes: tuple[Node, ...]
     reasons: tuple[Reason, ...] = ()
@@ -80,8 +80,8 @@ class CoupledUnits:
     @property
     def units(self) -> Iterator[Unit]:
         """Yield all units."""
-        for seat in self.node_groups:
-            yield from seat.units
+        for node_group in self.node_groups:
+            yield from node_group.units
 
 
 def find_coupled_units(
@@ -92,25 +92,25 @@ def find_coupled_units(
     ``there`` are the units that groups may speak of; None: those of the cluster.
     """
     groups = [group for group in cluster.constraint_groups.values() if _has_demands(group)]
-    ties = [GroupScope(group, group_members(group, cluster, there)) for group in groups]
-    return _coupled_sets(_group_units_sharing_claims(asked), ties)
+    scopes = [GroupScope(group, group_members(group, cluster, there)) for group in groups]
+    return _coupled_sets(_group_units_sharing_claims(asked), scopes)
 
 
 def split_soft_coupling(coupled: CoupledUnits) -> tuple[Unit | CoupledUnits, ...]:
     """Take apart what only soft entries hold together: they must not stand in anybody's way (SOFT-1)."""
-    demands = [tie.demand for tie in coupled.groups]
-    sets = _coupled_sets(coupled.node_groups, [tie for tie in demands if _has_demands(tie.group)])
+    demands = [scope.demand for scope in coupled.groups]
+    sets = _coupled_sets(coupled.node_groups, [scope for scope in demands if _has_demands(scope.group)])
     return tuple(in_request_order([*coupled.units], sets))
 
 
-def _coupled_sets(seats: Sequence[SameNodeUnits], ties: Sequence[GroupScope]) -> tuple[CoupledUnits, ...]:
-    own = [{ref.key for ref in seat.requested} for seat in seats]
+def _coupled_sets(node_groups: Sequence[SameNodeUnits], scopes: Sequence[GroupScope]) -> tuple[CoupledUnits, ...]:
+    own = [{ref.key for ref in node_group.requested} for node_group in node_groups]
     reached = {
-        number: [place for place, tie in enumerate(ties) if not keys.isdisjoint(tie.claims)]
+        number: [place for place, scope in enumerate(scopes) if not keys.isdisjoint(scope.claims)]
         for number, keys in enumerate(own)
     }
     sets = connected_groups({number: places for number, places in reached.items() if places})
-    return tuple(_coupled_units_of(set_, seats, ties, reached) for set_ in sets)
+    return tuple(_coupled_units_of(set_, node_groups, scopes, reached) for set_ in sets)
 
 
 def _has_demands(group: ConstraintGroup) -> bool:
@@ -118,7 +118,7 @@ def _has_demands(group: ConstraintGroup) -> bool:
 
 
 def _group_units_sharing_claims(asked: Sequence[Unit]) -> list[SameNodeUnits]:
-    """Put units that share a claim which has no devices yet on one seat."""
+    """Put units that share a claim which has no devices yet on one node group."""
     sharing = connected_groups(
         {number: [ref.key for ref in unit.requested_claims] for number, unit in enumerate(asked)}
     )
@@ -133,13 +133,13 @@ def _same_node_units(units: Sequence[Unit]) -> SameNodeUnits:
 
 def _coupled_units_of(
     numbers: Iterable[int],
-    seats: Sequence[SameNodeUnits],
-    ties: Sequence[GroupScope],
+    node_groups: Sequence[SameNodeUnits],
+    scopes: Sequence[GroupScope],
     reached: Mapping[int, Sequence[int]],
 ) -> CoupledUnits:
     own = sorted(numbers)
-    concerned = sorted({tie for number in own for tie in reached[number]})
-    return CoupledUnits(tuple(seats[number] for number in own), tuple(ties[tie] for tie in concerned))
+    concerned = sorted({scope for number in own for scope in reached[number]})
+    return CoupledUnits(tuple(node_groups[number] for number in own), tuple(scopes[scope] for scope in concerned))
 
 
 def in_request_order(asked: Sequence[Unit], sets: Sequence[CoupledUnits]) -> Iterator[Unit | CoupledUnits]:
@@ -161,12 +161,6 @@ class GroupAbortedError(Exception):
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.message)
         self.reason = reason
-
-
-def reason_from_error(error: FatalError, names: ProblemNames, where: str = "") -> Reason:
-    """Return the error as a reason; ``where`` comes before its text."""
-    claim = "" if error.claim is None else claim_text(names.claims[error.claim])
-    return Reason(error.rule, claim, f"{where}{display_message(error, names)}")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The claims and demands of a joint Problem: a request may be served on any node that its seat may go to.
+"""The claims and demands of a joint Problem: a request may be served on any node that its node group may go to.
 
 Devices are those of all nodes together. Serving a request on a node is an alternative of it, in the order of nodes and
 then of the request's own, so that the scheduler's preference (SRCH-4) prefers nodes that come first. Claims are in the
@@ -43,13 +43,13 @@ HELD_CLAIM = -1
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """What a demand stands for: a request of a seat on a node; of a held claim neither.
+    """What a demand stands for: a request of a node group on a node; of a held claim neither.
 
-    ``ask`` has the number of the claim in its seat.
+    ``ask`` has the number of the claim in its node group.
     """
 
     ask: ResolvedRequest
-    seat: int = HELD_CLAIM
+    node_group: int = HELD_CLAIM
     node: Node | None = None
 
 
@@ -60,9 +60,9 @@ class GroupProblemBuilder:
     each demand which request it serves, and on which node.
     """
 
-    def __init__(self, compiler: Compiler, ground: MergedView) -> None:
+    def __init__(self, compiler: Compiler, merged_view: MergedView) -> None:
         self._compiler = compiler
-        self._ground = ground
+        self._merged_view = merged_view
         self.demands: list[Demand] = []
         self.claims: list[Claim] = []
         self.keys: list[ObjectKey] = []
@@ -70,11 +70,13 @@ class GroupProblemBuilder:
         self.served_requests: list[ServedRequest] = []
         self.of_claim: dict[int, list[int]] = defaultdict(list)
 
-    def add(self, seats: Sequence[SameNodeUnits], nodes: Sequence[Sequence[Node]], held: Sequence[HeldClaim]) -> None:
-        """Add the claims of seats, each with the nodes that it may go to, and those held. Raises ``FatalError``."""
+    def add(
+        self, node_groups: Sequence[SameNodeUnits], nodes: Sequence[Sequence[Node]], held: Sequence[HeldClaim]
+    ) -> None:
+        """Add the claims of node groups, each with its admissible nodes, and those held. Raises ``FatalError``."""
         rows = [
-            (key_of(claim.metadata), partial(self._claim, claim, local, seat, nodes[seat]))
-            for seat, one in enumerate(seats)
+            (key_of(claim.metadata), partial(self._claim, claim, local, node_group, nodes[node_group]))
+            for node_group, one in enumerate(node_groups)
             for local, claim in enumerate(one.claims)
         ]
         rows += [(one.key, partial(self._hold, one)) for one in held]
@@ -86,16 +88,16 @@ class GroupProblemBuilder:
         """List the asks of a claim with the numbers of their demands."""
         return [(demand, self.served_requests[demand].ask) for demand in self.of_claim.get(claim, ())]
 
-    def of_seat(self, seat: int) -> list[int]:
-        """List the demands of a seat."""
-        return [demand for demand, served in enumerate(self.served_requests) if served.seat == seat]
+    def of_node_group(self, node_group: int) -> list[int]:
+        """List the demands of a node group."""
+        return [demand for demand, served in enumerate(self.served_requests) if served.node_group == node_group]
 
     def is_held(self, claim: int) -> bool:
         """Tell whether a claim has its devices already."""
-        return all(self.served_requests[demand].seat == HELD_CLAIM for demand in self.of_claim[claim])
+        return all(self.served_requests[demand].node_group == HELD_CLAIM for demand in self.of_claim[claim])
 
-    def _claim(self, claim: ResourceClaim, local: int, seat: int, nodes: Sequence[Node]) -> None:
-        """Add a claim, which is the ``local``-th of its seat."""
+    def _claim(self, claim: ResourceClaim, local: int, node_group: int, nodes: Sequence[Node]) -> None:
+        """Add a claim, which is the ``local``-th of its node group."""
         compiler, number = self._compiler, len(self.claims)
         self.resources.append(claim)
         requests = []
@@ -103,16 +105,18 @@ class GroupProblemBuilder:
             parts = alternatives(number, request, compiler.gates)
             resolved = [resolve_request(number, request.name, part, compiler.classes, compiler.gates) for part in parts]
             asks = [replace(ask, claim=local) for ask in resolved]
-            demands = tuple(self._demand(ServedRequest(ask, seat, node), number) for node in nodes for ask in asks)
+            demands = tuple(
+                self._demand(ServedRequest(ask, node_group, node), number) for node in nodes for ask in asks
+            )
             requests.append(Request(request.name, request.exactly is None or len(demands) > 1, demands))
         self.claims.append(Claim(tuple(requests)))
 
     def _demand(self, served: ServedRequest, claim: int) -> int:
         """Compile a request on a node there, then number its devices as all nodes together do."""
         index = len(self.demands)
-        view = self._ground.views[served.node.metadata.name if served.node else ""]
+        view = self._merged_view.views[served.node.metadata.name if served.node else ""]
         own = self._compiler.demands.demand(served.ask, index, view.shape)
-        number = [self._ground.number_of[device.id] for device in view.devices]
+        number = [self._merged_view.number_of[device.id] for device in view.devices]
         self._add(
             replace(
                 own,
@@ -130,7 +134,7 @@ class GroupProblemBuilder:
 
     def _amounts(self, view: NodeView, device: int, own: Demand, number: Sequence[int]) -> Amounts:
         rows = view.shape.capacities.rows.get(device, ())
-        whole = dict(zip(rows, self._ground.view.shape.capacities.rows.get(number[device], ()), strict=True))
+        whole = dict(zip(rows, self._merged_view.view.shape.capacities.rows.get(number[device], ()), strict=True))
         return tuple((whole[row], amount) for row, amount in own.amounts[device])
 
     def _hold(self, held: HeldClaim) -> None:
@@ -140,7 +144,7 @@ class GroupProblemBuilder:
         requests = []
         for ask, devices in held.asks(claim):
             index = len(self.demands)
-            numbers = (self._ground.number_of.get(stand_in_id(id_)) for id_ in devices)
+            numbers = (self._merged_view.number_of.get(stand_in_id(id_)) for id_ in devices)
             candidates = tuple(sorted(number for number in numbers if number is not None))
             count, admin = len(candidates), True
             demand = Demand(index, claim, ask.request, ask.subrequest, "", count, False, admin, candidates=candidates)
@@ -155,7 +159,7 @@ class GroupProblemBuilder:
 
 
 class ContradictingViewsError(Exception):
-    """A question about several nodes that cannot be posed as one; one line says why."""
+    """A question about several nodes that cannot be compiled as one; one line says why."""
 
 
 @dataclass(frozen=True)

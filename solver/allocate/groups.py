@@ -1,10 +1,10 @@
-"""Place coupled units together: each seat on a node, all claims with their devices, or nothing.
+"""Place coupled units together: each node group on a node, all claims with their devices, or nothing.
 
-The question about coupled units: on which nodes it is asked, how it is posed, and how it is decide_or_raise.
+The question about coupled units: on which nodes it is asked, how it is compiled, and how it is decide_or_raise.
 
 Why coupled units cannot be allocated together: one that finds nothing even alone, or what groups demand.
 
-Leave out nodes that make no difference: of nodes that are equal, as many as there are seats are enough.
+Leave out nodes that make no difference: of nodes that are equal, as many as there are node groups are enough.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import cast
 
@@ -32,18 +33,11 @@ from ...problem.shapes import NodeView
 from ...problem.surroundings import NodeContextBuilder
 from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, OptimizingDecider, Pick, Session
-from ..engines.engines import NodeEngine, decisive_error, first_relation_error, problem_names
+from ..engines.engines import NodeEngine, decisive_error, decisive_relation_error, problem_names, reason_from_error
 from ..engines.outcome import NodeClassFailure, UnitOutcome, stage_answers
 from ..engines.reasons import deletion_filter, device_reasons
 from ..engines.result import has_uncombinable_selector, soft_entries
-from .coupling import (
-    AdmissibleNodes,
-    CoupledUnits,
-    GroupAbortedError,
-    SameNodeUnits,
-    name_fatal_errors,
-    reason_from_error,
-)
+from .coupling import AdmissibleNodes, CoupledUnits, GroupAbortedError, SameNodeUnits, name_fatal_errors
 from .group_builder import STAND_IN_POOL, ContradictingViewsError, MergedView, held_claims, merge_views
 from .group_problem import GroupProblem, build_group_problem, group_problem_names
 from .nodes import FailedNodes
@@ -61,15 +55,15 @@ class GroupPlacer:
         self._deadline = deadline
         self.interrupted = False
 
-    def place(self, coupled: CoupledUnits, suited: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
+    def place(self, coupled: CoupledUnits, admissible: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
         """Find nodes and devices for all units, or for none; nothing is committed.
 
-        ``suited`` are the nodes that each seat may go to, whatever devices they have.
+        ``admissible`` are the nodes that each node group may go to, whatever devices they have.
         """
         self.interrupted = False
         self._engine.compiler.limit(self._deadline)
         try:
-            return self._place(coupled, suited)
+            return self._place(coupled, admissible)
         except SelectorError as error:
             reason = Reason("nodeSelector", "", f"gather pool information: {error}")
             return _same_outcome_for_all(coupled, Status.ERROR, reason)
@@ -80,74 +74,81 @@ class GroupPlacer:
         except DeadlineExceededError as error:
             return _same_outcome_for_all(coupled, Status.UNKNOWN, Reason("timeLimit", "", str(error)))
 
-    def _place(self, coupled: CoupledUnits, suited: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
-        asking = GroupSolver(self._session, self._engine, self._ledger, self._deadline, coupled)
-        decision, posed = Decision(Status.UNALLOCATABLE, certified=True), None
-        for nodes in asking.candidate_node_sets(suited):
-            posed = asking.build_problem(nodes)
-            decision = asking.decide_or_raise(posed)
+    def _place(self, coupled: CoupledUnits, admissible: Sequence[AdmissibleNodes]) -> list[UnitOutcome]:
+        solver = GroupSolver(self._session, self._engine, self._ledger, self._deadline, coupled)
+        decision, group_problem = Decision(Status.UNALLOCATABLE, certified=True), None
+        for nodes in solver.candidate_node_sets(admissible):
+            group_problem = solver.build_problem(nodes)
+            decision = solver.decide_or_raise(group_problem)
             if decision.status is Status.ALLOCATED:
                 self.interrupted = decision.interrupted
-                return self._allocated(asking, nodes, posed, decision)
+                return self._allocated(solver, nodes, group_problem, decision)
         if decision.status is Status.UNKNOWN:
             return _same_outcome_for_all(coupled, Status.UNKNOWN, Reason("timeLimit", "", decision.message))
-        if asking.errors:
-            return _same_outcome_for_all(coupled, Status.ERROR, asking.errors[0])
-        return GroupFailureExplainer(asking, suited, posed).outcomes()
+        if solver.errors:
+            return _same_outcome_for_all(coupled, Status.ERROR, solver.errors[0])
+        return GroupFailureExplainer(solver, admissible, group_problem).outcomes()
 
     def _allocated(
-        self, asking: GroupSolver, nodes: CandidateNodes, posed: GroupProblem, decision: Decision
+        self, solver: GroupSolver, nodes: CandidateNodes, group_problem: GroupProblem, decision: Decision
     ) -> list[UnitOutcome]:
         """Build the results; devices whose selectors cannot be combined are an error of the scheduler's (RES-7).
 
         An engine that chooses devices in no order chooses others if there are any.
         """
         try:
-            return self._built(asking.coupled, nodes, posed, decision)
+            return self._built(solver.coupled, nodes, group_problem, decision)
         except GroupAbortedError:
             if self._engine.decider.in_order:
                 raise
-            devices = enumerate(posed.merged_view.view.devices)
+            devices = enumerate(group_problem.merged_view.view.devices)
             awkward = {
                 number for number, one in devices if one.id[1] != STAND_IN_POOL and has_uncombinable_selector(one)
             }
-            other = asking.decide(posed, posed.problem.without_devices(awkward))
+            other = solver.decide(group_problem, group_problem.problem.without_devices(awkward))
             if other.status is not Status.ALLOCATED:
                 raise
-            return self._built(asking.coupled, nodes, posed, other)
+            return self._built(solver.coupled, nodes, group_problem, other)
 
     def _built(
-        self, coupled: CoupledUnits, nodes: CandidateNodes, posed: GroupProblem, decision: Decision
+        self, coupled: CoupledUnits, nodes: CandidateNodes, group_problem: GroupProblem, decision: Decision
     ) -> list[UnitOutcome]:
         found: list[UnitOutcome] = []
-        for number, seat in enumerate(coupled.node_groups):
-            node, allocations = self._seated(number, seat, nodes[number], posed, decision)
-            found += _unit_outcomes(seat, node, allocations)
-        soft = soft_entries(posed.problem, decision.picks, posed.builder.keys)
-        own = len(soft) - sum(not relation.hard for relation in posed.group_relations)
+        for number, node_group in enumerate(coupled.node_groups):
+            node, allocations = self._allocate_node_group(number, node_group, nodes[number], group_problem, decision)
+            found += _unit_outcomes(node_group, node, allocations)
+        soft = soft_entries(group_problem.problem, decision.picks, group_problem.builder.keys)
+        own = len(soft) - sum(not relation.hard for relation in group_problem.group_relations)
         # An entry of a group is no claim's, even if it covers one only.
-        told_ = (*soft[:own], *(structs.replace(entry, claim="") for entry in soft[own:]))
-        return _with_soft_entries(found, told_, decision)
+        labelled = (*soft[:own], *(structs.replace(entry, claim="") for entry in soft[own:]))
+        return _with_soft_entries(found, labelled, decision)
 
-    def _seated(
-        self, number: int, seat: SameNodeUnits, nodes: Sequence[Node], posed: GroupProblem, decision: Decision
+    def _allocate_node_group(
+        self,
+        number: int,
+        node_group: SameNodeUnits,
+        nodes: Sequence[Node],
+        group_problem: GroupProblem,
+        decision: Decision,
     ) -> tuple[Node, AllocationsByClaim]:
-        """Build what a seat gets, and find on which node; one that asks for no device is on its first."""
-        served = posed.builder.served_requests
-        picks = [pick for pick in decision.picks if served[pick.demand].seat == number]
+        """Build what a node group gets, and find on which node; one that asks for no device is on its first."""
+        served = group_problem.builder.served_requests
+        picks = [pick for pick in decision.picks if served[pick.demand].node_group == number]
         node = next((node for pick in picks if (node := served[pick.demand].node)), nodes[0])
-        own = [demand for demand, one in enumerate(served) if one.seat == number and one.node is node]
+        own = [demand for demand, one in enumerate(served) if one.node_group == number and one.node is node]
         renumbered = [Pick(own.index(pick.demand), pick.device) for pick in picks]
-        view = replace(posed.merged_view.view, node=node)
-        with name_fatal_errors(problem_names(seat.claims, view)):
-            made = self._engine.builder.build(seat.claims, [served[demand].ask for demand in own], renumbered, view)
-        return node, dict(zip((ref.key for ref in seat.requested), made, strict=True))
+        view = replace(group_problem.merged_view.view, node=node)
+        with name_fatal_errors(problem_names(node_group.claims, view)):
+            made = self._engine.builder.build(
+                node_group.claims, [served[demand].ask for demand in own], renumbered, view
+            )
+        return node, dict(zip((ref.key for ref in node_group.requested), made, strict=True))
 
 
-def _unit_outcomes(seat: SameNodeUnits, node: Node, allocations: AllocationsByClaim) -> Iterator[UnitOutcome]:
-    """Give each unit of a seat what nobody before it got already."""
+def _unit_outcomes(node_group: SameNodeUnits, node: Node, allocations: AllocationsByClaim) -> Iterator[UnitOutcome]:
+    """Give each unit of a node group what nobody before it got already."""
     left = dict(allocations)
-    for unit in seat.units:
+    for unit in node_group.units:
         pairs = tuple((ref, left.pop(ref.key)) for ref in unit.requested_claims if ref.key in left)
         yield UnitOutcome(unit, Status.ALLOCATED, node.metadata.name, allocations=pairs)
 
@@ -160,21 +161,21 @@ def _with_soft_entries(
     own: list[list[SoftEntry]] = [[] for _ in found]
     for entry in soft:
         own[owner.get(entry.claim, 0)].append(entry)
-    told_ = [replace(one, soft_entries=tuple(entries)) for one, entries in zip(found, own, strict=True)]
-    return [replace(told_[0], objective=stage_answers(decision.objective)), *told_[1:]]
+    complete = [replace(one, soft_entries=tuple(entries)) for one, entries in zip(found, own, strict=True)]
+    return [replace(complete[0], objective=stage_answers(decision.objective)), *complete[1:]]
 
 
 def _same_outcome_for_all(coupled: CoupledUnits, outcome: Status, reason: Reason) -> list[UnitOutcome]:
     return [UnitOutcome(unit, outcome, reasons=(reason,)) for unit in coupled.units]
 
 
-# Nodes that each seat may go to at first: most questions have an answer on few.
+# Nodes that each node group may go to at first: most questions have an answer on few.
 NODES_TRIED_FIRST = 8
 CandidateNodes = Sequence[Sequence[Node]]
 
 
 class GroupSolver:
-    """One set of coupled units in front of an engine; ``errors`` are those met where a seat cannot be served."""
+    """One set of coupled units in front of an engine; ``errors`` are those met where a node group cannot be served."""
 
     def __init__(
         self,
@@ -190,62 +191,61 @@ class GroupSolver:
         self.deadline = deadline
         self.coupled = coupled
         self.errors: list[Reason] = []
-        self.held = held_claims(session.cluster, dict.fromkeys(key for tie in coupled.groups for key in tie.claims))
-        claims = [claim for seat in coupled.node_groups for claim in seat.claims]
-        entries = [entry for tie in coupled.groups for entry in tie.group.spec.constraints or ()]
+        self.held = held_claims(session.cluster, dict.fromkeys(key for scope in coupled.groups for key in scope.claims))
+        claims = [claim for node_group in coupled.node_groups for claim in node_group.claims]
+        entries = [entry for scope in coupled.groups for entry in scope.group.spec.constraints or ()]
         self._visible = engine.compiler.visible(claims, entries)
         self._surveyor = NodeContextBuilder(session.cluster) if session.stages else None
 
-    def candidate_node_sets(self, suited: Sequence[AdmissibleNodes]) -> Iterator[CandidateNodes]:
-        """Yield nodes to ask about, the first few of each seat before all; none where a seat has none.
+    def candidate_node_sets(self, admissible: Sequence[AdmissibleNodes]) -> Iterator[CandidateNodes]:
+        """Yield nodes to ask about, the first few of each node group before all; none where a node group has none.
 
         The last ones are all that make a difference. Whoever looks for the best asks about all at once.
         """
         able = [
-            list(self._nodes_with_enough_devices(seat, own.nodes))
-            for seat, own in zip(self.coupled.node_groups, suited, strict=True)
+            list(self._nodes_with_enough_devices(node_group, own.nodes))
+            for node_group, own in zip(self.coupled.node_groups, admissible, strict=True)
         ]
-        kept = self._thinned(able)
+        kept = self._without_equal_nodes(able)
         if not all(kept):
             return
         if not self.session.stages and any(len(own) > NODES_TRIED_FIRST for own in kept):
             yield [own[:NODES_TRIED_FIRST] for own in kept]
         yield kept
 
-    def _nodes_with_enough_devices(self, seat: SameNodeUnits, nodes: Sequence[Node]) -> Iterator[Node]:
-        """Leave out nodes where the seat finds too few devices even alone, and those that are in trouble for it."""
-        question = self.engine.compiler.question(seat.claims)
+    def _nodes_with_enough_devices(self, node_group: SameNodeUnits, nodes: Sequence[Node]) -> Iterator[Node]:
+        """Yield the nodes where the node group finds enough devices alone; note the errors met on the others."""
+        question = self.engine.compiler.question(node_group.claims)
         known: dict[Hashable, bool] = {}
         for node in nodes:
             view = self.engine.compiler.view(node, question)
             in_use = self.ledger.in_use(view)
             key = node_class_key(view, in_use)
             if key not in known:
-                known[key] = self._is_able(seat, view, in_use)
+                known[key] = self._is_able(node_group, view, in_use)
             if known[key]:
                 yield node
 
-    def _is_able(self, seat: SameNodeUnits, view: NodeView, in_use: InUse) -> bool:
+    def _is_able(self, node_group: SameNodeUnits, view: NodeView, in_use: InUse) -> bool:
         compiler = self.engine.compiler
+        where = f"node {view.node.metadata.name}: "
         try:
-            problem = compiler.problem(compiler.question(seat.claims), view.shape)
+            problem = compiler.problem(compiler.question(node_group.claims), view.shape)
         except FatalError as error:
-            where = f"node {view.node.metadata.name}: "
-            self.errors.append(reason_from_error(error, problem_names(seat.claims, view), where))
+            self.errors.append(reason_from_error(error, problem_names(node_group.claims, view), where))
             return False
         able = decide_by_counting(problem.order_independent(), in_use, self.deadline)[1] is None
         wrong = None if self.session.policy != STRICT else decisive_error(problem, in_use, self.engine.decider.in_order)
         if wrong is not None:
-            where = f"node {view.node.metadata.name}: "
-            self.errors.append(reason_from_error(wrong, problem_names(seat.claims, view), where))
+            self.errors.append(reason_from_error(wrong, problem_names(node_group.claims, view), where))
         return able
 
-    def _thinned(self, nodes: CandidateNodes) -> list[list[Node]]:
+    def _without_equal_nodes(self, nodes: CandidateNodes) -> list[list[Node]]:
         """Leave out nodes that make no difference."""
         views = {
             node.metadata.name: self.engine.compiler.views.of(node, self._visible) for own in nodes for node in own
         }
-        labels = sorted({tie.group.spec.same_node_label for tie in self.coupled.groups} - {""})
+        labels = sorted({scope.group.spec.same_node_label for scope in self.coupled.groups} - {""})
         held = {id_ for one in self.held for devices in one.requests.values() for id_ in devices}
         return reduce_nodes(nodes, views, self._state, labels, held)
 
@@ -254,26 +254,26 @@ class GroupSolver:
         landscape = self._surveyor and self._surveyor.survey(view, self._visible)
         return self.ledger.in_use(view).key, landscape
 
-    def may_use_several_nodes(self, seat: SameNodeUnits) -> bool:
+    def may_use_several_nodes(self, node_group: SameNodeUnits) -> bool:
         """Tell whether pods that share a claim could be on several nodes after all: it may be usable on each of them.
 
         A request that only devices of nodes serve ties its claim to one.
         """
-        units = [{ref.key for ref in unit.requested_claims} for unit in seat.units]
-        shared = {place for place, ref in enumerate(seat.requested) if sum(ref.key in own for own in units) > 1}
+        units = [{ref.key for ref in unit.requested_claims} for unit in node_group.units]
+        shared = {place for place, ref in enumerate(node_group.requested) if sum(ref.key in own for own in units) > 1}
         far = (
-            [self._requests_served_off_node(seat, node) for node in self.session.cluster.nodes.values()]
+            [self._requests_served_off_node(node_group, node) for node in self.session.cluster.nodes.values()]
             if shared
             else []
         )
-        requests = [(place, name) for place, claim in enumerate(seat.claims) for name in _request_names(claim)]
+        requests = [(place, name) for place, claim in enumerate(node_group.claims) for name in _request_names(claim)]
         tied = {place for place, name in requests if not any((place, name) in own for own in far)}
         return not shared <= tied
 
-    def _requests_served_off_node(self, seat: SameNodeUnits, node: Node) -> set[tuple[int, str]]:
+    def _requests_served_off_node(self, node_group: SameNodeUnits, node: Node) -> set[tuple[int, str]]:
         """Find the requests, by claim and name, for which there are devices that do not belong to the node."""
         compiler = self.engine.compiler
-        question = compiler.question(seat.claims)
+        question = compiler.question(node_group.claims)
         view = self.engine.compiler.view(node, question)
         try:
             demands = compiler.problem(question, view.shape).demands
@@ -283,11 +283,11 @@ class GroupSolver:
         return {(one.claim, one.request) for one in demands if not own.issuperset(one.candidates)}
 
     def build_problem(self, nodes: CandidateNodes) -> GroupProblem:
-        """Pose the question about these nodes. Raises ``AbortedError`` and ``UndecidedError``."""
-        ground = self._merged_view(nodes)
+        """Compile the question about these nodes. Raises ``AbortedError`` and ``UndecidedError``."""
+        merged_view = self._merged_view(nodes)
         everywhere = self.session.cluster.nodes.values()
-        with name_fatal_errors(self.names(ground)):
-            found = build_group_problem(self.engine.compiler, ground, self.coupled, nodes, self.held, everywhere)
+        with name_fatal_errors(self.names(merged_view)):
+            found = build_group_problem(self.engine.compiler, merged_view, self.coupled, nodes, self.held, everywhere)
         return found if self.engine.decider.in_order else replace(found, problem=found.problem.order_independent())
 
     def _merged_view(self, nodes: CandidateNodes) -> MergedView:
@@ -297,32 +297,31 @@ class GroupSolver:
         ids = [id_ for one in self.held for devices in one.requests.values() for id_ in devices]
         return merge_views(views, self.engine.compiler.views, self.session.cluster, ids, self._visible)
 
-    def names(self, ground: MergedView) -> ProblemNames:
+    def names(self, merged_view: MergedView) -> ProblemNames:
         """Names for the numbers of a question about this ground."""
-        return group_problem_names(self.coupled, self.held, ground)
+        return group_problem_names(self.coupled, self.held, merged_view)
 
-    def decide_or_raise(self, posed: GroupProblem) -> Decision:
+    def decide_or_raise(self, group_problem: GroupProblem) -> Decision:
         """Decide, or find the error that alone stands in the way (CELC-4). Raises ``AbortedError``."""
-        with name_fatal_errors(self.names(posed.merged_view)):
-            decision = self.decide(posed, posed.problem)
+        with name_fatal_errors(self.names(group_problem.merged_view)):
+            decision = self.decide(group_problem, group_problem.problem)
             if (
                 self.session.policy != STRICT
                 or decision.status is not Status.UNALLOCATABLE
                 or not decision.has_relation_error
             ):
                 return decision
-            found = self.decide(posed, posed.problem.with_errors_as_true())
-            trouble = first_relation_error(posed.problem, found.picks) if found.status is Status.ALLOCATED else None
-            if trouble is not None:
-                raise trouble
+            error = decisive_relation_error(group_problem.problem, partial(self.decide, group_problem))
+            if error is not None:
+                raise error
         return decision
 
-    def decide(self, posed: GroupProblem, problem: Problem) -> Decision:
-        """Decide about a problem that is posed like this one. Raises ``FatalError`` and ``DeadlineExceededError``."""
-        decider, in_use = self.engine.decider, self.ledger.in_use(posed.merged_view.view)
+    def decide(self, group_problem: GroupProblem, problem: Problem) -> Decision:
+        """Decide about a variant of the group problem. Raises ``FatalError`` and ``DeadlineExceededError``."""
+        decider, in_use = self.engine.decider, self.ledger.in_use(group_problem.merged_view.view)
         if self._surveyor is None:
             return decider.decide(problem, in_use, self.deadline)
-        seen = replace(problem, landscape=self._surveyor.survey(posed.merged_view.view, self._visible))
+        seen = replace(problem, landscape=self._surveyor.survey(group_problem.merged_view.view, self._visible))
         return cast("OptimizingDecider", decider).best(seen, in_use, self.deadline, self.session.work)
 
 
@@ -338,62 +337,68 @@ def _request_names(claim: ResourceClaim) -> Iterator[str]:
 MAX_GROUP_DEMANDS = 16
 CONSTRAINT_GROUP_REASON = "constraintGroup"
 AloneFailure = tuple[tuple[Reason, ...], tuple[NodeClassFailure, ...]]
-"""Why a seat finds nothing even alone."""
+"""Why a node group finds nothing even alone."""
 
 
 class GroupFailureExplainer:
-    """Finds the reasons of a no; ``posed`` is the whole question, None if a seat has nothing to go to."""
+    """Finds the reasons of a no; ``group_problem`` is the whole question, None if a node group has nothing to go to."""
 
-    def __init__(self, asking: GroupSolver, suited: Sequence[AdmissibleNodes], posed: GroupProblem | None) -> None:
-        self._asking = asking
-        self._suited = suited
-        self._posed = posed
-        coupled = asking.coupled
+    def __init__(
+        self, solver: GroupSolver, admissible: Sequence[AdmissibleNodes], group_problem: GroupProblem | None
+    ) -> None:
+        self._solver = solver
+        self._suited = admissible
+        self._group_problem = group_problem
+        coupled = solver.coupled
         self._units = ", ".join(unit.name for unit in coupled.units)
-        self._groups = ", ".join(tie.label for tie in coupled.groups)
+        self._groups = ", ".join(scope.label for scope in coupled.groups)
 
     def outcomes(self) -> list[UnitOutcome]:
         """Give each unit its outcome, with reasons."""
-        coupled = self._asking.coupled
+        coupled = self._solver.coupled
         doubt = self._doubt()
         if doubt:
             return [
                 UnitOutcome(unit, Status.UNKNOWN, reasons=(Reason(CONSTRAINT_GROUP_REASON, "", doubt),))
                 for unit in coupled.units
             ]
-        alone = [self._alone(seat, own) for seat, own in zip(coupled.node_groups, self._suited, strict=True)]
+        alone = [
+            self._alone(node_group, own) for node_group, own in zip(coupled.node_groups, self._suited, strict=True)
+        ]
         reasons = self._of_others(alone) if any(alone) else self._of_groups()
         found = []
-        for seat, own in zip(coupled.node_groups, alone, strict=True):
+        for node_group, own in zip(coupled.node_groups, alone, strict=True):
             mine, failures = own or (tuple(reasons), ())
-            found += [UnitOutcome(unit, Status.UNALLOCATABLE, reasons=mine, failures=failures) for unit in seat.units]
+            found += [
+                UnitOutcome(unit, Status.UNALLOCATABLE, reasons=mine, failures=failures) for unit in node_group.units
+            ]
         return found
 
     def _doubt(self) -> str:
         """Say why the no is not sure, if it is not."""
         together = f"{self._units} cannot be allocated together as {self._groups} demands"
-        if any(map(self._asking.may_use_several_nodes, self._asking.coupled.node_groups)):
+        if any(map(self._solver.may_use_several_nodes, self._solver.coupled.node_groups)):
             return f"{together} with pods that share a claim on one node"
         return ""
 
-    def _alone(self, seat: SameNodeUnits, suited: AdmissibleNodes) -> AloneFailure | None:
-        """Try a seat alone on all its nodes; None if it fits, or if that is not known."""
-        asking = self._asking
-        failed = FailedNodes([node.metadata.name for node in suited.nodes])
-        for position, node in enumerate(suited.nodes):
-            attempt = asking.engine.allocate_on(node, seat.claims, asking.ledger, asking.deadline)
+    def _alone(self, node_group: SameNodeUnits, admissible: AdmissibleNodes) -> AloneFailure | None:
+        """Try a node group alone on all its nodes; None if it fits, or if that is not known."""
+        solver = self._solver
+        failed = FailedNodes([node.metadata.name for node in admissible.nodes])
+        for position, node in enumerate(admissible.nodes):
+            attempt = solver.engine.allocate_on(node, node_group.claims, solver.ledger, solver.deadline)
             if attempt.status is not Status.UNALLOCATABLE:
                 return None
             failed.add(position, attempt)
         report = failed.report()
-        names = [claim_text(ref.key) for ref in seat.requested]
-        reasons = (*device_reasons(report, names), *suited.reasons)
+        names = [claim_text(ref.key) for ref in node_group.requested]
+        reasons = (*device_reasons(report, names), *admissible.reasons)
         return reasons or (Reason("nodes", "", "there are no nodes"),), report
 
     def _of_others(self, alone: Sequence[AloneFailure | None]) -> list[Reason]:
         """Say whose fault it is that a unit that finds devices alone gets none."""
-        pairs = zip(self._asking.coupled.node_groups, alone, strict=True)
-        names = ", ".join(unit.name for seat, own in pairs if own for unit in seat.units)
+        pairs = zip(self._solver.coupled.node_groups, alone, strict=True)
+        names = ", ".join(unit.name for node_group, own in pairs if own for unit in node_group.units)
         return [
             Reason(
                 CONSTRAINT_GROUP_REASON,
@@ -427,21 +432,23 @@ class GroupFailureExplainer:
 
     def _needed(self) -> list[Relation] | None:
         """Leave out demands as long as the rest is still too much (deletion filter); None: too many to try."""
-        if self._posed is None:
+        if self._group_problem is None:
             return None
-        kept = [relation for relation in self._posed.group_relations if relation.hard]
-        if self._is_no(self._posed, ()):
+        kept = [relation for relation in self._group_problem.group_relations if relation.hard]
+        if self._is_no(self._group_problem, ()):
             return []
         if len(kept) > MAX_GROUP_DEMANDS:
             return None
-        posed = self._posed
-        return deletion_filter([[one] for one in kept], lambda rest: bool(rest) and self._is_no(posed, rest))
+        group_problem = self._group_problem
+        return deletion_filter([[one] for one in kept], lambda rest: bool(rest) and self._is_no(group_problem, rest))
 
-    def _is_no(self, posed: GroupProblem, kept: Collection[Relation]) -> bool:
+    def _is_no(self, group_problem: GroupProblem, kept: Collection[Relation]) -> bool:
         """Tell whether the units still do not fit with only these demands of groups."""
-        positions = {relation.position for relation in posed.group_relations} - {relation.position for relation in kept}
-        relations = tuple(one for one in posed.problem.relations if one.position not in positions)
-        decision = self._asking.decide(posed, replace(posed.problem, relations=relations))
+        positions = {relation.position for relation in group_problem.group_relations} - {
+            relation.position for relation in kept
+        }
+        relations = tuple(one for one in group_problem.problem.relations if one.position not in positions)
+        decision = self._solver.decide(group_problem, replace(group_problem.problem, relations=relations))
         return decision.status is Status.UNALLOCATABLE
 
 
@@ -459,10 +466,10 @@ def reduce_nodes(
     labels: Sequence[str],
     held: Collection[DeviceId],
 ) -> list[list[Node]]:
-    """Keep the first of equal nodes that each seat may go to, as many as there are seats.
+    """Keep the first of equal nodes that each node group may go to, as many as there are node groups.
 
-    Nodes are equal if exchanging them, with all that they alone see, changes nothing: the same seats may go there,
-    their own devices look alike and are used alike (``state``), what others see too is the same, and so are the values
+    Nodes are equal if exchanging them, with all that they alone see, changes nothing: the same node groups may go there
+    and their own devices look and are used alike (``state``); what others see too is the same, and so are the values
     of these labels. A ``held`` device is like no other.
     """
     open_to = [{node.metadata.name for node in own} for own in nodes_of]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...models.cluster.cluster import Cluster
 from ...models.formats.errors import InputError, InputProblem, has_errors
 from ...models.kubernetes.gates import FeatureGates
-from ...models.manifests.reader import InputSource, Manifest, read_manifests
+from ...models.manifests.reader import InputSource, read_manifests
 from .validate import manifest_problems
 
 

@@ -26,12 +26,12 @@ from ...models.kubernetes.slices import Device
 from ...models.manifests.writer import is_allocated
 from ...models.results.common import Reason, Status
 from ...models.results.comparison import DIFFERENT, EQUAL, EQUIVALENT, AnswerRelation, LeftOver
-from ...models.workload.units import ClaimRef, Unit, requested_units
+from ...models.workload.units import ClaimRef, Unit
 from ...peers.answers import PodVerdict
 from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import PodRequest, ScheduleRequest, features_of_gates
-from ..allocate.allocate import TIME_LIMIT, allocate, gates_of, with_joined_loose_claims
+from ..allocate.allocate import TIME_LIMIT, allocate, gates_of, units_to_place
 from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..allocate.placement import unplaced_outcome
@@ -132,7 +132,7 @@ def compare(
     if KUBE_SCHEDULER in names:
         check_peer_policy(cel_errors)
     gates = gates_of(feature_gates)
-    requested = with_joined_loose_claims(requested_units(cluster, namespace=namespace, selector=selector), node)
+    requested = units_to_place(cluster, node, namespace, selector)
     for name in names:
         check_engine_support(name, cluster, requested)
 

@@ -16,19 +16,19 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import LATTICES, DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import key_of
-from ...models.results.common import Status
+from ...models.results.common import Reason, Status
 from ...models.topology.places import Axis, TopologyError, place_devices
 from ...problem.compiler import Compiler, Question
 from ...problem.filters import EXPRESSION_FILTERS
 from ...problem.in_use import AllocatedState
-from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames
+from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
 from ...problem.problem import FilterFailure, InUse, NodeContext, Problem, RelationError, trap_error
 from ...problem.selectors import CelExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
 from ...problem.surroundings import NodeContextBuilder
 from ...problem.topology import membership_of
-from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Pick, Session
+from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Session
 from .outcome import DemandTable, demand_tables
 from .result import ResultBuilder, has_uncombinable_selector, soft_entries
 
@@ -180,8 +180,7 @@ class NodeEngine:
         error = decisive_error(problem, asked.in_use, self.decider.in_order)
         if error is not None or not decision.has_relation_error:
             return error
-        found = decide(asked, posed.with_errors_as_true())
-        return first_relation_error(posed, found.picks) if found.status is Status.ALLOCATED else None
+        return decisive_relation_error(posed, lambda tolerant: decide(asked, tolerant))
 
 
 class OptimizingEngine(NodeEngine):
@@ -225,13 +224,19 @@ class OptimizingEngine(NodeEngine):
         return self._surveyor.survey(asked.view, asked.question.visible)
 
 
-def first_relation_error(problem: Problem, picks: Sequence[Pick]) -> FatalError | None:
-    """Find the first relation that devices fail for an error (CELC-4)."""
-    members = [(pick.demand, pick.device) for pick in picks]
+def decisive_relation_error(problem: Problem, decide: Callable[[Problem], Decision]) -> FatalError | None:
+    """Find the error of a relation without which the claims would fit, if there is one (CELC-4).
+
+    ``decide`` is asked again with errors taken for true; the first relation that its devices fail for an error counts.
+    """
+    found = decide(problem.with_errors_as_true())
+    if found.status is not Status.ALLOCATED:
+        return None
+    members = [(pick.demand, pick.device) for pick in found.picks]
     for relation in problem.relations:
-        found = relation.verdict(members)
-        if relation.hard and isinstance(found, RelationError):
-            return FatalError(relation.id, found.message, claim=relation.claims[0])
+        verdict = relation.verdict(members)
+        if relation.hard and isinstance(verdict, RelationError):
+            return FatalError(relation.id, verdict.message, claim=relation.claims[0])
     return None
 
 
@@ -281,6 +286,12 @@ def problem_names(claims: Sequence[ResourceClaim], view: NodeView) -> ProblemNam
 def display_message(said: FatalError | Justification, names: ProblemNames) -> str:
     """Fill the names of its claim, device and pool into the message of an error or a proof."""
     return names.fill(said.message, claim=said.claim, device=said.device, pool=said.pool)
+
+
+def reason_from_error(error: FatalError, names: ProblemNames, where: str = "") -> Reason:
+    """Return the error as a reason; ``where`` comes before its text."""
+    claim = "" if error.claim is None else claim_text(names.claims[error.claim])
+    return Reason(error.rule, claim, f"{where}{display_message(error, names)}")
 
 
 def _fatal_result(error: FatalError, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:

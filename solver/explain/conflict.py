@@ -42,7 +42,7 @@ from ..engines.cp_sat import (
     solve_with_lazy_constraints,
 )
 from ..engines.engine import Counts, Session
-from ..engines.engines import NodeCompiler, problem_names
+from ..engines.engines import NodeCompiler, problem_names, reason_from_error
 from ..engines.reasons import deletion_filter
 from ..proofs import find_witness
 
@@ -110,10 +110,7 @@ class ExplanationCompiler:
         try:
             return self._compile(question, claims, view, ledger)
         except FatalError as error:
-            names, number = problem_names(claims, view), error.claim
-            claim = "" if number is None else claim_text(names.claims[number])
-            message = names.fill(error.message, claim=number, device=error.device, pool=error.pool)
-            raise NotCompilableError(Reason(error.rule, claim, message)) from None
+            raise NotCompilableError(reason_from_error(error, problem_names(claims, view))) from None
         except CoefficientError as error:
             raise NotCompilableError(Reason("combination", "", f"the solver cannot be asked: {error}")) from None
 

@@ -18,12 +18,12 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
-from ...models.workload.units import Unit, requested_units
+from ...models.workload.units import Unit
 from ...problem.in_use import AllocatedState
 from ...problem.messages import check_policy
-from ..allocate.allocate import TIME_LIMIT, gates_of, with_joined_loose_claims
+from ..allocate.allocate import TIME_LIMIT, gates_of, place_units, units_to_place
 from ..allocate.check import check_allocations
-from ..allocate.coupling import CoupledUnits, find_coupled_units, in_request_order
+from ..allocate.coupling import find_coupled_units
 from ..allocate.placement import Placer
 from ..engines.engine import Session, work_for_time_limit
 from ..engines.outcome import SearchInterrupted, UnitOutcome, worst_outcome
@@ -60,27 +60,15 @@ def explain(
     given = read_caller_constraints(constraints)
     gates, policy = gates_of(feature_gates), effective_policy("auto", cel_errors)
     started = monotonic()
-    asked = with_joined_loose_claims(
-        requested_units(cluster, namespace=namespace, selector=selector, claims=claims), node
-    )
+    asked = units_to_place(cluster, node, namespace, selector, claims)
     session = Session(cluster, gates, policy, seed, work=work_for_time_limit(time_limit), caller_constraints=given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
     deadline = None if time_limit is None else started + time_limit
     ledger = AllocatedState(cluster.usage(gates))
     placer = Placer(session, auto_engine(session), ledger, nodes, deadline)
-    run = _ExplanationRun(placer, ledger, lambda: _load_explainer(session, nodes, deadline))
+    run = _ExplanationRun(ledger, lambda: _load_explainer(session, nodes, deadline))
     sets = find_coupled_units(cluster, asked) if cluster.constraint_groups else ()
-    interrupted = False
-    try:
-        for one in in_request_order(asked, sets):
-            run.place_or_explain(one) if isinstance(one, Unit) else run.place_together_or_explain(one)
-            if progress:
-                progress(len(run.explanations), len(asked))
-            if placer.interrupted:
-                interrupted = True
-                break
-    except KeyboardInterrupt:
-        interrupted = True
+    interrupted = place_units(placer, asked, sets, run.record, progress)
     check_allocations(cluster, run.placed, gates, policy, given)
     units = tuple(
         run.explanations.get(id(unit)) or _explained_unit(unit, Status.UNKNOWN, reasons=(_INTERRUPTED_REASON,))
@@ -126,29 +114,18 @@ def _load_explainer(session: Session, nodes: Mapping[str, Node], deadline: float
 
 
 class _ExplanationRun:
-    """Places units one after the other, and those that groups tie together at once.
+    """The outcomes of units and their explanations: ``explanations`` are by the unit's identity."""
 
-    ``explanations`` are by the unit's identity, ``placed`` are the outcomes.
-    """
-
-    def __init__(self, placer: Placer, ledger: AllocatedState, make: Callable[[], Explainer]) -> None:
+    def __init__(self, ledger: AllocatedState, make: Callable[[], Explainer]) -> None:
         self.explanations: dict[int, ExplainedUnit] = {}
         self.placed: list[UnitOutcome] = []
-        self._placer = placer
         self._ledger = ledger
         self._allocated: dict[ObjectKey, ResourceClaim] = {}
         self._make = make
         self._explainer: Explainer | None = None
 
-    def place_or_explain(self, unit: Unit) -> None:
-        """Place a unit, or explain why it cannot be."""
-        self._record([self._placer.place(unit)])
-
-    def place_together_or_explain(self, tied: CoupledUnits) -> None:
-        """Place units that groups tie together, or explain each of them alone."""
-        self._record(self._placer.place_together(tied), ", ".join(tie.label for tie in tied.groups))
-
-    def _record(self, answers: Sequence[UnitOutcome], ties: str = "") -> None:
+    def record(self, answers: Sequence[UnitOutcome], ties: str) -> None:
+        """Keep these outcomes, and explain each that found no devices; ``ties`` are the groups that tie the units."""
         self.placed += answers
         for answer in answers:
             for ref, allocation in answer.allocations:

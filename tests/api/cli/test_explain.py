@@ -10,7 +10,7 @@ import yaml
 
 import drasat as package
 from drasat.models.results.schema import results_schema
-from drasat.solver.explain import explain as module
+from drasat.solver.allocate.placement import Placer
 
 SUPPLY = """
 apiVersion: v1
@@ -154,13 +154,13 @@ def test_only_what_was_asked_about(drasat, manifests):
 
 
 def test_an_interrupt_prints_what_was_explained(drasat, manifests, monkeypatch):
-    def interrupted(run, unit):
+    def interrupted(placer, unit):
         if unit.name == "b":
             raise KeyboardInterrupt
-        ask(run, unit)
+        return place(placer, unit)
 
-    ask = module._ExplanationRun.place_or_explain
-    monkeypatch.setattr(module._ExplanationRun, "place_or_explain", interrupted)
+    place = Placer.place
+    monkeypatch.setattr(Placer, "place", interrupted)
     done = drasat("explain", "-f", manifests(a=3, b=1))
     assert done.code == 130
     assert "claim default/a: Unallocatable" in done.out
@@ -182,7 +182,7 @@ def test_an_interrupt_in_python(manifests, monkeypatch):
     def interrupted(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module._ExplanationRun, "place_or_explain", interrupted)
+    monkeypatch.setattr(Placer, "place", interrupted)
     with pytest.raises(package.ExplanationInterrupted) as raised:
         package.explain(package.load(manifests(a=2)))
     assert raised.value.result.outcome == "Unknown"

@@ -3,7 +3,6 @@
 import pytest
 from support.small_problems import MATCH, ask, either, impossible, left, partitions, possible, problem, proven, tie
 
-from drasat.solver.proofs import PROOFS
 from drasat.solver.proofs.amounts import overdrawn_counters
 from drasat.solver.proofs.counting import Tally
 
