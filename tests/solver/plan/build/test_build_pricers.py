@@ -66,7 +66,7 @@ def test_each_kind_of_node_has_the_pricer_that_it_needs():
     numbers = by_name(found)
     # Columns of sums have devices as payload, those of models have bundles.
     for name, kind in (("n1", "Bundle"), ("n2", "tuple")):
-        answer = price(found, numbers[name], [2] * len(found.instance.units))
+        answer = price(found, numbers[name], [2] * len(found.problem.units))
         assert {type(column.payload).__name__ for column in answer.columns} == {kind}
         assert {column.node_class for column in answer.columns} == {numbers[name]}
 

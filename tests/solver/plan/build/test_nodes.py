@@ -60,7 +60,7 @@ def test_labels_that_a_gang_asks_for_matter():
     given = [*gpus_of("n1", "n2", "n3"), node("n1", "a"), node("n2", "b"), node("n3", "a")]
     found = posed(*given, user("a", GANG="g", GANG_DOMAIN="zone"))
     assert [[one.metadata.name for one in kind.nodes] for kind in found.node_classes] == [["n1", "n3"], ["n2"]]
-    assert [kind.labels for kind in found.nodes] == [{"zone": "a"}, {"zone": "b"}]
+    assert [kind.labels for kind in found.node_classes] == [{"zone": "a"}, {"zone": "b"}]
 
 
 def test_labels_that_a_selector_asks_for_matter():
@@ -142,7 +142,7 @@ def test_devices_in_use_tell_nodes_apart():
     given = [*nodes("n1", "n2", "n3"), holding("h", "n1", "gpu-0"), holding("i", "n2", "gpu-0")]
     found = posed(*given, user("a"))
     assert [[one.metadata.name for one in kind.nodes] for kind in found.node_classes] == [["n1", "n2"], ["n3"]]
-    assert [kind.is_in_use for kind in found.nodes] == [True, False]
+    assert [kind.is_in_use for kind in found.node_classes] == [True, False]
 
 
 def test_a_shared_device_in_use_puts_no_node_to_use():
@@ -157,7 +157,7 @@ def test_nodes_of_one_fabric_are_alike_and_of_two_are_not():
     given = [node("n1", "a"), node("n2", "a"), node("n3", "b"), node("n4", "b")]
     found = posed(*given, one, user("a", spec="f"))
     assert [[one.metadata.name for one in kind.nodes] for kind in found.node_classes] == [["n1", "n2"], ["n3", "n4"]]
-    assert [[pool.name for pool in kind.shared] for kind in found.nodes] == [["fa"], []]
+    assert [[pool.name for pool in kind.shared] for kind in found.node_classes] == [["fa"], []]
 
 
 def test_a_pool_that_one_node_reaches_is_not_shared():
