@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from ..cluster.cluster import Cluster
 from ..kubernetes.claims import ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate
-from ..kubernetes.core import Pod, PodResourceClaim, PodSpec
+from ..kubernetes.core import Node, Pod, PodResourceClaim, PodSpec
 from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, REPLICAS_ANNOTATION, constraints_annotation
 from ..kubernetes.meta import ObjectKey
 from ..kubernetes.workloads import PodTemplateSpec, default_priority, priority_of
@@ -98,6 +98,10 @@ class Gang:
     def label(self) -> str:
         """How messages name it."""
         return f"{self.kind} {self.namespace}/{self.name}"
+
+    def domain_value(self, node: Node) -> str | None:
+        """The value of the domain's label on a node; None without a domain, or without that label."""
+        return (node.metadata.labels or {}).get(self.domain) if self.domain is not None else None
 
     def too_small(self, waiting: int) -> str:
         """Say that so many members that wait, and those that run, are not enough; nothing if they are."""

@@ -347,5 +347,5 @@ def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -
     if gang.domain is None:
         return True
     there = [nodes.get(name) for name in (*names, *gang.running_nodes)]
-    values = {(node.metadata.labels or {}).get(gang.domain) if node else None for node in there}
+    values = {gang.domain_value(node) if node else None for node in there}
     return None not in values and len(values) <= 1

@@ -289,7 +289,7 @@ def _plan_status(
 
 
 def _is_infeasible(goals: Sequence[Goal], stages: Sequence[PlanStage]) -> bool:
-    """Whether no plan places all units: one that did would be as good in all stages before those about other things."""
+    """Whether no plan places all units: the bound of a stage that counts units is below the value of all of them."""
     of_units = takewhile(lambda pair: pair[0].is_of_units, zip(goals, stages, strict=True))
     return any(
         stage.bound is not None and stage.bound < goal.display_value(goal.limit - goal.earlier)

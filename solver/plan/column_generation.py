@@ -25,7 +25,7 @@ _REDUCED_COST_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class GenerationLimits:
-    """What may be spent on one run: rounds, and the clock; ``tolerance`` is relative, of value against bound."""
+    """Limits of one run: rounds of pricing, and a monotonic time; ``tolerance`` is relative, of value against bound."""
 
     rounds: int
     tolerance: float
@@ -33,7 +33,7 @@ class GenerationLimits:
     thorough: bool = True
 
     def is_over(self) -> bool:
-        """Whether the clock ends it."""
+        """Whether the time is up."""
         return is_past(self.deadline)
 
 
@@ -56,7 +56,7 @@ class GenerationResult:
 
 
 def value_step(instance: MasterProblem, terms: Terms) -> int:
-    """What the values of all plans are multiples of."""
+    """Return the step of a form: the values of all plans are multiples of it."""
     return gcd(*_value_coefficients(instance, terms)) or 1
 
 
@@ -69,7 +69,7 @@ def _value_coefficients(instance: MasterProblem, terms: Terms) -> Iterator[int]:
 
 
 class GenerationInterrupted(KeyboardInterrupt):
-    """Ctrl-C while columns are generated; ``generated`` is what was known by then."""
+    """Ctrl-C while columns are generated; ``generated`` is the result by then."""
 
     def __init__(self, generated: GenerationResult) -> None:
         super().__init__()
@@ -80,16 +80,14 @@ RoundWatch = Callable[[float, float | None], None]
 """Called after each round with the value of the relaxation and its bound."""
 
 
+@dataclass(frozen=True, slots=True)
 class ColumnGenerator:
-    """Generates columns for a master, stage by stage."""
+    """Generates columns of a master problem for its linear master, stage by stage."""
 
-    def __init__(
-        self, instance: MasterProblem, master: LinearMaster, pricer: Pricer, executor: Executor | None = None
-    ) -> None:
-        self._instance = instance
-        self._master = master
-        self._pricer = pricer
-        self._executor = executor
+    instance: MasterProblem
+    master: LinearMaster
+    pricer: Pricer
+    executor: Executor | None = None
 
     def run(
         self,
@@ -104,7 +102,7 @@ class ColumnGenerator:
         Bounds hold if all classes are asked for, and nothing in the master is restricted. Raises
         ``GenerationInterrupted``.
         """
-        asked = range(len(self._instance.nodes)) if classes is None else classes
+        asked = range(len(self.instance.nodes)) if classes is None else classes
         run = _GenerationRun(self, stage, budget, most, asked)
         try:
             run.to_the_end(watch)
@@ -117,25 +115,10 @@ class ColumnGenerator:
     ) -> list[PricingResult]:
         """Price node classes, at once where there is an executor; answers are in the order of the classes."""
         asked = [(node_class, prices.prices, tuple(most), limits) for node_class in classes]
-        if self._executor is None:
-            return [self._pricer.price(*one) for one in asked]
-        futures = [self._executor.submit(self._pricer.price, *one) for one in asked]
+        if self.executor is None:
+            return [self.pricer.price(*one) for one in asked]
+        futures = [self.executor.submit(self.pricer.price, *one) for one in asked]
         return [future.result() for future in futures]
-
-    @property
-    def pricer(self) -> Pricer:
-        """Who finds columns."""
-        return self._pricer
-
-    @property
-    def instance(self) -> MasterProblem:
-        """What is planned."""
-        return self._instance
-
-    @property
-    def master(self) -> LinearMaster:
-        """Where columns go."""
-        return self._master
 
 
 class _GenerationRun:
@@ -162,7 +145,7 @@ class _GenerationRun:
         self._rounds = 0
 
     def known(self) -> GenerationResult:
-        """What is known by now."""
+        """Return the result by now."""
         return GenerationResult(self._relaxation, self._bound, self._scale, self._rounds)
 
     def to_the_end(self, watch: RoundWatch | None) -> None:
@@ -213,7 +196,7 @@ class _GenerationRun:
         return is_new
 
     def _tries_harder(self, was_smoothed: bool) -> bool:
-        """After a round in vain: first at the duals themselves, then with more effort; False if that was it."""
+        """After a round in vain: price without smoothing, then with more effort; False if both are done."""
         if was_smoothed:
             self._smooth = False
             return True
@@ -238,7 +221,7 @@ _LARGEST_DUAL = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Duals:
-    """What a unit of each class is worth (never below zero), and a row's upper side, in floating point."""
+    """Duals of the units of each class (never below zero), and of the rows' upper sides, in floating point."""
 
     units: tuple[float, ...]
     rows: tuple[float, ...]
@@ -258,7 +241,7 @@ def duals_of(found: MasterRelaxation) -> Duals:
 
 
 class StagePricing:
-    """A stage with its rows at integer prices: what columns are worth, and what all of them together prove.
+    """A stage with its rows at integer prices: the worth of columns, and the Lagrangian bound.
 
     Everything is in 1 / ``scale`` of the stage's unit, and in the sense of maximising. No unit that the stage, a row or
     a gang names is worth less than ``floor``, and no row about usage costs less.
@@ -291,7 +274,7 @@ class StagePricing:
         return price
 
     def _capped(self, units: list[int]) -> tuple[int, ...]:
-        """Lower prices to what anybody gains by a unit: that never makes the bound worse."""
+        """Lower prices to what a stage or a gang gains by a unit: that never makes the bound worse."""
         caps = [max(0, self._terms.units.get(index, 0)) for index in range(len(units))]
         for index, gang in enumerate(self._instance.gangs):
             gain = self._terms.gangs.get(index, 0)
@@ -300,12 +283,12 @@ class StagePricing:
         return tuple(min(price, cap) for price, cap in zip(units, caps, strict=True))
 
     def _named(self) -> frozenset[int]:
-        """Units that it can matter to place."""
+        """Units that the stage or a gang names."""
         members = (unit for gang in self._instance.gangs for unit, _ in gang.members)
         return frozenset([*self._terms.units, *members])
 
     def constant(self, node_class: int) -> int:
-        """What a node of the class adds to the worth of its column when it is in use."""
+        """The coefficient of a node of the class when it is in use."""
         return self._terms.nodes.get(node_class, 0)
 
     def bound(self, columns: Sequence[int | None]) -> int | None:
@@ -339,7 +322,7 @@ def combined_terms(pairs: Sequence[tuple[Terms, int]]) -> Terms:
 
 
 class Effort(IntEnum):
-    """How hard to try: ``QUICK`` while that finds columns, ``THOROUGH`` to prove that there are none."""
+    """Effort of pricing: ``QUICK`` while it finds columns, ``THOROUGH`` to prove that there are none."""
 
     QUICK = 0
     THOROUGH = 1
@@ -347,26 +330,26 @@ class Effort(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class PricingLimits:
-    """When to stop: after ``work`` steps of the pricer's own kind, and, for safety only, at a monotonic time."""
+    """Limits of pricing: ``work`` steps, which each pricer defines, and, for safety only, a monotonic time."""
 
     effort: Effort = Effort.QUICK
     work: int | None = None
     deadline: float | None = None
 
     def is_over(self) -> bool:
-        """Whether the clock ends it."""
+        """Whether the time is up."""
         return is_past(self.deadline)
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a column is worth for each unit, and for each unit of a meter that it uses (mostly below zero)."""
+    """The worth of each unit in a column, and of each unit of a meter that it uses (mostly below zero)."""
 
     units: tuple[int, ...]
     meters: tuple[int, ...] = ()
 
     def value(self, column: Column) -> int:
-        """What a column is worth."""
+        """Return the worth of a column."""
         units = sum(self.units[unit] * amount for unit, amount in column.counts)
         return units + sum(self.meters[meter] * amount for meter, amount in column.usage)
 

@@ -88,7 +88,7 @@ class _GreedyFilling:
         return max(useful, key=self._prices.value, default=None)
 
     def _window(self) -> list[int]:
-        """What is left of the unit classes with the highest prices."""
+        """The remaining units of the classes with the highest prices."""
         self._order = [unit for unit in self._order if self._left[unit]]
         most = [0] * len(self._left)
         for unit in self._order[:_WINDOW]:
@@ -126,7 +126,7 @@ _ROUNDS_IN_VAIN = 12
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """What remains of a plan, how many nodes of each class are free, and what may be placed there."""
+    """The columns that a plan keeps, the free nodes of each class, and the units left to place there."""
 
     kept: Counter[Column]
     nodes: dict[int, int]
@@ -134,7 +134,7 @@ class Neighbourhood:
 
 
 class LargeNeighbourhoodSearch:
-    """Rounds of improvement. What is pseudo-random depends on nothing but the round."""
+    """Rounds of improvement. Pseudo-random choices depend on the round alone."""
 
     def __init__(
         self, generator: ColumnGenerator, stage: ObjectiveStage, relaxation: MasterRelaxation, budget: GenerationLimits
@@ -149,12 +149,11 @@ class LargeNeighbourhoodSearch:
 
     def plans(self, plan: IntegerPlan) -> Iterator[IntegerPlan]:
         """Yield ever better plans, or others that are as good, until nothing more is found."""
-        sign = 1 if self._stage.maximise else -1
         vain = number = 0
         while vain < _ROUNDS_IN_VAIN and not self._budget.is_over():
             number += 1
             better = self._round(plan, Random(number))
-            gain = sign * (better.value(self._stage.terms) - plan.value(self._stage.terms)) if better else 0
+            gain = self._stage.gain(better, plan) if better else 0
             vain = 0 if gain > 0 else vain + 1
             if better and gain >= 0:
                 plan = better
@@ -192,7 +191,7 @@ class LargeNeighbourhoodSearch:
         return Neighbourhood(kept, free, left)
 
     def _loss(self, column: Column) -> float:
-        """What a node with this column is worth less than one could be, at the relaxation's prices."""
+        """How much less a node with this column is worth than the best one, at the relaxation's prices."""
         worth = self._pricing.prices.value(column) + self._pricing.constant(column.node_class)
         return self._node_values[column.node_class] - worth
 

@@ -115,12 +115,12 @@ class LinearMaster:
         return found + [(amount, terms.of_column(column)) for amount, column in amounts]
 
     def restrict(self, column: int, least: int, most: int | None = None) -> None:
-        """Let so many nodes take this column."""
+        """Restrict how many nodes take this column, ``most`` None for any number."""
         self._amounts[column].lower_bound = least
         self._amounts[column].upper_bound = inf if most is None else most
 
     def release(self) -> None:
-        """Let any number of nodes take any column."""
+        """Lift the restrictions of all columns."""
         for column in range(len(self._amounts)):
             self.restrict(column, 0)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class MasterUnitClass:
-    """Equal units; ``demand`` of them are asked for one by one, beside those that gangs ask for."""
+    """Equal units; ``demand`` of them are queued one by one, beside those of gangs."""
 
     index: int
     demand: int
@@ -41,7 +41,7 @@ class MasterNodeClass:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one node of a class takes jointly: units by class, and what it uses of coupling rows.
+    """What one node of a class takes jointly: units by class, and its usage of meters.
 
     A node that takes less uses no more of a row's ``upper``; ``payload`` is the caller's own, and is not compared.
     """
@@ -54,7 +54,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A linear form over a plan: coefficients of units and gangs that are placed, nodes in use, and rows' usage."""
+    """A linear form over a plan: coefficients of placed units and gangs, of nodes in use, and of usage by meter."""
 
     units: Mapping[int, int] = field(default_factory=dict)
     gangs: Mapping[int, int] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Terms:
     usage: Mapping[int, int] = field(default_factory=dict)
 
     def of_column(self, column: Column) -> int:
-        """What one node with this column adds."""
+        """The amount that one node with this column adds."""
         used = sum(self.usage.get(row, 0) * amount for row, amount in column.usage)
         return self.nodes.get(column.node_class, 0) + used
 
@@ -81,16 +81,25 @@ class CouplingRow:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveStage:
-    """One goal. Later stages keep what earlier ones reached."""
+    """One stage of the objective. Later stages keep the values of earlier ones."""
 
     name: str
     terms: Terms
     maximise: bool = True
 
+    def kept_at(self, value: int) -> CouplingRow:
+        """Return the row that keeps the stage at this value or a better one."""
+        return CouplingRow(self.terms, lower=value) if self.maximise else CouplingRow(self.terms, upper=value)
+
+    def gain(self, plan: IntegerPlan, before: IntegerPlan) -> int:
+        """By how much a plan is better than another; below zero: it is worse."""
+        gain = plan.value(self.terms) - before.value(self.terms)
+        return gain if self.maximise else -gain
+
 
 @dataclass(frozen=True, slots=True)
 class MasterProblem:
-    """A question of planning. ``meters`` is how many numbers of usage columns may carry.
+    """What is planned. ``meters`` is how many numbers of usage a column has.
 
     ``sizes`` says by meter, roughly, by how much one more unit may raise the usage of a column; without it by 1.
 
@@ -105,7 +114,7 @@ class MasterProblem:
     sizes: tuple[int, ...] = ()
 
     def demands(self) -> tuple[int, ...]:
-        """How many units of each class are asked for, gangs included."""
+        """How many units of each class are queued, those of gangs included."""
         asked = [unit.demand for unit in self.units]
         for gang in self.gangs:
             for unit, size in gang.members:
@@ -137,7 +146,7 @@ def is_close(value: float, bound: float | None, gap: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PlanLimits:
-    """When to stop: ``gap`` is relative and counts as proven; ``rounds`` of pricing for each stage; the clock."""
+    """When to stop: a relative ``gap`` counts as proven; ``rounds`` of pricing for each stage; a monotonic time."""
 
     gap: float = 0.001
     rounds: int = 400
@@ -146,7 +155,7 @@ class PlanLimits:
 
 @dataclass(frozen=True, slots=True)
 class StageResult:
-    """What a stage reached, what no plan exceeds (None: unknown), and whether the gap between is small enough."""
+    """The value of a stage, the bound on all plans (None: unknown), and whether the gap is small enough."""
 
     name: str
     value: int
@@ -177,7 +186,7 @@ class IntegerPlan:
     gangs: tuple[int, ...]
 
     def value(self, terms: Terms) -> int:
-        """What the plan is worth by these terms."""
+        """Return the value of a linear form."""
         total = sum(terms.of_column(column) * nodes for column, nodes in self.columns)
         total += sum(coefficient * self.units[index] for index, coefficient in terms.units.items())
         return total + sum(coefficient * self.gangs[index] for index, coefficient in terms.gangs.items())

@@ -6,7 +6,7 @@ So that a large cluster stays cheap, only the largest node classes are screened.
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +26,7 @@ from ...models.workload.units import ClaimRef, Unit
 from ...problem.asks import VisibleAttributes
 from ...problem.in_use import AllocatedState
 from ...problem.messages import claim_text
+from ...problem.node_classes import group_equal_largest_first, node_class_key
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
 from ..engines.engine import NodeResult, Session
 from ..engines.registry import auto_engine, effective_policy
@@ -41,7 +42,7 @@ _UNDECIDED = NodeResult(Status.UNKNOWN)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScreenedNodes:
-    """Nodes with equal devices, by position, and how an attempt on the first of them ended."""
+    """Nodes with equal devices, by position, and the result of an attempt on the first of them."""
 
     nodes: list[int]
     attempt: NodeResult
@@ -58,15 +59,15 @@ class ScreenedNodes:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the search ended before that was known."""
+        """Whether the search ended before the answer was known."""
         return self.attempt.status is Status.UNKNOWN
 
 
 @dataclass(slots=True)
 class ScreeningResult:
-    """The nodes that suit a unit, as kinds: those with room for it, and those without.
+    """The nodes that suit a unit, by classes: those with room for it, and those without.
 
-    ``is_cut``: not all kinds were asked, or of some it is not known whether they have the devices.
+    ``is_cut``: not all classes were screened, or for some it is not known whether they have the devices.
     """
 
     with_room: list[ScreenedNodes] = field(default_factory=list)
@@ -80,7 +81,7 @@ class ScreeningResult:
 
 
 class NodeScreening:
-    """Looks at nodes of a cluster with the eyes of one unit at a time; None: all are ``usable``."""
+    """Screens the nodes of a cluster for one unit at a time; ``usable`` names the nodes to look at, None: all."""
 
     def __init__(
         self, cluster: Cluster, gates: FeatureGates, cel_errors: str, seed: int, usable: Container[str] | None
@@ -119,7 +120,7 @@ class NodeScreening:
         return found
 
     def open_nodes(self, demand: UnitDemand, state: RemainingResources) -> list[int]:
-        """Find the nodes that suit a wish, but for those that surely do not have it. Raises ``SelectorError``."""
+        """Find the nodes that suit a demand, but for those that surely lack something. Raises ``SelectorError``."""
         found = state.open.get(demand.key)
         if found is None:
             roomy = [
@@ -136,24 +137,21 @@ class NodeScreening:
         return found
 
     def node_classes(self, demand: UnitDemand, state: RemainingResources, among: Iterable[int]) -> list[list[int]]:
-        """Put nodes with equal devices together, the largest kinds first. Raises ``SelectorError``."""
+        """Group nodes with equal devices, the largest classes first. Raises ``SelectorError``."""
         if not demand.claims:
             nodes = list(among)
             return [nodes] if nodes else []
-        found: dict[Hashable, list[int]] = defaultdict(list)
         visible = self._engine.compiler.question(demand.claims).visible
         known = state.keys.setdefault(visible, {})
-        for position in among:
-            said = state.equivalence.get(self.name(position), position)
-            key = known.get(said)
-            if key is None:
-                key = known[said] = self._key(position, visible, state)
-            found[key].append(position)
-        return sorted(found.values(), key=lambda nodes: (-len(nodes), nodes[0]))
 
-    def _key(self, position: int, visible: VisibleAttributes, state: RemainingResources) -> Hashable:
-        view = self._engine.compiler.views.of(self.nodes[position], visible)
-        return view.shape.index, state.ledger.in_use(view).key
+        def key(position: int) -> Hashable:
+            equivalence = state.equivalence.get(self.name(position), position)
+            if equivalence not in known:
+                view = self._engine.compiler.views.of(self.nodes[position], visible)
+                known[equivalence] = node_class_key(view, state.ledger.in_use(view))
+            return known[equivalence]
+
+        return group_equal_largest_first(among, key)
 
     def attempt(self, demand: UnitDemand, state: RemainingResources, position: int) -> NodeResult:
         """Look for devices on one node; it is not decided any more once the solver has worked enough."""
@@ -198,9 +196,8 @@ RoomByNode = Mapping[str, Requests | None]
 class RemainingResources:
     """Usage of devices, and what is left of each node; None: it takes anything.
 
-    ``alike`` says of nodes by name what they are like: those that say the same have equal devices with equal usage.
-    ``keys`` are such sayings found out node by node, by position, for all questions that look at the same; ``open`` are
-    the nodes that may take a wish.
+    Nodes with the same ``equivalence``, by name, have equal devices with equal usage. ``keys`` caches the class keys of
+    nodes for all questions that see the same attributes; ``open`` caches the nodes that may take a demand.
     """
 
     ledger: AllocatedState
@@ -210,7 +207,7 @@ class RemainingResources:
     open: dict[Hashable, list[int]] = field(default_factory=dict)
 
     def lacks(self, node: str, requests: Requests) -> dict[str, int]:
-        """What is missing on a node for these requests."""
+        """Return the missing amounts of a node for these requests."""
         return missing_resources(requests, self.room_by_node.get(node))
 
     def without(self, claims: Iterable[ObjectKey]) -> RemainingResources:
@@ -223,7 +220,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 @dataclass(frozen=True, eq=False)
 class UnitDemand:
-    """A unit whose claims have what the plan gave to others that share them, and what it takes of a node."""
+    """A unit whose shared claims hold what the plan gave to others, and the resources that it takes of a node."""
 
     unit: Unit
     requests: Requests
@@ -240,27 +237,27 @@ class UnitDemand:
 
     @property
     def spec(self) -> PodSpec | None:
-        """What the pod says of nodes; None for a loose claim."""
+        """The spec of the pod; None for a loose claim."""
         return self.unit.pod.spec if self.unit.pod else None
 
     @cached_property
     def earlier(self) -> list[AllocationResult]:
-        """What its claims hold already, which ties it to nodes (SCHED-2)."""
+        """Allocations that its claims have already, which restrict its nodes (SCHED-2)."""
         return list(self.unit.existing_allocations())
 
     @cached_property
     def suitability_key(self) -> Hashable:
-        """Equal for wishes that the same nodes suit."""
+        """Equal for demands that the same nodes suit."""
         return pod_suitability_key(self.spec, self.earlier)
 
     @cached_property
     def key(self) -> Hashable:
-        """Equal for wishes that fit the same nodes."""
+        """Equal for demands that fit the same nodes."""
         asked = [(claim.spec, annotated_entries(claim.metadata)) for claim in self.claims]
         return self.suitability_key, tuple(self.requests.items()), _encode(asked)
 
     def after(self, made: Mapping[ObjectKey, AllocationResult]) -> UnitDemand:
-        """The same once more was allocated, which matters to claims that others share."""
+        """Return the demand after more allocations, which matter to claims that others share."""
         if not any(ref.key in made for ref in self.unit.requested_claims):
             return self
         refs = tuple(_with_allocation(ref, made.get(ref.key)) for ref in self.unit.claims)
@@ -268,7 +265,7 @@ class UnitDemand:
 
 
 def unit_demand(unit: Unit, made: Mapping[ObjectKey, AllocationResult], backing: Mapping[str, str]) -> UnitDemand:
-    """The wish of a unit; ``made`` is what the plan allocates, ``backing`` are resources that classes back."""
+    """Return the demand of a unit; ``made`` is what the plan allocates, ``backing`` are resources that classes back."""
     return UnitDemand(unit, effective_requests(unit.pod.spec, backing) if unit.pod else {}).after(made)
 
 

@@ -222,7 +222,7 @@ def _solve_instance(
 def _relaxed_bounds(
     whole: PlanRequest, instance: PlanInstance, found: PlanSolution, limits: PlanLimits
 ) -> Sequence[float | None]:
-    """Bounds of the whole queue without its groups, where some of it was placed ahead; none if these are none."""
+    """Return bounds of the whole queue without its groups, if it has earlier placements."""
     whole_instance = build_plan_instance(whole)
     if whole_instance.is_narrowed:
         return ()
@@ -237,7 +237,7 @@ def _relaxed_bounds(
 
 
 def _display_watch(instance: PlanInstance, watch: PlanWatch) -> PlanWatch:
-    """What is called with values as the core has them, so that they are told as the user knows them."""
+    """Return a watch of the master problem's stages that reports values in the user's units."""
     goals = {goal.stage.name: goal for goal in instance.goals}
 
     def tell(stage: str, value: float, bound: float | None) -> None:

@@ -36,7 +36,6 @@ from .heuristics import LargeNeighbourhoodSearch, fill_greedily, fill_whole_gang
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, LinearMaster, MasterRelaxation, solve_restricted_master
 from .master_problem import (
     Column,
-    CouplingRow,
     IntegerPlan,
     MasterProblem,
     ObjectiveStage,
@@ -112,17 +111,17 @@ class _StageSolver:
         self._reached: list[tuple[ObjectiveStage, int | None]] = []
 
     def result(self, interrupted: bool = False) -> PlanSolution:
-        """What there is by now."""
+        """Return the solution by now."""
         return PlanSolution(self._plan, tuple(self._results), len(self.master.columns), interrupted)
 
     def stage(self, stage: ObjectiveStage) -> None:
-        """Reach one goal, and keep it from now on."""
+        """Solve one stage, and keep its value from now on."""
         implied = implied_bound(stage, self._reached)
         self._reach(stage) if implied is None else self._know(stage, implied)
         self._reached.append((stage, self._results[-1].bound))
 
     def _know(self, stage: ObjectiveStage, bound: int) -> None:
-        """A goal of which the stages before say all that there is to say."""
+        """Note a stage whose terms the stages before cover."""
         self._results.append(StageResult(stage.name, 0, None, proven=False, rounds=0))
         self._note(stage, bound, 0)
 
@@ -139,9 +138,7 @@ class _StageSolver:
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
         self._note(stage, bound, generated.rounds)
-        value = self._plan.value(stage.terms)
-        reached = CouplingRow(stage.terms, lower=value) if stage.maximise else CouplingRow(stage.terms, upper=value)
-        self.master.add_row(reached)
+        self.master.add_row(stage.kept_at(self._plan.value(stage.terms)))
 
     def _generated(self, stage: ObjectiveStage, budget: GenerationLimits) -> GenerationResult:
         """Generate columns; the bound is noted in any case."""
@@ -154,7 +151,7 @@ class _StageSolver:
         return generated
 
     def _most(self) -> tuple[int, ...]:
-        """What a column may take. With many unit classes the node alone limits it: then one replaces another.
+        """Limits of units in a column. With many unit classes only the node limits it: then one replaces another.
 
         That is far quicker, and bounds are hardly worse: such a column may still be taken by a part of a node.
         """
@@ -224,8 +221,7 @@ class _StageSolver:
         self._choose(stage, choices, _ALL_COLUMNS_WORK)
 
     def _keep_better(self, stage: ObjectiveStage, plan: IntegerPlan | None) -> None:
-        sign = 1 if stage.maximise else -1
-        if plan and sign * plan.value(stage.terms) > sign * self._plan.value(stage.terms):
+        if plan and stage.gain(plan, self._plan) > 0:
             self._plan = plan
 
     def _integers(self, stage: ObjectiveStage, generated: GenerationResult, bound: int | None) -> int | None:
@@ -281,7 +277,7 @@ _ROUNDED_SHARE = 0.1
 
 
 class DivingHeuristic:
-    """One dive. The master is left with what was fixed, until it is released."""
+    """A dive: what is whole is fixed, and the rest priced again. At its end the master is released."""
 
     def __init__(self, generator: ColumnGenerator, stage: ObjectiveStage, budget: GenerationLimits) -> None:
         self._generator = generator
@@ -320,7 +316,7 @@ class DivingHeuristic:
             found = generated.relaxation
 
     def _fix(self, found: MasterRelaxation) -> bool:
-        """Fix more nodes; False where the relaxation uses no more of them."""
+        """Fix more nodes; False if the relaxation uses no more of them."""
         new = False
         for index, amount in enumerate(found.columns):
             whole = floor(amount + INTEGRALITY_TOLERANCE)
@@ -334,9 +330,9 @@ class DivingHeuristic:
         self._master.restrict(index, number)
 
     def _round_up(self, found: MasterRelaxation) -> bool:
-        """Round up the columns that are nearly taken; first those that are of use as a whole."""
+        """Round up the columns that are nearly taken; first those all of whose units are still queued."""
         left, nodes = self._left()
-        open_columns = []
+        open_columns: list[tuple[bool, float, int]] = []
         for index, amount in enumerate(found.columns):
             part = amount - self._fixed[index]
             if part > INTEGRALITY_TOLERANCE:
@@ -407,8 +403,7 @@ def prove_by_enumeration(
         plan,
         Limits(deadline=deadline, work=_ENUMERATION_WORK),
     )
-    sign = 1 if stage.maximise else -1
-    if chosen.plan and sign * chosen.plan.value(stage.terms) > sign * plan.value(stage.terms):
+    if chosen.plan and stage.gain(chosen.plan, plan) > 0:
         plan = chosen.plan
     return EnumerationProof(plan, chosen.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE))
 
@@ -416,7 +411,7 @@ def prove_by_enumeration(
 def _enumerate_columns(
     generator: ColumnGenerator, stage: ObjectiveStage, duals: Duals, plan: IntegerPlan, deadline: float | None
 ) -> Sequence[Column] | None:
-    """All columns that a better plan could use; None if they are too many, or rows look at what has no price."""
+    """List columns that a better plan could use; None if there are too many, or rows count meters without a price."""
     instance, most = generator.instance, generator.instance.demands()
     # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
     pricing = StagePricing(instance, stage, generator.master.rows, duals, floor=1)
@@ -479,6 +474,4 @@ def stage_bounds(
             stage, GenerationLimits(limits.rounds, limits.gap, limits.deadline), instance.demands()
         )
         yield generated.rounded(instance, stage)
-        master.add_row(
-            CouplingRow(stage.terms, lower=value) if stage.maximise else CouplingRow(stage.terms, upper=value)
-        )
+        master.add_row(stage.kept_at(value))

@@ -20,7 +20,6 @@ from ...problem.messages import claim_text
 from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable
 from ..engines.reasons import deletion_filter, device_reasons
-from ..explain.changes import CHANGE_COSTS, pod_changes
 from ..explain.what_if import WhatIf
 from ..proofs.counting import plural
 from .node_survey import (
@@ -122,23 +121,29 @@ class UnplacedRelaxationSearch:
 
     def _other_pod(self) -> str | None:
         """Change what keeps the pod from nodes that have all it needs, the cheapest change first."""
-        suitable, _ = self._screening.suitable_nodes(self._demand)
+        misfits = [
+            (position, misfit)
+            for position, misfit in self._screening.suitable_nodes(self._demand)[0].misfits
+            if misfit.id in _RELAXABLE_MISFITS and position in self._among and self._has_room(position)
+        ]
+        if not misfits:
+            return None
+        # Loaded only here: in most plans no pod need be changed.
+        from ..explain.changes import CHANGE_COSTS, pod_changes
+
         causes: dict[tuple[int, str], list[int]] = defaultdict(list)
-        for position, misfit in suitable.misfits:
-            if misfit.id in _RELAXABLE_MISFITS and position in self._among and self._has_room(position):
-                causes[CHANGE_COSTS[misfit.id], misfit.message].append(position)
+        for position, misfit in misfits:
+            causes[CHANGE_COSTS[misfit.id], misfit.message].append(position)
         for cause in sorted(causes)[:_MOST_NODES]:
             for nodes in self._screening.node_classes(self._demand, self._state, causes[cause])[:MOST_NODE_CLASSES]:
                 if self._screening.fits(self._demand, self._state, nodes[0]):
-                    return self._changes(nodes[0])
+                    changes = pod_changes(self._what_if, self._screening.nodes[nodes[0]])
+                    said = "; ".join(change.message for change in changes)
+                    return f"it fits node {self._screening.name(nodes[0])}: {said}"
         return None
 
     def _has_room(self, position: int) -> bool:
         return not self._state.lacks(self._screening.name(position), self._demand.requests)
-
-    def _changes(self, position: int) -> str:
-        changes = pod_changes(self._what_if, self._screening.nodes[position])
-        return f"it fits node {self._screening.name(position)}: {'; '.join(change.message for change in changes)}"
 
     def _fits(self, demand: UnitDemand, state: RemainingResources, screened: ScreenedNodes) -> bool:
         return self._screening.fits(demand, state, screened.nodes[0])

@@ -49,7 +49,7 @@ def unplaced_reasons(
     equivalence: Mapping[str, Hashable] | None = None,
     known: Container[int] = (),
 ) -> dict[int, tuple[Reason, ...]]:
-    """Say of each place in the queue that has no node why.
+    """Return the reasons for each position in the queue that has no node.
 
     ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
     ``alike`` is as for ``UnplacedExplainer``; of places that are ``known`` it is said elsewhere.
@@ -72,7 +72,7 @@ def unplaced_reasons(
 
 
 class _UnplacedUnits:
-    """What a plan leaves, and who is in which gang."""
+    """The state that a plan leaves, and the members of gangs."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ _NO_ALLOCATIONS: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})
 
 
 class UnplacedExplainer:
-    """Says of units of one cluster why they are not placed, and what would place one more of them.
+    """Explains for units of one cluster why they are not placed, and what would place one more of them.
 
     ``cluster`` has the nodes that are to be bought, and what it allocates and runs is what was there before the plan.
     ``usable`` names the nodes that the plan may use; None: all. Nodes that ``alike`` says the same of are equal for all
@@ -171,7 +171,7 @@ class UnplacedExplainer:
         members: Sequence[Unit] = (),
         made: Mapping[ObjectKey, AllocationResult] = _NO_ALLOCATIONS,
     ) -> tuple[Reason, ...]:
-        """Say why a unit has no place, and what would help; equal units have the same reasons.
+        """Return why a unit has no node, and what would help; equal units have the same reasons.
 
         Ids are those of ``solver.reasons``, and
 
@@ -228,7 +228,7 @@ class UnplacedExplainer:
     def _gang_reasons(
         self, gang: Gang, demand: UnitDemand, demands: Sequence[UnitDemand], after: RemainingResources
     ) -> Iterator[Reason]:
-        """Say how many members find a place, and what the first that finds none is missing beside them."""
+        """Say how many members find a node, and what the first member that finds none is missing."""
         needed = len(demands) if gang.minimum is None else gang.minimum - len(gang.running_nodes)
         candidates = gang_candidate_nodes(self._screening, gang)
         if too_small := gang.too_small(len(demands)):
@@ -296,7 +296,7 @@ class UnplacedExplainer:
         return Reason(LEFT, "", f"it fits {number} of {len(self._screening.nodes)} nodes, such as {first}: {_WHY_LEFT}")
 
     def _outbid_reasons(self, before: ScreeningResult, suited: int) -> Iterator[Reason]:
-        """Say whether it is the queue that is in the way."""
+        """Say whether the unit would fit without the rest of the queue."""
         if before.fitting:
             least = "at least " if before.is_truncated else ""
             number = f"{least}{len(before.fitting)} of {suited} nodes"
@@ -307,13 +307,13 @@ class UnplacedExplainer:
 
 # Values of the label that are tried, those with most nodes first.
 _MOST_DOMAINS = 16
-# Members that are tried.
+# How many members are tried.
 MOST_MEMBERS = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GangFit:
-    """So many members that found a place on ``nodes``, the first that found none, and the state that they leave.
+    """How many members found a node among ``nodes``, the first that found none, and the state that they leave.
 
     ``is_cut``: not all were tried.
     """
@@ -357,7 +357,7 @@ def _gang_domains(screening: NodeScreening, gang: Gang) -> Iterator[tuple[str, S
     running: set[str | None] = set()
     there = frozenset(gang.running_nodes)
     for position, node in enumerate(screening.nodes):
-        value = (node.metadata.labels or {}).get(gang.domain)
+        value = gang.domain_value(node)
         if node.metadata.name in there:
             running.add(value)
         if value is not None:
@@ -383,21 +383,21 @@ def _fit_members(
 
 
 class _FirstFitPlacement:
-    """Puts units on nodes, each on the first that takes it; ``state`` is what they leave."""
+    """Places units one after the other, each on the first node that takes it; ``state`` is what they leave."""
 
     def __init__(self, screening: NodeScreening, state: RemainingResources, among: Container[int]) -> None:
         self._screening = screening
         self._before = state
         self._among = among
         self._room_by_node = dict(state.room_by_node)
-        # What failed for equal units fails for the next: room and devices only become fewer.
+        # A node that failed for a unit fails for equal ones: room and devices only become fewer.
         self._waiting: dict[Hashable, list[int]] = {}
         self.state = RemainingResources(AllocatedState(state.ledger.usage), self._room_by_node)
         self.made: dict[ObjectKey, AllocationResult] = {}
         self.placed = 0
 
     def place(self, asked: UnitDemand) -> bool:
-        """Find a place for a unit; False: there is none."""
+        """Place a unit; False: no node takes it."""
         demand = asked.after(self.made)
         if demand.key not in self._waiting:
             may = self._screening.open_nodes(demand, self._before)

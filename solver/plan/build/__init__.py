@@ -13,16 +13,9 @@ from fractions import Fraction
 from ....models.kubernetes.claims import AllocationResult
 from ....models.kubernetes.core import Node
 from ....models.kubernetes.meta import ObjectKey
-from ....models.results.common import Reason, Status
+from ....models.results.common import Reason
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.requests import (
-    Requests,
-    add_requests,
-    missing_resources,
-    remaining_allocatable,
-    subtract_requests,
-    sum_requests,
-)
+from ....models.workload.requests import Requests, missing_resources, remaining_allocatable, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
 from ....problem.asks import VisibleAttributes
@@ -33,7 +26,6 @@ from ....problem.shapes import NodeView
 from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
-from ...engines.outcome import UnitOutcome
 from ...engines.result import has_uncombinable_selector
 from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, MasterUnitClass, Terms
 from ..pricing import DispatchingPricer
@@ -62,10 +54,10 @@ _RESIDUAL_MULTIPLE = 1000
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What is asked of a plan: stages by name, the places in the queue that are open, what may be bought.
+    """What is planned: stages by name, the open positions of the queue, and what may be bought.
 
-    ``ahead`` is what was placed before, and what it leaves; ``mix`` are the units that ``fragmentation`` leaves room
-    for, None for those of the queue.
+    ``earlier`` is what was placed before, and what it leaves; ``target_workload`` are the units that ``fragmentation``
+    leaves room for, None for those of the queue.
     """
 
     session: Session
@@ -81,10 +73,10 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanInstance:
-    """A question of planning: what the core solves, and what its numbers mean.
+    """A master problem with its pricer, and what its numbers mean.
 
-    ``hopeless`` says of places in the queue why nothing can be placed there; ``is_narrowed``: bounds are about the
-    instance and not about all plans, of which some were left out.
+    ``unplaceable`` says by position in the queue why a unit cannot be placed; ``is_narrowed``: the instance leaves out
+    some plans, so that its bounds do not hold for all.
     """
 
     problem: MasterProblem
@@ -102,7 +94,7 @@ class PlanInstance:
 
 
 def build_plan_instance(request: PlanRequest) -> PlanInstance:
-    """Pose the question. Raises ``SelectorError``, and ``DeadlineExceededError`` through the engine's deadline."""
+    """Build the instance. Raises ``SelectorError``, and ``DeadlineExceededError`` through the engine's deadline."""
     return _PlanInstanceBuilder(request).build()
 
 
@@ -121,7 +113,7 @@ class _PlanInstanceBuilder:
         self._busy = busy_nodes(self._cluster, session.gates, there)
 
     def build(self) -> PlanInstance:
-        """Units and gangs first, then nodes and what they share, then goals."""
+        """Units and gangs come first, then nodes and what they share, then the stages."""
         queued, members = self._units()
         residual_classes = group_unit_classes(
             [ColocatedUnits((), (planned,)) for planned in self._request.target_workload or ()], len(queued)
@@ -206,14 +198,14 @@ class _PlanInstanceBuilder:
     def _measured(
         self, question: BundleQuestion, node: PlanNodeClass, shared: SharedDevices, goals: ObjectiveBuilder
     ) -> BundleQuestion:
-        """Let a question count what stages and rows are about."""
+        """Add the meters and measures to a question that stages and rows count."""
         measures = (*shared.measures[node.index], *goals.measures_of(node))
         measured = replace(question, meters=shared.meters[node.index], measures=measures)
-        # Guests on nodes that nobody buys would cost nothing.
+        # Residual units on nodes that are not bought would cost nothing.
         return measured if node.template else goals.question(measured)
 
     def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
-        """Kinds of units, and the members of gangs; all others play roles one by one."""
+        """Return the unit classes, and the members of gangs; all other units get roles one by one."""
         single, sets = group_by_shared_claims(self._request.queue, self._request.open_positions)
         unit_classes = group_unit_classes([*single, *(entry for variants in sets for entry in variants)])
         class_of = {id(entry): unit_class for unit_class in unit_classes for entry in unit_class.entries}
@@ -233,7 +225,7 @@ class _PlanInstanceBuilder:
         return unit_classes, found.gangs()
 
     def _nodes(self) -> list[Node]:
-        """The nodes that may be used, with one for each template."""
+        """Return the nodes that may be used, with one for each template."""
         catalogue = self._request.catalogue
         nodes = self._cluster.nodes.values()
         if catalogue is None:
@@ -271,7 +263,7 @@ class _PlanInstanceBuilder:
         return classifier.node_classes(nodes, bought)
 
     def _room_by_node(self) -> Mapping[str, Requests | None]:
-        """What is left of nodes; those that could be bought are empty."""
+        """The free amounts of all nodes; those that could be bought are empty."""
         return {
             **remaining_allocatable(self._cluster, self._request.session.gates),
             **self._request.earlier.room_by_node,
@@ -282,8 +274,8 @@ class _PlanInstanceBuilder:
 class BundleQuestionBuilder:
     """Compiles questions.
 
-    ``surveyor`` describes nodes where goals look at them; ``hosts`` are roles that nobody plays, and that guests are
-    like.
+    ``node_context_builder`` describes nodes for stages that look at them; ``residual_roles`` are the roles of the
+    target workload, whose questions are needed though nothing of them is queued.
     """
 
     compiler: NodeCompiler
@@ -333,12 +325,15 @@ class BundleQuestionBuilder:
 
 MutableRoomByNode = dict[str, Requests | None]
 ExcludedNode = tuple[ObjectKey, str]
-"""A unit, and a node that is not for it."""
+"""A unit, and a node that it must not use."""
 
 
 @dataclass
 class EarlierPlacements:
-    """What is placed ahead: by place in the queue a node and allocations, or reasons; what is left after it."""
+    """Units placed before all others: by position in the queue a node and allocations, or reasons.
+
+    ``ledger`` and ``room_by_node`` are what these placements leave.
+    """
 
     ledger: AllocatedState
     room_by_node: MutableRoomByNode
@@ -348,7 +343,7 @@ class EarlierPlacements:
 
     @property
     def positions(self) -> set[int]:
-        """Places in the queue that are settled."""
+        """Positions in the queue of the units that are placed, or have reasons."""
         return {*self.assigned, *self.reasons}
 
     @property
@@ -356,73 +351,25 @@ class EarlierPlacements:
         """Names of the nodes that got units."""
         return {name for name, _ in self.assigned.values()}
 
-    def requests_by_node(
-        self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
-    ) -> Mapping[str, Requests] | None:
-        """What the answers take of the room of nodes; None if some unit is not placed, or there is not so much."""
-        found: dict[str, Requests] = {}
-        shapes = {id(queue[place].unit): queue[place].unit_set.shape for place in places}
-        for answer in answers:
-            if answer.outcome != Status.ALLOCATED or answer.node is None:
-                return None
-            add_requests(found.setdefault(answer.node, {}), shapes[id(answer.unit)].requests)
-        return found if not any(self.lacks(own, node) for node, own in found.items()) else None
-
     def lacks(self, requests: Mapping[str, int], node: str) -> bool:
         """Whether a node has no room for so much."""
         return bool(missing_resources(requests, self.room_by_node.get(node)))
 
-    def exclusion_for_crowded_node(
-        self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
-    ) -> set[ExcludedNode]:
-        """The last unit on the first node that has no room for all that it got; none if not all were placed."""
-        shapes = {id(queue[place].unit): queue[place] for place in places}
-        there: dict[str, list[QueuedUnit]] = {}
-        for answer in answers:
-            if answer.outcome != Status.ALLOCATED or answer.node is None:
-                return set()
-            there.setdefault(answer.node, []).append(shapes[id(answer.unit)])
-        for node, units in there.items():
-            if self.lacks(sum_requests(planned.unit_set.shape.requests for planned in units), node):
-                return {(unit_key(units[-1]), node)}
+    def exclusion_for_crowded_node(self, units: Mapping[str, Sequence[QueuedUnit]]) -> set[ExcludedNode]:
+        """The last unit on the first node that has no room for all units that it got; none if all nodes have."""
+        for node, own in units.items():
+            if self.lacks(sum_requests(planned.unit_set.shape.requests for planned in own), node):
+                return {(unit_key(own[-1]), node)}
         return set()
-
-    def commit(
-        self,
-        ledger: AllocatedState,
-        taken: Mapping[str, Requests],
-        queue: Sequence[QueuedUnit],
-        places: Sequence[int],
-        answers: Sequence[UnitOutcome],
-        notices: Sequence[str],
-    ) -> None:
-        """Place a set for good."""
-        self.ledger = ledger
-        self.notices += notices
-        by_unit = {id(queue[place].unit): place for place in places}
-        self.assigned.update((by_unit[id(one.unit)], (one.node or "", one.allocations)) for one in answers)
-        for name, own in taken.items():
-            subtract_requests(self.room_by_node.get(name), own)
-
-    def record_unplaced(
-        self, queue: Sequence[QueuedUnit], places: Sequence[int], answers: Sequence[UnitOutcome]
-    ) -> None:
-        """Note why a set is not placed."""
-        reasons = {id(one.unit): one.reasons for one in answers}
-        for place in places:
-            said = reasons.get(id(queue[place].unit))
-            self.reasons[place] = said or (
-                Reason("room", "", "no nodes with room for all that belongs together were found"),
-            )
 
 
 def unit_key(planned: QueuedUnit) -> ObjectKey:
-    """What a unit is known by."""
+    """Return namespace and name of a unit."""
     return planned.unit.namespace, planned.unit.name
 
 
 def no_earlier_placements(session: Session) -> EarlierPlacements:
-    """What there is while nothing is placed."""
+    """Return the state of a cluster before any placement."""
     return EarlierPlacements(
         AllocatedState(session.cluster.usage(session.gates)),
         dict(remaining_allocatable(session.cluster, session.gates)),

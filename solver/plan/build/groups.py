@@ -6,13 +6,15 @@ whole. Bounds are then about everything else.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....models.cluster.cluster import Cluster
 from ....models.kubernetes.core import Node
+from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
-from ....models.workload.requests import missing_resources, sum_requests
+from ....models.workload.requests import missing_resources, subtract_requests, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import Unit, all_units
 from ....problem.in_use import AllocatedState
@@ -24,7 +26,8 @@ from ...engines.outcome import UnitOutcome
 from ...engines.registry import ENGINES
 from . import EarlierPlacements, ExcludedNode, MutableRoomByNode, no_earlier_placements, unit_key
 
-# So often units are moved from nodes that turn out to have too little room for all of them.
+_NO_ROOM = (Reason("room", "", "no nodes with room for all that belongs together were found"),)
+# How often units are moved from nodes that turn out to have too little room for all of them.
 _MOST_ATTEMPTS = 16
 
 
@@ -51,20 +54,51 @@ def place_coupled_units(
             trial = AllocatedState(found.ledger.usage)
             placer = Placer(session, engine, trial, ground, deadline, excluded_nodes=barred)
             answers = placer.place_together(one.coupled)
-            taken = found.requests_by_node(queue, one.places, answers)
-            if taken is not None:
-                found.commit(trial, taken, queue, one.places, answers, placer.notices)
+            units = _units_by_node(queue, one, answers)
+            excluded = found.exclusion_for_crowded_node(units)
+            if units and not excluded:
+                _commit(found, trial, queue, one, answers)
+                found.notices += placer.notices
                 break
-            barred |= found.exclusion_for_crowded_node(queue, one.places, answers)
+            barred |= excluded
         else:
-            found.record_unplaced(queue, one.places, answers)
+            reasons = {id(answer.unit): answer.reasons for answer in answers}
+            found.reasons.update((place, reasons.get(id(queue[place].unit)) or _NO_ROOM) for place in one.places)
     return found
+
+
+def _units_by_node(
+    queue: Sequence[QueuedUnit], one: _CoupledSet, answers: Sequence[UnitOutcome]
+) -> Mapping[str, Sequence[QueuedUnit]]:
+    """The units of a set by their nodes; nothing if not all were placed."""
+    planned = {id(queue[place].unit): queue[place] for place in one.places}
+    found: dict[str, list[QueuedUnit]] = {}
+    for answer in answers:
+        if answer.outcome != Status.ALLOCATED or answer.node is None:
+            return {}
+        found.setdefault(answer.node, []).append(planned[id(answer.unit)])
+    return found
+
+
+def _commit(
+    found: EarlierPlacements,
+    ledger: AllocatedState,
+    queue: Sequence[QueuedUnit],
+    one: _CoupledSet,
+    answers: Sequence[UnitOutcome],
+) -> None:
+    found.ledger = ledger
+    positions = {id(queue[place].unit): place for place in one.places}
+    for answer in answers:
+        position, node = positions[id(answer.unit)], answer.node or ""
+        found.assigned[position] = node, answer.allocations
+        subtract_requests(found.room_by_node.get(node), queue[position].unit_set.shape.requests)
 
 
 def _placement_attempts(
     found: EarlierPlacements, one: _CoupledSet, queue: Sequence[QueuedUnit], nodes: Mapping[str, Node]
 ) -> Iterator[tuple[Mapping[str, Node], set[ExcludedNode]]]:
-    """Yield nodes, and who is barred from which of them; where that grows, the same nodes are tried again."""
+    """Yield nodes, and which units are excluded from which of them; if the caller adds some, the same nodes again."""
     for ground in _candidate_nodes(one, queue, nodes, found.room_by_node):
         units = [queue[place] for place in one.places]
         barred = {
@@ -81,7 +115,7 @@ def _placement_attempts(
 
 
 def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[int]) -> Iterator[_CoupledSet]:
-    """Yield the sets, those that a gang connects as one."""
+    """Yield the coupled sets; those that a gang connects are one."""
     units = {id(queue[place].unit): place for place in left}
     sets = find_coupled_units(
         cluster, [queue[place].unit for place in units.values()], [*all_units(cluster), *_copied_units(queue)]
@@ -134,14 +168,14 @@ def _domain_nodes(one: _CoupledSet, nodes: Mapping[str, Node]) -> Iterator[Mappi
     grounds: list[Mapping[str, Node]] = [nodes]
     for gang in one.gangs:
         if gang.domain is not None:
-            grounds = [part for ground in grounds for part in _nodes_by_value(ground, gang.domain, gang.running_nodes)]
+            grounds = [part for ground in grounds for part in _nodes_by_domain(gang, ground)]
     yield from grounds
 
 
-def _nodes_by_value(nodes: Mapping[str, Node], label: str, running_on: Sequence[str]) -> Iterator[Mapping[str, Node]]:
-    values: dict[str, dict[str, Node]] = {}
+def _nodes_by_domain(gang: Gang, nodes: Mapping[str, Node]) -> Iterator[Mapping[str, Node]]:
+    values: dict[str, dict[str, Node]] = defaultdict(dict)
     for name, node in nodes.items():
-        value = (node.metadata.labels or {}).get(label)
+        value = gang.domain_value(node)
         if value is not None:
-            values.setdefault(value, {})[name] = node
-    yield from (part for _, part in sorted(values.items()) if all(name in part for name in running_on))
+            values[value][name] = node
+    yield from (part for _, part in sorted(values.items()) if part.keys() >= set(gang.running_nodes))

@@ -29,6 +29,7 @@ from ....models.kubernetes.slices import ResourceSlice
 from ....models.workload.requests import PODS, Requests, running_pods
 from ....problem.asks import VisibleAttributes
 from ....problem.in_use import AllocatedState
+from ....problem.node_classes import group_equal, node_class_key
 from ....problem.shapes import NodeView
 from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeCompiler
@@ -90,11 +91,11 @@ class ScaledResources:
         return cls(tuple(names), steps, tuple(times * total // step for total, step in zip(sums, steps, strict=True)))
 
     def needs(self, requests: Requests) -> tuple[int, ...]:
-        """What is asked for, in steps."""
+        """Convert requests to steps."""
         return tuple(requests.get(name, 0) // step for name, step in zip(self.names, self.steps, strict=True))
 
     def left(self, room: Requests | None) -> tuple[int, ...]:
-        """What a node has left, in whole steps and no more than all units need; None: it takes anything."""
+        """Convert the free amounts of a node to whole steps, no more than all units need; None: it takes anything."""
         if room is None:
             return self.most
         free = (room.get(name) for name in self.names)
@@ -143,11 +144,11 @@ class NodeClassifier:
         """Return the classes; ``bought`` holds for each node that stands for a template how many there could be."""
         listed = [node for node in nodes if self._rules.suitable_classes(node)]
         shared = self._shared(listed, bought)
-        found: dict[Hashable, list[_ViewedNode]] = {}
-        for node in listed:
-            seen = self._seen(node, shared)
-            found.setdefault(self._key(seen, node.metadata.name in bought), []).append(seen)
-        return [self._node_class(index, own, bought) for index, own in enumerate(found.values())]
+        groups = group_equal(
+            [self._seen(node, shared) for node in listed],
+            lambda seen: self._key(seen, seen.node.metadata.name in bought),
+        )
+        return [self._node_class(index, own, bought) for index, own in enumerate(groups)]
 
     def _shared(self, nodes: Sequence[Node], bought: Mapping[str, int]) -> frozenset[PoolId]:
         """Pools that several nodes reach; a pool of a new node's own is named as it is."""
@@ -173,8 +174,7 @@ class NodeClassifier:
         labels = node.metadata.labels or {}
         return (
             self._rules.suitable_classes(node),
-            seen.view.shape.index,
-            self.ledger.in_use(seen.view).key,
+            node_class_key(seen.view, self.ledger.in_use(seen.view)),
             self.resources.left(self.room_by_node.get(name)),
             tuple(labels.get(label) for label in self.domains),
             tuple(self._numbers.setdefault(pool, len(self._numbers)) for pool in seen.shared),
@@ -233,7 +233,7 @@ class NodeRules:
         return found
 
     def _face(self, node: Node) -> Hashable:
-        """What rules can see of a node."""
+        """Equal for nodes that look the same to all rules."""
         labels = node.metadata.labels or {}
         spec = node.spec
         return (
@@ -244,7 +244,7 @@ class NodeRules:
 
 
 class _NodeRule:
-    """What the nodes must be like that suit a unit class."""
+    """The rules for nodes that suit a unit class."""
 
     def __init__(self, unit_class: UnitClass) -> None:
         self.specs = unit_class.specs
@@ -288,7 +288,7 @@ def busy_nodes(cluster: Cluster, gates: FeatureGates, nodes: Iterable[Node]) -> 
 
 
 def may_span_nodes(nodes: Sequence[PlanNodeClass], questions: Mapping[int, BundleQuestion]) -> bool:
-    """Whether units that share a claim might use its devices from several nodes: they are planned on one."""
+    """Whether units that share a claim could use its devices from several nodes; they are planned on one node."""
     for node in nodes:
         pools = {pool.id for pool in node.shared}
         for unit in questions[node.index].units if pools else ():
@@ -365,7 +365,7 @@ _json_strings = re.compile(rb'"([^"]*)"').findall
 
 
 def new_names(cluster: Cluster, stem: str, number: int) -> list[str]:
-    """So many names, ``STEM-1`` first; the same whenever they are asked for."""
+    """Return so many unused names, ``STEM-1`` first; the names are the same for every call."""
     said = cluster.memo("names of nodes", lambda: frozenset(_mentioned_names(cluster)))
     return list(islice((name for place in count(1) if (name := f"{stem}-{place}") not in said), number))
 
@@ -377,7 +377,7 @@ def _mentioned_names(cluster: Cluster) -> Iterator[str]:
 
 
 def _naming_parts(cluster: Cluster) -> Iterator[object]:
-    """What may name nodes, or pools, which are named as their nodes."""
+    """Yield the parts of objects that may name nodes, or pools, which are named like their nodes."""
     for slice_ in cluster.slices:
         spec = slice_.spec
         yield spec.node_name, spec.pool.name, spec.node_selector

@@ -147,11 +147,11 @@ class ObjectiveBuilder:
         return self.residual_workload.instance(instance) if self.residual_workload else instance
 
     def question(self, question: BundleQuestion) -> BundleQuestion:
-        """Let a node have what stages place beside the plan."""
+        """Add the residual units to a node's question."""
         return self.residual_workload.question(question) if self.residual_workload else question
 
     def budget(self, first: int) -> list[CouplingRow]:
-        """What may be spent; ``first`` is the meter of the first measure."""
+        """The row of the budget; ``first`` is the meter of the first measure."""
         if self.budget_limit is None:
             return []
         return [CouplingRow(self._counted(COST, first), upper=int(self.budget_limit * self._price_scale))]
@@ -262,7 +262,7 @@ class ResidualWorkload:
 
     @property
     def largest_value(self) -> int:
-        """What the stage is worth if all residual units are placed."""
+        """The value of the stage if all residual units are placed."""
         return sum(self.stage.terms.units[unit.unit.index] * unit.unit.demand for unit in self.units)
 
     def instance(self, instance: MasterProblem) -> MasterProblem:

@@ -41,7 +41,7 @@ class NodeReach:
 
     @property
     def shape(self) -> NodeType:
-        """What all unit classes together see; rows and numbers are the same for each."""
+        """The node type that all unit classes together see; rows and numbers are the same for each class."""
         return self.node.view.shape
 
     @cached_property
@@ -195,7 +195,7 @@ def _counter_names(reach: NodeReach) -> list[CounterName]:
 
 
 def _counter_draws(reach: NodeReach) -> Mapping[CounterName, Mapping[int, int]]:
-    """What each device of shared pools draws of each counter."""
+    """The amount that each device of shared pools draws of each counter."""
     found: dict[CounterName, dict[int, int]] = defaultdict(dict)
     names = _counter_names(reach) if reach.node.shared else []
     for number in reach.shared:
@@ -205,7 +205,7 @@ def _counter_draws(reach: NodeReach) -> Mapping[CounterName, Mapping[int, int]]:
 
 
 def _row_draws(reach: NodeReach, device: int, row: int) -> Iterator[int]:
-    """What requests would draw of a row of a device."""
+    """Yield the amounts that requests would draw of a row of a device."""
     for problem in reach.problems:
         for demand in problem.demands:
             yield from (amount for own, amount in demand.amounts.get(device, ()) if own == row)

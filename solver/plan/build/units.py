@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from math import prod
 
 from ....models.kubernetes.claims import AllocationResult, ResourceClaim
@@ -24,6 +24,7 @@ from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import Requests, sum_requests
 from ....models.workload.unit_classes import Gang, UnitShape
 from ....models.workload.units import ClaimRef
+from ....problem.node_classes import group_equal
 from ...engines.copies import connected_groups
 from ..master_problem import CouplingRow, MasterGangClass, Terms
 
@@ -68,12 +69,12 @@ class UnitClass:
 
     @cached_property
     def earlier(self) -> list[AllocationResult]:
-        """What its claims hold already, which ties it to nodes (SCHED-2)."""
+        """Allocations that its claims have already, which restrict its nodes (SCHED-2)."""
         return [made for planned in self.entries[0].units for made in planned.unit.existing_allocations()]
 
     @cached_property
     def requests(self) -> Requests:
-        """What it takes of a node's allocatable."""
+        """The amounts that one entry takes of a node's allocatable."""
         return sum_requests(shape.requests for shape in self.shapes)
 
     @property
@@ -84,12 +85,9 @@ class UnitClass:
 
 def group_unit_classes(entries: Iterable[ColocatedUnits], first: int = 0) -> list[UnitClass]:
     """Group equal entries, in the order of the first of each class, and number the classes from ``first``."""
-    found: dict[tuple[bytes, ...], list[ColocatedUnits]] = defaultdict(list)
-    for entry in entries:
-        found[colocated_signature(entry)].append(entry)
     return [
         UnitClass(index, own, tuple(planned.unit_set.shape for planned in own[0].units))
-        for index, own in enumerate(found.values(), first)
+        for index, own in enumerate(group_equal(entries, colocated_signature), first)
     ]
 
 
@@ -115,30 +113,25 @@ def group_by_shared_claims(
 
 
 def omits_variants(variants: Sequence[ColocatedUnits]) -> bool:
-    """Whether not all ways to choose some of the units are among the variants, of which the first has all units."""
+    """Whether some ways to choose units are not among the variants, of which the first has all units."""
     whole = variants[0]
     return _variant_count(_by_shape(zip(whole.positions, whole.units, strict=True))) > len(variants)
 
 
 def _claim_sharing_sets(units: Sequence[SharingUnit]) -> list[list[SharingUnit]]:
     """Sets of units that share claims, directly or through others, in their order."""
-    users: dict[ObjectKey, list[SharingUnit]] = defaultdict(list)
+    claims: dict[int, list[ObjectKey]] = {}
     for position, planned in units:
-        for claim in planned.unit_set.shape.claims:
-            if claim.key is not None and not claim.allocated:
-                users[claim.key].append((position, planned))
-    found: dict[int, list[SharingUnit]] = {}
-    for own in users.values():
-        known = {id(found[position]): found[position] for position, _ in own if position in found}
-        whole = dict(chain.from_iterable([*known.values(), own]))
-        merged = sorted(whole.items())
-        found.update(dict.fromkeys(whole, merged))
-    distinct = {id(own): own for own in found.values() if len(own) > 1}
-    return sorted(distinct.values(), key=lambda own: own[0][0])
+        keys = [claim.key for claim in planned.unit_set.shape.claims if claim.key is not None and not claim.allocated]
+        if keys:
+            claims[position] = keys
+    by_position = dict(units)
+    sets = [group for group in connected_groups(claims) if len(group) > 1]
+    return [[(position, by_position[position]) for position in group] for group in sets]
 
 
 def _variants(units: Sequence[SharingUnit]) -> Iterator[ColocatedUnits]:
-    """All choices of some of the units, the whole first; units of one shape come in their order."""
+    """Yield all ways to choose some of the units, all of them first; units of one shape come in their order."""
     shapes = _by_shape(units)
     if _variant_count(shapes) > _MOST_VARIANTS:
         for count in range(len(units), max(0, len(units) - _MOST_VARIANTS), -1):
@@ -152,10 +145,7 @@ def _variants(units: Sequence[SharingUnit]) -> Iterator[ColocatedUnits]:
 
 def _by_shape(units: Iterable[SharingUnit]) -> list[list[SharingUnit]]:
     """Units of one shape together, in their order."""
-    shapes: dict[bytes, list[SharingUnit]] = defaultdict(list)
-    for position, planned in units:
-        shapes[planned.unit_set.shape.signature].append((position, planned))
-    return list(shapes.values())
+    return group_equal(units, lambda unit: unit[1].unit_set.shape.signature)
 
 
 def _variant_count(shapes: Sequence[Sequence[SharingUnit]]) -> int:
@@ -299,10 +289,10 @@ class GangBuilder:
         """The values of the label that all members may share; None where none is asked for."""
         if gang.domain is None:
             return None
-        running = [(self.by_name[name].metadata.labels or {}) for name in gang.running_nodes if name in self.by_name]
-        values = {(node.metadata.labels or {}).get(gang.domain) for node in self.nodes}
-        for labels in running:
-            values &= {labels.get(gang.domain)}
+        values = set(map(gang.domain_value, self.nodes))
+        for name in gang.running_nodes:
+            if name in self.by_name:
+                values &= {gang.domain_value(self.by_name[name])}
         return tuple(sorted(value for value in values if value is not None))
 
     def _whole(self, label: str | None, domains: tuple[str, ...] | None, sets: Sequence[tuple[Member, ...]]) -> None:
@@ -387,7 +377,7 @@ class GangRole:
 
 
 class GangRoles:
-    """All roles, numbered as they are first asked for."""
+    """All roles, numbered in the order of the first use."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, Domain | None], GangRole] = {}

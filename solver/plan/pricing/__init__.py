@@ -29,7 +29,7 @@ class DispatchingPricer:
         return cls(BundlePricer(questions), linear_nodes(questions, units))
 
     def bundle(self, column: Column) -> Bundle:
-        """What a node with this column takes, with devices."""
+        """Return the bundle of a node with this column, with devices."""
         if column.node_class in self.linear.devices:
             return self.linear.bundle(column.node_class, column.payload)
         found: Bundle = column.payload

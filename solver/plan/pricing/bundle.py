@@ -59,7 +59,7 @@ class BundleQuestion:
     measures: tuple[Measure, ...] = ()
 
     def usage(self, bundle: Bundle) -> tuple[tuple[int, int], ...]:
-        """What a bundle counts on meters and costs by measures: a number, and how much if that is anything."""
+        """Return the counts of meters and the costs of measures that are not 0, by number."""
         taken = bundle.devices
         metered = [sum(amounts.get(device, 0) for device in taken) for amounts in self.meters]
         measured = [measure.value(self.units, bundle) for measure in self.measures]
@@ -121,7 +121,7 @@ class MeasureContext:
 
 
 class Measure(Protocol):
-    """What a bundle costs by one goal."""
+    """The cost of a bundle in one stage."""
 
     @property
     def id(self) -> str:
@@ -130,7 +130,7 @@ class Measure(Protocol):
 
     @property
     def sign(self) -> Callable[[MergedProblem], Signature | None]:
-        """What it sees of a device, as for an encoder."""
+        """The signature that tells devices apart for this measure, as for an encoder."""
         ...
 
     def reads_relation(self, relation: Relation) -> bool:
@@ -138,7 +138,7 @@ class Measure(Protocol):
         ...
 
     def needs_separate_copies(self, problem: Problem) -> bool:
-        """Whether its terms need the copies of a unit apart, as a count of them does not say enough."""
+        """Whether its terms need the copies of a unit apart, because a count of copies does not determine them."""
         ...
 
     def terms(self, measured: MeasureContext) -> list[Term]:
@@ -146,7 +146,7 @@ class Measure(Protocol):
         ...
 
     def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
-        """What a bundle costs."""
+        """Return the cost of a bundle."""
         ...
 
 

@@ -43,7 +43,7 @@ _PRICING_WORK = {Effort.QUICK: _EASY_WORK, Effort.THOROUGH: 5.0}
 # Columns of a node class that are listed one by one, each by a run of the solver.
 _MOST_LISTED_BUNDLES = 200
 _WORK_STEP = 1e-3
-"""What a step of ``PricingLimits.work`` is."""
+"""A step of ``PricingLimits.work``, in deterministic units."""
 
 
 class BundlePricer:
@@ -102,7 +102,7 @@ class BundlePricer:
 
 @dataclass(frozen=True, slots=True)
 class _ModelVersion:
-    """What a model knows: admin access or not, which measures, and whether units that these do not see have copies."""
+    """The parts of a model: admin access or not, which measures, and whether units without measures have copies."""
 
     relaxed: bool
     measures: tuple[int, ...]
@@ -277,7 +277,7 @@ def _device_bounds(problem: Problem, in_use: InUse, request: Request, candidates
 
 
 def _device_takes(problem: Problem, in_use: InUse, demand: Demand, device: int) -> int | None:
-    """How often a demand could take a device; None: without end."""
+    """How often a demand could take a device; None: without limit."""
     if demand.admin:
         return None
     if device not in problem.shared:
@@ -320,7 +320,7 @@ def _counter_bounds(
 
 
 def _least_draws(problem: Problem, in_use: InUse, demand: Demand, devices: Iterable[int]) -> dict[int, int]:
-    """What a demand draws of each counter whichever devices it takes; nothing is left out that all draw."""
+    """The least amount that a demand draws of each counter, whichever devices it takes."""
     if demand.admin:
         # Once a copy is allocated, that draws nothing any more (IN-3).
         return {}
@@ -329,7 +329,7 @@ def _least_draws(problem: Problem, in_use: InUse, demand: Demand, devices: Itera
 
 
 def _sure_draws(problem: Problem, in_use: InUse, device: int) -> dict[int, int]:
-    """What surely is drawn by each that takes a device; of a shareable one only the first draws (CTR-3)."""
+    """The amounts that each taker of a device surely draws; of a shareable device only the first draws (CTR-3)."""
     if device in problem.shared or not draws_counters(problem, in_use, device):
         return {}
     return dict(problem.counters.consumption.get(device, ()))

@@ -38,7 +38,7 @@ SolveFunction = Callable[[CpSatRows, Limits], SolveResult]
 
 @dataclass(frozen=True, slots=True)
 class BundlePrices:
-    """What a copy of each unit adds to the value of a bundle, and what each count of a meter or a measure does."""
+    """The worth of a copy of each unit, and of each count of a meter or a measure."""
 
     units: tuple[int, ...]
     usage: tuple[int, ...] = ()
@@ -91,7 +91,7 @@ class BundleModel:
 
     @property
     def learns(self) -> bool:
-        """Whether what is asked leaves traces: relations are judged solution by solution."""
+        """Whether a solve changes the model, because relations are judged solution by solution."""
         return bool(self.allocation.lazy_constraints)
 
     def best(self, worth: BundlePrices, most: Sequence[int], solve: SolveFunction, limits: Limits) -> BestBundle:
@@ -125,7 +125,7 @@ class BundleModel:
         return divisor
 
     def value(self, worth: BundlePrices) -> list[Term]:
-        """What a bundle is worth, as terms to be made small."""
+        """The worth of a bundle, as terms to be minimised."""
         placed = self.allocation.units.placed
         terms = [(variable, -price) for variable, price in zip(placed, worth.units, strict=True)]
         for number in worth.priced:
@@ -133,7 +133,7 @@ class BundleModel:
         return _merged_terms(terms)
 
     def usage(self, number: int) -> list[Term]:
-        """What a bundle counts on a meter, or costs by a measure that the model knows."""
+        """The terms of a meter, or of a measure that the model has."""
         if number in self._costs:
             return self._costs[number]
         amounts, classes = self.question.meters[number], self.allocation.reduced.classes
@@ -144,7 +144,7 @@ class BundleModel:
         return [(taken, amount) for taken, amount in metered if amount]
 
     def bundle(self, values: Sequence[int]) -> Bundle:
-        """Tell the copies apart."""
+        """Decode a solution, with the picks of each copy."""
         copies: list[tuple[Picks, ...]] = []
         picks = decode_solution(self.allocation, values)
         start = 0
@@ -247,7 +247,7 @@ class BundleModelBuilder:
 
 
 def _with_all_groupings(problem: Problem, problems: Sequence[Problem]) -> Problem:
-    """Tell all places apart that any unit's landscape does."""
+    """Give a problem the groupings of all units' node contexts."""
     groupings = dict.fromkeys(grouping for one in problems for grouping in one.landscape.groupings)
     return replace(problem, landscape=replace(problem.landscape, groupings=tuple(groupings)))
 
@@ -282,14 +282,14 @@ _MOST_CONFIGURATIONS = 600
 
 @dataclass(frozen=True, slots=True)
 class UnitConfigurations:
-    """All that one copy of a unit could take, in numbers of the larger question and of its own model."""
+    """The device sets that one copy of a unit could take, in numbers of the larger question and of its own model."""
 
     configurations: tuple[Configuration, ...]
     model: AllocationModel
     solutions: tuple[tuple[int, ...], ...]
 
     def picks(self) -> list[Picks]:
-        """What a copy takes by each configuration, up to devices that nothing tells apart."""
+        """The picks of each configuration, up to devices that nothing tells apart."""
         return [tuple(Pick(*one) for one in decode_solution(self.model, values)) for values in self.solutions]
 
 

@@ -80,7 +80,7 @@ class KnapsackItem:
     is_scarce: bool
 
     def size(self, capacity: int) -> int:
-        """What it takes of one device, where it takes one at most."""
+        """The amount that it takes of one device, if it takes one at most."""
         return capacity if self.unit.devices else self.unit.share
 
 
@@ -143,7 +143,7 @@ def _undominated(offers: list[KnapsackItem]) -> list[KnapsackItem]:
 
 
 def _replaces(other: KnapsackItem, offer: KnapsackItem) -> bool:
-    """Whether ``other``, worth no less, can stand wherever ``offer`` does."""
+    """Whether ``other``, worth no less, can replace ``offer`` in every packing."""
     one, two = other.unit, offer.unit
     if one.devices > two.devices or (one.share > two.share and not two.devices):
         return False

@@ -195,14 +195,14 @@ class _LinearNodeClass:
 
 
 def _amounts(found: Iterable[_LinearNodeClass]) -> Iterator[int]:
-    """All amounts of devices."""
+    """Yield all amounts of devices."""
     for linear in found:
         yield from (linear.devices.capacity, *linear.devices.free.values())
         yield from (unit.share for unit in linear.units.values())
 
 
 def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
-    """Say a question in sums, None where these do not say it all."""
+    """Convert a question to a linear node class; None if sums do not express it."""
     asking = {unit.index: unit.problem for unit in question.units if unit.problem.demands}
     if not all(map(_is_simple, asking.values())):
         return None
@@ -228,7 +228,7 @@ def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
 
 
 def _is_simple(problem: Problem) -> bool:
-    """Whether one exact request is all that is asked for."""
+    """Whether the problem has one exact request, and no constraints."""
     if len(problem.demands) != 1 or problem.constraints or problem.relations:
         return False
     demand = problem.demands[0]
@@ -236,7 +236,7 @@ def _is_simple(problem: Problem) -> bool:
 
 
 def _device_amounts(problem: Problem, devices: frozenset[int], in_use: InUse) -> _DeviceAmounts | None:
-    """What is free of the devices; None where they are not alike, or draw on what others draw on."""
+    """The free amounts of the devices; None if they are not all alike, or draw on counters or compatibility groups."""
     drawing = problem.counters.consumption.keys() | problem.groups.membership.keys()
     if not devices.isdisjoint(drawing):
         return None
@@ -254,7 +254,7 @@ def _device_amounts(problem: Problem, devices: frozenset[int], in_use: InUse) ->
 
 
 def _unit_take(problem: Problem, there: _DeviceAmounts) -> tuple[int, int] | None:
-    """Whole devices and the share of one that a unit takes; None where it is neither."""
+    """The whole devices, and the share of one device, that a unit takes; None if it takes neither."""
     demand = problem.demands[0]
     if not problem.shared.intersection(there.free):
         return demand.count, 0

@@ -30,23 +30,16 @@ def _never(_about: object) -> bool:
 class CopyMeasure:
     """A sum over copies: ``cost`` is that of one, which depends on nothing but what it takes itself.
 
-    ``rest`` makes the terms for units without configurations.
+    ``rest`` makes the terms for units without configurations, ``reads_relation`` says whether a relation counts that
+    need not hold, ``needs_separate_copies`` whether the copies of a Problem must be told apart.
     """
 
     id: str
     cost: Callable[[Problem, Picks], int]
     rest: Callable[[MeasureContext], list[Term]]
     sign: Callable[[MergedProblem], Signature | None] = no_signature
-    reads: Callable[[Relation], bool] = _never
-    separates: Callable[[Problem], bool] = _never
-
-    def reads_relation(self, relation: Relation) -> bool:
-        """Whether it looks at a relation that need not hold."""
-        return self.reads(relation)
-
-    def needs_separate_copies(self, problem: Problem) -> bool:
-        """Whether copies must be told apart."""
-        return self.separates(problem)
+    reads_relation: Callable[[Relation], bool] = _never
+    needs_separate_copies: Callable[[Problem], bool] = _never
 
     def terms(self, measured: MeasureContext) -> list[Term]:
         """Count each configuration at its cost, and the rest as it can be said."""
@@ -163,15 +156,15 @@ def _copy_takes(measured: MeasureContext) -> Iterator[tuple[tuple[int, int], int
 
 PREFERENCE = CopyMeasure("preference", _rank_cost, _rank_terms)
 """Sum of the ranks of alternatives."""
-SOFT = CopyMeasure("soft", _soft_cost, _soft_terms, reads=_is_soft)
+SOFT = CopyMeasure("soft", _soft_cost, _soft_terms, reads_relation=_is_soft)
 """Sum of the weights of violated soft entries (SOFT-1, SOFT-2)."""
 COMPACT = CopyMeasure(
     "compact",
     _compact_cost,
     _compact_terms,
     COMPACT_STAGE.sign,
-    reads=_counts_distances,
-    separates=_has_several_devices,
+    reads_relation=_counts_distances,
+    needs_separate_copies=_has_several_devices,
 )
 """Places that the devices of each copy are spread over, and distances. Problems need their landscape."""
 COPY_MEASURES: Mapping[str, CopyMeasure] = {measure.id: measure for measure in (PREFERENCE, SOFT, COMPACT)}
