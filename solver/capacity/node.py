@@ -203,7 +203,7 @@ _UNDECIDED = Decision(Status.UNKNOWN, message="not decided within the limit")
 
 @dataclass(frozen=True, slots=True)
 class MostCopies:
-    """How many copies fit: what each of them gets, and the proven bound, None if there is no finite one.
+    """The copies that fit, with the picks of each, and the proven bound; None: there is no finite one.
 
     ``refuted`` is the decision against one copy more than the bound.
     """
@@ -214,7 +214,7 @@ class MostCopies:
 
 
 class CopyFeasibility:
-    """Asks whether a number of copies fit together beside what is in use."""
+    """Decides whether a number of copies fit together beside what is in use."""
 
     def __init__(self, problem: Problem, in_use: InUse, decider: SearchThenSolve) -> None:
         self._problem = problem
@@ -428,7 +428,7 @@ def _explained_room(
 
 
 def failed_room(engine: CopyEngine, node: Node, attempt: NodeResult, room: Room) -> NodeRoom:
-    """Say why an attempt at one more copy failed."""
+    """Return the room with the reasons why one more copy failed."""
     names = engine.source.claims
     if attempt.status is Status.ALLOCATED:
         return _node_room(node, room, [])

@@ -23,7 +23,7 @@ from ..engines.outcome import DemandTable
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many copies fit somewhere.
+    """The number of copies that fit on a node, or on several.
 
     ``fits`` were found and verified; ``bound`` is proven, None if none is known; ``unbounded``: any number fits, and
     the other numbers say nothing. ``first_fit`` is what the scheduler reaches one by one, None if that was not decided.

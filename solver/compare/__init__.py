@@ -1,1 +1,1 @@
-"""The same input through several engines or planners, side by side."""
+"""Comparisons of engines and of planners: the same input, answered by several of them."""

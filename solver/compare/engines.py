@@ -294,7 +294,7 @@ def _device_nodes(cluster: Cluster) -> Iterator[tuple[DeviceId, str]]:
 
 @dataclass(frozen=True, slots=True)
 class ListSchedule:
-    """What became of the units, the search steps, and the seconds spent in the allocator alone."""
+    """The outcomes of the units, the search steps, and the seconds spent in the allocator alone."""
 
     units: tuple[UnitOutcome, ...]
     steps: int

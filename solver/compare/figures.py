@@ -172,7 +172,7 @@ class Fragmentation:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How many units and gangs are placed, and what becomes of devices.
+    """The numbers of units and gangs that are placed, and of devices that are used.
 
     A gang counts if it is whole with those of its members that run. ``used`` are the devices that anybody holds in
     any way, those that ran before included, of ``devices`` that the nodes reach. ``fragmentation`` is None if time was
@@ -249,7 +249,7 @@ def _fragmentation(node_states: NodeStates, workload: TargetWorkload, devices: i
 
 @dataclass(frozen=True, slots=True)
 class SchedulingInput:
-    """What is planned on which cluster, under which rules; ``units`` are in the order of the queue.
+    """The cluster, the units in the order of the queue, and the rules that schedulers plan with.
 
     ``namespace`` and ``selector`` are what the queue was narrowed to.
     """

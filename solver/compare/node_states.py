@@ -39,7 +39,7 @@ from ..engines.reasons import missing_reference_reasons
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeState:
-    """What a node still has.
+    """The rest of a node: the room that pods leave, and the devices that claims leave.
 
     ``suits`` says for each ``SuitableNodeSet``, by its number, whether the node is in it. ``room`` is what pods leave
     of the resources that the queue asks for; None: nothing is known, the node takes any pod.

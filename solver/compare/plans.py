@@ -38,7 +38,7 @@ TIME_LIMIT = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PlannerRun:
-    """What a planner made of the queue in one order, empty for ``plan``, which takes it as a whole.
+    """The answer of a planner for one order of the queue, empty for ``plan``, which takes it as a whole.
 
     ``decided``: nothing was left open for want of time. ``outcome`` and ``objective`` are those of ``plan``.
     """
@@ -230,7 +230,7 @@ PLANNERS = (*PLACEMENT_POLICIES, PLAN)
 
 @dataclass(frozen=True, slots=True)
 class SequentialSchedule:
-    """What a sequential scheduler made of the queue; ``in_time``: nothing was left out because time was up.
+    """The answer of a sequential scheduler; ``in_time``: no unit was left out because time was up.
 
     ``seconds`` are those of the scheduling, without the verifier. ``version`` is that of a peer.
     """

@@ -237,7 +237,7 @@ def _request_options(words: ReasonWording, reason: Justification) -> Iterator[Re
 
 
 def _helpful_reductions(words: ReasonWording, count: int) -> range:
-    """Say how many fewer may help: what is left must be there, and a claim may have as many (SRCH-8)."""
+    """Return by how many devices a count may be lowered: the rest must exist, and a claim may have as many (SRCH-8)."""
     return range(max(1, count - min(words.guarded.problem.size, RESULT_LIMIT)), count)
 
 

@@ -176,7 +176,7 @@ class Explainer:
 
 
 def _tied_reason(ties: str) -> tuple[Reason, ...]:
-    """Say that what is told is not the whole question."""
+    """Say that the unit is explained without the units that it is tied to."""
     text = f"tied to other units by {ties}: what follows is about this one alone"
     return (Reason("constraintGroup", "", text),) if ties else ()
 
@@ -215,7 +215,7 @@ def _merge_equal_classes(classes: Sequence[_ExplainedClass]) -> Iterator[Explain
         yield structs.replace(failure, nodes=len(names), names=tuple(sorted(names)[:NODES_NAMED]))
 
 
-# Who reads about a device wants to know first that somebody has it.
+# A reader wants to know first that a device is held by somebody.
 _FIRST_FILTER = "inUse"
 
 

@@ -107,7 +107,7 @@ class ReasonWording:
         return sorted(meant or every)
 
     def detail(self, alternative: int | None, obstacle: Obstacle) -> str:
-        """Say more about the first device that the obstacle stops, e.g. how an expression fails."""
+        """Return details about the first device that the obstacle stops, such as the error of an expression."""
         details = self.guarded.obstacles.details
         firsts = (one.demands[0] for one in self.alternatives if alternative is None or alternative == one.index)
         return next((details[demand, obstacle] for demand in firsts if (demand, obstacle) in details), "")
@@ -276,7 +276,7 @@ def _compared_constraint(entry: MergedEntry) -> Constraint | None:
 
 
 def entry_details(words: ReasonWording, reason: Justification) -> str:
-    """Say what the name of an entry does not: devices without a value, an expression and what it means, a shape."""
+    """Return what the name of an entry leaves out: devices without a value, an expression with its meaning, a shape."""
     return _DETAILS_OF_ENTRY[reason.id](words, entry_of_reason(words.guarded, reason))
 
 
@@ -293,7 +293,7 @@ def _comparison_details(words: ReasonWording, entry: MergedEntry) -> str:
 
 
 def _semantics_details(record: Constraint) -> str:
-    """Say what is asked of values beyond what the kind says (SEM-4, SEM-6)."""
+    """Say what semantics ask of values beyond the kind of the entry (SEM-4, SEM-6)."""
     if record.overlap:
         return ": no value may be on all of them"
     return f": at least {record.min_size} values in common" if record.min_size > 1 else ""
@@ -355,7 +355,7 @@ def _expression_details(words: ReasonWording, entry: MergedEntry) -> str:
 
 
 def _expression_meaning(guarded: GuardedProblem, relation: MergedRelation) -> str:
-    """Say the formula of an expression over the devices that could be had one by one; nothing if it has none."""
+    """Write the formula of an expression over the devices that are usable one by one; nothing if it has none."""
     candidates = usable_devices(guarded.problem, guarded.in_use)
     merged = merge_equal_requests(guarded.problem, guarded.in_use, candidates)
     own = next((one for one in merged.relations if one.record.position == relation.position), None)

@@ -90,14 +90,18 @@ class ClaimRules:
             yield from node_selector_findings(entries, seat.node, allocation.node_selector, self._context.gates)
 
     def _result(
-        self, result: DeviceRequestAllocationResult, asked: RequestedSpec, seat: ClaimContext, found: list[ResultDevice]
+        self,
+        result: DeviceRequestAllocationResult,
+        requested: RequestedSpec,
+        seat: ClaimContext,
+        found: list[ResultDevice],
     ) -> Iterator[Finding]:
-        """One result, with its device added to ``found``."""
+        """Judge one result, and add its device to ``found``."""
         there = self._context.inventory.among(device_id(result), self._view(result, seat.node))
         if isinstance(there, Finding):
             yield Finding(there.rule, f"{_result_label(result)}: {there.message}")
             return
-        found.append(ResultDevice(result, *there, asked))
+        found.append(ResultDevice(result, *there, requested))
         for rule, message, _ in self._taking.findings(found[-1], seat):
             yield Finding(rule, f"{_result_label(result)}: {message}")
 
@@ -116,18 +120,18 @@ class ClaimRules:
         node: Node,
     ) -> Iterator[Finding]:
         """PRE-8: whoever asks for all devices, if only as an alternative, sees no pool in trouble."""
-        for name, asked in reading.for_all:
+        for name, requested in reading.for_all:
             held = {device_id(result) for result in results if result.request == name}
             for view in self._context.inventory.views(node):
                 if view.stops_all and view.trouble is not None:
                     yield Finding("PRE-8", f"request {name} asks for all devices, but {view.trouble.message}")
                 elif name in chosen:
-                    yield from self._left_out(view, asked, held, node)
+                    yield from self._left_out(view, requested, held, node)
 
-    def _left_out(self, view: PoolView, asked: RequestedSpec, held: set[DeviceId], node: Node) -> Iterator[Finding]:
+    def _left_out(self, view: PoolView, requested: RequestedSpec, held: set[DeviceId], node: Node) -> Iterator[Finding]:
         """PRE-8: a request for all devices has every one that it selects."""
         for entry in view.devices.values():
-            reason = None if entry.id in held else self._devices.unselected(entry, asked, node)
+            reason = None if entry.id in held else self._devices.unselected(entry, requested, node)
             if entry.id not in held and reason is None:
                 yield Finding("PRE-8", f"device {'/'.join(entry.id)} is left out by a request for all devices")
             elif reason is not None and reason.fatal and not self._context.errors_left_out:
@@ -137,7 +141,7 @@ class ClaimRules:
         """Section 13, and the entries beyond the API that must hold (SOFT-1)."""
         hard = [entry for entry in self._own(claim) if entry.weight is None]
         for entry in (*(claim.spec.devices.constraints or ()), *hard):
-            members = [(taking.entry, taking.asked) for taking in found if covers(entry, taking.result.request)]
+            members = [(taking.entry, taking.requested) for taking in found if covers(entry, taking.result.request)]
             if members:
                 yield from self._entries.findings(entry, members, node)
 
@@ -151,7 +155,7 @@ def _result_label(result: DeviceRequestAllocationResult) -> str:
 
 
 Members: TypeAlias = Sequence[tuple[PublishedDevice, RequestedSpec]]
-"""The devices that an entry covers, each with what was asked by the request that got it."""
+"""The devices that an entry covers, each with the spec of the request that got it."""
 
 
 class EntryRules:
@@ -197,7 +201,7 @@ class EntryRules:
             yield Finding("SOFT-1", f"soft entries are said to cost {list(costs)}, and cost {counted}")
 
     def _cost(self, entry: CallerConstraint, found: Sequence[ResultDevice], node: Node) -> int:
-        members = [(taking.entry, taking.asked) for taking in found if covers(entry, taking.result.request)]
+        members = [(taking.entry, taking.requested) for taking in found if covers(entry, taking.result.request)]
         sets = [*combinations(members, 2)] if entry.per == "Pair" else [members] if members else []
         return (entry.weight or 0) * sum(any(self.findings(entry, one, node)) for one in sets)
 
@@ -223,7 +227,7 @@ class _CoveredDevice:
 
     final: FinalClaim
     entry: PublishedDevice
-    asked: RequestedSpec
+    requested: RequestedSpec
 
 
 class GroupRules:
@@ -237,14 +241,14 @@ class GroupRules:
     def findings(
         self, group: ConstraintGroup, members: Iterable[ObjectKey], finals: Mapping[ObjectKey, FinalClaim]
     ) -> Iterator[Finding]:
-        """Say what a group that must hold has against what its ``members`` hold."""
+        """Yield what a group, if it must hold, finds wrong with the devices of its ``members``."""
         name = f"ConstraintGroup {'/'.join(key_of(group.metadata))}"
         own = {key: finals[key] for key in sorted(members) if key in finals}
         for number, entry in enumerate(group.spec.constraints or ()):
             found = [member for key, final in own.items() for member in self._covered(entry, key[1], final)]
             if entry.weight is None and any(member.final.node for member in found):
                 nodes = {member.final.node.metadata.name: member.final.node for member in found if member.final.node}
-                covered = [(member.entry, member.asked) for member in found]
+                covered = [(member.entry, member.requested) for member in found]
                 for finding in self._entries.findings_across_nodes(entry, covered, list(nodes.values())):
                     message = f"{name}, entry {entry.name or f'#{number}'}: {finding.message}"
                     yield Finding(finding.rule, message)
@@ -259,11 +263,11 @@ class GroupRules:
         if entry.requests and not own:
             return
         results = final.allocation.devices.results or ()
-        asked = selected_requests(final.claim, {result.request for result in results})
+        requested = selected_requests(final.claim, {result.request for result in results})
         for result in results:
             device = self._device(device_id(result), final.node)
             if device is not None and covers(Entry(requests=own), result.request):
-                yield _CoveredDevice(final, device, asked.get(result.request) or ExactDeviceRequest())
+                yield _CoveredDevice(final, device, requested.get(result.request) or ExactDeviceRequest())
 
     def _device(self, device: DeviceId, node: Node | None) -> PublishedDevice | None:
         """Find a device as the node sees it; one held from before as it is published last, if it still is."""

@@ -32,14 +32,14 @@ class ConstraintRules:
     def findings(
         self, constraint: DeviceConstraint, members: Sequence[tuple[PublishedDevice, RequestedSpec]]
     ) -> Iterator[Finding]:
-        """Say what is wrong with the devices that a constraint applies to, in the order taken.
+        """Yield what is wrong with the devices that a constraint applies to, in the order taken.
 
         With both kinds of attribute given only the match counts (CLM-2).
         """
         attribute = constraint.match_attribute or constraint.distinct_attribute or ""
         values: list[TypedValue] = []
-        for entry, asked in members:
-            value = self._value(attribute, entry, asked)
+        for entry, requested in members:
+            value = self._value(attribute, entry, requested)
             if isinstance(value, Finding):
                 yield value
             elif value is None:
@@ -64,9 +64,9 @@ class ConstraintRules:
             return _match_sets(values) if matching else _distinct_sets(values)
         return _match_scalars(values) if matching else _distinct_scalars(values)
 
-    def _value(self, attribute: str, entry: PublishedDevice, asked: RequestedSpec) -> TypedValue | Finding | None:
+    def _value(self, attribute: str, entry: PublishedDevice, requested: RequestedSpec) -> TypedValue | Finding | None:
         """CON-12, then CON-2."""
-        for derived in asked.derived_attributes or ():
+        for derived in requested.derived_attributes or ():
             if derived.name == attribute:
                 return self._expressions.derived(derived.expression, entry)
         return published_value(entry, attribute)
@@ -122,7 +122,7 @@ Breach = tuple[str, str]
 def semantics_breaches(
     semantics: ConstraintSemantics, values: Sequence[TypedValue], *, matching: bool
 ) -> Iterator[Breach]:
-    """Say how values break the semantics of an entry, a match or not; values that are none to it first."""
+    """Yield how values break the semantics of an entry, a match or a distinct one."""
     if (semantics.mode, matching) not in _CHECK_OF_MODE:
         yield "SEM-1", f"there is no mode {semantics.mode!r} for the values of"
         return

@@ -40,20 +40,20 @@ class DeviceRules:
         self._sizing, self._fractional = gates.consumable_capacity, gates.fractional_capacity_range
         self._tainting = gates.device_taints
 
-    def unselected(self, entry: PublishedDevice, asked: RequestedSpec, node: Node) -> Finding | None:
+    def unselected(self, entry: PublishedDevice, requested: RequestedSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
-        return self.unmatched(entry, asked, node) or self._too_small(entry, asked)
+        return self.unmatched(entry, requested, node) or self._too_small(entry, requested)
 
-    def unmatched(self, entry: PublishedDevice, asked: RequestedSpec, node: Node) -> Finding | None:
+    def unmatched(self, entry: PublishedDevice, requested: RequestedSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-5: as ``unselected``, but for the size."""
         if entry.device.binding_conditions and not self._gates.binding_conditions:
             return Finding("DEV-2", "the device has binding conditions, and that feature is off")
-        return self._deselected(entry, asked) or self._unreachable(entry, node)
+        return self._deselected(entry, requested) or self._unreachable(entry, node)
 
-    def _deselected(self, entry: PublishedDevice, asked: RequestedSpec) -> Finding | None:
+    def _deselected(self, entry: PublishedDevice, requested: RequestedSpec) -> Finding | None:
         """DEV-3: the first selector that does not hold, those of the class before the others."""
-        known = self._classes.get(asked.device_class_name)
-        for selector in (*((known.spec.selectors if known else None) or ()), *(asked.selectors or ())):
+        known = self._classes.get(requested.device_class_name)
+        for selector in (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ())):
             if selector.cel is None:
                 return Finding("PRE-4", "a selector without expression", fatal=True)
             refusal = self._expressions.refuses(selector.cel.expression, entry)
@@ -68,16 +68,16 @@ class DeviceRules:
             return None
         return Finding("DEV-4", f"the device is not for node {node.metadata.name}")
 
-    def _too_small(self, entry: PublishedDevice, asked: RequestedSpec) -> Finding | None:
+    def _too_small(self, entry: PublishedDevice, requested: RequestedSpec) -> Finding | None:
         """DEV-6, as far as others do not matter."""
-        taken = self.amounts(entry, asked)
+        taken = self.amounts(entry, requested)
         return taken if isinstance(taken, Finding) else None
 
-    def amounts(self, entry: PublishedDevice, asked: RequestedSpec) -> dict[str, int] | Finding:
+    def amounts(self, entry: PublishedDevice, requested: RequestedSpec) -> dict[str, int] | Finding:
         """Compute what is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
         if not self._sizing:
             return {}
-        wanted = (asked.capacity.requests if asked.capacity else None) or {}
+        wanted = (requested.capacity.requests if requested.capacity else None) or {}
         if not wanted and not entry.device.capacity:
             return {}
         try:
@@ -85,14 +85,14 @@ class DeviceRules:
         except CapacityRefusedError as refused:
             return refused.finding
 
-    def unusable(self, entry: PublishedDevice, asked: RequestedSpec, node: Node) -> Iterator[Finding]:
+    def unusable(self, entry: PublishedDevice, requested: RequestedSpec, node: Node) -> Iterator[Finding]:
         """DEV-7, DEV-9, DEV-10: what fails a request for all devices instead of leaving the device out."""
         if entry.device.consumes_counters and not self._gates.partitionable_devices:
             yield Finding("DEV-7", "the device consumes counters, and that feature is off")
         if entry.slice.spec.skip_node_operations and not self._may_skip(node):
             yield Finding("DEV-9", "the slice skips node operations, and the node does not declare that it can")
         if self._tainting and entry.device.taints:
-            for taint in untolerated_device_taints(entry.device.taints, asked.tolerations):
+            for taint in untolerated_device_taints(entry.device.taints, requested.tolerations):
                 yield Finding("DEV-10", f"taint {taint.key}={taint.value}:{taint.effect} is not tolerated")
 
     def _may_skip(self, node: Node) -> bool:
@@ -107,12 +107,12 @@ _SHARE_ID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 class ResultDevice(NamedTuple):
-    """A result with the device it names, the pool as the node sees it, and what asked for it."""
+    """A result with the device it names, the pool as the node sees it, and the spec of its request."""
 
     result: DeviceRequestAllocationResult
     entry: PublishedDevice
     view: PoolView
-    asked: RequestedSpec
+    requested: RequestedSpec
 
 
 class ResultDeviceRules:
@@ -126,18 +126,20 @@ class ResultDeviceRules:
         self._share_ids: set[str] = set()
 
     def findings(self, taking: ResultDevice, seat: ClaimContext) -> Iterator[Finding]:
-        """Say what DEV-1 to DEV-10 and DEV-12 have against the device, which then counts as taken by the attempt."""
-        result, entry, _, asked = taking
-        taken = self._devices.amounts(entry, asked)
-        unselected = self._devices.unmatched(entry, asked, seat.node) or (taken if isinstance(taken, Finding) else None)
+        """Yield how the device breaks DEV-1 to DEV-10 and DEV-12; it then counts as taken by the unit."""
+        result, entry, _, requested = taking
+        taken = self._devices.amounts(entry, requested)
+        unselected = self._devices.unmatched(entry, requested, seat.node) or (
+            taken if isinstance(taken, Finding) else None
+        )
         yield from filter(None, (self._in_use(taking, seat), unselected))
-        yield from self._devices.unusable(entry, asked, seat.node)
+        yield from self._devices.unusable(entry, requested, seat.node)
         if self._partitioning and entry.device.consumes_counters:
             yield from self._counters(taking, seat.attempt)
         if not isinstance(taken, Finding):
             yield from self._capacity(taking, taken, seat.attempt)
-        if has_copied_fields(result, asked, entry):
-            yield from copied_field_findings(result, asked, entry, self._context.gates)
+        if has_copied_fields(result, requested, entry):
+            yield from copied_field_findings(result, requested, entry, self._context.gates)
         seat.attempt.take(entry, seat.number, self._is_shared(entry))
 
     def _is_shared(self, entry: PublishedDevice) -> bool:
@@ -146,7 +148,7 @@ class ResultDeviceRules:
     def _in_use(self, taking: ResultDevice, seat: ClaimContext) -> Finding | None:
         """DEV-1, CAP-10."""
         takers = seat.attempt.picked.get(taking.entry.id, ())
-        if is_admin(taking.asked):
+        if is_admin(taking.requested):
             twice = seat.number in takers
             return Finding("DEV-1", "admin access to a device that the claim has already") if twice else None
         if self._context.ledger.dedicates(taking.entry.id):
@@ -424,7 +426,7 @@ class VerificationContext:
 
 
 class ClaimContext(NamedTuple):
-    """Where a claim is: on a node, as one of a unit's claims, after what the unit has taken."""
+    """The node of a claim, its number among the unit's claims, and what the unit has taken before."""
 
     node: Node
     attempt: UnitUsage

@@ -74,8 +74,8 @@ def plan_violations(
     found = [*queue.compare(units), *_plan_findings(cluster, units, gates, order, queue)]
     placements = [_placement_of_unit(cluster, units[number]) for number in _placement_order(units, order)]
     # Groups may be about claims of pods that are still to be made.
-    asked = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
-    broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, requested=asked)
+    requested = units_with_plan(all_units(cluster), units) if cluster.constraint_groups else None
+    broken = verify(cluster, placements, gates, cel_errors=cel_errors, groups=True, requested=requested)
     return [*(Violation(finding.rule, "", finding.message) for finding in found), *broken]
 
 
@@ -109,7 +109,7 @@ def _placement_of_unit(cluster: Cluster, unit: PlacedUnit) -> Placement:
 
 
 class PlacedUnit(Protocol):
-    """What a plan says of a unit; ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` its number there.
+    """A unit in a plan; ``kind``, ``namespace`` and ``name`` are its owner's, ``replica`` is its number there.
 
     ``node`` is None for one that is not placed; ``allocations`` are those that the plan makes.
     """
@@ -136,11 +136,11 @@ class PlacedUnit(Protocol):
 
     @property
     def node(self) -> str | None:
-        """Where it goes."""
+        """The node of the unit."""
 
     @property
     def allocations(self) -> tuple[tuple[ClaimRef, AllocationResult], ...]:
-        """What its claims get."""
+        """The allocations of its claims that the plan makes."""
 
 
 def unit_label(unit: PlacedUnit) -> str:
@@ -157,27 +157,27 @@ class Queue:
 
     def __init__(self, cluster: Cluster, gates: FeatureGates, namespace: str | None, selector: str) -> None:
         sets = read_queue(cluster, namespace=namespace, selector=selector, gates=gates)
-        self._asked: Mapping[_UnitKey, QueuedUnit] = {
+        self._requested: Mapping[_UnitKey, QueuedUnit] = {
             (one.unit_set.kind, one.unit_set.namespace, one.unit_set.name, one.number): one
             for one in expand_units(cluster, sets, gates)
         }
         self.known: list[tuple[PlacedUnit, UnitSet]] = []
 
     def compare(self, units: Sequence[PlacedUnit]) -> Iterator[Finding]:
-        """Everything that the plan has too much, too little or otherwise; ``known`` gets its units with their sets."""
+        """Yield how the plan differs from the queue; ``known`` gets its units with their sets."""
         seen: set[_UnitKey] = set()
         for unit in units:
             key = unit.kind, unit.namespace, unit.name, unit.replica
-            asked = self._asked.get(key)
-            if asked is None:
+            requested = self._requested.get(key)
+            if requested is None:
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is not in the queue")
             elif key in seen:
                 yield Finding("PLAN-ONCE", f"{unit_label(unit)} is in the plan twice")
             else:
                 seen.add(key)
-                self.known.append((unit, asked.unit_set))
-                yield from _differences(unit, asked.unit)
-        missing = [one.unit for key, one in self._asked.items() if key not in seen]
+                self.known.append((unit, requested.unit_set))
+                yield from _differences(unit, requested.unit)
+        missing = [one.unit for key, one in self._requested.items() if key not in seen]
         if missing:
             such = f"such as {missing[0].namespace}/{missing[0].name}"
             yield Finding("PLAN-ONCE", f"{len(missing)} units of the queue are not in the plan, {such}")
@@ -197,25 +197,25 @@ def units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[U
     return [*kept, *given]
 
 
-def _differences(unit: PlacedUnit, asked: Unit) -> Iterator[Finding]:
+def _differences(unit: PlacedUnit, requested: Unit) -> Iterator[Finding]:
     given = unit.unit
-    if (given.namespace, given.name) != (asked.namespace, asked.name) or given.pod != asked.pod:
+    if (given.namespace, given.name) != (requested.namespace, requested.name) or given.pod != requested.pod:
         yield Finding("PLAN-ONCE", f"{unit_label(unit)} is another in the queue")
-    if not _same_claims(given.claims, asked.claims):
+    if not _same_claims(given.claims, requested.claims):
         yield Finding("PLAN-CLAIM", f"{unit_label(unit)} has other claims in the queue")
 
 
-def _same_claims(given: _ClaimRefs, asked: _ClaimRefs) -> bool:
-    return len(given) == len(asked) and all(map(_same_claim, given, asked))
+def _same_claims(given: _ClaimRefs, requested: _ClaimRefs) -> bool:
+    return len(given) == len(requested) and all(map(_same_claim, given, requested))
 
 
-def _same_claim(given: ClaimRef, asked: ClaimRef) -> bool:
+def _same_claim(given: ClaimRef, requested: ClaimRef) -> bool:
     """Made claims may have other names: where names clash they depend on what else is asked about."""
-    if (given.namespace, given.entry, given.generated) != (asked.namespace, asked.entry, asked.generated):
+    if (given.namespace, given.entry, given.generated) != (requested.namespace, requested.entry, requested.generated):
         return False
-    if given.name == asked.name or not given.generated or given.claim is None:
-        return given.name == asked.name and given.claim == asked.claim
-    return replace(given.claim, metadata=replace(given.claim.metadata, name=asked.name)) == asked.claim
+    if given.name == requested.name or not given.generated or given.claim is None:
+        return given.name == requested.name and given.claim == requested.claim
+    return replace(given.claim, metadata=replace(given.claim.metadata, name=requested.name)) == requested.claim
 
 
 def room_findings(
@@ -240,7 +240,7 @@ GangMemberNodes = Iterable[tuple[Gang, str | None]]
 
 
 def gang_findings(cluster: Cluster, members: GangMemberNodes) -> Iterator[Finding]:
-    """Everything wrong with gangs; those of which nothing is placed are in order."""
+    """Yield what is wrong with gangs of which some member is placed."""
     gangs: dict[tuple[str, str, str], tuple[Gang, list[str | None]]] = {}
     for gang, node in members:
         gangs.setdefault((gang.kind, gang.namespace, gang.name), (gang, []))[1].append(node)
@@ -251,11 +251,11 @@ def gang_findings(cluster: Cluster, members: GangMemberNodes) -> Iterator[Findin
             yield from _split_domains(cluster, gang, placed)
 
 
-def _incomplete_gang(gang: Gang, placed: int, asked: int) -> Iterator[Finding]:
+def _incomplete_gang(gang: Gang, placed: int, requested: int) -> Iterator[Finding]:
     if gang.problem:
         yield Finding("PLAN-GANG", f"{gang.label} has members placed, but {gang.problem}")
-    elif gang.minimum is None and placed < asked:
-        yield Finding("PLAN-GANG", f"{gang.label}: {placed} of {asked} members are placed")
+    elif gang.minimum is None and placed < requested:
+        yield Finding("PLAN-GANG", f"{gang.label}: {placed} of {requested} members are placed")
     elif gang.minimum is not None and placed + len(gang.running_nodes) < gang.minimum:
         there = f"{placed} are placed and {len(gang.running_nodes)} run already"
         yield Finding("PLAN-GANG", f"{gang.label} is of at least {gang.minimum} members, {there}")

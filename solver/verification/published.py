@@ -61,12 +61,12 @@ class PublishedDevice(NamedTuple):
 
     @property
     def place(self) -> Located:
-        """Whose node selection counts: the device's own or the slice's."""
+        """The object whose node selection counts: the device or the slice."""
         return self.device if self.slice.spec.per_device_node_selection else self.slice.spec
 
     @property
     def consumption(self) -> Iterator[tuple[CounterKey, int]]:
-        """What the device takes of counters, in billionths."""
+        """The amounts that the device draws from counters, in billionths."""
         for taken in self.device.consumes_counters or ():
             for counter, amount in (taken.counters or {}).items():
                 yield (taken.counter_set, counter), nano(amount.value)

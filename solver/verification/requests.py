@@ -36,9 +36,9 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 MAX_RESULTS = 32
 
 
-def is_admin(asked: RequestedSpec) -> bool:
+def is_admin(requested: RequestedSpec) -> bool:
     """Whether admin access is asked for; alternatives cannot."""
-    return isinstance(asked, ExactDeviceRequest) and bool(asked.admin_access)
+    return isinstance(requested, ExactDeviceRequest) and bool(requested.admin_access)
 
 
 def all_requested(claim: ResourceClaim) -> Iterator[tuple[str, RequestedSpec]]:
@@ -56,7 +56,9 @@ def selected_requests(claim: ResourceClaim, used: Collection[str]) -> dict[str, 
     ``used`` are the names in results.
     """
     return {
-        name: asked for name, asked in all_requested(claim) if isinstance(asked, ExactDeviceRequest) or name in used
+        name: requested
+        for name, requested in all_requested(claim)
+        if isinstance(requested, ExactDeviceRequest) or name in used
     }
 
 
@@ -80,14 +82,14 @@ def result_shape_findings(
         if answers[request.name] != 1:
             yield Finding("SRCH-4", f"request {request.name} is answered by {answers[request.name]} alternatives")
     numbers = Counter(used)
-    for name, asked in chosen.items():
-        yield from _count_findings(name, asked, numbers[name])
+    for name, requested in chosen.items():
+        yield from _count_findings(name, requested, numbers[name])
 
 
-def _count_findings(name: str, asked: RequestedSpec, number: int) -> Iterator[Finding]:
-    if asked.allocation_mode == EXACT_COUNT and number != (asked.count or 0):
-        yield Finding("PRE-7", f"request {name} has {number} devices, not {asked.count or 0}")
-    if asked.allocation_mode == ALL and not number:
+def _count_findings(name: str, requested: RequestedSpec, number: int) -> Iterator[Finding]:
+    if requested.allocation_mode == EXACT_COUNT and number != (requested.count or 0):
+        yield Finding("PRE-7", f"request {name} has {number} devices, not {requested.count or 0}")
+    if requested.allocation_mode == ALL and not number:
         yield Finding("SRCH-6", f"request {name} asks for all devices and has none")
 
 
@@ -108,8 +110,8 @@ def unsupported_findings(
     for request in claim.spec.devices.requests or ():
         if request.first_available and not gates.prioritized_list:
             yield Finding("PRE-1", f"request {request.name} has alternatives, and that feature is off")
-    for name, asked in all_requested(claim):
-        for rule, problem in _request_problems(asked, classes, gates):
+    for name, requested in all_requested(claim):
+        for rule, problem in _request_problems(requested, classes, gates):
             yield Finding(rule, f"request {name}: {problem}")
     for constraint in claim.spec.devices.constraints or ():
         has_distinct = constraint.distinct_attribute is not None and gates.variant != "stable"
@@ -119,26 +121,26 @@ def unsupported_findings(
 
 
 def _request_problems(
-    asked: RequestedSpec, classes: Mapping[str, DeviceClass], gates: FeatureGates
+    requested: RequestedSpec, classes: Mapping[str, DeviceClass], gates: FeatureGates
 ) -> Iterator[tuple[str, str]]:
     # The stable variant has never heard of capacity requests.
-    if asked.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
+    if requested.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
         yield "PRE-2", "capacity is requested, and that feature is off"
-    if asked.derived_attributes and not gates.derived_attributes:
+    if requested.derived_attributes and not gates.derived_attributes:
         yield "PRE-3", "attributes are derived, and that feature is off"
-    if any(selector.cel is None for selector in asked.selectors or ()):
+    if any(selector.cel is None for selector in requested.selectors or ()):
         yield "PRE-4", "a selector has no expression"
-    if isinstance(asked, ExactDeviceRequest) and asked.admin_access is not None and not gates.admin_access:
+    if isinstance(requested, ExactDeviceRequest) and requested.admin_access is not None and not gates.admin_access:
         yield "PRE-5", "admin access is requested, and that feature is off"
-    if asked.device_class_name not in classes:
-        yield "PRE-6", f"there is no device class {asked.device_class_name!r}"
-    if asked.allocation_mode not in (EXACT_COUNT, ALL):
-        yield "PRE-10", f"there is no allocation mode {asked.allocation_mode!r}"
+    if requested.device_class_name not in classes:
+        yield "PRE-6", f"there is no device class {requested.device_class_name!r}"
+    if requested.allocation_mode not in (EXACT_COUNT, ALL):
+        yield "PRE-10", f"there is no allocation mode {requested.allocation_mode!r}"
 
 
 @dataclass(frozen=True, slots=True)
 class ResultReading:
-    """What results by certain names mean for a claim: what was asked by them, what is wrong with that, and configs."""
+    """The requests that results of certain names answer, what is wrong with that, and the configs that they need."""
 
     chosen: Mapping[str, RequestedSpec]
     misshapen: tuple[Finding, ...]
@@ -160,7 +162,7 @@ class ClaimReading:
         self._answers: dict[tuple[str, ...], ResultReading] = {}
 
     def answer(self, used: tuple[str, ...]) -> ResultReading:
-        """What results mean that have these names, in this order."""
+        """Read results that have these names, in this order."""
         found = self._answers.get(used)
         if found is None:
             chosen = selected_requests(self._claim, used)
@@ -182,7 +184,7 @@ class ClaimReadings:
         self._by_content: dict[bytes, ClaimReading] = {}
 
     def of(self, claim: ResourceClaim) -> ClaimReading:
-        """What the claim asks for."""
+        """Return the reading of the claim's spec."""
         known = self._known.get(id(claim.spec))
         if known is None:
             known = self._known[id(claim.spec)] = claim.spec, self._read(claim)
@@ -212,14 +214,14 @@ _Config: TypeAlias = tuple[str, tuple[str, ...], Any]
 """Source, requests and parameters of an entry."""
 
 
-def has_copied_fields(result: DeviceRequestAllocationResult, asked: RequestedSpec, entry: PublishedDevice) -> bool:
+def has_copied_fields(result: DeviceRequestAllocationResult, requested: RequestedSpec, entry: PublishedDevice) -> bool:
     """Whether there is anything that is repeated, or should be (RES-2); nearly always there is nothing."""
     device = entry.device
     return bool(
-        is_admin(asked)
+        is_admin(requested)
         or result.admin_access is not None
         or result.tolerations
-        or asked.tolerations
+        or requested.tolerations
         or result.binding_conditions
         or device.binding_conditions
         or result.binding_failure_conditions
@@ -230,14 +232,14 @@ def has_copied_fields(result: DeviceRequestAllocationResult, asked: RequestedSpe
 
 
 def copied_field_findings(
-    result: DeviceRequestAllocationResult, asked: RequestedSpec, entry: PublishedDevice, gates: FeatureGates
+    result: DeviceRequestAllocationResult, requested: RequestedSpec, entry: PublishedDevice, gates: FeatureGates
 ) -> Iterator[Finding]:
     """RES-2: what a result repeats of its request and its device."""
     device, binds = entry.device, gates.binding_conditions
     skipped = entry.slice.spec.skip_node_operations if gates.optional_node_operations else None
     expected: dict[str, tuple[Any, Any]] = {
-        "adminAccess": (result.admin_access, is_admin(asked) or None),
-        "tolerations": (result.tolerations or (), asked.tolerations or ()),
+        "adminAccess": (result.admin_access, is_admin(requested) or None),
+        "tolerations": (result.tolerations or (), requested.tolerations or ()),
         "bindingConditions": (result.binding_conditions or (), (binds and device.binding_conditions) or ()),
         "bindingFailureConditions": (
             result.binding_failure_conditions or (),
@@ -261,7 +263,7 @@ class WantedConfigs:
 def wanted_configs(
     claim: ResourceClaim, chosen: Mapping[str, RequestedSpec], classes: Mapping[str, DeviceClass]
 ) -> WantedConfigs:
-    """RES-3 to RES-5; ``chosen`` is what was asked by the names in use, in order."""
+    """RES-3 to RES-5; ``chosen`` are the requests that have results, by name, in order."""
     of_classes = [_config_key(_normalized_config(entry, chosen)) for entry in _class_configs(chosen, classes)]
     return WantedConfigs(
         of_classes, [_config_key(_normalized_config(entry, chosen)) for entry in _claim_configs(claim, chosen)]
@@ -291,8 +293,8 @@ def _class_configs(
     chosen: Mapping[str, RequestedSpec], classes: Mapping[str, DeviceClass]
 ) -> Iterator[DeviceAllocationConfiguration]:
     """RES-3: each class once, for all that used it."""
-    for name in dict.fromkeys(asked.device_class_name for asked in chosen.values()):
-        users = tuple(request for request, asked in chosen.items() if asked.device_class_name == name)
+    for name in dict.fromkeys(requested.device_class_name for requested in chosen.values()):
+        users = tuple(request for request, requested in chosen.items() if requested.device_class_name == name)
         known = classes.get(name)
         for entry in (known.spec.config if known else None) or ():
             yield DeviceAllocationConfiguration(source="FromClass", requests=users, opaque=entry.opaque)

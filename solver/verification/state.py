@@ -33,7 +33,7 @@ def device_id(result: DeviceRequestAllocationResult) -> DeviceId:
 
 
 class HeldDevices:
-    """Everything held by claims outside the unit being looked at (IN-2, IN-3).
+    """The devices held by claims outside the unit that is verified (IN-2, IN-3).
 
     It may go on where another one, ``before``, ends; that one must not change any more.
     """
@@ -108,7 +108,7 @@ class HeldDevices:
 
 
 class UnitUsage:
-    """What one unit has taken so far, result by result."""
+    """The devices that one unit has taken so far, result by result."""
 
     def __init__(self, before: HeldDevices) -> None:
         self.before = before

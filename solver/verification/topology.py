@@ -33,7 +33,7 @@ class TopologyRules:
         self._sites: dict[tuple[str, tuple[str, ...], tuple[str, ...]], TopologyInstanceView] = {}
 
     def findings(self, ask: TopologyRequest, entries: Sequence[PublishedDevice], node: Node) -> Iterator[Finding]:
-        """Say what is wrong with the devices that an entry applies to; one that is taken twice counts once."""
+        """Yield what is wrong with the devices that an entry covers; one that is taken twice counts once."""
         topology = self._context.topologies.get(ask.name)
         if topology is None:
             yield Finding("TOPO-1", f"there is no DeviceTopology {ask.name}")
@@ -43,7 +43,7 @@ class TopologyRules:
     def findings_across_nodes(
         self, ask: TopologyRequest, entries: Sequence[PublishedDevice], nodes: Sequence[Node]
     ) -> Iterator[Finding]:
-        """Say the same of devices on several nodes: where each node has a topology, all devices must be in one."""
+        """Judge devices on several nodes: where each node has a topology of its own, all devices must be in one."""
         topology = self._context.topologies.get(ask.name)
         if topology is None:
             yield Finding("TOPO-1", f"there is no DeviceTopology {ask.name}")

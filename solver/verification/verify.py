@@ -133,11 +133,11 @@ class _Replay:
         self._finals: dict[ObjectKey, FinalClaim] = {}
 
     def _allocation(self, claim: ObjectKey) -> AllocationResult | None:
-        """What a claim holds by now."""
+        """Return what a claim holds by now."""
         return self._made.get(claim) or _allocation_of_claim(self._claims.get(claim))
 
     def unit(self, placement: Placement) -> Iterator[Violation]:
-        """Everything wrong with one unit; then its devices count as held."""
+        """Yield what is wrong with one unit; its devices count as held afterwards."""
         attempt = UnitUsage(self._ledger)
         for finding in self._place(placement):
             yield Violation(finding.rule, "", finding.message)
@@ -152,7 +152,7 @@ class _Replay:
             self._ledger.enter(allocation)
 
     def groups(self, cluster: Cluster, requested: Sequence[Unit] | None) -> Iterator[Violation]:
-        """Everything wrong with groups, now that all units are placed."""
+        """Yield what is wrong with groups once all units are placed."""
         rules = GroupRules(self._context, cluster.slices)
         held = {
             key: FinalClaim(claim, found)

@@ -162,7 +162,7 @@ class BruteForce:
         for number, claim in enumerate(claims):
             own = [taking for pick, taking in takings if pick.claim == number]
             for constraint in claim.spec.devices.constraints or ():
-                members = [(one.entry, one.asked) for one in own if covers(constraint, one.result.request)]
+                members = [(one.entry, one.requested) for one in own if covers(constraint, one.result.request)]
                 for finding in self._constraints.findings(constraint, members):
                     return finding.rule
         return ""
