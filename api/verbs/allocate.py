@@ -209,7 +209,10 @@ def _unit_answer(outcome: UnitOutcome) -> records.UnitAnswer:
         reasons=outcome.reasons,
         claims=claim_answers(unit, allocations),
         failures=tuple(_rejected_nodes(failure, names) for failure in outcome.failures),
-        objective=outcome.objective,
+        objective=tuple(
+            records.StageAnswer(stage=one.stage, value=one.value, bound=one.bound, proven=one.proven)
+            for one in outcome.objective
+        ),
         soft_entries=outcome.soft_entries,
     )
 

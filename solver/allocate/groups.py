@@ -34,7 +34,7 @@ from ...problem.surroundings import NodeContextBuilder
 from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, OptimizingDecider, Pick, Session
 from ..engines.engines import NodeEngine, decisive_error, decisive_relation_error, problem_names, reason_from_error
-from ..engines.outcome import NodeClassFailure, UnitOutcome, stage_answers
+from ..engines.outcome import NodeClassFailure, UnitOutcome
 from ..engines.reasons import deletion_filter, device_reasons
 from ..engines.result import has_uncombinable_selector, soft_entries
 from .coupling import AdmissibleNodes, CoupledUnits, GroupAbortedError, SameNodeUnits, name_fatal_errors
@@ -162,7 +162,7 @@ def _with_soft_entries(
     for entry in soft:
         own[owner.get(entry.claim, 0)].append(entry)
     complete = [replace(one, soft_entries=tuple(entries)) for one, entries in zip(found, own, strict=True)]
-    return [replace(complete[0], objective=stage_answers(decision.objective)), *complete[1:]]
+    return [replace(complete[0], objective=decision.objective), *complete[1:]]
 
 
 def _same_outcome_for_all(coupled: CoupledUnits, outcome: Status, reason: Reason) -> list[UnitOutcome]:

@@ -30,7 +30,6 @@ from ..engines.outcome import (
     bound_over_nodes,
     is_zero_objective,
     objective_vector,
-    stage_answers,
 )
 from ..engines.reasons import device_reasons, missing_reference_reasons
 from .coupling import AdmissibleNodes, CoupledUnits, SameNodeUnits, split_soft_coupling
@@ -182,7 +181,7 @@ class Placer:
                 Status.ALLOCATED,
                 node.metadata.name,
                 allocations=pairs,
-                objective=stage_answers(attempt.objective),
+                objective=attempt.objective,
                 soft_entries=attempt.soft_entries,
             )
         claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)

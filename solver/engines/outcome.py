@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
-from ...models.results.common import Reason, RejectedDevices, SoftEntry, StageAnswer, Status
+from ...models.results.common import Reason, RejectedDevices, SoftEntry, Status
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
 from ...problem.problem import BoundedValue, Demand, InUse, Problem, groups_compatible
@@ -47,7 +47,7 @@ class UnitOutcome:
     reasons: tuple[Reason, ...] = ()
     allocations: tuple[tuple[ClaimRef, AllocationResult], ...] = ()
     failures: tuple[NodeClassFailure, ...] = ()
-    objective: tuple[StageAnswer, ...] = ()
+    objective: Objective = ()
     soft_entries: tuple[SoftEntry, ...] = ()
 
 
@@ -265,13 +265,6 @@ class StageValue:
 
 
 Objective = tuple[StageValue, ...]
-
-
-def stage_answers(objective: Objective) -> tuple[StageAnswer, ...]:
-    """Add up the parts of each stage, for the outcome of a unit."""
-    return tuple(
-        StageAnswer(stage=stage.stage, value=stage.value, bound=stage.bound, proven=stage.proven) for stage in objective
-    )
 
 
 def zero_objective(stages: Iterable[AllocationStage]) -> Objective:
