@@ -21,7 +21,7 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.workload.units import requested_units
 from drasat.problem.compiler import Compiler
 from drasat.problem.filters import usable_devices
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.reports.comparison import display_duration

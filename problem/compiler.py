@@ -19,7 +19,12 @@ from ..models.kubernetes.claims import DeviceClass, DeviceConstraint, DeviceSele
 from ..models.kubernetes.extensions import CallerConstraint, DeviceTopology, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
 from ..models.topology.places import Axis
-from .asks import (
+from .conditions import EntryContext, compile_entries
+from .constraints import ApplicableEntry, AttributeValueTable, entries_of_claim
+from .filters import CONSTRAINT_ATTRIBUTE, UNLISTED_FILTERS, CandidateFilter, FilterContext, FilterFailures
+from .messages import KUBE, STRICT, FatalError, Placeholder, check_deadline
+from .problem import RESULT_LIMIT, Claim, Constraint, Demand, FilterFailure, Problem, Relation, Request, trap_error
+from .requests import (
     ALL,
     ATTRIBUTES,
     EXACT_COUNT,
@@ -30,11 +35,6 @@ from .asks import (
     alternatives,
     resolve_request,
 )
-from .conditions import EntryContext, compile_entries
-from .constraints import ApplicableEntry, AttributeValueTable, entries_of_claim
-from .filters import CONSTRAINT_ATTRIBUTE, UNLISTED_FILTERS, CandidateFilter, FilterContext, FilterFailures
-from .messages import KUBE, STRICT, FatalError, Placeholder, check_deadline
-from .problem import RESULT_LIMIT, Claim, Constraint, Demand, FilterFailure, Problem, Relation, Request, trap_error
 from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import NodeType
 from .topology import TopologyPlaces, coordinate_names

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, cast
 
 from ..models.kubernetes.extensions import Predicate, TopologyRequest, chosen_device
 from ..models.topology.places import TopologyError, shape_mismatch
-from .asks import ResolvedRequest
 from .constraints import (
     INCOMPARABLE,
     ApplicableEntry,
@@ -29,6 +28,7 @@ from .constraints import (
 )
 from .messages import FatalError, Message, Placeholder
 from .problem import Constraint, Member, Problem, Relation, RelationCondition, RelationError
+from .requests import ResolvedRequest
 from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import NodeType, Profile
 from .topology import TopologyCondition, TopologyPlaces

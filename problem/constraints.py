@@ -1,14 +1,11 @@
-"""Constraint entries compiled to tokens: equal values are equal numbers (section 13).
+"""Entries that compare attributes, compiled to tokens: equal values are equal numbers (section 13).
 
-How an entry reads the values of its attribute: as one thing each, or as sets of members (CON-4, CON-7, SEM-2).
+``entries_of_claim`` lists the entries of a claim by kind: those of its spec, then those of its annotation. The value of
+an attribute is one thing, or a set of members, as the entry's semantics say (CON-4, CON-7, SEM-2).
 
-The entries of a claim as they are posed: those of its spec, then those of its annotation, by kind.
-
-Where the order in which devices are taken decides: what a count of equal devices cannot say.
-
-Nearly every rule is about the set of devices that is taken. Two corners are not, and both are legal manifests: a
-device that draws a negative amount makes room for those after it, and a list value may come first under a scalar
-``distinctAttribute`` and not later (CON-9).
+Nearly every rule is about the set of devices that is taken, so that counts of equal devices say all. In two legal
+manifests the order decides: a device that draws a negative amount makes room for those after it, and a list value may
+come first under a scalar ``distinctAttribute`` and not later (CON-9).
 """
 
 from __future__ import annotations
@@ -28,9 +25,9 @@ from ..models.kubernetes.claims import (
 from ..models.kubernetes.extensions import CallerConstraint, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.slices import DeviceAttribute, Scalar, member_values, published_value, scalar_value
-from .asks import ResolvedRequest
 from .messages import FatalError, Message, Placeholder
 from .problem import Constraint, FilterFailure, InUse, Problem
+from .requests import ResolvedRequest
 from .selectors import ExpressionError, ExpressionEvaluator
 from .shapes import Profile
 

@@ -1,13 +1,11 @@
-"""Unary tests of a candidate, in the order upstream makes them (section 7). Reads like a table of contents.
+"""Filters: tests of one candidate device for one request, in the order in which upstream makes them (section 7).
 
 A candidate keeps every filter it fails: what the search does follows from the first one, explanations need them all.
+``CandidateFilter`` evaluates each filter once for requests that look alike to it, and once for each device profile.
 
-Where devices are judged: each filter once for asks that look alike to it, and each profile once (section 7).
-
-Which devices each demand could take, looked at alone, beside what is in use.
-
-Everything that holds of one device whatever else is chosen is decided here once, so that the proofs and the model
-speak of joint rules only. A candidate that is a trap is not usable: who cannot replay the order of a search must not
+``usable_devices`` lists the devices that each demand could take, looked at alone, beside what is in use. Everything
+that holds of one device whatever else is chosen is decided there once, so that the proofs and the model are about joint
+rules only. A candidate whose test is an error is not usable: whoever cannot replay the order of a search must not
 depend on an error that only this order meets.
 """
 
@@ -23,11 +21,10 @@ import msgspec
 from ..models.cluster.node_fit import untolerated_device_taints
 from ..models.kubernetes.claims import DeviceSelector, DeviceTaint
 from ..models.kubernetes.gates import FeatureGates
-from .asks import ResolvedRequest
-from .capacity import CapacityDraw, CapacityError, compute_capacity_draw
 from .constraints import draws_counters, pools_with_negative_draws
 from .messages import KUBE, Message, Placeholder
 from .problem import Amounts, Constraint, Demand, FilterFailure, InUse, Problem, groups_compatible
+from .requests import CapacityDraw, CapacityError, ResolvedRequest, compute_capacity_draw
 from .selectors import ExpressionEvaluator, SelectorVerdict, evaluate_selectors_on_all
 from .shapes import NodeType, Profile
 

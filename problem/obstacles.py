@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from ..models.cluster.node_fit import untolerated_device_taints
 from ..models.kubernetes.gates import FeatureGates
-from .asks import ResolvedRequest
-from .capacity import CapacityDraw
 from .filters import CONSTRAINT_ATTRIBUTE, draw_or_error, taint_text
 from .problem import Amounts, Demand, FilterFailure, Problem
+from .requests import CapacityDraw, ResolvedRequest
 from .selectors import FailedSelector, SelectorTable
 from .shapes import NodeType
 

@@ -1,13 +1,8 @@
-"""Expressions on devices, with errors as values (CEL-5 to CEL-8).
+"""Expressions over devices, each run once for what it can see of a device, with errors as values (CEL-4 to CEL-9).
 
-An expression is evaluated once for each profile, and what it does not read does not make it run again: that is up to
-the evaluator behind ``Expressions``. An error is remembered like a result; what it does is the caller's policy.
-
-Expressions over devices, each run once for what it can see of a device (CEL-4 to CEL-9).
-
-Derived attributes: what an expression may return, and the attribute it makes (CON-12).
-
-Every selector of an ask that a device fails, not the first one only: explanations weigh each of them alone.
+An error is remembered like a result; what it does is the caller's policy. Derived attributes: what an expression may
+return, and the attribute that it makes (CON-12). ``SelectorTable`` finds every selector of a request that a device
+fails, not only the first: explanations weigh each of them alone.
 """
 
 from __future__ import annotations
@@ -25,8 +20,8 @@ from ..cel.values import Value, type_name
 from ..models.kubernetes.claims import DeviceSelector
 from ..models.kubernetes.semver import Version
 from ..models.kubernetes.slices import DeviceAttribute
-from .asks import ResolvedRequest
 from .messages import DeadlineExceededError, Message, Placeholder
+from .requests import ResolvedRequest
 from .shapes import Profile
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
-"""What one node can see, without names: equal nodes have one shape, and every question about it is compiled once.
+"""Node types: what one node can see, without names. Equal nodes have one type, and a question is compiled once for it.
 
-Devices without their names: what filters see of a device, once for all that look the same.
+A ``Profile`` is what filters see of a device, without its name; devices that look the same share one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.meta import PoolId
 from ..models.kubernetes.quantity import Quantity
 from ..models.kubernetes.slices import Device, DeviceAttribute, DeviceCounterConsumption
-from .asks import ALL_VISIBLE, VisibleAttributes
 from .problem import Amounts, Capacities, CompatibilityGroups, Counters
+from .requests import ALL_VISIBLE, VisibleAttributes
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 # Bit 0 of a group set says that there are groups at all.

@@ -2,10 +2,8 @@
 
 A shape is made of distinct devices of one instance of the topology: a shareable device that is taken several times
 counts once. What is in use is no candidate, so that shapes avoid it; an admin request alone may have it (DEV-15).
-
-Where the devices of a shape stand, in each instance of a DeviceTopology (TOPO-1, TOPO-3).
-
-Which devices belong to a DeviceTopology: those of a driver, or those that a class selects.
+``TopologyPlaces`` says where devices stand in each instance of a DeviceTopology (TOPO-1, TOPO-3). The devices of a
+topology are those of a driver, or those that a class selects.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Clusters with nodes of several shapes.
-
-Taints on the devices of any scenario.
-
-Pods and claims that ask for the devices of the scenarios.
-"""
+"""Clusters with nodes of several shapes, taints on their devices, and pods and claims that ask for these devices."""
 
 from __future__ import annotations
 

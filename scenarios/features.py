@@ -1,8 +1,6 @@
-"""What random clusters can have in their devices and pools, with the requests that ask about it.
+"""Features of random clusters: of their devices, pools and nodes, of claims, and of devices in use.
 
-What random clusters can have beside devices and claims: pools in every state, nodes that differ, devices in use.
-
-What random clusters can have in their claims, with the attributes it needs.
+A feature adds what it needs: the attributes that a claim compares, the requests that ask for a kind of device.
 """
 
 from __future__ import annotations

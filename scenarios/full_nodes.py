@@ -1,9 +1,7 @@
-"""Claims around devices that are chosen first, so that what they ask for can be allocated.
+"""Random nodes that are full or nearly so: hard for a search, and no allocation is obvious.
 
-Random nodes that are full or nearly so: hard for a search, and no allocation is obvious.
-
-A part of the devices is in use. For nearly all others there are claims: what they ask for was planted, so it can be
-allocated. To most members a claim is added that may be one too many.
+A part of the devices is in use. For nearly all others there are claims: devices are chosen first and claims made
+around them, so that what they ask for can be allocated. To most members a claim is added that may be one too many.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Accelerators on one node that are wired in a lattice, and claims that ask for shapes in it.
+"""Accelerators wired in a lattice on one node, and claims for shapes in it or for sets that an expression accepts.
 
-Names say nothing about places: devices are visited in another order than they are wired in.
-
-Claims whose devices must go together by a CEL expression over all of them (KEP-5254), on one node.
-
-The stories of the proposal on rows and squares of any size, and expressions that accept a given share of all the ways
-to choose, without rhyme or reason.
+Names say nothing about places: devices are visited in another order than they are wired in. Expressions over all
+devices of a claim (KEP-5254) are the stories of the proposal on rows and squares of any size, and random ones that
+accept a given share of all the ways to choose.
 """
 
 from __future__ import annotations

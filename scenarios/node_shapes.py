@@ -1,14 +1,7 @@
-"""What the generators of real shapes have in common: nodes of a shape, and claims that hold devices already.
+"""Nodes of real shapes, and claims that hold some of their devices already.
 
-Nodes with whole GPUs.
-
-Nodes with GPUs and network interfaces that are near some of them.
-
-Nodes whose processors and memory are shared by capacity.
-
-Nodes of compute domains: channels over which the GPUs of several nodes share memory.
-
-Accelerators whose slices reach over several hosts.
+Whole GPUs; GPUs with network interfaces near some of them; processors and memory shared by capacity; channels of
+compute domains, over which the GPUs of several nodes share memory; accelerators whose slices reach over several hosts.
 """
 
 from __future__ import annotations

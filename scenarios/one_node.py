@@ -1,12 +1,8 @@
-"""One node, one pool, one pod: for questions about a single node.
+"""Questions about one node with one pool and one pod, and what their answers are.
 
-Small clusters of growing size, each hard or easy for a search in a way of its own.
-
-Claims tied by matchAttribute that a search answers by trying nearly every combination of devices.
-
-Partitions asked for on one node of GPUs that are otherwise unused.
-
-Questions about one node that a search by trial does not answer within reasonable time, and what the answer is.
+Small clusters of growing size, each hard or easy for a search in a way of its own: claims tied by matchAttribute that a
+search answers by trying nearly every combination of devices, partitions on GPUs that are otherwise unused, and
+questions that a search by trial does not answer within reasonable time.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Nodes with room for pods, pods that take some of it, and what makes pods.
+"""Clusters with a queue to plan: gangs for nodes of GPUs, fleets, and the workloads of scheduler_perf.
 
-A queue of gangs for nodes of GPUs, a tenth more than there are.
-
-What kube-scheduler's own benchmark, scheduler_perf, measures of claims, with nodes that have room for pods.
-
-A fleet of three SKUs with twelve devices a node, and a queue of a tenth more than it has.
+The queue of gangs asks for a tenth more GPUs than there are. The fleet has three SKUs with twelve devices a node, and a
+queue of a tenth more than it has. scheduler_perf is kube-scheduler's own benchmark: what it measures of claims, with
+nodes that have room for pods.
 """
 
 from __future__ import annotations

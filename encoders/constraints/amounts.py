@@ -1,10 +1,8 @@
-"""Shared counters: what devices draw of a pool's counters is there (CTR-2, CTR-3).
+"""Amounts that devices draw: shared counters, consumable capacity, and the compatibility groups of counter sets.
 
-Pools where a device gives counters back: whether they suffice is asked device by device, in order (CTR-2).
-
-Consumable capacity of shareable devices: what requests take of each is there (CAP-6 to CAP-8).
-
-Compatibility groups: devices drawn from one counter set have a group in common, or none has any (section 12).
+Counters: what devices draw of a pool's counters is there (CTR-2, CTR-3); in pools where a device gives counters back,
+that is asked device by device, in order. Capacity: what requests take of each shareable device is there (CAP-6 to
+CAP-8). Groups: devices that draw from one counter set have a group in common, or none has any (section 12).
 """
 
 from __future__ import annotations

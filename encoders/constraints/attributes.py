@@ -1,14 +1,13 @@
-"""``matchAttribute``: all chosen devices have one value, or have members in common (CON-4, CON-7, SEM-3, SEM-4).
+"""``matchAttribute`` and ``distinctAttribute`` as rows.
 
-``distinctAttribute``: no value twice, disjoint sets, or no value that all have (CON-5 to CON-7, SEM-5, SEM-6).
+Match: all chosen devices have one value, or have members in common (CON-4, CON-7, SEM-3, SEM-4). Distinct: no value
+twice, disjoint sets, or no value that all have (CON-5 to CON-7, SEM-5, SEM-6). An ``AttributeComparison`` is an entry
+that a search prunes with, or a relation, in one form.
 
-Match and distinct entries as rows see them: those that a search prunes with, and relations, in one form.
-
-The pairs of devices without a value in common, as terms of a cost (SOFT-2).
-
-Of all pairs those that match are taken off. Counts are written in steps, literals of which the first ``n`` are true:
-``n`` devices of one value are ``0 + 1 + ... + (n - 1)`` matching pairs, one number a step. Every term is thus exact
-whatever is chosen, or, for the pairs of two values that match, as soon as the cost is minimised.
+``pair_costs`` are the pairs of devices without a value in common, as terms of a cost (SOFT-2): all pairs less those
+that match. Counts are written in steps, literals of which the first ``n`` are true: ``n`` devices of one value are ``0
++ 1 + ... + (n - 1)`` matching pairs, one number a step. Every term is thus exact whatever is chosen, or, for the pairs
+of two values that match, as soon as the cost is minimised.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""``cel``: an expression over all devices of an entry holds (KEP-5254, CELC-2 to CELC-10).
+"""Relations whose condition is an expression or a Python predicate over all devices of an entry.
 
-Three encodings with one meaning. *lower*: the expression becomes a formula over counts, and that becomes rows. *table*:
-the vectors of counts are few, so that all are evaluated beforehand. *lazy*: solutions are judged, and what fails is
-forbidden. *auto* takes the first of them that is possible.
+``cel``: the expression holds (KEP-5254, CELC-2 to CELC-10). Its three encodings have one meaning. *lower*: the
+expression becomes a formula over counts, and that becomes rows. *table*: the vectors of counts are few, so that all are
+evaluated beforehand. *lazy*: complete solutions are evaluated, and what fails is forbidden. *auto* takes the first of
+them that is possible. ``predicate``: the function accepts the devices; no rows can say what it does, so that it is
+lazy.
 
-``predicate``: a Python function over the devices of an entry accepts them; no rows can say what it does.
-
-What a relation counts: devices that it cannot tell apart, over all the alternatives that it covers.
-
-What relations see of devices: part of what makes a symmetry class.
+``RelatedItems`` are what a relation counts: devices that it cannot tell apart, over all alternatives that it covers.
 """
 
 from __future__ import annotations

@@ -1,24 +1,11 @@
 """``topology``: the devices of an entry make a shape (TOPO-1 to TOPO-4).
 
-``Compact``: no two devices are farther from each other than a given distance.
-
-``Connected``: enumerated where there are few such sets, else reached step by step from one device in the middle.
-
-What an entry about a topology covers in a model: what is taken of each device, and how many devices there can be.
-
-Where a segment or a box can be: all sets of devices that make it (TOPO-2, TOPO-4).
-
-What is not among the devices given is a hole: no placement goes over it.
-
-One literal for each placement: one is true for each claim, and what is taken is what lies in them.
-
-A segment of any length, for explanations: requests that are let go may take as many devices as they like.
-
-How far devices are from each other, over all pairs, for entries that ask for ``Compact`` without a distance.
-
-Connected sets of devices in a graph.
-
-Devices under one tree node, or in one instance of a topology: the common value that a matchAttribute asks for.
+``CoveredDevices`` is what an entry covers in a model: what is taken of each device, and how many devices there can be.
+Segments and boxes are placements: all sets of devices that make the shape, without holes, and a literal for each. In
+explanations a segment may have any length, as requests that are let go take as many devices as they like. ``Connected``
+sets are listed where they are few, else every device is reached step by step from one in the middle. ``Compact`` keeps
+devices within a distance of each other; without one, ``distance_terms`` add the distances of all pairs. In a Tree, and
+for one instance of a topology, devices have a node in common as with a matchAttribute.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""``==``, and what is built upon it: ``in``, ``includes`` and ``sets``.
+"""Strict functions on symbols: by a rule for what depends on the counts, else case by case, by closures.
 
-Strict functions on leaves: by a rule for what depends on the counts, else case by case, by closures.
+The rules of ``==`` and of what is built upon it, ``in``, ``includes`` and ``sets``, stand here; those of numbers are in
+``numbers``, those of lists in ``lists``.
 """
 
 from __future__ import annotations

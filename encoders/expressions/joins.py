@@ -1,11 +1,9 @@
-"""Finding the elements that an inner loop can be about by look-up: a join on equal values instead of all pairs.
+"""Joins: an inner loop looks only at elements that a look-up on equal values finds, instead of at all pairs.
 
-A *plan* follows from the predicate. It gives the groups of a list for which the predicate may be other than a verdict
-that changes nothing (false for ``exists`` and ``filter``, true for ``all``); for the others it has that verdict without
-an error. ``&&`` is false where any operand is, whatever the others do, and ``||`` true: there groups are met, elsewhere
-joined.
-
-The elements of a list, those together that a loop cannot tell apart.
+Elements of a list that a loop cannot tell apart form a group. A *plan* follows from the predicate of the loop. It gives
+the groups for which the predicate may be other than a verdict that changes nothing (false for ``exists`` and
+``filter``, true for ``all``); for the others it has that verdict without an error. ``&&`` is false where any operand
+is, whatever the others do, and ``||`` true: there groups are intersected, elsewhere they are united.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Lists whose length depends on the counts: what is in them, and lists made of them.
+"""Lists whose length depends on the counts: what is in them, lists made of them, and their aggregates.
 
-What becomes of a list as a whole: ``sum``, ``min``, ``max``, ``distinct``.
+The aggregates are ``sum``, ``min``, ``max`` and ``distinct``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Operators and functions on numbers that are linear in the counts.
+"""Numbers that are linear in the counts: their parts, bounds and possible values, and the operators on them.
 
-A rule gives the symbol of the result, or None where it is not linear; then cases are made of the operands. No rule is
-asked where all operands are known.
-
-Numbers that are linear in the counts: what they are made of, their bounds, and the values they may have.
+A rule of an operator or function gives the symbol of the result, or None where it is not linear; then cases are made of
+the operands. No rule is called where all operands are known.
 """
 
 from __future__ import annotations

@@ -2,18 +2,14 @@
 
 A literal is tied to its formula only in the direction in which it is used (Plaisted and Greenbaum, 1986), and what a
 literal implies is posted under it: a threshold becomes one row that the literal enforces. Measured, this is as good as
-order encodings of the sums. Only sets that contain one another, as a minimum or maximum makes them, go by clauses:
-the rows of 128 such sets took ten times as long.
+order encodings of the sums. Only sets that contain one another, as a minimum or maximum makes them ("at least 3", "at
+least 4" ... of an attribute), go by clauses, each set from a smaller one: the rows of 128 such sets took ten times as
+long. Disjunctions of ranges of one sum, as ``devices.size() in [1, 2, 4]``, become one row with these ranges.
 
-Sets that contain one another, as "at least 3", "at least 4" ... of an attribute: each from a smaller one.
-
-Disjunctions that only say in which ranges one sum lies, as ``devices.size() in [1, 2, 4]``.
-
-Literals that say that a number of devices is at least so many, one for each bound (the order encoding).
-
-No-goods over counts: clauses of order literals that exclude one vector of counts, or all from one on (CELC-10).
-
-All vectors of counts, counted and made one by one, and the rows of those that are allowed (the encoding ``table``).
+``OrderLiterals`` are literals that a count is at least so many, one for each bound (the order encoding). ``forbid`` is
+a no-good over counts: a clause of order literals that excludes one vector of counts, or all from one on (CELC-10).
+``post_table`` posts the vectors of counts that are allowed, which ``vectors`` makes one by one (the encoding
+``table``).
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Variables in scope while an expression is lowered.
+"""Scopes and closures of an expression while it is lowered.
 
-Which variables the parts of an expression read.
-
-Parts of an expression that do not depend on the counts, evaluated by the language's own closures.
-
-Strict functions of an expression, apart from their arguments: nodes with names where the operands stood.
+``SymbolEnvironment`` has the symbols of the variables in scope, ``Scopes`` the variables that each part of the
+expression reads. ``Closures`` evaluate the parts that do not depend on the counts. An ``Operation`` is a strict
+function of the expression apart from its arguments: a node with names where the operands stood.
 """
 
 from __future__ import annotations

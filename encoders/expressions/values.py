@@ -1,11 +1,8 @@
-"""What an expression over ``devices`` may give while the counts of the devices are open.
+"""Symbols: what an expression over ``devices`` may give while the counts of the devices are open.
 
 A *symbol* is a value by cases: conditions on the counts that exclude each other, the *leaf* each of them leads to, and
-the condition under which evaluation fails. One of these holds for every vector of counts.
-
-Putting symbols together case by case.
-
-Keys of values, by which equal or indistinguishable ones are found without comparing all pairs.
+the condition under which evaluation fails. One of these holds for every vector of counts. ``SymbolBuilder`` puts
+symbols together case by case; keys of values find equal or indistinguishable ones without comparing all pairs.
 """
 
 from __future__ import annotations

@@ -6,15 +6,10 @@ lies close together the distinct values, where lacking the attribute is a value 
 in a topology without a greatest distance, the distances of all pairs of their devices are added (TOPO-2).
 
 Among choices that are equally close together, the one is best that takes the least from the largest free segments and
-boxes of the topologies that entries name (TOPO-6): what the claims gain comes first, then later ones.
-
-What an allocation takes from the largest free segment or box of each topology that entries name (TOPO-6).
-
-The value of an instance is the number of cells of its largest free box before, less that of the largest one after: on a
-Ring or Line of the longest segment. Free is what is there, reached, held by nobody, and not taken. In a Tree or with
-Links the largest free component is no box; they have no value here.
-
-A box of a lattice that stays free, as rows: ranges of places along each axis whose cells are all free.
+boxes of the topologies that entries name (TOPO-6). The value of an instance is the number of cells of its largest free
+box before, less that of the largest one after: on a Ring or Line of the longest segment. A cell is free if its device
+is there, reached, held by nobody, and not taken. In a Tree or with Links the largest free component is no box; they
+have no value here.
 
 The box is chosen by what lies inside it along each axis, so that there is a literal for each place of an axis and for
 each size, and a clause for each cell: a lattice of n cells has as many boxes as n squared, and none is written down.

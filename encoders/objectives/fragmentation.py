@@ -1,21 +1,18 @@
-"""``fragmentation``: what the choice leaves useless.
+"""``fragmentation``: what the choice makes unavailable to later claims.
 
-The value is the sum, over all that the node offers before and no longer offers after (``options``), of the square of
-its size. A free device is lost if it is taken, of a shareable one if a share is taken, or if the counters that it would
-draw no longer suffice; a group of matching devices if one of its members is lost. So the smallest device that fits is
-taken, partitions lie where they block the fewest and smallest others, and broken groups are broken further.
+The value is the sum, over all that the node offers before and no longer offers after (``free_offers``), of the square
+of its size. A free device is lost if it is taken, of a shareable one if a share is taken, or if the counters that it
+would draw no longer suffice (``CounterShortages``); a group of matching devices if one of its members is lost. So the
+smallest device that fits is taken, partitions lie where they block the fewest and smallest others, and broken groups
+are broken further.
 
 This is the measure of Fragmentation Gradient Descent (Weng et al., USENIX ATC'23) with the node's own offers as the
 target workload: the gradient is what the tasks that could have come can no longer get. Squares keep room for the
 large: one device of twice the size is worth four small ones.
 
-What a node still offers before a choice is made: its free devices, and its whole groups of matching devices.
-
-Each of them is something that a later claim may ask for. Its size is that of its capacities, in thousandths of the
-largest device that the cluster's driver has (the mean over the names of its capacities); of what is left of them on a
-shareable device; without capacities the part of a card that it draws; without counters too a whole device.
-
-Literals for counters that run short: what a free device would draw is no longer there.
+The size of a device is that of its capacities, in thousandths of the largest device that the cluster's driver has (the
+mean over the names of its capacities); of what is left of them on a shareable device; without capacities the part of a
+card that it draws; without counters too a whole device.
 """
 
 from __future__ import annotations
@@ -26,8 +23,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...problem.constraints import draws_counters, pools_with_negative_draws
+from ...problem.node_state import FULL_SIZE
 from ...problem.problem import Amounts, InUse, Problem
-from ...problem.surroundings import FULL_SIZE
 from ..symmetry import MergedProblem, Signature, SymmetryClass
 from .stage import AllocationStage, cards_of_device, held_terms
 

@@ -1,6 +1,6 @@
-"""What a stage of an objective is: what it minimises, in which order, and what it sees of a device.
+"""A stage of an objective: what it minimises, in which order, and what it sees of a device.
 
-Who really holds devices: admin access looks on, everybody else takes (IN-3).
+Devices are held by requests without admin access only: admin access looks on (IN-3).
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.units import Unit, merge_units, requested_units
-from ...problem.in_use import AllocatedState
 from ...problem.messages import check_policy
+from ...problem.node_state import AllocatedState
 from ..engines.engine import Engine, ObjectiveWatch, Session, work_for_time_limit
 from ..engines.outcome import AllocationOutcome, SearchInterrupted, Statistics, UnitOutcome
 from ..engines.registry import (

@@ -32,9 +32,9 @@ from ...models.kubernetes.claims import (
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId, key_of
 from ...models.kubernetes.slices import ResourceSlice
-from ...problem.asks import EXACT_COUNT, ResolvedRequest, VisibleAttributes, alternatives, resolve_request
 from ...problem.compiler import Compiler
 from ...problem.problem import Amounts, Claim, Demand, Request
+from ...problem.requests import EXACT_COUNT, ResolvedRequest, VisibleAttributes, alternatives, resolve_request
 from ...problem.shapes import NodeView, NodeViews
 from .coupling import SameNodeUnits
 

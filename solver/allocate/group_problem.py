@@ -16,12 +16,12 @@ from msgspec import structs
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import DeviceTopology, Entry, requests_in_claim
 from ...models.kubernetes.meta import key_of
-from ...problem.asks import ResolvedRequest
 from ...problem.compiler import Compiler, with_constraints
 from ...problem.conditions import EntryContext, TokenCondition, compile_entries, compile_spanning_entry
 from ...problem.constraints import ApplicableEntry, entries_of_claim, entries_of_owner, entry_applies
 from ...problem.messages import FatalError, ProblemNames
 from ...problem.problem import Constraint, Problem, Relation
+from ...problem.requests import ResolvedRequest
 from ...problem.topology import TopologyCondition, TopologyPlaces
 from .coupling import CoupledUnits, GroupScope
 from .group_builder import ContradictingViewsError, GroupProblemBuilder, HeldClaim, MergedView

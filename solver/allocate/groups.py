@@ -25,12 +25,11 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Reason, SoftEntry, Status
 from ...problem.conditions import TokenCondition
-from ...problem.in_use import AllocatedState
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
+from ...problem.node_state import AllocatedState, NodeContextBuilder
 from ...problem.problem import InUse, Problem, Relation
 from ...problem.shapes import NodeView
-from ...problem.surroundings import NodeContextBuilder
 from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, OptimizingDecider, Pick, Session
 from ..engines.engines import NodeEngine, decisive_error, decisive_relation_error, problem_names, reason_from_error

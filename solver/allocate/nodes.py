@@ -20,8 +20,8 @@ from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.meta import PoolId
 from ...models.results.common import Reason, Status
-from ...problem.in_use import AllocatedState
 from ...problem.messages import Justification
+from ...problem.node_state import AllocatedState
 from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable, NodeClassFailure
 from ..engines.reasons import misfit_reasons

@@ -20,8 +20,8 @@ from ...models.kubernetes.extensions import annotated_entries
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.in_use import AllocatedState
 from ...problem.messages import claim_text
+from ...problem.node_state import AllocatedState
 from ..engines.engine import Engine, NodeResult, Optimizer, Session
 from ..engines.outcome import (
     NodeClassFailure,

@@ -19,9 +19,9 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, Status
 from ...problem.constraints import pools_with_negative_draws
-from ...problem.in_use import AllocatedState
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError
 from ...problem.node_classes import group_equal
+from ...problem.node_state import AllocatedState
 from ..allocate.allocate import TIME_LIMIT, gates_of
 from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes

@@ -24,9 +24,9 @@ from ...models.workload.units import Unit
 from ...problem.compiler import Question
 from ...problem.constraints import has_first_only_values, pools_with_negative_draws
 from ...problem.filters import usable_devices
-from ...problem.in_use import AllocatedState
 from ...problem.messages import DeadlineExceededError, Justification
 from ...problem.node_classes import node_class_key
+from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse, Problem
 from ...problem.shapes import NodeView
 from ...problem.topology import TopologyCondition

@@ -25,12 +25,12 @@ from ...models.kubernetes.meta import DeviceId, PoolId
 from ...models.workload.expansion import QueuedUnit
 from ...models.workload.requests import Requests, missing_resources, remaining_allocatable
 from ...models.workload.unit_classes import Gang
-from ...problem.asks import VisibleAttributes
 from ...problem.compiler import Compiler
 from ...problem.filters import usable_devices
-from ...problem.in_use import AllocatedState
 from ...problem.messages import FatalError
+from ...problem.node_state import AllocatedState
 from ...problem.problem import Demand, InUse, Problem
+from ...problem.requests import VisibleAttributes
 from ...problem.shapes import NodeType
 from ..engines.engine import Session
 from ..engines.registry import backtracking_engine

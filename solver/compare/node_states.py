@@ -26,11 +26,11 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.requests import Requests, remaining_after
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.asks import VisibleAttributes
 from ...problem.compiler import Compiler, Question
-from ...problem.in_use import AllocatedState
 from ...problem.node_classes import node_class_key
+from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse
+from ...problem.requests import VisibleAttributes
 from ...problem.shapes import NodeView, NodeViews
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..engines.engine import Engine, NodeResult

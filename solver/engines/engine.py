@@ -16,8 +16,8 @@ from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import CallerConstraint
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Status
-from ...problem.in_use import AllocatedState
 from ...problem.messages import Justification
+from ...problem.node_state import AllocatedState
 from ...problem.problem import InUse, Problem
 from .outcome import DemandTable
 

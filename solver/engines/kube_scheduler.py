@@ -29,8 +29,8 @@ from ...peers.answers import AllocatorVerdict
 from ...peers.errors import PeerError
 from ...peers.kube_scheduler import KubeScheduler
 from ...peers.requests import AllocateRequest, features_of_gates
-from ...problem.in_use import AllocatedState
 from ...problem.messages import KUBE
+from ...problem.node_state import AllocatedState
 from .engine import TIME_LIMIT_RULE, Counts, NodeResult, Session
 from .reasons import device_class_names
 from .result import share_id

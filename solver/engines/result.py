@@ -28,11 +28,10 @@ from ...models.kubernetes.core import NodeSelector, NodeSelectorRequirement, Nod
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey, key_of
 from ...models.results.common import SoftEntry
-from ...problem.asks import ResolvedRequest
-from ...problem.capacity import compute_capacity_draw
 from ...problem.conditions import penalty
 from ...problem.messages import FatalError, Placeholder, claim_text
 from ...problem.problem import Problem
+from ...problem.requests import ResolvedRequest, compute_capacity_draw
 from ...problem.shapes import NodeView
 from .engine import Pick
 

@@ -20,10 +20,10 @@ from ...models.kubernetes.core import Node, PodSpec, Toleration
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
 from ...models.results.common import Reason
-from ...problem.asks import ResolvedRequest
 from ...problem.messages import Justification, claim_text
 from ...problem.obstacles import Obstacle
 from ...problem.problem import RESULT_LIMIT
+from ...problem.requests import ResolvedRequest
 from ..proofs.counting import display_amount
 from .conflict import obstacle_of
 from .what_if import RequestSpec, WhatIf, WhatIfEdit

@@ -22,14 +22,14 @@ from ...encoders.symmetry import build_symmetry_classes, merge_equal_requests
 from ...models.kubernetes.claims import ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.results.common import Reason
-from ...problem.asks import ResolvedRequest
 from ...problem.compiler import Question
 from ...problem.filters import usable_devices
-from ...problem.in_use import AllocatedState
 from ...problem.messages import FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
+from ...problem.node_state import AllocatedState
 from ...problem.obstacles import Obstacle, Obstacles, find_obstacles, with_all_candidates
 from ...problem.problem import Claim, Demand, InUse, Problem
+from ...problem.requests import ResolvedRequest
 from ...problem.selectors import SelectorTable
 from ...problem.shapes import NodeView
 from ..engines.cp_sat import (

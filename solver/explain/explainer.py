@@ -18,9 +18,9 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import NODES_NAMED, Reason, RejectedDevices, Status
 from ...models.results.explanation import DevicesForRequest, ExplainedNodes, ExplainedUnit
 from ...models.workload.units import Unit
-from ...problem.in_use import AllocatedState
 from ...problem.messages import DeadlineExceededError, claim_text
 from ...problem.node_classes import group_equal_largest_first
+from ...problem.node_state import AllocatedState
 from ...problem.obstacles import Obstacle
 from ..engines.cp_sat import Limits
 from ..engines.engine import Session

@@ -22,8 +22,8 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Status
 from ...models.workload.units import Unit
-from ...problem.in_use import AllocatedState
 from ...problem.messages import claim_text
+from ...problem.node_state import AllocatedState
 from ..allocate.check import check_allocations
 from ..engines.engine import Engine, Session
 from ..engines.outcome import UnitOutcome

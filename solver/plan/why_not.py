@@ -26,8 +26,8 @@ from ...models.workload.expansion import QueuedUnit
 from ...models.workload.requests import backed_resources, remaining_after, remaining_allocatable, subtract_requests
 from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.in_use import AllocatedState
 from ...problem.messages import claim_text
+from ...problem.node_state import AllocatedState
 from ..engines.reasons import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons

@@ -7,7 +7,7 @@ from support.gates import ALL
 from support.objects import after, claim, device, device_class, devices, either, match, node, option, pool, taint, want
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Session
 from drasat.solver.explain.conflict import ExplanationCompiler

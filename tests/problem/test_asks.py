@@ -22,8 +22,8 @@ from support.objects import (
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.slices import DeviceAttribute
 from drasat.models.results.common import Status
-from drasat.problem.asks import ALL_VISIBLE, VisibleAttributes
 from drasat.problem.compiler import Compiler
+from drasat.problem.requests import ALL_VISIBLE, VisibleAttributes
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 

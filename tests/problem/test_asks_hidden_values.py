@@ -7,7 +7,7 @@ import pytest
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
 from drasat.problem import compiler as compiling
-from drasat.problem.asks import ALL_VISIBLE
+from drasat.problem.requests import ALL_VISIBLE
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.allocate import allocate
 

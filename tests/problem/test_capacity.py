@@ -4,7 +4,7 @@ import pytest
 from support.objects import device, shared
 
 from drasat.models.kubernetes.quantity import Quantity
-from drasat.problem.capacity import CapacityError, compute_capacity_draw
+from drasat.problem.requests import CapacityError, compute_capacity_draw
 
 
 def take(capacity, request=None, fractional=True):

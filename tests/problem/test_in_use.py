@@ -5,7 +5,7 @@ from support.gates import ALL
 from support.objects import after, claim, device, draws, node, partitions, pool, want
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import InUse
 from drasat.problem.shapes import NodeViews
 

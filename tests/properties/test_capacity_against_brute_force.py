@@ -10,8 +10,8 @@ from support.gates import ALL
 from support.random_clusters import clusters, examples, load
 
 from drasat.models.manifests.writer import is_allocated
-from drasat.problem.in_use import AllocatedState
 from drasat.problem.messages import FatalError as FatalProblemError
+from drasat.problem.node_state import AllocatedState
 from drasat.scenarios.families import FAMILIES
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.capacity.node import CopyEngine

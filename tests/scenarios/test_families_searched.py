@@ -6,7 +6,7 @@ from support.gates import ALL
 from drasat.models.cluster.node_fit import pod_fits
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine

@@ -11,9 +11,8 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
 from drasat.problem.constraints import draws_counters
 from drasat.problem.filters import usable_devices
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState, NodeContextBuilder
 from drasat.problem.problem import InUse, Problem, groups_after_joining
-from drasat.problem.surroundings import NodeContextBuilder
 from drasat.solver.engines.cp_sat import LINEARIZED, Limits, SolverStatus, run_solver, solve_with_lazy_constraints
 from drasat.solver.engines.engine import Counts, Session
 from drasat.solver.engines.optimize import solve

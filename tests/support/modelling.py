@@ -16,7 +16,7 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
 from drasat.problem.compiler import Compiler
 from drasat.problem.filters import usable_devices
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import InUse, Problem
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews

@@ -59,7 +59,7 @@ from drasat.models.kubernetes.slices import (
     ResourceSliceSpec,
 )
 from drasat.models.results.common import Status
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine
 

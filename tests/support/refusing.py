@@ -18,7 +18,7 @@ from drasat.models.workload.requests import (
     missing_resources,
     remaining_allocatable,
 )
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.plan.why_not import UnplacedExplainer
 

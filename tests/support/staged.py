@@ -14,10 +14,10 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceClass, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.problem.asks import VisibleAttributes
 from drasat.problem.filters import usable_devices
+from drasat.problem.node_state import NodeContextBuilder
+from drasat.problem.requests import VisibleAttributes
 from drasat.problem.shapes import NodeViews
-from drasat.problem.surroundings import NodeContextBuilder
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Counts
 from drasat.solver.engines.lexicographic import LexicographicOptimization

@@ -18,12 +18,11 @@ from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import Requests, missing_resources, remaining_allocatable, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import ClaimRef
-from ....problem.asks import VisibleAttributes
-from ....problem.in_use import AllocatedState
 from ....problem.messages import FatalError
+from ....problem.node_state import STANDARD_GROUPINGS, AllocatedState, NodeContextBuilder
 from ....problem.problem import Problem
+from ....problem.requests import VisibleAttributes
 from ....problem.shapes import NodeView
-from ....problem.surroundings import STANDARD_GROUPINGS, NodeContextBuilder
 from ...engines.engine import Session
 from ...engines.engines import NodeCompiler
 from ...engines.result import has_uncombinable_selector

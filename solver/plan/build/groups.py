@@ -17,7 +17,7 @@ from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import missing_resources, subtract_requests, sum_requests
 from ....models.workload.unit_classes import Gang
 from ....models.workload.units import Unit, all_units
-from ....problem.in_use import AllocatedState
+from ....problem.node_state import AllocatedState
 from ...allocate.coupling import CoupledUnits, SameNodeUnits, find_coupled_units
 from ...allocate.placement import Placer
 from ...engines.copies import connected_groups

@@ -5,7 +5,7 @@ from support.objects import after, claim, device, device_class, devices, either,
 
 from drasat.encoders.constraints.requests import eligibility_encoder
 from drasat.models.cluster.cluster import Cluster
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.problem.obstacles import Obstacles
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Session

@@ -6,7 +6,7 @@ import pytest
 
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.scenarios.lattices import RELATED_QUESTIONS, in_a_row, in_a_square, related_node
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load

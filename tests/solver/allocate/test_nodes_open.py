@@ -6,7 +6,7 @@ from drasat.models.cluster.usage import Usage
 from drasat.models.kubernetes.claims import AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.nodes import FailedNodes, OpenNodes
 from drasat.solver.engines.engine import NodeResult
 

@@ -13,7 +13,7 @@ from drasat.encoders.objectives.stages import STAGES, stages_named
 from drasat.encoders.rows import CpSatRows
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import Status
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import cp_sat, lexicographic
 from drasat.solver.engines.engine import Session

@@ -6,7 +6,7 @@ from support.objects import NODE, claim, device, device_class, devices, draws, m
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.filters import usable_devices
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.capacity.node import CopyEngine
 from drasat.solver.capacity.records import Room, find_copy_source

@@ -24,7 +24,7 @@ from support.objects import (
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.compiler import Compiler
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import InUse, Problem
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews

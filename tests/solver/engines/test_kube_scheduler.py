@@ -14,7 +14,7 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.results.common import Status
 from drasat.peers.errors import PeerError
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines import kube_scheduler
 from drasat.solver.engines.engine import Session

@@ -29,7 +29,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceTaintRule, DeviceTaintRuleSpec, DeviceTaintSelector
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import ObjectMeta
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine
 

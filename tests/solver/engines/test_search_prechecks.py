@@ -252,7 +252,7 @@ def test_the_same_question_is_fatal_each_time():
     """PRE-6: errors are remembered like answers."""
     from drasat.models.cluster.cluster import Cluster
     from drasat.models.kubernetes.gates import FeatureGates
-    from drasat.problem.in_use import AllocatedState
+    from drasat.problem.node_state import AllocatedState
     from drasat.solver.engines.engine import Session
     from drasat.solver.engines.registry import backtracking_engine
 

@@ -11,7 +11,7 @@ from support.semantics import Case
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import ResourceClaim
 from drasat.models.results.common import Status
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import auto_engine, backtracking_engine, cp_sat_engine
 from drasat.solver.verification.verify import Placement, verify

@@ -7,8 +7,8 @@ from support.gates import ALL
 from support.objects import after, claim, device, device_class, devices, match, node, pool, taint, want
 
 from drasat.models.cluster.cluster import Cluster
-from drasat.problem.in_use import AllocatedState
 from drasat.problem.messages import Justification
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import CONFIRMING, Limits, SolveResult, SolverStatus
 from drasat.solver.engines.engine import Session
 from drasat.solver.explain import conflict as module

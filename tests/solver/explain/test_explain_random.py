@@ -10,7 +10,7 @@ from support.gates import ALL
 
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.scenarios import families, one_node
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.allocate.load import load

@@ -17,7 +17,7 @@ from drasat.models.kubernetes.extensions import ConstraintGroup, ConstraintGroup
 from drasat.models.kubernetes.meta import ObjectMeta
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine

@@ -22,7 +22,7 @@ from support.objects import (
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import DeviceClass
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.engines.cp_sat import Limits
 from drasat.solver.engines.engine import Session
 from drasat.solver.explain.changes import CHANGE_COSTS, freeing_change, holding_claims, relaxation_options

@@ -6,7 +6,7 @@ from support.manifests import allocated, claim, device_class
 from support.plan_scene import Plan, entry, gpus, node, obj, pod, scene, template, user
 from support.refusing import Left, of, tolerating, with_counts, with_cpu
 
-from drasat.problem.in_use import AllocatedState
+from drasat.problem.node_state import AllocatedState
 from drasat.solver.plan import node_survey
 from drasat.solver.plan.why_not import UnplacedExplainer
 

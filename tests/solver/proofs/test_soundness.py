@@ -12,8 +12,8 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.workload.units import requested_units
 from drasat.problem.compiler import Compiler
-from drasat.problem.in_use import AllocatedState
 from drasat.problem.messages import DeadlineExceededError, FatalError
+from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import Capacities, CompatibilityGroups, Counters, InUse
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
