@@ -20,13 +20,12 @@ from ...models.results.common import Reason, Status
 from ...models.topology.places import Axis, TopologyError, place_devices
 from ...problem.compiler import Compiler, Question
 from ...problem.filters import EXPRESSION_FILTERS
-from ...problem.in_use import AllocatedState
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
+from ...problem.node_state import AllocatedState, NodeContextBuilder
 from ...problem.problem import FilterFailure, InUse, NodeContext, Problem, RelationError, trap_error
 from ...problem.selectors import CelExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
-from ...problem.surroundings import NodeContextBuilder
 from ...problem.topology import membership_of
 from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Session
 from .outcome import DemandTable, demand_tables

@@ -19,8 +19,8 @@ from ...models.results.common import Reason, Status, outcome_of
 from ...models.results.explanation import ExplainedUnit, ExplanationDocument
 from ...models.validation.entries import read_caller_constraints
 from ...models.workload.units import Unit
-from ...problem.in_use import AllocatedState
 from ...problem.messages import check_policy
+from ...problem.node_state import AllocatedState
 from ..allocate.allocate import TIME_LIMIT, gates_of, place_units, units_to_place
 from ..allocate.check import check_allocations
 from ..allocate.coupling import find_coupled_units

@@ -23,10 +23,10 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Status
 from ...models.workload.requests import Requests, effective_requests, missing_resources
 from ...models.workload.units import ClaimRef, Unit
-from ...problem.asks import VisibleAttributes
-from ...problem.in_use import AllocatedState
 from ...problem.messages import claim_text
 from ...problem.node_classes import group_equal_largest_first, node_class_key
+from ...problem.node_state import AllocatedState
+from ...problem.requests import VisibleAttributes
 from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
 from ..engines.engine import NodeResult, Session
 from ..engines.registry import auto_engine, effective_policy

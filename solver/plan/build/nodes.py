@@ -27,9 +27,9 @@ from ....models.kubernetes.gates import FeatureGates
 from ....models.kubernetes.meta import DeviceId, PoolId
 from ....models.kubernetes.slices import ResourceSlice
 from ....models.workload.requests import PODS, Requests, running_pods
-from ....problem.asks import VisibleAttributes
-from ....problem.in_use import AllocatedState
 from ....problem.node_classes import group_equal, node_class_key
+from ....problem.node_state import AllocatedState
+from ....problem.requests import VisibleAttributes
 from ....problem.shapes import NodeView
 from ...allocate.nodes import pod_suitability_key
 from ...engines.engines import NodeCompiler
