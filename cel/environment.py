@@ -17,23 +17,7 @@ from .libraries import LazyFunctions, all_functions
 from .operators import OPERATORS
 from .parser import parse
 from .syntax import Call, ListLiteral, Literal, MapLiteral, Method, Node, Postfix, children, position
-from .types import (
-    ANY,
-    BOOL,
-    BYTES,
-    DEVICE,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-    full_name,
-    optional_of,
-)
+from .types import Type, full_name
 
 # In the order of cel-go: where the type of an operand is still open, the first overload that fits decides it.
 _OPERATORS = [Function(one.name, tuple(sorted(one.overloads, key=lambda overload: overload.id))) for one in OPERATORS]
@@ -94,14 +78,14 @@ def dra_environment(
     With everything on it is that of stored expressions, which the scheduler uses whatever the feature gates say; what
     is off is refused in new expressions (CEL-4). Without ``list_attributes``, attributes cannot be looped over.
     """
-    value = DYN if list_attributes else ANY
-    fields = dict(OBJECTS[DEVICE] or {})
+    value = types.DYN if list_attributes else types.ANY
+    fields = dict(OBJECTS[types.DEVICE] or {})
     fields["attributes"] = types.map_of(types.STRING, types.map_of(types.STRING, value))
     if not allow_multiple_allocations:
         del fields["allowMultipleAllocations"]
     functions = LazyFunctions(by_name(_OPERATORS), without=frozenset() if includes else _INCLUDES)
-    declarations = Declarations.build(functions, {"device": DEVICE}, {**OBJECTS, DEVICE: fields})
-    return Environment(declarations, device_sizes, frozenset({BOOL, value}))
+    declarations = Declarations.build(functions, {"device": types.DEVICE}, {**OBJECTS, types.DEVICE: fields})
+    return Environment(declarations, device_sizes, frozenset({types.BOOL, value}))
 
 
 @lru_cache
@@ -109,7 +93,7 @@ def device_set_environment() -> Environment:
     """The environment of constraints over ``devices``, each of them a ``device`` of selectors (CELC-1, CELC-2)."""
     one = dra_environment()
     declared = one.declarations
-    declarations = Declarations.build(declared.functions, {"devices": types.list_of(DEVICE)}, declared.fields)
+    declarations = Declarations.build(declared.functions, {"devices": types.list_of(types.DEVICE)}, declared.fields)
     return Environment(declarations, device_set_sizes(MOST_DEVICES), one.results)
 
 
@@ -173,7 +157,7 @@ def _same_type(checked: Checked, nodes: Iterable[Node], optional: frozenset[int]
     first: Type | None = None
     for number, node in enumerate(nodes):
         found = checked.type_of(node)
-        if number in optional and found.params and found is optional_of(found.params[0]):
+        if number in optional and found.params and found is types.optional_of(found.params[0]):
             found = found.params[0]
         if first is None:
             first = found
@@ -218,25 +202,25 @@ _Clause = tuple[frozenset[str], str]
 
 
 def _clause(complaint: str, *allowed: Type) -> _Clause:
-    return frozenset(type_.name for type_ in (*allowed, DYN)), complaint
+    return frozenset(type_.name for type_ in (*allowed, types.DYN)), complaint
 
 
 _HEXADECIMAL = _clause(
-    "only integers, byte buffers, and strings can be formatted as hex", INT, UINT, BYTES, STRING
+    "only integers, byte buffers, and strings can be formatted as hex", types.INT, types.UINT, types.BYTES, types.STRING
 )  # fmt: skip
 _CLAUSES: dict[str, _Clause] = {
     "s": _clause(
         "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
         "timestamps",
-        STRING, BOOL, BYTES, INT, UINT, DOUBLE, NULL, DURATION, TIMESTAMP, Type("list"), Type("map"), Type("type"),
+        types.STRING, types.BOOL, types.BYTES, types.INT, types.UINT, types.DOUBLE, types.NULL, types.DURATION, types.TIMESTAMP, Type("list"), Type("map"), Type("type"),
     ),
-    "d": _clause("decimal clause can only be used on integers", INT, UINT),
-    "f": _clause("fixed-point clause can only be used on doubles", DOUBLE, STRING),
-    "e": _clause("scientific clause can only be used on doubles", DOUBLE, STRING),
-    "b": _clause("only integers and bools can be formatted as binary", INT, UINT, BOOL),
+    "d": _clause("decimal clause can only be used on integers", types.INT, types.UINT),
+    "f": _clause("fixed-point clause can only be used on doubles", types.DOUBLE, types.STRING),
+    "e": _clause("scientific clause can only be used on doubles", types.DOUBLE, types.STRING),
+    "b": _clause("only integers and bools can be formatted as binary", types.INT, types.UINT, types.BOOL),
     "x": _HEXADECIMAL,
     "X": _HEXADECIMAL,
-    "o": _clause("octal clause can only be used on integers", INT, UINT),
+    "o": _clause("octal clause can only be used on integers", types.INT, types.UINT),
 }  # fmt: skip
 
 

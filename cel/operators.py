@@ -1,14 +1,14 @@
-"""The operators, as functions under cel-go's names.
+"""The operators, as functions under cel-go's names, and how the overload of a function is chosen at run time.
 
 ``&&``, ``||``, ``?:`` and the selections are declared here for the checker only: they are not strict, so closures
-carry them out. Overload ids are cel-go's.
-
-What the operators compute: 64-bit integers that overflow loudly, IEEE doubles, points in time and spans.
+carry them out. Overload ids are cel-go's. Integers have 64 bits and overflow loudly, doubles are those of IEEE. A
+``Dispatcher`` finds the overload of a function by the types that values turn out to have.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 
 from .declarations import Function, Overload
@@ -38,6 +38,7 @@ from .values import (
 
 _A, _K, _V = type_parameter("A"), type_parameter("K"), type_parameter("V")
 _Cost = Callable[[tuple[Value, ...], Value], int]
+_Operation = Callable[[Value, Value], Value]
 _NUMBERS = (("int64", INT), ("uint64", UINT), ("double", DOUBLE))
 _ORDERED = (
     ("bool", BOOL), *_NUMBERS, ("string", STRING), ("bytes", BYTES), ("timestamp", TIMESTAMP), ("duration", DURATION),
@@ -57,7 +58,7 @@ def _traverse_equal(args: tuple[Value, ...], result: Value) -> int:
     return 1 if all(map(is_measured, args)) else _traverse_both(args, result)
 
 
-def _concatenate(args: tuple[Value, ...], _result: Value) -> int:
+def _concatenation_cost(args: tuple[Value, ...], _result: Value) -> int:
     return _tenth(inner_size(args[0]) + inner_size(args[1]))
 
 
@@ -75,22 +76,6 @@ def _binary(
     return Overload(id_, (left, right), result, apply, cost=cost)
 
 
-def _less(a: Value, b: Value) -> bool:
-    return compare(a, b) < 0
-
-
-def _less_equal(a: Value, b: Value) -> bool:
-    return compare(a, b) <= 0
-
-
-def _greater(a: Value, b: Value) -> bool:
-    return compare(a, b) > 0
-
-
-def _greater_equal(a: Value, b: Value) -> bool:
-    return compare(a, b) >= 0
-
-
 def _comparison(name: str, prefix: str, apply: Callable[[Value, Value], bool]) -> Function:
     """One of the four orders: within each ordered type, and between the types of numbers."""
     sized = {"string": _traverse_both, "bytes": _traverse_both}
@@ -104,44 +89,15 @@ def _comparison(name: str, prefix: str, apply: Callable[[Value, Value], bool]) -
     return Function(name, (*same, *crossed))
 
 
-def _numeric(name: str, prefix: str, apply: dict[str, Callable[..., Value]], *more: Overload) -> Function:
-    numbers = (_binary(f"{prefix}_{id_}", t, t, t, apply[id_]) for id_, t in _NUMBERS if id_ in apply)
+def _numeric(name: str, prefix: str, whole: _Operation, double: _Operation | None, *more: Overload) -> Function:
+    """Arithmetic on two numbers of a type; ``more`` are overloads for other types."""
+    numbers = [
+        _binary(f"{prefix}_int64", INT, INT, INT, lambda a, b: checked_int(whole(a, b))),
+        _binary(f"{prefix}_uint64", UINT, UINT, UINT, lambda a, b: checked_uint(whole(a, b))),
+    ]
+    if double is not None:
+        numbers.append(_binary(f"{prefix}_double", DOUBLE, DOUBLE, DOUBLE, double))
     return Function(name, (*numbers, *more))
-
-
-def _add() -> Function:
-    lists = list_of(_A)
-    return _numeric(
-        "_+_", "add", ADD,
-        _binary("add_string", STRING, STRING, STRING, concatenate, _concatenate),
-        _binary("add_bytes", BYTES, BYTES, BYTES, concatenate, _concatenate),
-        _binary("add_list", lists, lists, lists, join_lists),
-        _binary("add_duration_duration", DURATION, DURATION, DURATION, add_durations),
-        _binary("add_duration_timestamp", DURATION, TIMESTAMP, TIMESTAMP, lambda a, b: add_to_timestamp(b, a)),
-        _binary("add_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, add_to_timestamp),
-    )  # fmt: skip
-
-
-def _subtract() -> Function:
-    return _numeric(
-        "_-_", "subtract", SUBTRACT,
-        _binary("subtract_timestamp_timestamp", TIMESTAMP, TIMESTAMP, DURATION, timestamp_difference),
-        _binary("subtract_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, subtract_from_timestamp),
-        _binary("subtract_duration_duration", DURATION, DURATION, DURATION, subtract_durations),
-    )  # fmt: skip
-
-
-def _contains(element: Value, container: Value) -> bool:
-    if type(container) is CelMap:
-        return has_key(container, element)
-    return has_element(container, element)
-
-
-def _negate() -> Function:
-    return Function(
-        "-_",
-        (Overload("negate_int64", (INT,), INT, negate_int), Overload("negate_double", (DOUBLE,), DOUBLE, lambda a: -a)),
-    )
 
 
 def _unchecked(name: str, *signatures: tuple[str, tuple[Type, ...], Type]) -> Function:
@@ -171,17 +127,32 @@ def _selections() -> Iterator[Function]:
 def _functions() -> Iterator[Function]:
     yield Function("_==_", (_binary("equals", _A, _A, BOOL, equal, _traverse_equal),))
     yield Function("_!=_", (_binary("not_equals", _A, _A, BOOL, unequal, _traverse_both),))
-    yield _comparison("_<_", "less", _less)
-    yield _comparison("_<=_", "less_equals", _less_equal)
-    yield _comparison("_>_", "greater", _greater)
-    yield _comparison("_>=_", "greater_equals", _greater_equal)
-    yield _add()
-    yield _subtract()
-    yield _numeric("_*_", "multiply", MULTIPLY)
-    yield _numeric("_/_", "divide", DIVIDE)
-    yield _numeric("_%_", "modulo", MODULO)
+    yield _comparison("_<_", "less", lambda a, b: compare(a, b) < 0)
+    yield _comparison("_<=_", "less_equals", lambda a, b: compare(a, b) <= 0)
+    yield _comparison("_>_", "greater", lambda a, b: compare(a, b) > 0)
+    yield _comparison("_>=_", "greater_equals", lambda a, b: compare(a, b) >= 0)
+    lists = list_of(_A)
+    yield _numeric(
+        "_+_", "add", operator.add, operator.add,
+        _binary("add_string", STRING, STRING, STRING, _concatenate, _concatenation_cost),
+        _binary("add_bytes", BYTES, BYTES, BYTES, _concatenate, _concatenation_cost),
+        _binary("add_list", lists, lists, lists, _join_lists),
+        _binary("add_duration_duration", DURATION, DURATION, DURATION, lambda a, b: Duration.checked(a.ns + b.ns)),
+        _binary("add_duration_timestamp", DURATION, TIMESTAMP, TIMESTAMP, lambda a, b: Timestamp.checked(a.ns + b.ns)),
+        _binary("add_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, lambda a, b: Timestamp.checked(a.ns + b.ns)),
+    )  # fmt: skip
+    yield _numeric(
+        "_-_", "subtract", operator.sub, operator.sub,
+        _binary("subtract_timestamp_timestamp", TIMESTAMP, TIMESTAMP, DURATION, _subtract_to_duration),
+        _binary("subtract_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, _subtract_to_timestamp),
+        _binary("subtract_duration_duration", DURATION, DURATION, DURATION, _subtract_to_duration),
+    )  # fmt: skip
+    yield _numeric("_*_", "multiply", operator.mul, operator.mul)
+    yield _numeric("_/_", "divide", _quotient, _divide_doubles)
+    yield _numeric("_%_", "modulo", _remainder, None)
     yield Function("!_", (Overload("logical_not", (BOOL,), BOOL, lambda a: not a),))
-    yield _negate()
+    negated_int = Overload("negate_int64", (INT,), INT, lambda a: checked_int(-a))
+    yield Function("-_", (negated_int, Overload("negate_double", (DOUBLE,), DOUBLE, lambda a: -a)))
     yield Function(
         "@in",
         (
@@ -246,47 +217,18 @@ def _divide_doubles(a: float, b: float) -> float:
     return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-_Binary = Callable[[Value, Value], Value]
-ADD: dict[str, _Binary] = {
-    "int64": lambda a, b: checked_int(a + b),
-    "uint64": lambda a, b: checked_uint(int(a) + int(b)),
-    "double": lambda a, b: a + b,
-}
-SUBTRACT: dict[str, _Binary] = {
-    "int64": lambda a, b: checked_int(a - b),
-    "uint64": lambda a, b: checked_uint(int(a) - int(b)),
-    "double": lambda a, b: a - b,
-}
-MULTIPLY: dict[str, _Binary] = {
-    "int64": lambda a, b: checked_int(a * b),
-    "uint64": lambda a, b: checked_uint(int(a) * int(b)),
-    "double": lambda a, b: a * b,
-}
-DIVIDE: dict[str, _Binary] = {
-    "int64": lambda a, b: checked_int(_quotient(a, b)),
-    "uint64": lambda a, b: UInt(_quotient(int(a), int(b))),
-    "double": _divide_doubles,
-}
-MODULO: dict[str, _Binary] = {"int64": _remainder, "uint64": lambda a, b: UInt(_remainder(int(a), int(b)))}
-
-
-def negate_int(a: int) -> int:
-    """``-a``; the smallest int has no negative."""
-    return checked_int(-a)
-
-
 def _check_size(size: int, most: int) -> None:
     if size > most:
         raise CelCostError("operation cancelled: actual cost limit exceeded")
 
 
-def concatenate(a: Value, b: Value) -> Value:
+def _concatenate(a: Value, b: Value) -> Value:
     """Two strings, or two bytes, one after the other."""
     _check_size(len(a) + len(b), _MOST_CHARACTERS)
     return a + b
 
 
-def join_lists(a: Value, b: Value) -> Value:
+def _join_lists(a: Value, b: Value) -> Value:
     """The elements of two lists."""
     size = len(a) + len(b)
     _check_size(size, _MOST_ELEMENTS)
@@ -294,42 +236,22 @@ def join_lists(a: Value, b: Value) -> Value:
     return [*a, *b]
 
 
-def add_durations(a: Duration, b: Duration) -> Duration:
-    """The sum of two spans."""
-    return Duration.checked(a.ns + b.ns)
-
-
-def subtract_durations(a: Duration, b: Duration) -> Duration:
-    """The difference of two spans."""
+def _subtract_to_duration(a: Timestamp | Duration, b: Timestamp | Duration) -> Duration:
     return Duration.checked(a.ns - b.ns)
 
 
-def add_to_timestamp(a: Timestamp, b: Duration) -> Timestamp:
-    """The point in time a span later."""
-    return Timestamp.checked(a.ns + b.ns)
-
-
-def subtract_from_timestamp(a: Timestamp, b: Duration) -> Timestamp:
-    """The point in time a span earlier."""
+def _subtract_to_timestamp(a: Timestamp, b: Duration) -> Timestamp:
     return Timestamp.checked(a.ns - b.ns)
 
 
-def timestamp_difference(a: Timestamp, b: Timestamp) -> Duration:
-    """The span from ``b`` to ``a``."""
-    return Duration.checked(a.ns - b.ns)
-
-
-def has_key(container: CelMap, key: Value) -> bool:
-    """``key in map``."""
+def _contains(element: Value, container: Value) -> bool:
+    """``in``: a list or a map can be no key; in a list, what cannot be compared is not equal."""
+    if type(container) is not CelMap:
+        return any(surely_equal(element, other) for other in ticking(container))
     try:
-        return stored_key(key) in container.entries
-    except TypeError:  # A list or a map can be no key.
+        return stored_key(element) in container.entries
+    except TypeError:
         return False
-
-
-def has_element(container: Value, element: Value) -> bool:
-    """``element in list``; what cannot be compared is not equal."""
-    return any(surely_equal(element, other) for other in ticking(container))
 
 
 OPERATORS: tuple[Function, ...] = tuple(_functions())

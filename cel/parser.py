@@ -17,16 +17,7 @@ from . import lexer, macros, precedence
 from .errors import CelCompileError, Issue
 from .lexer import Token, TokenReader
 from .macros import Report
-from .precedence import (
-    LEVELS,
-    Bracket,
-    BracketKind,
-    ExpressionBuilder,
-    NestingTooDeep,
-    UnexpectedToken,
-    unexpected,
-    unexpected_comma,
-)
+from .precedence import Bracket, BracketKind, ExpressionBuilder, UnexpectedToken
 from .syntax import Call, Ident, Index, ListLiteral, Literal, MapLiteral, Method, Node, Select, Struct
 
 MAX_BYTES = 10_240
@@ -135,8 +126,8 @@ class _Parser(BracketStack):
                 else:
                     self._at_operand(token)
             except UnexpectedToken:
-                raise self.failure(token, unexpected(self.stack, token, self.peek())) from None
-            except NestingTooDeep:
+                raise self.failure(token, precedence.unexpected(self.stack, token, self.peek())) from None
+            except precedence.NestingTooDeep:
                 raise self.refusal("max recursion depth exceeded") from None
         self.finish()
         return self.result
@@ -212,7 +203,7 @@ class _Parser(BracketStack):
         if token.kind == bracket.kind.closer:
             self.end_item(bracket)
             self.close(bracket)
-        elif token.kind in LEVELS:
+        elif token.kind in precedence.LEVELS:
             self.here.infix(token.kind, token.pos)
         elif token.kind in self._FOLLOWERS:
             self._FOLLOWERS[token.kind](self, token)
@@ -274,7 +265,7 @@ class _Parser(BracketStack):
         if bracket.kind is precedence.STRUCT:
             self._struct_field()
         elif bracket.kind.trailing and self.peek().kind == ",":
-            raise self.failure(self.peek(), unexpected_comma(bracket, self.peek(), self.peek(1)))
+            raise self.failure(self.peek(), precedence.unexpected_comma(bracket, self.peek(), self.peek(1)))
 
     _OPERANDS: ClassVar[dict[str, Callable[[_Parser, Token], None]]] = {
         **dict.fromkeys(_CONSTANTS, _constant),

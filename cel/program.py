@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
+from . import values
 from .checker import Checked
 from .closures import ABSENT, Emitter, Frame
 from .compiler import Compiled, compile_tree, on_fresh_stack
@@ -22,21 +23,7 @@ from .meter import COST_LIMIT, Meter, current_meter
 from .parser import parse, require_text
 from .syntax import Bind, Call, Macro, Method, Node, Postfix, Step, children
 from .types import DYN, Type
-from .values import (
-    INT_MAX,
-    INT_MIN,
-    NANOS,
-    UINT_MAX,
-    CelMap,
-    Duration,
-    Optional,
-    Timestamp,
-    UInt,
-    Value,
-    put_key,
-    runtime_type,
-    type_name,
-)
+from .values import CelMap, Duration, Optional, Timestamp, UInt, Value, type_name
 
 R = TypeVar("R")
 
@@ -309,18 +296,18 @@ def _convert(value: Any, depth: int) -> Value:
     prepared = getattr(value, "cel_value", None)
     if prepared is not None:
         return prepared
-    runtime_type(type(value))
+    values.runtime_type(type(value))
     return value
 
 
 def _int(value: int, _depth: int) -> int:
-    if INT_MIN <= value <= INT_MAX:
+    if values.INT_MIN <= value <= values.INT_MAX:
         return value
     raise CelRuntimeError(f"integer overflow: {value if abs(value) < 1 << 80 else 'a huge number'} is out of int64")
 
 
 def _uint(value: UInt, _depth: int) -> UInt:
-    if 0 <= value <= UINT_MAX:
+    if 0 <= value <= values.UINT_MAX:
         return value
     raise CelRuntimeError("unsigned integer overflow")
 
@@ -340,7 +327,7 @@ def _map(value: Mapping[Any, Any], depth: int) -> CelMap:
     deeper = _check_depth(depth)
     entries: dict[Any, Value] = {}
     for key, element in value.items():
-        put_key(entries, _convert(key, deeper), _convert(element, deeper))
+        values.put_key(entries, _convert(key, deeper), _convert(element, deeper))
     return CelMap.of(entries)
 
 
@@ -354,7 +341,7 @@ def _timedelta(value: timedelta, _depth: int) -> Duration:
 
 
 def _nanoseconds(span: timedelta) -> int:
-    return (span.days * 86_400 + span.seconds) * NANOS + span.microseconds * 1_000
+    return (span.days * 86_400 + span.seconds) * values.NANOS + span.microseconds * 1_000
 
 
 def _same(value: Any, _depth: int) -> Value:

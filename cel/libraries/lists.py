@@ -17,19 +17,8 @@ from ..errors import CelRuntimeError
 from ..meter import PACE, tick, ticking
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
 from ..values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, compare, size_of, surely_equal
-from .declare import (
-    LIST_CREATION,
-    MOST_ELEMENTS,
-    STRING_FACTOR,
-    CostRule,
-    check_elements,
-    check_pairs,
-    function,
-    literal_int,
-    method,
-    no_overload,
-    traversal,
-)
+from . import declare
+from .declare import CostRule, function, method, no_overload
 
 _ELEMENT = parameter("T")
 _ELEMENT_LIST = list_of(_ELEMENT)
@@ -38,7 +27,7 @@ _ORDERED_TYPES = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
 _ORDERED_CLASSES = frozenset({int, UInt, float, bool, str, bytes, Duration, Timestamp})
 _TEXTS = frozenset({STRING, BYTES})
 # A call and a list.
-_NEW_LIST_COST = 1 + LIST_CREATION
+_NEW_LIST_COST = 1 + declare.LIST_CREATION
 _NEW_LIST = Range.of(_NEW_LIST_COST)
 
 
@@ -65,7 +54,7 @@ def _flat_once(values: Sequence[Value]) -> list[Value]:
     flat: list[Value] = []
     for value in ticking(values):
         if type(value) in (list, tuple):
-            check_elements(len(flat) + len(value))
+            declare.check_elements(len(flat) + len(value))
             flat.extend(value)
         else:
             flat.append(value)
@@ -82,7 +71,7 @@ def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
         raise CelRuntimeError("lists must be same length")
     if not keys:
         return []
-    check_pairs(len(keys) ** 2)
+    declare.check_pairs(len(keys) ** 2)
     kind = type(keys[0])
     if kind not in _ORDERED_CLASSES:
         raise CelRuntimeError("list elements must be comparable")
@@ -97,7 +86,7 @@ def _reverse(values: Sequence[Value]) -> Sequence[Value]:
 
 def _distinct(values: Sequence[Value]) -> list[Value]:
     """The first of each group of equal values."""
-    check_pairs(len(values) ** 2)
+    declare.check_pairs(len(values) ** 2)
     found: list[Value] = []
     known: set[Value] = set()
     others: list[Value] = []
@@ -118,14 +107,14 @@ def _distinct(values: Sequence[Value]) -> list[Value]:
 def _range(count: int) -> list[int]:
     if count < 0:
         raise CelRuntimeError(f"lists.range: size must be non-negative, got {count}")
-    if count > MOST_ELEMENTS:
-        raise CelRuntimeError(f"lists.range: size {count} exceeds maximum allowed ({MOST_ELEMENTS})")
+    if count > declare.MOST_ELEMENTS:
+        raise CelRuntimeError(f"lists.range: size {count} exceeds maximum allowed ({declare.MOST_ELEMENTS})")
     return list(range(count))
 
 
 def _estimate_slice(operands: tuple[Operand, ...]) -> Estimate:
     """Bounds that are written out give the size; where one is not, it is as far out as it may be."""
-    start, end = literal_int(operands[1]) or 0, literal_int(operands[2])
+    start, end = declare.literal_int(operands[1]) or 0, declare.literal_int(operands[2])
     length = (operands[0].size.max if end is None else max(end, 0)) - max(start, 0)
     if length < 0 or (operands[0].size.max == UNBOUNDED and end is None):
         length = UNBOUNDED
@@ -138,7 +127,7 @@ def _new_list_rule(length: Range) -> Estimate:
 
 
 def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
-    depth = 1 if len(operands) == 1 else literal_int(operands[1])
+    depth = 1 if len(operands) == 1 else declare.literal_int(operands[1])
     length = operands[0].size
     if depth is None:
         return Estimate(Range(_NEW_LIST_COST, UNBOUNDED), length)
@@ -148,7 +137,7 @@ def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
 
 def _squares(count: int, texts: bool) -> float:
     """Comparisons of each with each; a string costs a little more."""
-    return count * count * (2 + (STRING_FACTOR if texts else 0))
+    return count * count * (2 + (declare.STRING_FACTOR if texts else 0))
 
 
 def _pairwise_cost(args: tuple[Value, ...], result: Value) -> int:
@@ -161,7 +150,7 @@ def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Es
     """As cel-go has it, the result may be as long as the square of what is sorted."""
     length = operands[0].size
     square = Range(min(length.min**2, UNBOUNDED), min(length.max**2, UNBOUNDED))
-    return Estimate(_NEW_LIST + square.scaled(2 + STRING_FACTOR if texts else 2), square)
+    return Estimate(_NEW_LIST + square.scaled(2 + declare.STRING_FACTOR if texts else 2), square)
 
 
 def _pairwise(texts: bool) -> CostRule:
@@ -229,7 +218,7 @@ LIST_FUNCTIONS: tuple[Function, ...] = (
 
 
 def _range_size(count: Operand) -> Range:
-    written = literal_int(count)
+    written = declare.literal_int(count)
     return Range(UNBOUNDED, UNBOUNDED) if written is None else Range(max(written, 0), max(written, 0))
 
 
@@ -323,21 +312,28 @@ def _last_index_of(values: Sequence[Value], wanted: Value) -> int:
 
 LIST_FOLD_FUNCTIONS: tuple[Function, ...] = (
     *(
-        method(name, f"list_{one}_{name}_{one}", (list_of(one),), one, partial(_extreme, name, sign), **traversal())
+        method(
+            name, f"list_{one}_{name}_{one}", (list_of(one),), one, partial(_extreme, name, sign), **declare.traversal()
+        )
         for name, sign in (("min", -1), ("max", 1))
         for one in _ORDERED_TYPES
     ),
     *(
-        method("sum", f"list_{one}_sum_{one}", (list_of(one),), one, partial(_sum, zero), **traversal())
+        method("sum", f"list_{one}_sum_{one}", (list_of(one),), one, partial(_sum, zero), **declare.traversal())
         for one, zero in _SUM_ZEROS
     ),
     *(
-        method("isSorted", f"list_{one}_is_sorted_bool", (list_of(one),), BOOL, _is_sorted, **traversal())
+        method("isSorted", f"list_{one}_is_sorted_bool", (list_of(one),), BOOL, _is_sorted, **declare.traversal())
         for one in _ORDERED_TYPES
     ),
-    method("indexOf", "list_a_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _index_of, **traversal()),
+    method("indexOf", "list_a_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _index_of, **declare.traversal()),
     method(
-        "lastIndexOf", "list_a_last_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _last_index_of, **traversal()
+        "lastIndexOf",
+        "list_a_last_index_of_int",
+        (list_of(_ELEMENT), _ELEMENT),
+        INT,
+        _last_index_of,
+        **declare.traversal(),
     ),
 )
 _TWO_LISTS = (list_of(parameter("T")), list_of(parameter("T")))
@@ -359,12 +355,12 @@ def _anymatches(values: Sequence[Value], wanted: Value) -> bool:
 
 
 def _contains(values: Sequence[Value], wanted: Sequence[Value]) -> bool:
-    check_pairs(len(values) * len(wanted))
+    declare.check_pairs(len(values) * len(wanted))
     return all(map(_membership_test(values), wanted))
 
 
 def _intersects(a: Sequence[Value], b: Sequence[Value]) -> bool:
-    check_pairs(len(a) * len(b))
+    declare.check_pairs(len(a) * len(b))
     return any(map(_membership_test(b), a))
 
 
@@ -395,5 +391,5 @@ def _includes(value: Value, wanted: Value) -> bool:
 
 
 INCLUDES_FUNCTIONS: tuple[Function, ...] = tuple(
-    method(name, name, (DYN, DYN), BOOL, _includes, **traversal(whole=1.0)) for name in ("includes", "include")
+    method(name, name, (DYN, DYN), BOOL, _includes, **declare.traversal(whole=1.0)) for name in ("includes", "include")
 )

@@ -17,17 +17,8 @@ from ..declarations import Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
 from ..types import BOOL, CIDR, INT, IP, STRING, URL, list_of, map_of
 from ..values import CelMap, Value, register, size_of
-from .declare import (
-    REPLACE_FACTOR,
-    STRING_FACTOR,
-    CostRule,
-    cost_per_length,
-    function,
-    method,
-    no_overload,
-    of_size,
-    scaled_cost,
-)
+from . import declare
+from .declare import CostRule, function, method, no_overload
 from .strings import go_quote
 
 _MOST_BYTES = 16
@@ -94,16 +85,16 @@ def _containment(parsed: bool, network: bool) -> CostRule:
 
     def cost(args: tuple[Value, ...], result: Value) -> int:
         prefix = size_of(args[0])
-        total = scaled_cost(prefix, REPLACE_FACTOR)
+        total = declare.scaled_cost(prefix, declare.REPLACE_FACTOR)
         if network:
-            total += scaled_cost(prefix, STRING_FACTOR) + 1
-        return total if parsed else total + scaled_cost(size_of(args[1]), STRING_FACTOR)
+            total += declare.scaled_cost(prefix, declare.STRING_FACTOR) + 1
+        return total if parsed else total + declare.scaled_cost(size_of(args[1]), declare.STRING_FACTOR)
 
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
-        total = Range(1, _MOST_BYTES).scaled(REPLACE_FACTOR)
+        total = Range(1, _MOST_BYTES).scaled(declare.REPLACE_FACTOR)
         if network:
-            total = total + Range(1, _MOST_BYTES).scaled(STRING_FACTOR) + Range(1, 1)
-        return Estimate(total if parsed else total + operands[1].size.scaled(STRING_FACTOR))
+            total = total + Range(1, _MOST_BYTES).scaled(declare.STRING_FACTOR) + Range(1, 1)
+        return Estimate(total if parsed else total + operands[1].size.scaled(declare.STRING_FACTOR))
 
     return {"cost": cost, "estimate": estimate}
 
@@ -220,18 +211,25 @@ def _read_cidr(text: str) -> Cidr:
 
 
 NETWORK_FUNCTIONS: tuple[Function, ...] = (
-    function("ip", "string_to_ip", (STRING,), IP, parse_ip, **cost_per_length()),
+    function("ip", "string_to_ip", (STRING,), IP, parse_ip, **declare.cost_per_length()),
     method("ip", "cidr_ip", (CIDR,), IP, lambda cidr: cidr.address),
-    function("isIP", "is_ip", (STRING,), BOOL, _is_parsed_by(parse_ip), **cost_per_length()),
-    function("ip.isCanonical", "ip_is_canonical", (STRING,), BOOL, _is_canonical, **cost_per_length(REPLACE_FACTOR)),
+    function("isIP", "is_ip", (STRING,), BOOL, _is_parsed_by(parse_ip), **declare.cost_per_length()),
+    function(
+        "ip.isCanonical",
+        "ip_is_canonical",
+        (STRING,),
+        BOOL,
+        _is_canonical,
+        **declare.cost_per_length(declare.REPLACE_FACTOR),
+    ),
     method("family", "ip_family", (IP,), INT, lambda address: address.version),
     _address_test("isUnspecified", lambda address: address.is_unspecified),
     _address_test("isLoopback", lambda address: address.is_loopback),
     _address_test("isLinkLocalMulticast", _is_link_local_multicast),
     _address_test("isLinkLocalUnicast", lambda address: address.is_link_local),
     _address_test("isGlobalUnicast", _is_global_unicast),
-    function("cidr", "string_to_cidr", (STRING,), CIDR, parse_cidr, **cost_per_length()),
-    function("isCIDR", "is_cidr", (STRING,), BOOL, _is_parsed_by(parse_cidr), **cost_per_length()),
+    function("cidr", "string_to_cidr", (STRING,), CIDR, parse_cidr, **declare.cost_per_length()),
+    function("isCIDR", "is_cidr", (STRING,), BOOL, _is_parsed_by(parse_cidr), **declare.cost_per_length()),
     method("containsIP", "cidr_contains_ip_ip", (CIDR, IP), BOOL, _contains_ip, **_containment(True, False)),
     method(
         "containsIP", "cidr_contains_ip_string", (CIDR, STRING), BOOL, _contains_ip_text, **_containment(False, False)
@@ -446,7 +444,9 @@ def _is_url(text: str) -> bool:
 
 
 URL_FUNCTIONS: tuple[Function, ...] = (
-    function("url", "string_to_url", (STRING,), URL, _parse_cel_url, **cost_per_length(result=of_size(0))),
+    function(
+        "url", "string_to_url", (STRING,), URL, _parse_cel_url, **declare.cost_per_length(result=declare.of_size(0))
+    ),
     function("isURL", "is_url_string", (STRING,), BOOL, _is_url),
     method("getScheme", "url_get_scheme", (URL,), STRING, lambda url: url.scheme),
     method("getHost", "url_get_host", (URL,), STRING, lambda url: url.host),

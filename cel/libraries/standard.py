@@ -10,55 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
+from .. import types, values
 from ..declarations import UNBOUNDED, Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
-from ..types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    Type,
-    list_of,
-    map_of,
-    optional_of,
-    parameter,
-    type_of,
-)
-from ..values import (
-    INT_MAX,
-    INT_MIN,
-    NANOS,
-    NONE,
-    TIMESTAMP_MIN,
-    UINT_MAX,
-    Duration,
-    Optional,
-    Timestamp,
-    TypeValue,
-    UInt,
-    Value,
-    size_of,
-    type_name,
-)
-from .declare import (
-    STRING_FACTOR,
-    format_bool,
-    format_double,
-    free_call,
-    function,
-    method,
-    no_overload,
-    of_size,
-    parse_double,
-    parse_integer,
-    scaled_cost,
-    sized_result,
-)
+from ..types import Type
+from ..values import NANOS, NONE, Duration, Optional, Timestamp, TypeValue, UInt, Value, size_of, type_name
+from . import declare
+from .declare import function, method, no_overload
 from .times import format_duration, format_timestamp, parse_duration, parse_timestamp
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
@@ -70,13 +28,13 @@ def _refusal(to: str) -> CelRuntimeError:
 
 
 def _to_int(number: int) -> int:
-    if INT_MIN <= number <= INT_MAX:
+    if values.INT_MIN <= number <= values.INT_MAX:
         return int(number)
     raise CelRuntimeError("integer overflow")
 
 
 def _to_uint(number: int) -> UInt:
-    if 0 <= number <= UINT_MAX:
+    if 0 <= number <= values.UINT_MAX:
         return UInt(number)
     raise CelRuntimeError("unsigned integer overflow")
 
@@ -95,21 +53,21 @@ def _double_to_uint(number: float) -> UInt:
 
 
 def _parse_int(text: str) -> int:
-    number = parse_integer(text)
-    if number is None or not INT_MIN <= number <= INT_MAX:
+    number = declare.parse_integer(text)
+    if number is None or not values.INT_MIN <= number <= values.INT_MAX:
         raise _refusal("int")
     return number
 
 
 def _parse_uint(text: str) -> UInt:
-    number = parse_integer(text) if text[:1] not in "+-" else None
-    if number is None or number > UINT_MAX:
+    number = declare.parse_integer(text) if text[:1] not in "+-" else None
+    if number is None or number > values.UINT_MAX:
         raise _refusal("uint")
     return UInt(number)
 
 
 def _parse_double(text: str) -> float:
-    number = parse_double(text)
+    number = declare.parse_double(text)
     if number is None:
         raise _refusal("double")
     return number
@@ -179,87 +137,89 @@ def _conversions(name: str, to: Type, *sources: _Source) -> Iterator[Function]:
 
 def _coded(name: str, id_: str, source: Type, to: Type, apply: Callable[..., Value]) -> Function:
     """Between string and bytes."""
-    result = _decoded_size if to is STRING else _encoded_size
+    result = _decoded_size if to is types.STRING else _encoded_size
     return function(
         name,
         id_,
         (source,),
         to,
         apply,
-        cost=lambda args, _: scaled_cost(size_of(args[0]), STRING_FACTOR),
-        estimate=lambda operands: Estimate(operands[0].size.scaled(STRING_FACTOR), result(operands)),
+        cost=lambda args, _: declare.scaled_cost(size_of(args[0]), declare.STRING_FACTOR),
+        estimate=lambda operands: Estimate(operands[0].size.scaled(declare.STRING_FACTOR), result(operands)),
     )
 
 
-_T = parameter("T")
+_T = types.parameter("T")
 CONVERSION_FUNCTIONS: tuple[Function, ...] = (
     *_conversions(
         "int",
-        INT,
-        ("int64", INT, _same),
-        ("uint64", UINT, _to_int),
-        ("double", DOUBLE, _double_to_int),
-        ("string", STRING, _parse_int),
-        ("timestamp", TIMESTAMP, _unix),
-        ("duration", DURATION, lambda value: value.ns),
+        types.INT,
+        ("int64", types.INT, _same),
+        ("uint64", types.UINT, _to_int),
+        ("double", types.DOUBLE, _double_to_int),
+        ("string", types.STRING, _parse_int),
+        ("timestamp", types.TIMESTAMP, _unix),
+        ("duration", types.DURATION, lambda value: value.ns),
     ),
     *_conversions(
         "uint",
-        UINT,
-        ("uint64", UINT, _same),
-        ("int64", INT, _to_uint),
-        ("double", DOUBLE, _double_to_uint),
-        ("string", STRING, _parse_uint),
+        types.UINT,
+        ("uint64", types.UINT, _same),
+        ("int64", types.INT, _to_uint),
+        ("double", types.DOUBLE, _double_to_uint),
+        ("string", types.STRING, _parse_uint),
     ),
     *_conversions(
         "double",
-        DOUBLE,
-        ("double", DOUBLE, _same),
-        ("int64", INT, float),
-        ("uint64", UINT, float),
-        ("string", STRING, _parse_double),
+        types.DOUBLE,
+        ("double", types.DOUBLE, _same),
+        ("int64", types.INT, float),
+        ("uint64", types.UINT, float),
+        ("string", types.STRING, _parse_double),
     ),
-    *_conversions("bool", BOOL, ("bool", BOOL, _same), ("string", STRING, _parse_bool)),
+    *_conversions("bool", types.BOOL, ("bool", types.BOOL, _same), ("string", types.STRING, _parse_bool)),
     *_conversions(
         "string",
-        STRING,
-        ("string", STRING, _same),
-        ("bool", BOOL, format_bool),
-        ("int64", INT, str),
-        ("uint64", UINT, str),
-        ("double", DOUBLE, format_double),
-        ("timestamp", TIMESTAMP, lambda value: format_timestamp(value.ns)),
-        ("duration", DURATION, lambda value: format_duration(value.ns)),
+        types.STRING,
+        ("string", types.STRING, _same),
+        ("bool", types.BOOL, declare.format_bool),
+        ("int64", types.INT, str),
+        ("uint64", types.UINT, str),
+        ("double", types.DOUBLE, declare.format_double),
+        ("timestamp", types.TIMESTAMP, lambda value: format_timestamp(value.ns)),
+        ("duration", types.DURATION, lambda value: format_duration(value.ns)),
     ),
-    _coded("string", "bytes_to_string", BYTES, STRING, _decode),
-    function("bytes", "bytes_to_bytes", (BYTES,), BYTES, _same),
-    _coded("bytes", "string_to_bytes", STRING, BYTES, _encode),
-    *_conversions("duration", DURATION, ("duration", DURATION, _same), ("string", STRING, _parse_duration)),
+    _coded("string", "bytes_to_string", types.BYTES, types.STRING, _decode),
+    function("bytes", "bytes_to_bytes", (types.BYTES,), types.BYTES, _same),
+    _coded("bytes", "string_to_bytes", types.STRING, types.BYTES, _encode),
+    *_conversions(
+        "duration", types.DURATION, ("duration", types.DURATION, _same), ("string", types.STRING, _parse_duration)
+    ),
     *_conversions(
         "timestamp",
-        TIMESTAMP,
-        ("timestamp", TIMESTAMP, _same),
-        ("int64", INT, _from_unix),
-        ("string", STRING, _parse_timestamp),
+        types.TIMESTAMP,
+        ("timestamp", types.TIMESTAMP, _same),
+        ("int64", types.INT, _from_unix),
+        ("string", types.STRING, _parse_timestamp),
     ),
-    function("dyn", "to_dyn", (_T,), DYN, _same, **sized_result(of_size(0))),
-    function("type", "type", (_T,), type_of(_T), lambda value: TypeValue(type_name(value))),
+    function("dyn", "to_dyn", (_T,), types.DYN, _same, **declare.sized_result(declare.of_size(0))),
+    function("type", "type", (_T,), types.type_of(_T), lambda value: TypeValue(type_name(value))),
 )
 _TYPES_WITH_SIZE = (
-    ("string", STRING),
-    ("bytes", BYTES),
-    ("list", list_of(parameter("A"))),
-    ("map", map_of(parameter("A"), parameter("B"))),
+    ("string", types.STRING),
+    ("bytes", types.BYTES),
+    ("list", types.list_of(types.parameter("A"))),
+    ("map", types.map_of(types.parameter("A"), types.parameter("B"))),
 )
 SIZE_FUNCTIONS: tuple[Function, ...] = (
-    *(function("size", f"size_{name}", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE),
-    *(method("size", f"{name}_size", (type_,), INT, len) for name, type_ in _TYPES_WITH_SIZE),
+    *(function("size", f"size_{name}", (type_,), types.INT, len) for name, type_ in _TYPES_WITH_SIZE),
+    *(method("size", f"{name}_size", (type_,), types.INT, len) for name, type_ in _TYPES_WITH_SIZE),
 )
-_V = parameter("V")
-_OPTIONAL = optional_of(_V)
-_VALUE_LIST = list_of(_V)
-_OPTIONALS = list_of(_OPTIONAL)
-_ZERO_VALUES: dict[type, Value] = {Timestamp: Timestamp(TIMESTAMP_MIN), Duration: Duration(0)}
+_V = types.parameter("V")
+_OPTIONAL = types.optional_of(_V)
+_VALUE_LIST = types.list_of(_V)
+_OPTIONALS = types.list_of(_OPTIONAL)
+_ZERO_VALUES: dict[type, Value] = {Timestamp: Timestamp(values.TIMESTAMP_MIN), Duration: Duration(0)}
 # Objects without a zero are true in Python too.
 _NEVER_ZERO = frozenset({Optional})
 
@@ -300,7 +260,7 @@ OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
     function("optional.of", "optional_of", (_V,), _OPTIONAL, Optional),
     function("optional.none", "optional_none", (), _OPTIONAL, lambda: NONE),
     function("optional.ofNonZeroValue", "optional_ofNonZeroValue", (_V,), _OPTIONAL, _of_non_zero),
-    method("hasValue", "optional_hasValue", (_OPTIONAL,), BOOL, lambda optional: optional.present),
+    method("hasValue", "optional_hasValue", (_OPTIONAL,), types.BOOL, lambda optional: optional.present),
     method("value", "optional_value", (_OPTIONAL,), _V, _optional_value),
     method(
         "or",
@@ -308,7 +268,7 @@ OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
         (_OPTIONAL, _OPTIONAL),
         _OPTIONAL,
         lambda optional, other: optional if optional.present else other,
-        **free_call(),
+        **declare.free_call(),
     ),
     method(
         "orValue",
@@ -316,7 +276,7 @@ OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
         (_OPTIONAL, _V),
         _V,
         lambda optional, other: optional.value if optional.present else other,
-        **free_call(),
+        **declare.free_call(),
     ),
     method("first", "list_first", (_VALUE_LIST,), _OPTIONAL, _first_optional),
     method("last", "list_last", (_VALUE_LIST,), _OPTIONAL, _last_optional),

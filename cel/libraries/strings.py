@@ -19,24 +19,8 @@ from ..errors import CelCostError, CelRuntimeError
 from ..meter import tick
 from ..types import BOOL, INT, STRING, list_of
 from ..values import inner_size, size_of, type_name
-from .declare import (
-    REPLACE_FACTOR,
-    STRING_FACTOR,
-    CostRule,
-    check_elements,
-    check_length,
-    cost_per_length,
-    function,
-    literal_int,
-    method,
-    no_overload,
-    of_size,
-    regex_search,
-    scaled_cost,
-    search,
-    traversal,
-    up_to_size,
-)
+from . import declare
+from .declare import CostRule, function, method, no_overload
 
 # What Go's unicode.IsSpace knows; Python's own list is longer.
 _SPACES = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -81,14 +65,14 @@ def _upper(text: str) -> str:
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
     if len(new) > len(old):
         places = text.count(old)
-        check_length(len(text) + (places if limit < 0 else min(places, limit)) * (len(new) - len(old)))
+        declare.check_length(len(text) + (places if limit < 0 else min(places, limit)) * (len(new) - len(old)))
     return text.replace(old, new, limit if limit >= 0 else -1)
 
 
 def _split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0 or not (text or separator):
         return []
-    check_elements(text.count(separator) if limit < 0 else min(limit, text.count(separator)))
+    declare.check_elements(text.count(separator) if limit < 0 else min(limit, text.count(separator)))
     if separator:
         return text.split(separator, limit - 1 if limit > 0 else -1)
     if limit < 0 or limit >= len(text):
@@ -114,13 +98,13 @@ def _join(texts: Sequence[str], *given: str) -> str:
     if any(type(text) is not str for text in texts):
         raise no_overload("join", "list", *map(type_name, given))
     separator = given[0] if given else ""
-    check_length(sum(map(len, texts)) + max(0, len(texts) - 1) * len(separator))
+    declare.check_length(sum(map(len, texts)) + max(0, len(texts) - 1) * len(separator))
     return separator.join(texts)
 
 
 def _split_size(operands: tuple[Operand, ...]) -> Range:
     """A part for each character at most, and no more than a limit that is written out."""
-    limit = literal_int(operands[2]) if len(operands) > 2 else None
+    limit = declare.literal_int(operands[2]) if len(operands) > 2 else None
     most = operands[0].size.max
     return Range(0, most if limit is None or limit < 0 else min(most, limit))
 
@@ -145,9 +129,12 @@ def _clip(number: int) -> int:
 def _join_rule() -> CostRule:
     def estimate(operands: tuple[Operand, ...]) -> Estimate:
         result = _joined_size(operands)
-        return Estimate(result.scaled(STRING_FACTOR), result)
+        return Estimate(result.scaled(declare.STRING_FACTOR), result)
 
-    return {"cost": lambda args, result: scaled_cost(size_of(result), REPLACE_FACTOR), "estimate": estimate}
+    return {
+        "cost": lambda args, result: declare.scaled_cost(size_of(result), declare.REPLACE_FACTOR),
+        "estimate": estimate,
+    }
 
 
 def _replaced_size(operands: tuple[Operand, ...]) -> Range:
@@ -176,11 +163,11 @@ def _quoted_size(operands: tuple[Operand, ...]) -> Range:
 
 _TWO_STRINGS = (STRING, STRING)
 _STRINGS = list_of(STRING)
-_AFFIX = cost_per_length(index=1, measure=inner_size)
-_QUOTE = cost_per_length(result=_quoted_size, measure=inner_size)
-_SAME_SIZE = cost_per_length(result=of_size(0))
-_REPLACE = cost_per_length(REPLACE_FACTOR, result=_replaced_size)
-_SPLIT = cost_per_length(REPLACE_FACTOR, result=_split_size)
+_AFFIX = declare.cost_per_length(index=1, measure=inner_size)
+_QUOTE = declare.cost_per_length(result=_quoted_size, measure=inner_size)
+_SAME_SIZE = declare.cost_per_length(result=declare.of_size(0))
+_REPLACE = declare.cost_per_length(declare.REPLACE_FACTOR, result=_replaced_size)
+_SPLIT = declare.cost_per_length(declare.REPLACE_FACTOR, result=_split_size)
 _ESCAPES = {
     "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\"",
 }  # fmt: skip
@@ -193,14 +180,21 @@ def quote(text: str) -> str:
 
 
 STRING_FUNCTIONS: tuple[Function, ...] = (
-    method("contains", "contains_string", _TWO_STRINGS, BOOL, lambda text, part: part in text, **search()),
+    method("contains", "contains_string", _TWO_STRINGS, BOOL, lambda text, part: part in text, **declare.search()),
     method("startsWith", "starts_with_string", _TWO_STRINGS, BOOL, str.startswith, **_AFFIX),
     method("endsWith", "ends_with_string", _TWO_STRINGS, BOOL, str.endswith, **_AFFIX),
     method("charAt", "string_char_at_int", (STRING, INT), STRING, _char_at),
-    method("indexOf", "string_index_of_string", _TWO_STRINGS, INT, _index_of, **traversal()),
-    method("indexOf", "string_index_of_string_int", (*_TWO_STRINGS, INT), INT, _index_of, **traversal()),
-    method("lastIndexOf", "string_last_index_of_string", _TWO_STRINGS, INT, _last_index_of, **traversal()),
-    method("lastIndexOf", "string_last_index_of_string_int", (*_TWO_STRINGS, INT), INT, _last_index_of, **traversal()),
+    method("indexOf", "string_index_of_string", _TWO_STRINGS, INT, _index_of, **declare.traversal()),
+    method("indexOf", "string_index_of_string_int", (*_TWO_STRINGS, INT), INT, _index_of, **declare.traversal()),
+    method("lastIndexOf", "string_last_index_of_string", _TWO_STRINGS, INT, _last_index_of, **declare.traversal()),
+    method(
+        "lastIndexOf",
+        "string_last_index_of_string_int",
+        (*_TWO_STRINGS, INT),
+        INT,
+        _last_index_of,
+        **declare.traversal(),
+    ),
     method("lowerAscii", "string_lower_ascii", (STRING,), STRING, _lower, **_SAME_SIZE),
     method("upperAscii", "string_upper_ascii", (STRING,), STRING, _upper, **_SAME_SIZE),
     method("replace", "string_replace_string_string", (*_TWO_STRINGS, STRING), STRING, _replace, **_REPLACE),
@@ -379,11 +373,16 @@ def _ticking_matches(matches: Iterable[Any]) -> Iterator[Any]:
 
 
 REGEX_FUNCTIONS: tuple[Function, ...] = (
-    function("matches", "matches", _TWO_STRINGS, BOOL, _matches, **regex_search(measure=inner_size)),
-    method("matches", "matches_string", _TWO_STRINGS, BOOL, _matches, **regex_search(measure=inner_size)),
-    method("find", "string_find_string", _TWO_STRINGS, STRING, _find, **regex_search(up_to_size(0))),
+    function("matches", "matches", _TWO_STRINGS, BOOL, _matches, **declare.regex_search(measure=inner_size)),
+    method("matches", "matches_string", _TWO_STRINGS, BOOL, _matches, **declare.regex_search(measure=inner_size)),
+    method("find", "string_find_string", _TWO_STRINGS, STRING, _find, **declare.regex_search(declare.up_to_size(0))),
     method(
-        "findAll", "string_find_all_string", _TWO_STRINGS, list_of(STRING), _find_all, **regex_search(up_to_size(0))
+        "findAll",
+        "string_find_all_string",
+        _TWO_STRINGS,
+        list_of(STRING),
+        _find_all,
+        **declare.regex_search(declare.up_to_size(0)),
     ),
     method(
         "findAll",
@@ -391,6 +390,6 @@ REGEX_FUNCTIONS: tuple[Function, ...] = (
         (*_TWO_STRINGS, INT),
         list_of(STRING),
         _find_all,
-        **regex_search(up_to_size(0)),
+        **declare.regex_search(declare.up_to_size(0)),
     ),
 )
