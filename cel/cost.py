@@ -302,19 +302,11 @@ def _concatenate(operands: tuple[Operand, ...]) -> Estimate:
     return Estimate(size.scaled(0.1), size)
 
 
-def _concatenate_lists(operands: tuple[Operand, ...]) -> Estimate:
-    return Estimate(ONE_RANGE, operands[0].size + operands[1].size)
-
-
-def _search(operands: tuple[Operand, ...]) -> Estimate:
-    return Estimate(operands[1].size)
-
-
 _OPERATORS: dict[str, Callable[[tuple[Operand, ...]], Estimate]] = {
     "equals": _equal,
     "not_equals": _compare,
-    "in_list": _search,
-    "add_list": _concatenate_lists,
+    "in_list": lambda operands: Estimate(operands[1].size),
+    "add_list": lambda operands: Estimate(ONE_RANGE, operands[0].size + operands[1].size),
     **{f"add_{name}": _concatenate for name in _SIZED},
     **{
         f"{order}_{name}": _compare for order in ("less", "less_equals", "greater", "greater_equals") for name in _SIZED

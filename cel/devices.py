@@ -256,10 +256,6 @@ LIST_KINDS = "ints", "bools", "strings", "versions"
 AMOUNT_KINDS = {str: "amount", int: "whole amount", float: "number amount"}
 
 
-def _versions(texts: tuple[str, ...]) -> Value:
-    return [Version.parse(text) for text in texts]
-
-
 def _unsupported(_value: None) -> Value:
     raise ValueError("unsupported attribute value")
 
@@ -267,7 +263,7 @@ def _unsupported(_value: None) -> Value:
 READERS: Mapping[str, Read] = {
     **dict.fromkeys(("ints", "bools", "strings"), list),
     "version": Version.parse,
-    "versions": _versions,
+    "versions": lambda texts: [Version.parse(text) for text in texts],
     **dict.fromkeys(AMOUNT_KINDS.values(), Quantity.parse),
     "none": _unsupported,
 }

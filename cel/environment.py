@@ -201,27 +201,25 @@ _PRECISION = re.compile(r"\.([0-9]*)")
 _Clause = tuple[frozenset[str], str]
 
 
-def _clause(complaint: str, *allowed: Type) -> _Clause:
-    return frozenset(type_.name for type_ in (*allowed, types.DYN)), complaint
+def _clause(complaint: str, allowed: str) -> _Clause:
+    return frozenset(allowed.split()) | {types.DYN.name}, complaint
 
 
-_HEXADECIMAL = _clause(
-    "only integers, byte buffers, and strings can be formatted as hex", types.INT, types.UINT, types.BYTES, types.STRING
-)  # fmt: skip
+_HEXADECIMAL = _clause("only integers, byte buffers, and strings can be formatted as hex", "int uint bytes string")
 _CLAUSES: dict[str, _Clause] = {
     "s": _clause(
         "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
         "timestamps",
-        types.STRING, types.BOOL, types.BYTES, types.INT, types.UINT, types.DOUBLE, types.NULL, types.DURATION, types.TIMESTAMP, Type("list"), Type("map"), Type("type"),
+        "string bool bytes int uint double null duration timestamp list map type",
     ),
-    "d": _clause("decimal clause can only be used on integers", types.INT, types.UINT),
-    "f": _clause("fixed-point clause can only be used on doubles", types.DOUBLE, types.STRING),
-    "e": _clause("scientific clause can only be used on doubles", types.DOUBLE, types.STRING),
-    "b": _clause("only integers and bools can be formatted as binary", types.INT, types.UINT, types.BOOL),
+    "d": _clause("decimal clause can only be used on integers", "int uint"),
+    "f": _clause("fixed-point clause can only be used on doubles", "double string"),
+    "e": _clause("scientific clause can only be used on doubles", "double string"),
+    "b": _clause("only integers and bools can be formatted as binary", "int uint bool"),
     "x": _HEXADECIMAL,
     "X": _HEXADECIMAL,
-    "o": _clause("octal clause can only be used on integers", types.INT, types.UINT),
-}  # fmt: skip
+    "o": _clause("octal clause can only be used on integers", "int uint"),
+}
 
 
 def format_issues(checked: Checked, receiver: Node, call: Method) -> Iterator[Issue]:

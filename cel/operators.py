@@ -144,7 +144,9 @@ def _functions() -> Iterator[Function]:
     yield _numeric(
         "_-_", "subtract", operator.sub, operator.sub,
         _binary("subtract_timestamp_timestamp", TIMESTAMP, TIMESTAMP, DURATION, _subtract_to_duration),
-        _binary("subtract_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, _subtract_to_timestamp),
+        _binary(
+            "subtract_timestamp_duration", TIMESTAMP, DURATION, TIMESTAMP, lambda a, b: Timestamp.checked(a.ns - b.ns)
+        ),
         _binary("subtract_duration_duration", DURATION, DURATION, DURATION, _subtract_to_duration),
     )  # fmt: skip
     yield _numeric("_*_", "multiply", operator.mul, operator.mul)
@@ -238,10 +240,6 @@ def _join_lists(a: Value, b: Value) -> Value:
 
 def _subtract_to_duration(a: Timestamp | Duration, b: Timestamp | Duration) -> Duration:
     return Duration.checked(a.ns - b.ns)
-
-
-def _subtract_to_timestamp(a: Timestamp, b: Duration) -> Timestamp:
-    return Timestamp.checked(a.ns - b.ns)
 
 
 def _contains(element: Value, container: Value) -> bool:

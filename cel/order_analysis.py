@@ -215,19 +215,11 @@ def _has_value(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
     return typed_flow(type_, order_if_within(*args))
 
 
-def _identity(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
-    return args[0]
-
-
 def _fallback(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
     """``or`` and ``orValue``: one or the other."""
     return reads.shallow(
         union_of_flows([_unwrap_optional(args[0]), args[1]]), max(order_if_within(args[0]), args[1].order)
     )
-
-
-def _value(reads: Reads, args: Sequence[Flow], type_: Type) -> Flow:
-    return _unwrap_optional(args[0])
 
 
 def _unwrap_optional(flow: Flow) -> Flow:
@@ -343,8 +335,8 @@ _OPERATORS = {"+": concatenation_flow, "in": membership_flow}
 _RULES: dict[str, FlowRule] = {
     "size": _size,
     "hasValue": _has_value,
-    **dict.fromkeys(("dyn", "optional.of"), _identity),
-    "value": _value,
+    **dict.fromkeys(("dyn", "optional.of"), lambda reads, args, type_: args[0]),
+    "value": lambda reads, args, type_: _unwrap_optional(args[0]),
     **dict.fromkeys(("or", "orValue"), _fallback),
     "reverse": _reorder_list,
     "flatten": _flatten_list,

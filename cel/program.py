@@ -336,20 +336,12 @@ def _datetime(value: datetime, _depth: int) -> Timestamp:
     return Timestamp.checked(_nanoseconds(moment - _EPOCH))
 
 
-def _timedelta(value: timedelta, _depth: int) -> Duration:
-    return Duration.checked(_nanoseconds(value))
-
-
 def _nanoseconds(span: timedelta) -> int:
     return (span.days * 86_400 + span.seconds) * values.NANOS + span.microseconds * 1_000
 
 
-def _same(value: Any, _depth: int) -> Value:
-    return value
-
-
 _CONVERSIONS: dict[type, Callable[[Any, int], Value]] = {
-    **dict.fromkeys((type(None), bool, float, str, bytes), _same),
+    **dict.fromkeys((type(None), bool, float, str, bytes), lambda value, _depth: value),
     int: _int,
     UInt: _uint,
     list: _list,
@@ -358,7 +350,7 @@ _CONVERSIONS: dict[type, Callable[[Any, int], Value]] = {
     Timestamp: lambda value, _depth: Timestamp.checked(value.ns),
     Duration: lambda value, _depth: Duration.checked(value.ns),
     datetime: _datetime,
-    timedelta: _timedelta,
+    timedelta: lambda value, _depth: Duration.checked(_nanoseconds(value)),
 }
 
 

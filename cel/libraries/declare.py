@@ -180,7 +180,7 @@ def traversal_cost(value: Value) -> int:
         if kind in _PARTS:
             pending.extend(_PARTS[kind](one))
         else:
-            total += _WEIGHTS.get(kind, _scalar_weight)(one)
+            total += _WEIGHTS.get(kind, lambda value: 1)(one)
     return max(total, seen) if pending else total
 
 
@@ -192,10 +192,6 @@ def _estimated_traversal(operand: Operand, whole: float) -> Range:
     if operand.type.params[0] in _TEXTS:
         each = ONE_RANGE + (operand.element or UNKNOWN_RANGE).scaled(STRING_FACTOR)
     return operand.size * each
-
-
-def _scalar_weight(value: Value) -> int:
-    return 1
 
 
 def _string_weight(value: str) -> int:

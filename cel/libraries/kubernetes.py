@@ -66,10 +66,6 @@ def _as_integer(quantity: Quantity) -> int:
     return integer
 
 
-def _compare_quantities(a: Quantity, b: Quantity) -> int:
-    return (a.nano > b.nano) - (a.nano < b.nano)
-
-
 def _quantity_of_int(number: int) -> Quantity:
     return Quantity(number * NANO, scale=0, small=True)
 
@@ -82,7 +78,9 @@ QUANTITY_FUNCTIONS: tuple[Function, ...] = (
     function("sign", "quantity_sign", (QUANTITY,), INT, lambda q: (q.nano > 0) - (q.nano < 0)),
     method("isGreaterThan", "quantity_is_greater_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano > b.nano),
     method("isLessThan", "quantity_is_less_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano < b.nano),
-    method("compareTo", "quantity_compare_to", _TWO_QUANTITIES, INT, _compare_quantities),
+    method(
+        "compareTo", "quantity_compare_to", _TWO_QUANTITIES, INT, lambda a, b: (a.nano > b.nano) - (a.nano < b.nano)
+    ),
     method("asApproximateFloat", "quantity_get_float", (QUANTITY,), DOUBLE, float),
     method("asInteger", "quantity_get_int", (QUANTITY,), INT, _as_integer),
     method("isInteger", "quantity_is_integer", (QUANTITY,), BOOL, lambda q: q.integer is not None),
@@ -163,14 +161,6 @@ def _uri(text: str) -> Complaints:
     except ValueError as error:
         return [f"parse {go_quote(text)}: {error}"]
     return []
-
-
-def _uuid(text: str) -> Complaints:
-    return [] if _UUID.fullmatch(text) else ["does not match the UUID format"]
-
-
-def _byte(text: str) -> Complaints:
-    return [] if len(text) % 4 == 0 and _BASE64.fullmatch(text) else ["invalid base64"]
 
 
 def _is_date(year: int, month: int, day: int) -> bool:
@@ -269,8 +259,10 @@ _FORMATS = {
         NamedFormat("dns1035LabelPrefix", _prefix_of(_dns1035_label), 30),
         NamedFormat("labelValue", _listed(meta.label_value_complaints), 40),
         NamedFormat("uri", _uri, 1103),
-        NamedFormat("uuid", _uuid, 70),
-        NamedFormat("byte", _byte, 84),
+        NamedFormat("uuid", lambda text: [] if _UUID.fullmatch(text) else ["does not match the UUID format"], 70),
+        NamedFormat(
+            "byte", lambda text: [] if len(text) % 4 == 0 and _BASE64.fullmatch(text) else ["invalid base64"], 84
+        ),
         NamedFormat("date", _date, 71),
         NamedFormat("datetime", _datetime, 71),
     )

@@ -15,8 +15,9 @@ from typing import Any
 from ..declarations import ONE_RANGE, UNBOUNDED, Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
 from ..meter import PACE, tick, ticking
+from ..operators import checked_int, checked_uint
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
-from ..values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, UInt, Value, compare, size_of, surely_equal
+from ..values import Duration, Timestamp, UInt, Value, compare, size_of, surely_equal
 from . import declare
 from .declare import CostRule, function, method, no_overload
 
@@ -78,10 +79,6 @@ def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
     if any(type(key) is not kind for key in keys):
         raise CelRuntimeError("list elements must have the same type")
     return [values[index] for index in sorted(range(len(keys)), key=keys.__getitem__)]
-
-
-def _reverse(values: Sequence[Value]) -> Sequence[Value]:
-    return values[::-1]
 
 
 def _distinct(values: Sequence[Value]) -> list[Value]:
@@ -200,7 +197,7 @@ LIST_FUNCTIONS: tuple[Function, ...] = (
         "list_reverse",
         (_ELEMENT_LIST,),
         _ELEMENT_LIST,
-        _reverse,
+        lambda values: values[::-1],
         cost=lambda args, result: _NEW_LIST_COST + size_of(result),
         estimate=lambda operands: _new_list_rule(operands[0].size),
     ),
@@ -254,20 +251,6 @@ def _is_sorted(values: Sequence[Value]) -> bool:
     return all(_compare_or_equal(a, b) <= 0 for a, b in ticking(pairwise(values)))
 
 
-def _add_int(numbers: Sequence[int]) -> int:
-    total = sum(numbers)
-    if INT_MIN <= total <= INT_MAX:
-        return total
-    raise CelRuntimeError("integer overflow")
-
-
-def _add_uint(numbers: Sequence[UInt]) -> UInt:
-    total = sum(numbers)
-    if total <= UINT_MAX:
-        return UInt(total)
-    raise CelRuntimeError("unsigned integer overflow")
-
-
 def _add_double(numbers: Sequence[float]) -> float:
     total = numbers[0]
     for number in numbers[1:]:
@@ -275,18 +258,11 @@ def _add_double(numbers: Sequence[float]) -> float:
     return total
 
 
-def _add_duration(durations: Sequence[Duration]) -> Duration:
-    total = sum(duration.ns for duration in durations)
-    if INT_MIN <= total <= INT_MAX:
-        return Duration(total)
-    raise CelRuntimeError("integer overflow")
-
-
 _ADDERS: dict[type, Callable[[Sequence[Any]], Value]] = {
-    int: _add_int,
-    UInt: _add_uint,
+    int: lambda numbers: checked_int(sum(numbers)),
+    UInt: lambda numbers: checked_uint(sum(numbers)),
     float: _add_double,
-    Duration: _add_duration,
+    Duration: lambda durations: Duration.checked(sum(duration.ns for duration in durations)),
 }
 _SUM_ZEROS: tuple[tuple[Type, Value], ...] = ((INT, 0), (UINT, UInt(0)), (DOUBLE, 0.0), (DURATION, Duration(0)))
 
@@ -364,10 +340,6 @@ def _intersects(a: Sequence[Value], b: Sequence[Value]) -> bool:
     return any(map(_membership_test(b), a))
 
 
-def _equivalent(a: Sequence[Value], b: Sequence[Value]) -> bool:
-    return _contains(a, b) and _contains(b, a)
-
-
 def _pairwise_rule(weight: int) -> CostRule:
     """1, and ``weight`` for each pair of elements."""
 
@@ -381,7 +353,14 @@ def _pairwise_rule(weight: int) -> CostRule:
 SET_FUNCTIONS: tuple[Function, ...] = (
     function("sets.contains", "list_sets_contains_list", _TWO_LISTS, BOOL, _contains, **_pairwise_rule(1)),
     function("sets.intersects", "list_sets_intersects_list", _TWO_LISTS, BOOL, _intersects, **_pairwise_rule(1)),
-    function("sets.equivalent", "list_sets_equivalent_list", _TWO_LISTS, BOOL, _equivalent, **_pairwise_rule(2)),
+    function(
+        "sets.equivalent",
+        "list_sets_equivalent_list",
+        _TWO_LISTS,
+        BOOL,
+        lambda a, b: _contains(a, b) and _contains(b, a),
+        **_pairwise_rule(2),
+    ),
 )
 
 

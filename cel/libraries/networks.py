@@ -38,10 +38,6 @@ def _is_parsed_by(parse: Callable[[str], object]) -> Callable[[str], bool]:
     return check
 
 
-def _is_canonical(text: str) -> bool:
-    return address_text(parse_ip(text)) == text
-
-
 def _is_link_local_multicast(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         return address.packed[:3] == b"\xe0\x00\x00"
@@ -71,10 +67,6 @@ def _contains_ip_text(cidr: Cidr, text: str) -> bool:
 
 def _contains_cidr(cidr: Cidr, other: Cidr) -> bool:
     return other.bits >= cidr.bits and _contains_ip(cidr, other.address)
-
-
-def _masked(cidr: Cidr) -> Cidr:
-    return Cidr(cidr.network.network_address, cidr.bits)
 
 
 def _containment(parsed: bool, network: bool) -> CostRule:
@@ -219,7 +211,7 @@ NETWORK_FUNCTIONS: tuple[Function, ...] = (
         "ip_is_canonical",
         (STRING,),
         BOOL,
-        _is_canonical,
+        lambda text: address_text(parse_ip(text)) == text,
         **declare.cost_per_length(declare.REPLACE_FACTOR),
     ),
     method("family", "ip_family", (IP,), INT, lambda address: address.version),
@@ -243,7 +235,7 @@ NETWORK_FUNCTIONS: tuple[Function, ...] = (
         lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)),
         **_containment(False, True),
     ),
-    method("masked", "cidr_masked", (CIDR,), CIDR, _masked),
+    method("masked", "cidr_masked", (CIDR,), CIDR, lambda cidr: Cidr(cidr.network.network_address, cidr.bits)),
     method("prefixLength", "cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits),
     function("string", "ip_to_string", (IP,), STRING, address_text),
     function("string", "cidr_to_string", (CIDR,), STRING, str),
@@ -401,11 +393,9 @@ def _escaped_path(url: Url) -> str:
     if not _PATH_WRONG.search(url.path):
         return url.path
     plain = unquote_plus(url.path.replace("+", "%2B"), errors="surrogateescape")
-    return _PATH_ESCAPED.sub(_escape, plain)
-
-
-def _escape(match: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogateescape"))
+    return _PATH_ESCAPED.sub(
+        lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogateescape")), plain
+    )
 
 
 def _hostname(url: Url) -> str:
@@ -431,10 +421,6 @@ def _query(url: Url) -> CelMap:
     return CelMap.of(found)
 
 
-def _parse_cel_url(text: str) -> Url:
-    return _complete_request_url(_with_url_error(text, parse_url, text))
-
-
 def _is_url(text: str) -> bool:
     try:
         parse_url(text)
@@ -445,7 +431,12 @@ def _is_url(text: str) -> bool:
 
 URL_FUNCTIONS: tuple[Function, ...] = (
     function(
-        "url", "string_to_url", (STRING,), URL, _parse_cel_url, **declare.cost_per_length(result=declare.of_size(0))
+        "url",
+        "string_to_url",
+        (STRING,),
+        URL,
+        lambda text: _complete_request_url(_with_url_error(text, parse_url, text)),
+        **declare.cost_per_length(result=declare.of_size(0)),
     ),
     function("isURL", "is_url_string", (STRING,), BOOL, _is_url),
     method("getScheme", "url_get_scheme", (URL,), STRING, lambda url: url.scheme),

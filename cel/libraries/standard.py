@@ -13,6 +13,7 @@ from typing import TypeAlias
 from .. import types, values
 from ..declarations import UNBOUNDED, Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
+from ..operators import checked_int, checked_uint
 from ..types import Type
 from ..values import NANOS, NONE, Duration, Optional, Timestamp, TypeValue, UInt, Value, size_of, type_name
 from . import declare
@@ -25,18 +26,6 @@ _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 def _refusal(to: str) -> CelRuntimeError:
     return CelRuntimeError(f"type conversion error from 'string' to '{to}'")
-
-
-def _to_int(number: int) -> int:
-    if values.INT_MIN <= number <= values.INT_MAX:
-        return int(number)
-    raise CelRuntimeError("integer overflow")
-
-
-def _to_uint(number: int) -> UInt:
-    if 0 <= number <= values.UINT_MAX:
-        return UInt(number)
-    raise CelRuntimeError("unsigned integer overflow")
 
 
 def _double_to_int(number: float) -> int:
@@ -102,18 +91,6 @@ def _decode(value: bytes) -> str:
         raise CelRuntimeError("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
-def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
-def _unix(timestamp: Timestamp) -> int:
-    return timestamp.ns // NANOS
-
-
-def _from_unix(seconds: int) -> Timestamp:
-    return Timestamp.checked(seconds * NANOS)
-
-
 def _same(value: Value) -> Value:
     return value
 
@@ -155,17 +132,17 @@ CONVERSION_FUNCTIONS: tuple[Function, ...] = (
         "int",
         types.INT,
         ("int64", types.INT, _same),
-        ("uint64", types.UINT, _to_int),
+        ("uint64", types.UINT, lambda value: checked_int(int(value))),
         ("double", types.DOUBLE, _double_to_int),
         ("string", types.STRING, _parse_int),
-        ("timestamp", types.TIMESTAMP, _unix),
+        ("timestamp", types.TIMESTAMP, lambda timestamp: timestamp.ns // NANOS),
         ("duration", types.DURATION, lambda value: value.ns),
     ),
     *_conversions(
         "uint",
         types.UINT,
         ("uint64", types.UINT, _same),
-        ("int64", types.INT, _to_uint),
+        ("int64", types.INT, checked_uint),
         ("double", types.DOUBLE, _double_to_uint),
         ("string", types.STRING, _parse_uint),
     ),
@@ -191,7 +168,7 @@ CONVERSION_FUNCTIONS: tuple[Function, ...] = (
     ),
     _coded("string", "bytes_to_string", types.BYTES, types.STRING, _decode),
     function("bytes", "bytes_to_bytes", (types.BYTES,), types.BYTES, _same),
-    _coded("bytes", "string_to_bytes", types.STRING, types.BYTES, _encode),
+    _coded("bytes", "string_to_bytes", types.STRING, types.BYTES, lambda text: text.encode("utf-8", "surrogatepass")),
     *_conversions(
         "duration", types.DURATION, ("duration", types.DURATION, _same), ("string", types.STRING, _parse_duration)
     ),
@@ -199,7 +176,7 @@ CONVERSION_FUNCTIONS: tuple[Function, ...] = (
         "timestamp",
         types.TIMESTAMP,
         ("timestamp", types.TIMESTAMP, _same),
-        ("int64", types.INT, _from_unix),
+        ("int64", types.INT, lambda seconds: Timestamp.checked(seconds * NANOS)),
         ("string", types.STRING, _parse_timestamp),
     ),
     function("dyn", "to_dyn", (_T,), types.DYN, _same, **declare.sized_result(declare.of_size(0))),
@@ -231,22 +208,10 @@ def _is_zero(value: Value) -> bool:
     return kind not in _NEVER_ZERO and not value
 
 
-def _of_non_zero(value: Value) -> Optional:
-    return NONE if _is_zero(value) else Optional(value)
-
-
 def _optional_value(optional: Optional) -> Value:
     if not optional.present:
         raise CelRuntimeError("optional.none() dereference")
     return optional.value
-
-
-def _first_optional(values: Sequence[Value]) -> Optional:
-    return Optional(values[0]) if values else NONE
-
-
-def _last_optional(values: Sequence[Value]) -> Optional:
-    return Optional(values[-1]) if values else NONE
 
 
 def _unwrap(name: str, optionals: Sequence[Optional]) -> list[Value]:
@@ -259,7 +224,13 @@ def _unwrap(name: str, optionals: Sequence[Optional]) -> list[Value]:
 OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
     function("optional.of", "optional_of", (_V,), _OPTIONAL, Optional),
     function("optional.none", "optional_none", (), _OPTIONAL, lambda: NONE),
-    function("optional.ofNonZeroValue", "optional_ofNonZeroValue", (_V,), _OPTIONAL, _of_non_zero),
+    function(
+        "optional.ofNonZeroValue",
+        "optional_ofNonZeroValue",
+        (_V,),
+        _OPTIONAL,
+        lambda value: NONE if _is_zero(value) else Optional(value),
+    ),
     method("hasValue", "optional_hasValue", (_OPTIONAL,), types.BOOL, lambda optional: optional.present),
     method("value", "optional_value", (_OPTIONAL,), _V, _optional_value),
     method(
@@ -278,8 +249,8 @@ OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
         lambda optional, other: optional.value if optional.present else other,
         **declare.free_call(),
     ),
-    method("first", "list_first", (_VALUE_LIST,), _OPTIONAL, _first_optional),
-    method("last", "list_last", (_VALUE_LIST,), _OPTIONAL, _last_optional),
+    method("first", "list_first", (_VALUE_LIST,), _OPTIONAL, lambda values: Optional(values[0]) if values else NONE),
+    method("last", "list_last", (_VALUE_LIST,), _OPTIONAL, lambda values: Optional(values[-1]) if values else NONE),
     function("optional.unwrap", "optional_unwrap", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "optional.unwrap")),
     method("unwrapOpt", "optional_unwrapOpt", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "unwrapOpt")),
 )

@@ -54,14 +54,6 @@ def _last_index_of(text: str, part: str, start: int | None = None) -> int:
     return text.rfind(part, 0, start + len(part))
 
 
-def _lower(text: str) -> str:
-    return text.lower() if text.isascii() else text.translate(_LOWER)
-
-
-def _upper(text: str) -> str:
-    return text.upper() if text.isascii() else text.translate(_UPPER)
-
-
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
     if len(new) > len(old):
         places = text.count(old)
@@ -88,10 +80,6 @@ def _substring(text: str, start: int, end: int | None = None) -> str:
     _check_index(start, len(text))
     _check_index(end, len(text))
     return text[start:end]
-
-
-def _trim(text: str) -> str:
-    return text.strip(_SPACES)
 
 
 def _join(texts: Sequence[str], *given: str) -> str:
@@ -195,15 +183,29 @@ STRING_FUNCTIONS: tuple[Function, ...] = (
         _last_index_of,
         **declare.traversal(),
     ),
-    method("lowerAscii", "string_lower_ascii", (STRING,), STRING, _lower, **_SAME_SIZE),
-    method("upperAscii", "string_upper_ascii", (STRING,), STRING, _upper, **_SAME_SIZE),
+    method(
+        "lowerAscii",
+        "string_lower_ascii",
+        (STRING,),
+        STRING,
+        lambda text: text.lower() if text.isascii() else text.translate(_LOWER),
+        **_SAME_SIZE,
+    ),
+    method(
+        "upperAscii",
+        "string_upper_ascii",
+        (STRING,),
+        STRING,
+        lambda text: text.upper() if text.isascii() else text.translate(_UPPER),
+        **_SAME_SIZE,
+    ),
     method("replace", "string_replace_string_string", (*_TWO_STRINGS, STRING), STRING, _replace, **_REPLACE),
     method("replace", "string_replace_string_string_int", (*_TWO_STRINGS, STRING, INT), STRING, _replace, **_REPLACE),
     method("split", "string_split_string", _TWO_STRINGS, _STRINGS, _split, **_SPLIT),
     method("split", "string_split_string_int", (*_TWO_STRINGS, INT), _STRINGS, _split, **_SPLIT),
     method("substring", "string_substring_int", (STRING, INT), STRING, _substring, **_SAME_SIZE),
     method("substring", "string_substring_int_int", (STRING, INT, INT), STRING, _substring, **_SAME_SIZE),
-    method("trim", "string_trim", (STRING,), STRING, _trim, **_SAME_SIZE),
+    method("trim", "string_trim", (STRING,), STRING, lambda text: text.strip(_SPACES), **_SAME_SIZE),
     method("join", "list_join", (_STRINGS,), STRING, _join, **_join_rule()),
     method("join", "list_join_string", (_STRINGS, STRING), STRING, _join, **_join_rule()),
     function("strings.quote", "strings_quote", (STRING,), STRING, quote, **_QUOTE),

@@ -30,16 +30,8 @@ def _year(seconds: int) -> int:
     return civil_from_days(seconds // _SECONDS_PER_DAY)[0]
 
 
-def _month(seconds: int) -> int:
-    return civil_from_days(seconds // _SECONDS_PER_DAY)[1] - 1
-
-
 def _date(seconds: int) -> int:
     return civil_from_days(seconds // _SECONDS_PER_DAY)[2]
-
-
-def _day_of_year(seconds: int) -> int:
-    return seconds // _SECONDS_PER_DAY - days_from_civil(_year(seconds), 1, 1)
 
 
 _DURATION_UNITS = {
@@ -221,8 +213,11 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 # Each from local seconds of the epoch; milliseconds do not depend on the zone.
 _PARTS: dict[str, tuple[str, Callable[[int], int]]] = {
     "getFullYear": ("year", _year),
-    "getMonth": ("month", _month),
-    "getDayOfYear": ("day_of_year", _day_of_year),
+    "getMonth": ("month", lambda seconds: civil_from_days(seconds // _SECONDS_PER_DAY)[1] - 1),
+    "getDayOfYear": (
+        "day_of_year",
+        lambda seconds: seconds // _SECONDS_PER_DAY - days_from_civil(_year(seconds), 1, 1),
+    ),
     "getDayOfMonth": ("day_of_month", lambda seconds: _date(seconds) - 1),
     "getDate": ("day_of_month_1_based", _date),
     "getDayOfWeek": ("day_of_week", lambda seconds: (seconds // _SECONDS_PER_DAY + 4) % 7),
