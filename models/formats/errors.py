@@ -5,8 +5,9 @@ A document that cannot be read is a value as well: the readers of JSON and YAML 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 Severity = Literal["error", "warning"]
@@ -64,13 +65,14 @@ class InputError(Exception):
         return "\n".join(map(str, self.problems))
 
 
-def one_line(text: str) -> str:
-    """Put the text on one line, without characters that move a terminal's cursor or change its colours."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+def one_line(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Put the text on one line, without characters that move a terminal's cursor or change its colours.
 
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    ``names`` are escapes of some characters that count before those of Python.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else names.get(c) or c.encode("unicode_escape").decode() for c in text)
 
 
 def has_errors(problems: Iterable[InputProblem]) -> bool:

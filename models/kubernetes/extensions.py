@@ -128,7 +128,7 @@ SCOPES: tuple[TopologyScope, ...] = get_args(TopologyScope)
 SHAPES: tuple[TopologyShape, ...] = get_args(TopologyShape)
 STRAIGHT = frozenset({"Ring", "Line"})
 """Shapes of one axis, on which there are segments."""
-LATTICES = frozenset({"Ring", "Line", "Grid", "Torus"})
+LATTICES: frozenset[TopologyShape] = frozenset({"Ring", "Line", "Grid", "Torus"})
 """Shapes whose coordinates are integers, one an axis."""
 WRAPPED = frozenset({"Ring", "Torus"})
 """Shapes of which every axis wraps around."""

@@ -11,7 +11,7 @@ import io
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -190,39 +190,14 @@ def _manifest_name(mapping: dict[str, Any]) -> str:
 
 def extension_problems(read: ApiObject, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
     """Yield what is wrong with our own part of an object that was read from a mapping."""
-    find = _EXTENSION_CHECKS.get(type(read))
-    return find(read, mapping) if find else iter(())
-
-
-def _claim_problems(claim: ResourceClaim, _mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return extensions.entry_problems(claim.metadata, "metadata")
-
-
-def _template_problems(template: ResourceClaimTemplate, _mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    yield from extensions.entry_problems(template.metadata, "metadata")
-    if template.spec.metadata is not None:
-        yield from extensions.entry_problems(template.spec.metadata, "spec.metadata")
-
-
-def _group_problems(_group: extensions.ConstraintGroup, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return unknown_fields(mapping.get("spec"), extensions.ConstraintGroupSpec, "spec")
-
-
-def _topology_problems(_topology: extensions.DeviceTopology, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return unknown_fields(mapping.get("spec"), extensions.DeviceTopologySpec, "spec")
-
-
-def _node_template_problems(_template: extensions.NodeTemplate, mapping: Mapping[str, Any]) -> Iterator[DecodeProblem]:
-    return unknown_fields(mapping.get("spec"), extensions.NodeTemplateSpec, "spec")
-
-
-_EXTENSION_CHECKS: dict[type, Callable[[Any, Mapping[str, Any]], Iterator[DecodeProblem]]] = {
-    ResourceClaim: _claim_problems,
-    ResourceClaimTemplate: _template_problems,
-    extensions.ConstraintGroup: _group_problems,
-    extensions.DeviceTopology: _topology_problems,
-    extensions.NodeTemplate: _node_template_problems,
-}
+    if isinstance(read, ResourceClaim):
+        yield from extensions.entry_problems(read.metadata, "metadata")
+    elif isinstance(read, ResourceClaimTemplate):
+        yield from extensions.entry_problems(read.metadata, "metadata")
+        if read.spec.metadata is not None:
+            yield from extensions.entry_problems(read.spec.metadata, "spec.metadata")
+    elif isinstance(read, extensions.ConstraintGroup | extensions.DeviceTopology | extensions.NodeTemplate):
+        yield from unknown_fields(mapping.get("spec"), type(read.spec), "spec")
 
 
 class ValueInterner:

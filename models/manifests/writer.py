@@ -38,16 +38,12 @@ def claim_manifest(manifest: Manifest, allocation: AllocationResult) -> dict[str
     An allocation has one shape in all versions (VER-1 to VER-4 change requests and devices only), so
     it is written alike in all. Items of typed lists get the ``apiVersion`` and ``kind`` they left out.
     """
-    raw = manifest.raw or object_mapping(manifest.kind, _manifest_mapping(manifest))
+    if manifest.object is None:
+        raise ValueError(f"{manifest.source} was not read into an object")
+    raw = manifest.raw or object_mapping(manifest.kind, manifest.object)
     status = {**(raw.get("status") or {}), "allocation": model_mapping(allocation)}
     written = {**raw, "status": status}
     return {"apiVersion": manifest.api_version, "kind": manifest.kind} | written
-
-
-def _manifest_mapping(manifest: Manifest) -> Model:
-    if manifest.object is None:
-        raise ValueError(f"{manifest.source} was not read into an object")
-    return manifest.object
 
 
 def to_yaml(mappings: Iterable[Any]) -> str:

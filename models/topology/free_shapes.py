@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 from typing import Literal
 
-from ..kubernetes.extensions import STRAIGHT, TopologyShape
+from ..kubernetes.extensions import LATTICES, STRAIGHT, TopologyShape
 from ..kubernetes.meta import DeviceId
 from .places import Cell, Key, PlacedDevices, Places
 
@@ -163,10 +163,7 @@ def _run_starts(bits: int, length: int) -> int:
 
 
 _LARGEST: dict[TopologyShape, Callable[[PlacedDevices, frozenset[DeviceId]], FreeShape]] = {
-    "Ring": _largest_box,
-    "Line": _largest_box,
-    "Grid": _largest_box,
-    "Torus": _largest_box,
+    **dict.fromkeys(LATTICES, _largest_box),
     "Tree": _lowest_subtree,
     "Links": _largest_component,
 }

@@ -218,10 +218,7 @@ def _link_neighbours(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
 
 
 _NEIGHBOURS: dict[TopologyShape, Callable[[Places[Any]], Mapping[Any, tuple[Any, ...]]]] = {
-    "Ring": _lattice_neighbours,
-    "Line": _lattice_neighbours,
-    "Grid": _lattice_neighbours,
-    "Torus": _lattice_neighbours,
+    **dict.fromkeys(LATTICES, _lattice_neighbours),
     "Tree": _tree_neighbours,
     "Links": _link_neighbours,
 }
@@ -366,10 +363,7 @@ def _place_by_links(topology: DeviceTopology, members: Sequence[Placeable[Key]],
 
 
 _PLACERS: dict[str, Callable[[DeviceTopology, Sequence[Placeable[Any]], _KnownAxes], Places[Any]]] = {
-    "Ring": _place_on_lattice,
-    "Line": _place_on_lattice,
-    "Grid": _place_on_lattice,
-    "Torus": _place_on_lattice,
+    **dict.fromkeys(LATTICES, _place_on_lattice),
     "Tree": _place_in_tree,
     "Links": _place_by_links,
 }
@@ -414,14 +408,10 @@ def _subtree_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str
     return ""
 
 
-def _no_mismatch(_request: TopologyRequest, _spec: DeviceTopologySpec) -> str:
-    return ""
-
-
 _SHAPE_MISMATCHES: dict[str, Callable[[TopologyRequest, DeviceTopologySpec], str]] = {
     "Segment": _segment_mismatch,
     "Box": _box_mismatch,
-    "Connected": _no_mismatch,
+    "Connected": lambda _request, _spec: "",
     "Compact": _compact_mismatch,
     "Subtree": _subtree_mismatch,
 }

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from ..formats.decode import QuantityText
-from ..formats.errors import Severity
+from ..formats.errors import Severity, one_line
 from ..kubernetes.meta import (
     DOMAIN_MAX,
     IDENTIFIER_MAX,
@@ -70,12 +70,8 @@ def _truncated(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    """Escape a character as Go does, which has names for a few more than Python."""
-    return _GO_ESCAPES.get(character) or character.encode("unicode_escape").decode()
+    """Escape as Go does, which has names for a few more characters than Python."""
+    return one_line(text, _GO_ESCAPES)
 
 
 def _to_json_value(value: Any) -> Any:

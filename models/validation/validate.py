@@ -12,7 +12,7 @@ from typing import Any
 
 from ..formats.decode import Model, api_name
 from ..formats.errors import InputProblem
-from ..kubernetes.claims import SEMANTICS_FIELDS, DeviceClaim, ResourceClaim, ResourceClaimTemplate
+from ..kubernetes.claims import SEMANTICS_FIELDS, DeviceClaim
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.slices import ResourceSlice
 from ..manifests.reader import Manifest
@@ -167,18 +167,10 @@ def _claim_uses(path: Path, claim: DeviceClaim) -> Iterator[_Use]:
         yield from _gated_uses((*path, "constraints", index), constraint, _CONSTRAINT)
 
 
-def _of_claim(claim: ResourceClaim) -> Iterator[_Use]:
-    return _claim_uses(("spec", "devices"), claim.spec.devices)
-
-
-def _of_template(template: ResourceClaimTemplate) -> Iterator[_Use]:
-    return _claim_uses(("spec", "spec", "devices"), template.spec.spec.devices)
-
-
 _GATED_FIELD_FINDERS: dict[str, Callable[[Any], Iterator[_Use]]] = {
     "ResourceSlice": _slice_uses,
-    "ResourceClaim": _of_claim,
-    "ResourceClaimTemplate": _of_template,
+    "ResourceClaim": lambda claim: _claim_uses(("spec", "devices"), claim.spec.devices),
+    "ResourceClaimTemplate": lambda template: _claim_uses(("spec", "spec", "devices"), template.spec.spec.devices),
 }
 
 
