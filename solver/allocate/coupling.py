@@ -1,7 +1,4 @@
-"""Which units must be decided together: those with claims that a ConstraintGroup is about.
-
-Errors that are the end of it for all coupled units, with names filled in.
-"""
+"""Units that must be decided together: their claims are members of one ConstraintGroup, or they share a claim."""
 
 from __future__ import annotations
 

@@ -1,20 +1,18 @@
-"""The claims and demands of a joint Problem: a request may be served on any node that its node group may go to.
+"""The parts of a Problem about several nodes: the merged view of their devices, claims, and demands.
 
-Devices are those of all nodes together. Serving a request on a node is an alternative of it, in the order of nodes and
-then of the request's own, so that the scheduler's preference (SRCH-4) prefers nodes that come first. Claims are in the
-order of their names, held ones among them: that is the order in which entries of groups see their devices.
-
-What several nodes see together: one view of all their devices, and where each device is.
-
-Claims of a group that have their devices already: they stay as they are, and the others must suit them.
+A request may be served on any node that its node group may go to. Serving it on a node is an alternative of the
+request: first in the order of nodes, then in the request's own order, so that the scheduler's preference (SRCH-4)
+prefers nodes that come first. Claims are in the order of their names, because entries of groups see devices in that
+order. Claims that hold devices already are among them: they keep their devices, and stand-ins represent these devices.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from operator import itemgetter
 
 from msgspec.structs import replace as replace_struct
@@ -336,3 +334,46 @@ def _newest_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, PoolDevic
 def _stand_in_device(device: PoolDevice) -> PoolDevice:
     bare = replace_struct(device.device, consumes_counters=None)
     return PoolDevice(bare, device.slice, stand_in_id(device.id))
+
+
+def reduce_nodes(
+    nodes_of: Sequence[Sequence[Node]],
+    views: Mapping[str, NodeView],
+    state: Callable[[NodeView], Hashable],
+    labels: Sequence[str],
+    held: Collection[DeviceId],
+) -> list[list[Node]]:
+    """Keep the first of equal nodes that each node group may go to, as many as there are node groups.
+
+    Nodes are equal if exchanging them, with all that they alone see, changes nothing: the same node groups may go there
+    and their own devices look and are used alike (``state``); what others see too is the same, and so are the values
+    of these labels. A ``held`` device is like no other.
+    """
+    open_to = [{node.metadata.name for node in own} for own in nodes_of]
+    named = _SharedNames(views, held)
+    kept: Counter[Hashable] = Counter()
+    left: set[str] = set()
+    for name, node in {node.metadata.name: node for node in chain.from_iterable(nodes_of)}.items():
+        view, own = views[name], node.metadata.labels or {}
+        suits = tuple(name in others for others in open_to)
+        key = view.shape.index, state(view), suits, tuple(map(own.get, labels)), named.of(view)
+        kept[key] += 1
+        if kept[key] > len(nodes_of):
+            left.add(name)
+    return [[node for node in own if node.metadata.name not in left] for own in nodes_of]
+
+
+class _SharedNames:
+    """Names of what is not a node's own, by its place in the view."""
+
+    def __init__(self, views: Mapping[str, NodeView], held: Collection[DeviceId]) -> None:
+        devices = Counter(device.id for view in views.values() for device in view.devices)
+        pools = Counter(pool.id for view in views.values() for pool in view.pools)
+        self._devices = {id_ for id_, count in devices.items() if count > 1}.union(held)
+        self._pools = {id_ for id_, count in pools.items() if count > 1}
+
+    def of(self, view: NodeView) -> Hashable:
+        """Return pools that others see too, whose counters they may share, and devices."""
+        pools = tuple((place, pool.id) for place, pool in enumerate(view.pools) if pool.id in self._pools)
+        devices = tuple((place, one.id) for place, one in enumerate(view.devices) if one.id in self._devices)
+        return pools, devices

@@ -1,8 +1,7 @@
-"""One Problem for node groups on several nodes: its claims, what they and groups demand, and what its numbers mean.
+"""One Problem for node groups on several nodes: its claims, its relations, and the meaning of its numbers.
 
-What groups demand, and that all of a node group is on one node, as relations that span claims.
-
-"One node for all" and "one value of this label" are match entries over numbers that stand for nodes and values.
+Demands of groups are relations that span claims. "One node for all" and "one value of this label" are match entries
+over numbers that stand for nodes and values.
 """
 
 from __future__ import annotations

@@ -1,19 +1,14 @@
-"""Place coupled units together: each node group on a node, all claims with their devices, or nothing.
+"""Place coupled units together: each node group on one node, all claims with their devices, or nothing.
 
-The question about coupled units: on which nodes it is asked, how it is compiled, and how it is decide_or_raise.
-
-Why coupled units cannot be allocated together: one that finds nothing even alone, or what groups demand.
-
-Leave out nodes that make no difference: of nodes that are equal, as many as there are node groups are enough.
+``GroupPlacer`` is the entry. ``GroupSolver`` chooses the nodes to ask about, compiles the question and decides it.
+``GroupFailureExplainer`` names the unit that finds nothing even alone, or a minimal set of demands of groups.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from typing import cast
 
 from msgspec import structs
@@ -22,7 +17,7 @@ from ...models.cluster.node_fit import Located, SelectorError, per_device
 from ...models.cluster.pools import PoolDevice
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.meta import DeviceId, ObjectKey
+from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, SoftEntry, Status
 from ...problem.conditions import TokenCondition
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, ProblemNames, claim_text
@@ -37,7 +32,7 @@ from ..engines.outcome import NodeClassFailure, UnitOutcome
 from ..engines.reasons import deletion_filter, device_reasons
 from ..engines.result import has_uncombinable_selector, soft_entries
 from .coupling import AdmissibleNodes, CoupledUnits, GroupAbortedError, SameNodeUnits, name_fatal_errors
-from .group_builder import STAND_IN_POOL, ContradictingViewsError, MergedView, held_claims, merge_views
+from .group_builder import STAND_IN_POOL, ContradictingViewsError, MergedView, held_claims, merge_views, reduce_nodes
 from .group_problem import GroupProblem, build_group_problem, group_problem_names
 from .nodes import FailedNodes
 
@@ -456,46 +451,3 @@ def _relation_label(relation: Relation) -> str:
     if relation.id == "nodeLabel" or not isinstance(condition, TokenCondition):
         return relation.label
     return f"{relation.label} ({relation.id} {condition.constraint.attribute})"
-
-
-def reduce_nodes(
-    nodes_of: Sequence[Sequence[Node]],
-    views: Mapping[str, NodeView],
-    state: Callable[[NodeView], Hashable],
-    labels: Sequence[str],
-    held: Collection[DeviceId],
-) -> list[list[Node]]:
-    """Keep the first of equal nodes that each node group may go to, as many as there are node groups.
-
-    Nodes are equal if exchanging them, with all that they alone see, changes nothing: the same node groups may go there
-    and their own devices look and are used alike (``state``); what others see too is the same, and so are the values
-    of these labels. A ``held`` device is like no other.
-    """
-    open_to = [{node.metadata.name for node in own} for own in nodes_of]
-    named = _SharedNames(views, held)
-    kept: Counter[Hashable] = Counter()
-    left: set[str] = set()
-    for name, node in {node.metadata.name: node for node in chain.from_iterable(nodes_of)}.items():
-        view, own = views[name], node.metadata.labels or {}
-        suits = tuple(name in others for others in open_to)
-        key = view.shape.index, state(view), suits, tuple(map(own.get, labels)), named.of(view)
-        kept[key] += 1
-        if kept[key] > len(nodes_of):
-            left.add(name)
-    return [[node for node in own if node.metadata.name not in left] for own in nodes_of]
-
-
-class _SharedNames:
-    """Names of what is not a node's own, by its place in the view."""
-
-    def __init__(self, views: Mapping[str, NodeView], held: Collection[DeviceId]) -> None:
-        devices = Counter(device.id for view in views.values() for device in view.devices)
-        pools = Counter(pool.id for view in views.values() for pool in view.pools)
-        self._devices = {id_ for id_, count in devices.items() if count > 1}.union(held)
-        self._pools = {id_ for id_, count in pools.items() if count > 1}
-
-    def of(self, view: NodeView) -> Hashable:
-        """Return pools that others see too, whose counters they may share, and devices."""
-        pools = tuple((place, pool.id) for place, pool in enumerate(view.pools) if pool.id in self._pools)
-        devices = tuple((place, one.id) for place, one in enumerate(view.devices) if one.id in self._devices)
-        return pools, devices

@@ -1,8 +1,7 @@
-"""Which nodes suit a pod, whatever devices they have (NODE-2, SCHED-2).
+"""The nodes to try for a unit: those that suit its pod, less those where an equal unit failed.
 
-Which nodes are still worth a try for equal units, placed one after the other.
-
-Nodes on which equal units failed, put together by how they did, while nodes come and go.
+``SuitableNodes`` are the nodes that suit a pod, whatever devices they have (NODE-2, SCHED-2). ``OpenNodes`` are those
+of them where no equal unit failed since their pools changed. ``FailedNodes`` groups the failures by their reason.
 """
 
 from __future__ import annotations

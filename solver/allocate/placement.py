@@ -1,8 +1,7 @@
-"""Place units one after the other: the first node by name that fits, each unit beside what earlier ones took.
+"""Place units one after the other, each beside what earlier ones took.
 
-The first node by name that fits, and what any walk over nodes comes to.
-
-The best allocation over all nodes: every node is asked, and of equally good ones the first by name is taken.
+``FirstNodeWalk`` takes the first node by name that fits. With an objective, ``BestNodeWalk`` asks every node, and takes
+the first by name of equally good ones.
 """
 
 from __future__ import annotations

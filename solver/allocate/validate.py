@@ -1,8 +1,7 @@
-"""Everything that can be wrong with manifests: the API server's rules, references, and expressions.
+"""Everything that can be wrong with manifests: the API server's rules, references, expressions, topologies.
 
-Devices that contradict their topology: bad input, as the topologies themselves could be (TOPO-3).
-
-Devices that are one and the same to an expression that compares devices (CELC-5).
+Devices that contradict their topology are bad input (TOPO-3). A warning names devices that are equal to an expression
+which compares devices (CELC-5).
 """
 
 from __future__ import annotations

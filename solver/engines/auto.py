@@ -1,8 +1,8 @@
-"""The engine ``auto``: cheap proofs, a bounded dive, and the solver for what is left.
+"""The deciders of the engines ``auto`` and ``cp-sat``: proofs by counting, a bounded search, and the solver.
 
-The engine ``cp-sat``: a proof by counting where there is one, else the model of counts by class (CP-SAT).
-
-What engines without an order ask first: what each demand could take, and whether counting is enough for a no.
+Both ask first which devices each demand could take, and whether counting is enough for a no. ``auto`` then searches
+for a bounded time before it asks the solver; ``cp-sat`` asks the solver at once. Whether the claims fit never depends
+on the way.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
-"""One run of CP-SAT: parameters, limits, interrupts, and what its statuses mean.
+"""Run CP-SAT: parameters, limits, interrupts, lazy constraints, and the meaning of its statuses.
 
 One worker, a given seed and a deterministic limit make an answer repeatable; the wall-clock limit is for safety. The
-solver runs in a thread of its own, as it lets the interpreter go: Ctrl-C reaches the main thread at once and stops it.
+solver runs in a thread of its own, because it releases the interpreter: Ctrl-C reaches the main thread at once and
+stops the solver.
 
-Relations that no rows say: every solution is judged, and what fails is forbidden (CELC-9, CELC-10).
+Some relations are no rows of the model: each solution is checked, and what fails is forbidden (CELC-9, CELC-10). The
+solver has no lazy constraints, and a model that changes within its callbacks kills the process; so the solver runs
+again after each failure. This is logic-based Benders decomposition (Hooker & Ottosson, 2003), where a cut excludes one
+vector of counts.
 
-The solver has no lazy constraints, and changing a model from within its callbacks kills the process, so that it is
-asked again: logic-based Benders decomposition (Hooker & Ottosson, 2003), where a cut excludes one vector of counts.
-
-All solutions of a small model, as far as some of its variables go.
+``enumerate_solutions`` lists all solutions of a small model.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Reasons in words: from failures and misfits to what a user reads.
+"""Reasons in words: why nodes have too few devices, why pods do not fit them, which references are missing.
 
-Units that no node is asked about (SCHED-1, SCHED-3).
+A unit with missing references is tried on no node (SCHED-1, SCHED-3). ``deletion_filter`` reduces a set of reasons to a
+minimal one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""From picks to what the scheduler writes: one AllocationResult a claim (section 15).
+"""From picks to what the scheduler writes: one AllocationResult for each claim (section 15).
 
-Configuration that goes with an allocation (RES-3 to RES-6).
-
-Where an allocation can be used (RES-7).
-
-What became of soft entries: kept or violated by the devices that were chosen (SOFT-1), or overlooked (SOFT-3).
+An allocation has the configuration of classes and claims (RES-3 to RES-6) and the selector of the nodes where it can be
+used (RES-7). ``soft_entries`` says which soft entries the chosen devices keep (SOFT-1).
 """
 
 from __future__ import annotations

@@ -1,15 +1,8 @@
-"""Bounds on what is drawn from rows of amounts: the counters of pools, or the capacities of shared devices.
+"""Proofs about amounts: counters (CTR-2), capacities of shared devices (CAP-6), compatibility groups (GRP-3).
 
-Two bounds, neither of which implies the other: the amounts of all requests against what is left of all rows they may
-draw from, and the number of devices against how many of the smallest fit into each place, rounded down.
-
-Counters of partitioned devices that cannot suffice (CTR-2).
-
-Capacities of shared devices that cannot suffice (CAP-6).
-
-From the bounds on rows of amounts to a sentence: what counters and capacities have in common.
-
-Devices of one counter set that cannot be in use together for want of a common group (GRP-3).
+Counters and capacities are rows of amounts, with two bounds. Neither implies the other. The first compares the amounts
+of all requests with what is left of all rows that they may draw from. The second compares the number of devices with
+the number that fits into each place, counted with the smallest amounts and rounded down.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""What proofs count: the requests to be served, and the devices that each of them may take, as bit sets.
+"""What proofs count: requests, the devices that each may take as bit sets, and the plainest bounds on them.
 
-Requests that compete for the same devices, by Hall's theorem (P. Hall, On Representatives of Subsets, 1935).
+A request or claim alone may need more devices than could be used, or more than a claim may get. Requests that
+compete for the same devices are judged by Hall's theorem (P. Hall, On Representatives of Subsets, 1935): some set of
+requests needs more devices than all of its devices together, or every request can be served. The maximum flow decides,
+and its minimum cut is the set. Devices that the same requests may take are one cell of the flow.
 
-Some set of requests needs more devices than all of its devices together, or every request can be served: the maximum
-flow decides, and its minimum cut is the set. Devices that the same requests may take are one cell of the flow.
-
-Bounds on one request or one claim alone: too few devices that could be used, or more than a claim may get.
-
-Words of the proofs: sentences with numbers that can be checked against the manifests.
+The texts of proofs have numbers that can be checked against the manifests.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
-"""Values of an attribute as a constraint sees them: which devices have which (CON-2, CON-7).
+"""Proofs about values of attributes under distinctAttribute (CON-5 to CON-7) and matchAttribute (CON-4, CON-7).
 
-Values that run out under distinctAttribute: each device needs a value that no other has (CON-5 to CON-7).
+Under distinctAttribute each device needs a value that no other has. Values are assigned like devices, so that Hall's
+theorem applies to them. Lists are counted in two ways: each takes at least so many values, and of all lists with a
+value in common only one can be taken.
 
-Values are handed out like devices, so that Hall's condition speaks of them, too. Lists are counted in two ways: each
-takes at least so many values, and of all that have some value in common only one can be taken.
-
-Claims that each get all their devices from one value of an attribute (CON-4, CON-7).
-
-A value has room for as many claims as its devices suffice for, rounded down. The sum of that is what is missed by
-counting devices over all values.
+Under matchAttribute a claim gets all its devices from one value. A value has room for as many claims as its devices
+suffice for, rounded down. Counting devices over all values misses that bound.
 """
 
 from __future__ import annotations
