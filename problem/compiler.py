@@ -15,7 +15,7 @@ import msgspec
 
 from ..cel.devices import Path
 from ..models.cluster.pools import COMPLETE, INCOMPLETE
-from ..models.kubernetes.claims import DeviceClass, DeviceConstraint, DeviceSelector, ResourceClaim
+from ..models.kubernetes.claims import DeviceClass, DeviceConstraint, DeviceSelector, RequestSpec, ResourceClaim
 from ..models.kubernetes.extensions import CallerConstraint, DeviceTopology, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
 from ..models.topology.places import Axis
@@ -29,7 +29,6 @@ from .requests import (
     ATTRIBUTES,
     EXACT_COUNT,
     Alternative,
-    RequestSpec,
     ResolvedRequest,
     VisibleAttributes,
     alternatives,

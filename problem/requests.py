@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..cel.devices import Path
-from ..models.kubernetes.claims import DeviceClass, DeviceRequest, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+from ..models.kubernetes.claims import DeviceClass, DeviceRequest, DeviceSelector, ExactDeviceRequest, RequestSpec
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ..models.kubernetes.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
@@ -19,7 +19,6 @@ from .messages import FatalError, Message, Placeholder
 
 EXACT_COUNT = "ExactCount"
 ALL = "All"
-RequestSpec = ExactDeviceRequest | DeviceSubRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ The modes of match and distinct entries are a table: which attribute and which o
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ..formats.decode import Int64, Model, QuantityText
 from .core import NodeSelector
@@ -89,6 +89,10 @@ class DeviceSubRequest(Model):
     tolerations: tuple[DeviceToleration, ...] | None = None
     capacity: CapacityRequirements | None = None
     derived_attributes: tuple[DeviceDerivedAttribute, ...] | None = None
+
+
+RequestSpec: TypeAlias = ExactDeviceRequest | DeviceSubRequest
+"""What a request or an alternative of it asks for."""
 
 
 class DeviceRequest(Model):

@@ -24,7 +24,7 @@ from ...models.cluster.cluster import Cluster, topology_instances
 from ...models.cluster.node_fit import SelectorError, per_device
 from ...models.formats.errors import InputProblem, has_errors
 from ...models.formats.gc import gc_young_only
-from ...models.kubernetes.claims import DeviceClaim, DeviceClass, DeviceSelector, DeviceSubRequest, ExactDeviceRequest
+from ...models.kubernetes.claims import DeviceClaim, DeviceClass, DeviceSelector, RequestSpec
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import DeviceId, byte_length
@@ -222,9 +222,7 @@ def _selectors_of_requests(
 ) -> Iterator[_SelectorTexts]:
     """The selectors of all requests that an entry applies to; a class that is not there has no devices."""
     for request in claim.requests or ():
-        asked: list[tuple[str, ExactDeviceRequest | DeviceSubRequest]] = [
-            (one.name, one) for one in request.first_available or ()
-        ]
+        asked: list[tuple[str, RequestSpec]] = [(one.name, one) for one in request.first_available or ()]
         if request.exactly is not None:
             asked.append(("", request.exactly))
         for name, wish in asked:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...encoders.symmetry import MergedAlternative
 from ...models.cluster.node_fit import Misfit, pod_fits
-from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, DeviceSelector, DeviceToleration
+from ...models.kubernetes.claims import CapacityRequirements, DeviceClass, DeviceSelector, DeviceToleration, RequestSpec
 from ...models.kubernetes.core import Node, PodSpec, Toleration
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.kubernetes.quantity import Quantity
@@ -26,7 +26,7 @@ from ...problem.problem import RESULT_LIMIT
 from ...problem.requests import ResolvedRequest
 from ..proofs.counting import display_amount
 from .conflict import obstacle_of
-from .what_if import RequestSpec, WhatIf, WhatIfEdit
+from .what_if import WhatIf, WhatIfEdit
 from .wording import (
     ClaimHolding,
     MergedEntry,

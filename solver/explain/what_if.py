@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import Misfit, node_matches, pod_fits
-from ...models.kubernetes.claims import DeviceClaim, DeviceRequest, DeviceSubRequest, ExactDeviceRequest, ResourceClaim
+from ...models.kubernetes.claims import DeviceClaim, DeviceRequest, RequestSpec, ResourceClaim
 from ...models.kubernetes.core import Node, PodSpec
 from ...models.kubernetes.extensions import CallerConstraint, annotated_entries, with_entries
 from ...models.kubernetes.gates import FeatureGates
@@ -28,8 +28,6 @@ from ..allocate.check import check_allocations
 from ..engines.engine import Engine, Session
 from ..engines.outcome import UnitOutcome
 from ..engines.registry import cp_sat_engine
-
-RequestSpec = ExactDeviceRequest | DeviceSubRequest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

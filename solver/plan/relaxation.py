@@ -11,7 +11,7 @@ from functools import partial
 from msgspec.structs import replace as replace_fields
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import DeviceSubRequest, ExactDeviceRequest
+from ...models.kubernetes.claims import RequestSpec
 from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
@@ -156,7 +156,7 @@ class UnplacedRelaxationSearch:
 _RELAXABLE_MISFITS = frozenset({"nodeSelector", "nodeAffinity", "nodeUnschedulable", "nodeTaint"})
 
 
-def _with_count(spec: ExactDeviceRequest | DeviceSubRequest, count: int) -> ExactDeviceRequest | DeviceSubRequest:
+def _with_count(spec: RequestSpec, count: int) -> RequestSpec:
     """A request for all devices stays one."""
     return spec if spec.allocation_mode == "All" else replace_fields(spec, count=count)
 

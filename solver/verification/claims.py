@@ -20,6 +20,7 @@ from ...models.kubernetes.claims import (
     DeviceConstraint,
     DeviceRequestAllocationResult,
     ExactDeviceRequest,
+    RequestSpec,
     ResourceClaim,
 )
 from ...models.kubernetes.core import Node
@@ -40,7 +41,6 @@ from .published import Finding, PoolView, PublishedDevice, published_devices
 from .requests import (
     ClaimReading,
     ClaimReadings,
-    RequestedSpec,
     config_findings,
     node_selector_findings,
     repeated_device_findings,
@@ -92,7 +92,7 @@ class ClaimRules:
     def _result(
         self,
         result: DeviceRequestAllocationResult,
-        requested: RequestedSpec,
+        requested: RequestSpec,
         seat: ClaimContext,
         found: list[ResultDevice],
     ) -> Iterator[Finding]:
@@ -115,7 +115,7 @@ class ClaimRules:
     def _all_requests(
         self,
         reading: ClaimReading,
-        chosen: Mapping[str, RequestedSpec],
+        chosen: Mapping[str, RequestSpec],
         results: Sequence[DeviceRequestAllocationResult],
         node: Node,
     ) -> Iterator[Finding]:
@@ -128,7 +128,7 @@ class ClaimRules:
                 elif name in chosen:
                     yield from self._left_out(view, requested, held, node)
 
-    def _left_out(self, view: PoolView, requested: RequestedSpec, held: set[DeviceId], node: Node) -> Iterator[Finding]:
+    def _left_out(self, view: PoolView, requested: RequestSpec, held: set[DeviceId], node: Node) -> Iterator[Finding]:
         """PRE-8: a request for all devices has every one that it selects."""
         for entry in view.devices.values():
             reason = None if entry.id in held else self._devices.unselected(entry, requested, node)
@@ -154,7 +154,7 @@ def _result_label(result: DeviceRequestAllocationResult) -> str:
     return f"request {result.request}, device {'/'.join(device_id(result))}"
 
 
-Members: TypeAlias = Sequence[tuple[PublishedDevice, RequestedSpec]]
+Members: TypeAlias = Sequence[tuple[PublishedDevice, RequestSpec]]
 """The devices that an entry covers, each with the spec of the request that got it."""
 
 
@@ -227,7 +227,7 @@ class _CoveredDevice:
 
     final: FinalClaim
     entry: PublishedDevice
-    requested: RequestedSpec
+    requested: RequestSpec
 
 
 class GroupRules:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import combinations, repeat
 
-from ...models.kubernetes.claims import ConstraintSemantics, DeviceConstraint, SemanticsOptions
+from ...models.kubernetes.claims import ConstraintSemantics, DeviceConstraint, RequestSpec, SemanticsOptions
 from ...models.kubernetes.extensions import Predicate
 from ...models.kubernetes.gates import FeatureGates
 from .published import Finding, PublishedDevice
-from .requests import RequestedSpec
 from .state import TypedValue, VerifierExpressions, published_value
 
 
@@ -30,7 +29,7 @@ class ConstraintRules:
         self._expressions = expressions
 
     def findings(
-        self, constraint: DeviceConstraint, members: Sequence[tuple[PublishedDevice, RequestedSpec]]
+        self, constraint: DeviceConstraint, members: Sequence[tuple[PublishedDevice, RequestSpec]]
     ) -> Iterator[Finding]:
         """Yield what is wrong with the devices that a constraint applies to, in the order taken.
 
@@ -64,7 +63,7 @@ class ConstraintRules:
             return _match_sets(values) if matching else _distinct_sets(values)
         return _match_scalars(values) if matching else _distinct_scalars(values)
 
-    def _value(self, attribute: str, entry: PublishedDevice, requested: RequestedSpec) -> TypedValue | Finding | None:
+    def _value(self, attribute: str, entry: PublishedDevice, requested: RequestSpec) -> TypedValue | Finding | None:
         """CON-12, then CON-2."""
         for derived in requested.derived_attributes or ():
             if derived.name == attribute:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ...models.cluster.node_fit import untolerated_device_taints
 from ...models.formats.decode import QuantityText
-from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult
+from ...models.kubernetes.claims import DeviceClass, DeviceRequestAllocationResult, RequestSpec
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.extensions import DeviceTopology
 from ...models.kubernetes.gates import FeatureGates
@@ -22,7 +22,7 @@ from ...models.kubernetes.meta import PoolId
 from ...models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ...models.kubernetes.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
 from .published import CounterKey, Finding, Inventory, PoolView, PublishedDevice, PublishedGeneration, nano, reaches
-from .requests import RequestedSpec, copied_field_findings, has_copied_fields, is_admin
+from .requests import copied_field_findings, has_copied_fields, is_admin
 from .state import HeldDevices, UnitUsage, VerifierExpressions
 
 OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
@@ -40,17 +40,17 @@ class DeviceRules:
         self._sizing, self._fractional = gates.consumable_capacity, gates.fractional_capacity_range
         self._tainting = gates.device_taints
 
-    def unselected(self, entry: PublishedDevice, requested: RequestedSpec, node: Node) -> Finding | None:
+    def unselected(self, entry: PublishedDevice, requested: RequestSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
         return self.unmatched(entry, requested, node) or self._too_small(entry, requested)
 
-    def unmatched(self, entry: PublishedDevice, requested: RequestedSpec, node: Node) -> Finding | None:
+    def unmatched(self, entry: PublishedDevice, requested: RequestSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-5: as ``unselected``, but for the size."""
         if entry.device.binding_conditions and not self._gates.binding_conditions:
             return Finding("DEV-2", "the device has binding conditions, and that feature is off")
         return self._deselected(entry, requested) or self._unreachable(entry, node)
 
-    def _deselected(self, entry: PublishedDevice, requested: RequestedSpec) -> Finding | None:
+    def _deselected(self, entry: PublishedDevice, requested: RequestSpec) -> Finding | None:
         """DEV-3: the first selector that does not hold, those of the class before the others."""
         known = self._classes.get(requested.device_class_name)
         for selector in (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ())):
@@ -68,12 +68,12 @@ class DeviceRules:
             return None
         return Finding("DEV-4", f"the device is not for node {node.metadata.name}")
 
-    def _too_small(self, entry: PublishedDevice, requested: RequestedSpec) -> Finding | None:
+    def _too_small(self, entry: PublishedDevice, requested: RequestSpec) -> Finding | None:
         """DEV-6, as far as others do not matter."""
         taken = self.amounts(entry, requested)
         return taken if isinstance(taken, Finding) else None
 
-    def amounts(self, entry: PublishedDevice, requested: RequestedSpec) -> dict[str, int] | Finding:
+    def amounts(self, entry: PublishedDevice, requested: RequestSpec) -> dict[str, int] | Finding:
         """Compute what is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
         if not self._sizing:
             return {}
@@ -85,7 +85,7 @@ class DeviceRules:
         except CapacityRefusedError as refused:
             return refused.finding
 
-    def unusable(self, entry: PublishedDevice, requested: RequestedSpec, node: Node) -> Iterator[Finding]:
+    def unusable(self, entry: PublishedDevice, requested: RequestSpec, node: Node) -> Iterator[Finding]:
         """DEV-7, DEV-9, DEV-10: what fails a request for all devices instead of leaving the device out."""
         if entry.device.consumes_counters and not self._gates.partitionable_devices:
             yield Finding("DEV-7", "the device consumes counters, and that feature is off")
@@ -112,7 +112,7 @@ class ResultDevice(NamedTuple):
     result: DeviceRequestAllocationResult
     entry: PublishedDevice
     view: PoolView
-    requested: RequestedSpec
+    requested: RequestSpec
 
 
 class ResultDeviceRules:

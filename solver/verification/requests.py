@@ -20,8 +20,8 @@ from ...models.kubernetes.claims import (
     DeviceAllocationConfiguration,
     DeviceClass,
     DeviceRequestAllocationResult,
-    DeviceSubRequest,
     ExactDeviceRequest,
+    RequestSpec,
     ResourceClaim,
     ResourceClaimSpec,
 )
@@ -30,18 +30,17 @@ from ...models.kubernetes.gates import FeatureGates
 from .published import Finding, PublishedDevice
 from .state import device_id
 
-RequestedSpec: TypeAlias = ExactDeviceRequest | DeviceSubRequest
 Results: TypeAlias = Sequence[DeviceRequestAllocationResult]
 EXACT_COUNT, ALL = "ExactCount", "All"
 MAX_RESULTS = 32
 
 
-def is_admin(requested: RequestedSpec) -> bool:
+def is_admin(requested: RequestSpec) -> bool:
     """Whether admin access is asked for; alternatives cannot."""
     return isinstance(requested, ExactDeviceRequest) and bool(requested.admin_access)
 
 
-def all_requested(claim: ResourceClaim) -> Iterator[tuple[str, RequestedSpec]]:
+def all_requested(claim: ResourceClaim) -> Iterator[tuple[str, RequestSpec]]:
     """All exact requests and alternatives, by the name that results would use."""
     for request in claim.spec.devices.requests or ():
         if request.exactly is not None:
@@ -50,7 +49,7 @@ def all_requested(claim: ResourceClaim) -> Iterator[tuple[str, RequestedSpec]]:
             yield f"{request.name}/{alternative.name}", alternative
 
 
-def selected_requests(claim: ResourceClaim, used: Collection[str]) -> dict[str, RequestedSpec]:
+def selected_requests(claim: ResourceClaim, used: Collection[str]) -> dict[str, RequestSpec]:
     """Pick the exact requests, and the alternatives that have results, by name in the order of the claim.
 
     ``used`` are the names in results.
@@ -63,7 +62,7 @@ def selected_requests(claim: ResourceClaim, used: Collection[str]) -> dict[str, 
 
 
 def result_shape_findings(
-    claim: ResourceClaim, used: Sequence[str], chosen: Mapping[str, RequestedSpec]
+    claim: ResourceClaim, used: Sequence[str], chosen: Mapping[str, RequestSpec]
 ) -> Iterator[Finding]:
     """Whether results answer the requests one for one, in order, and are not too many.
 
@@ -86,7 +85,7 @@ def result_shape_findings(
         yield from _count_findings(name, requested, numbers[name])
 
 
-def _count_findings(name: str, requested: RequestedSpec, number: int) -> Iterator[Finding]:
+def _count_findings(name: str, requested: RequestSpec, number: int) -> Iterator[Finding]:
     if requested.allocation_mode == EXACT_COUNT and number != (requested.count or 0):
         yield Finding("PRE-7", f"request {name} has {number} devices, not {requested.count or 0}")
     if requested.allocation_mode == ALL and not number:
@@ -121,7 +120,7 @@ def unsupported_findings(
 
 
 def _request_problems(
-    requested: RequestedSpec, classes: Mapping[str, DeviceClass], gates: FeatureGates
+    requested: RequestSpec, classes: Mapping[str, DeviceClass], gates: FeatureGates
 ) -> Iterator[tuple[str, str]]:
     # The stable variant has never heard of capacity requests.
     if requested.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
@@ -142,7 +141,7 @@ def _request_problems(
 class ResultReading:
     """The requests that results of certain names answer, what is wrong with that, and the configs that they need."""
 
-    chosen: Mapping[str, RequestedSpec]
+    chosen: Mapping[str, RequestSpec]
     misshapen: tuple[Finding, ...]
     configs: WantedConfigs
 
@@ -214,7 +213,7 @@ _Config: TypeAlias = tuple[str, tuple[str, ...], Any]
 """Source, requests and parameters of an entry."""
 
 
-def has_copied_fields(result: DeviceRequestAllocationResult, requested: RequestedSpec, entry: PublishedDevice) -> bool:
+def has_copied_fields(result: DeviceRequestAllocationResult, requested: RequestSpec, entry: PublishedDevice) -> bool:
     """Whether there is anything that is repeated, or should be (RES-2); nearly always there is nothing."""
     device = entry.device
     return bool(
@@ -232,7 +231,7 @@ def has_copied_fields(result: DeviceRequestAllocationResult, requested: Requeste
 
 
 def copied_field_findings(
-    result: DeviceRequestAllocationResult, requested: RequestedSpec, entry: PublishedDevice, gates: FeatureGates
+    result: DeviceRequestAllocationResult, requested: RequestSpec, entry: PublishedDevice, gates: FeatureGates
 ) -> Iterator[Finding]:
     """RES-2: what a result repeats of its request and its device."""
     device, binds = entry.device, gates.binding_conditions
@@ -261,7 +260,7 @@ class WantedConfigs:
 
 
 def wanted_configs(
-    claim: ResourceClaim, chosen: Mapping[str, RequestedSpec], classes: Mapping[str, DeviceClass]
+    claim: ResourceClaim, chosen: Mapping[str, RequestSpec], classes: Mapping[str, DeviceClass]
 ) -> WantedConfigs:
     """RES-3 to RES-5; ``chosen`` are the requests that have results, by name, in order."""
     of_classes = [_config_key(_normalized_config(entry, chosen)) for entry in _class_configs(chosen, classes)]
@@ -290,7 +289,7 @@ def _config_key(entry: DeviceAllocationConfiguration) -> _Config:
 
 
 def _class_configs(
-    chosen: Mapping[str, RequestedSpec], classes: Mapping[str, DeviceClass]
+    chosen: Mapping[str, RequestSpec], classes: Mapping[str, DeviceClass]
 ) -> Iterator[DeviceAllocationConfiguration]:
     """RES-3: each class once, for all that used it."""
     for name in dict.fromkeys(requested.device_class_name for requested in chosen.values()):
@@ -300,9 +299,7 @@ def _class_configs(
             yield DeviceAllocationConfiguration(source="FromClass", requests=users, opaque=entry.opaque)
 
 
-def _claim_configs(
-    claim: ResourceClaim, chosen: Mapping[str, RequestedSpec]
-) -> Iterator[DeviceAllocationConfiguration]:
+def _claim_configs(claim: ResourceClaim, chosen: Mapping[str, RequestSpec]) -> Iterator[DeviceAllocationConfiguration]:
     """RES-4: entries for everything, for a request, or for an alternative that was chosen."""
     known = chosen.keys() | {request.name for request in claim.spec.devices.requests or ()}
     for entry in claim.spec.devices.config or ():
@@ -311,7 +308,7 @@ def _claim_configs(
 
 
 def _normalized_config(
-    entry: DeviceAllocationConfiguration, chosen: Mapping[str, RequestedSpec]
+    entry: DeviceAllocationConfiguration, chosen: Mapping[str, RequestSpec]
 ) -> DeviceAllocationConfiguration:
     """RES-5: naming every request is naming none."""
     named = set(entry.requests or ())

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.cluster.node_fit import apply_taint_rules
-from drasat.models.kubernetes.claims import DeviceRequestAllocationResult, ResourceClaim
+from drasat.models.kubernetes.claims import DeviceRequestAllocationResult, RequestSpec, ResourceClaim
 from drasat.models.kubernetes.core import Node
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.meta import DeviceId
 from drasat.solver.verification.constraints import ConstraintRules, covers
 from drasat.solver.verification.devices import ClaimContext, ResultDevice, ResultDeviceRules, VerificationContext
 from drasat.solver.verification.published import Inventory
-from drasat.solver.verification.requests import ALL, RequestedSpec, all_requested, unsupported_findings
+from drasat.solver.verification.requests import ALL, all_requested, unsupported_findings
 from drasat.solver.verification.state import HeldDevices, UnitUsage, VerifierExpressions
 
 # What a result repeats is made later, when the devices are known.
@@ -37,7 +37,7 @@ class Pick:
     claim: int
     request: str
     device: DeviceId
-    asked: RequestedSpec = field(compare=False, repr=False)
+    asked: RequestSpec = field(compare=False, repr=False)
 
 
 Picks = tuple[Pick, ...]
@@ -96,7 +96,7 @@ class BruteForce:
                     return found
         return None
 
-    def _choices(self, node, claims, picks: Picks, wanted: tuple[int, str, RequestedSpec]) -> Iterator[Picks]:
+    def _choices(self, node, claims, picks: Picks, wanted: tuple[int, str, RequestSpec]) -> Iterator[Picks]:
         if wanted[2].allocation_mode == ALL:
             yield from self._all(node, claims, picks, wanted)
         else:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from math import lcm
 
-from ....models.kubernetes.claims import DeviceRequest, DeviceSubRequest, ExactDeviceRequest
+from ....models.kubernetes.claims import DeviceRequest, RequestSpec
 from ....models.kubernetes.extensions import VALUE_ANNOTATION, annotated_entries
 from ....models.kubernetes.quantity import Quantity
 from ....models.workload.unit_classes import ClaimShape, UnitShape
@@ -299,7 +299,6 @@ def build_residual_workload(mix: Sequence[TargetUnitClass], first: int, devices:
 
 WeightFunction = Callable[[UnitShape], Fraction]
 _NANO = 1_000_000_000
-_RequestSpec = ExactDeviceRequest | DeviceSubRequest
 
 
 def parse_weight(kind: str) -> tuple[WeightFunction, str]:
@@ -334,22 +333,22 @@ def requested_devices(shapes: Sequence[UnitShape]) -> int:
     )
 
 
-def _least_amounts(claims: Iterable[ClaimShape], amount: Callable[[_RequestSpec], int]) -> Iterator[int]:
+def _least_amounts(claims: Iterable[ClaimShape], amount: Callable[[RequestSpec], int]) -> Iterator[int]:
     for claim in claims:
         for request in (claim.spec.devices.requests if claim.spec and not claim.allocated else None) or ():
             yield min(map(amount, _alternatives(request)), default=0)
 
 
-def _alternatives(request: DeviceRequest) -> Iterator[_RequestSpec]:
+def _alternatives(request: DeviceRequest) -> Iterator[RequestSpec]:
     if request.exactly is not None:
         yield request.exactly
     yield from request.first_available or ()
 
 
-def _device_count(asked: _RequestSpec) -> int:
+def _device_count(asked: RequestSpec) -> int:
     return 1 if asked.count is None else asked.count
 
 
-def _requested_capacity(asked: _RequestSpec, name: str) -> int:
+def _requested_capacity(asked: RequestSpec, name: str) -> int:
     amounts = (asked.capacity.requests if asked.capacity else None) or {}
     return _device_count(asked) * Quantity.parse(amounts[name]).nano if name in amounts else 0
