@@ -1,4 +1,4 @@
-"""What evaluations cost (CEL-9, CLM-6); most vectors are those of ``test_evaluation``."""
+"""What evaluations cost (CEL-9, CLM-6); most vectors are those of ``test_program_evaluation``."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ import json
 import jsonschema
 import pytest
 import yaml
+from support.manifests import obj
 from support.topology_mappings import topology
 
 from drasat.models.results.schema import objects_schema
@@ -70,3 +71,37 @@ def test_what_reading_refuses_is_refused(change):
 def test_another_kind_is_no_object_of_ours():
     assert refused(topology() | {"kind": "Topology"})
     assert refused(topology() | {"apiVersion": "drasat.dev/v2"})
+
+
+def template(**changes):
+    spec = {
+        "price": "12.5",
+        "limit": 40,
+        "labels": {"zone": "a"},
+        "allocatable": {"cpu": 64, "memory": "512Gi"},
+        "slices": [{"driver": "gpu.example.com", "devices": [{"name": "gpu-0"}]}],
+        **changes,
+    }
+    return obj("NodeTemplate", "h100-8", {key: value for key, value in spec.items() if value is not ...})
+
+
+@pytest.mark.parametrize("changes", [{}, {"price": 12.5}, {"limit": ...}, {"slices": ...}], ids=str)
+def test_node_templates_are_accepted(changes):
+    assert not refused(template(**changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"price": ...},
+        {"price": True},
+        {"limit": "many"},
+        {"prize": "1"},
+        {"slices": [{"driver": "d", "pool": {"name": "p"}}]},
+        {"slices": [{"driver": "d", "nodeName": "n"}]},
+        {"slices": [{"driver": "d", "devices": [{"nam": "gpu-0"}]}]},
+    ],
+    ids=str,
+)
+def test_node_templates_that_reading_refuses_are_refused(changes):
+    assert refused(template(**changes))

@@ -9,11 +9,9 @@ from drasat.models.kubernetes.gates import FeatureGates
 
 from . import (
     test_claims,
-    test_claims_allocations,
     test_devices,
     test_devices_policies,
     test_entries,
-    test_entries_constraints,
     test_extensions_groups,
     test_extensions_node_templates,
     test_extensions_topologies,
@@ -61,13 +59,13 @@ SECTIONS = [
             test_claims.WISHES,
             test_claims.TOLERATIONS,
             test_claims.CONSTRAINTS,
-            test_entries_constraints.EXPRESSIONS,
-            test_entries_constraints.SEMANTICS,
+            test_claims.EXPRESSIONS,
+            test_claims.SEMANTICS,
             test_claims.DERIVED,
             test_claims.CONFIGS,
         ],
     ),
-    ("Status of a ResourceClaim", "ResourceClaim", ALLOCATED, None, [test_claims_allocations.ROWS]),
+    ("Status of a ResourceClaim", "ResourceClaim", ALLOCATED, None, [test_claims.ALLOCATIONS]),
     (
         "The annotation drasat.dev/constraints, on a ResourceClaim",
         "ResourceClaim",

@@ -1,4 +1,4 @@
-"""Macros: scopes, short circuits, errors, laziness; more of them in the vectors of ``test_evaluation``."""
+"""Macros: scopes, short circuits, errors, laziness; more of them in the vectors of ``test_program_evaluation``."""
 
 from __future__ import annotations
 
