@@ -93,7 +93,7 @@ class ColumnGenerator:
         self,
         stage: ObjectiveStage,
         budget: GenerationLimits,
-        most: Sequence[int],
+        limits_by_class: Sequence[int],
         classes: Sequence[int] | None = None,
         watch: RoundWatch | None = None,
     ) -> GenerationResult:
@@ -103,7 +103,7 @@ class ColumnGenerator:
         ``GenerationInterrupted``.
         """
         asked = range(len(self.instance.nodes)) if classes is None else classes
-        run = _GenerationRun(self, stage, budget, most, asked)
+        run = _GenerationRun(self, stage, budget, limits_by_class, asked)
         try:
             run.to_the_end(watch)
         except KeyboardInterrupt:
@@ -111,10 +111,10 @@ class ColumnGenerator:
         return run.known()
 
     def price(
-        self, prices: StagePricing, classes: Sequence[int], most: Sequence[int], limits: PricingLimits
+        self, prices: StagePricing, classes: Sequence[int], limits_by_class: Sequence[int], limits: PricingLimits
     ) -> list[PricingResult]:
         """Price node classes, at once where there is an executor; answers are in the order of the classes."""
-        asked = [(node_class, prices.prices, tuple(most), limits) for node_class in classes]
+        asked = [(node_class, prices.prices, tuple(limits_by_class), limits) for node_class in classes]
         if self.executor is None:
             return [self.pricer.price(*one) for one in asked]
         futures = [self.executor.submit(self.pricer.price, *one) for one in asked]
@@ -127,14 +127,14 @@ class _GenerationRun:
         generator: ColumnGenerator,
         stage: ObjectiveStage,
         budget: GenerationLimits,
-        most: Sequence[int],
+        limits_by_class: Sequence[int],
         classes: Sequence[int],
     ) -> None:
         self._generator = generator
         self._master = generator.master
         self._stage = stage
         self._budget = budget
-        self._most = most
+        self._limits_by_class = limits_by_class
         self._classes = classes
         self._center: Duals | None = None
         self._bound: int | None = None
@@ -179,7 +179,7 @@ class _GenerationRun:
     def _round(self, pricing: StagePricing, relaxation: MasterRelaxation) -> bool:
         """Price once; tell whether a column is new that the relaxation would take."""
         limits = PricingLimits(self._effort, deadline=self._budget.deadline)
-        priced = self._generator.price(pricing, self._classes, self._most, limits)
+        priced = self._generator.price(pricing, self._classes, self._limits_by_class, limits)
         bound = (
             pricing.bound([one.bound for one in priced]) if len(priced) == len(self._generator.instance.nodes) else None
         )
@@ -365,17 +365,19 @@ class PricingResult:
 class Pricer(Protocol):
     """Finds columns. Equal questions must get equal answers, in any process."""
 
-    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> PricingResult:
+    def price(
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
+    ) -> PricingResult:
         """Find valuable columns that take at most so many units of each class.
 
-        The bound must hold for all columns within ``most``, even where pricing stopped early.
+        The bound must hold for all columns within these limits, even where pricing stopped early.
         """
         ...
 
     def enumerate(
-        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
-        """Return all columns within ``most`` that are worth ``least`` or more, None if they are too many.
+        """Return all columns within these limits that are worth ``least_value`` or more, None if they are too many.
 
         Columns that another one covers, class by class, at no more use of meters may be left out.
         """

@@ -221,7 +221,7 @@ class LargeNeighbourhoodSearch:
 def remove_slack(instance: MasterProblem, plan: IntegerPlan, pricer: Pricer) -> IntegerPlan:
     """Take surplus units out of columns, so that these have exactly the units of the plan, and cost what these do.
 
-    No stage becomes worse that counts what is placed, or makes nodes or usage few. Equal plans are trimmed alike.
+    No stage becomes worse that counts placed units, or that minimises nodes or usage. Equal plans have equal results.
     """
     placed = placed_units(instance, plan)
     surplus = [there - needed for there, needed in zip(covered_units(instance, plan.columns), placed, strict=True)]

@@ -114,10 +114,10 @@ class LinearMaster:
         amounts = zip(self._amounts, self.columns, strict=True)
         return found + [(amount, terms.of_column(column)) for amount, column in amounts]
 
-    def restrict(self, column: int, least: int, most: int | None = None) -> None:
-        """Restrict how many nodes take this column, ``most`` None for any number."""
-        self._amounts[column].lower_bound = least
-        self._amounts[column].upper_bound = inf if most is None else most
+    def restrict(self, column: int, lower: int, upper: int | None = None) -> None:
+        """Restrict how many nodes take this column, ``upper`` None for any number."""
+        self._amounts[column].lower_bound = lower
+        self._amounts[column].upper_bound = inf if upper is None else upper
 
     def release(self) -> None:
         """Lift the restrictions of all columns."""

@@ -31,7 +31,7 @@ from ..allocate.nodes import FailedNodes, SuitableNodes, pod_suitability_key
 from ..engines.engine import NodeResult, Session
 from ..engines.registry import auto_engine, effective_policy
 
-# Kinds of nodes that are asked about one unit in one state, the largest first.
+# How many node classes are screened for one unit in one state, the largest first.
 MOST_NODE_CLASSES = 16
 # Deterministic units of work of the solver for one question, and for all of them.
 SCREENING_WORK = 0.5
@@ -111,8 +111,8 @@ class NodeScreening:
         split: dict[bool, list[int]] = {False: [], True: []}
         for position in among:
             split[bool(state.lacks(self.name(position), demand.requests))].append(position)
-        for is_cramped, kept in ((False, found.with_room), (True, found.without_room)):
-            groups = self.node_classes(demand, state, split[is_cramped])
+        for lacks_room, kept in ((False, found.with_room), (True, found.without_room)):
+            groups = self.node_classes(demand, state, split[lacks_room])
             kept += [
                 ScreenedNodes(nodes, self.attempt(demand, state, nodes[0])) for nodes in groups[:MOST_NODE_CLASSES]
             ]
@@ -123,10 +123,10 @@ class NodeScreening:
         """Find the nodes that suit a demand, but for those that surely lack something. Raises ``SelectorError``."""
         found = state.open.get(demand.key)
         if found is None:
-            roomy = [
+            with_room = [
                 node for node in self.suitable_nodes(demand)[1] if not state.lacks(self.name(node), demand.requests)
             ]
-            groups = self.node_classes(demand, state, roomy)
+            groups = self.node_classes(demand, state, with_room)
             asked, others = groups[:MOST_NODE_CLASSES], groups[MOST_NODE_CLASSES:]
             kept = [
                 nodes

@@ -27,8 +27,7 @@ from ..engines.registry import effective_policy
 from .assign import assign_plan, build_plan_outcome
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements
 from .build.nodes import build_node_catalogue
-from .build.objectives import FRAGMENTATION_STAGE as FRAGMENTATION
-from .build.objectives import parse_objective, value_annotation
+from .build.objectives import FRAGMENTATION, parse_objective, value_annotation
 from .heuristics import remove_slack
 from .master_problem import PlanLimits, PlanSolution
 from .outcome import PlanOutcome, check_plan
@@ -185,7 +184,7 @@ def _target_mix_units(cluster: Cluster, mix: Cluster, gates: FeatureGates, stage
 def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, tuple[Reason, ...]]:
     """Units that nothing can place, with the reasons."""
     found: dict[int, tuple[Reason, ...]] = {}
-    # Units of one shape are refused alike, each with the names of its own claims.
+    # Units of one shape are refused for the same reasons, each with the names of its own claims.
     sound: set[UnitShape] = set()
     for place, planned in enumerate(queue):
         reasons = (

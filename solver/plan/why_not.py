@@ -32,7 +32,7 @@ from ..engines.reasons import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons
 
-# Classes of equal units that are looked into, the largest first.
+# How many classes of equal units are explained, the largest first.
 MOST_UNIT_CLASSES = 64
 PlacementByUnit: TypeAlias = Mapping[int, tuple[Node, tuple[tuple[ClaimRef, AllocationResult], ...]]]
 """By place in the queue: the node, and what the unit's claims get."""
@@ -52,7 +52,7 @@ def unplaced_reasons(
     """Return the reasons for each position in the queue that has no node.
 
     ``cluster`` has the nodes that are to be bought; ``usable`` names those that the plan may use, None: all.
-    ``alike`` is as for ``UnplacedExplainer``; of places that are ``known`` it is said elsewhere.
+    ``equivalence`` is as for ``UnplacedExplainer``; positions that are ``known`` have their reasons elsewhere.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
     for position, one in enumerate(queue):
@@ -102,7 +102,7 @@ class _UnplacedUnits:
     def reasons(self, positions: Sequence[int]) -> Iterator[tuple[int, tuple[Reason, ...]]]:
         """The reasons of equal units, each with the names of its own claims."""
         one = self._queue[positions[0]]
-        gang, members = self._gang_fit_reasons(one)
+        gang, members = self._gang_and_members(one)
         found = self._explainer.reasons(
             one.unit, gang, self._ledger, self._room_by_node, members=members, made=self._made
         )
@@ -110,19 +110,16 @@ class _UnplacedUnits:
             own = self._queue[position].unit.claims
             pairs = zip(one.unit.claims, own, strict=True)
             names = {claim_text(first.key): claim_text(ref.key) for first, ref in pairs}
-            yield (
-                position,
-                tuple(structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found),
-            )
+            renamed = (structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found)
+            yield position, tuple(renamed)
 
-    def _gang_fit_reasons(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
-        """The gang as the plan leaves it, and its members that are left out: those that are placed run then."""
+    def _gang_and_members(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
+        """The gang of a unit, whose placed members count as running, and its members without a node."""
         gang = one.unit_set.gang
         if gang is None:
             return None, ()
-        return replace(gang, running_nodes=tuple(sorted((*gang.running_nodes, *self._nodes[gang])))), self._members[
-            gang
-        ]
+        running = tuple(sorted((*gang.running_nodes, *self._nodes[gang])))
+        return replace(gang, running_nodes=running), self._members[gang]
 
 
 GANG = "gang"
@@ -137,8 +134,8 @@ class UnplacedExplainer:
     """Explains for units of one cluster why they are not placed, and what would place one more of them.
 
     ``cluster`` has the nodes that are to be bought, and what it allocates and runs is what was there before the plan.
-    ``usable`` names the nodes that the plan may use; None: all. Nodes that ``alike`` says the same of are equal for all
-    that is asked about, before the plan and after it.
+    ``usable`` names the nodes that the plan may use; None: all. Nodes with the same ``equivalence`` are equal for all
+    units, before the plan and after it.
     """
 
     def __init__(

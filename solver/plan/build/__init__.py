@@ -30,8 +30,7 @@ from ..master_problem import CouplingRow, MasterNodeClass, MasterProblem, Master
 from ..pricing import DispatchingPricer
 from ..pricing.bundle import BundleQuestion, BundleUnit
 from .nodes import NodeCatalogue, NodeClassifier, PlanNodeClass, ScaledResources, busy_nodes, may_span_nodes
-from .objectives import COMPACT, Goal, ObjectiveBuilder
-from .objectives import FRAGMENTATION_STAGE as FRAGMENTATION
+from .objectives import COMPACT, FRAGMENTATION, Goal, ObjectiveBuilder
 from .shared_devices import NodeReach, SharedDevices, shared_devices
 from .units import (
     ColocatedUnits,

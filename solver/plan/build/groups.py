@@ -134,10 +134,10 @@ def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[
         met = dict.fromkeys(gang for number in numbers for gang in own[number] if isinstance(gang, Gang))
         there = [units[id(unit)] for part in parts for unit in part.units]
         more = [place for gang in met for place in gangs[gang] if place not in there]
-        seats = [seat for part in parts for seat in part.node_groups]
-        seats += [SameNodeUnits((queue[place].unit,), queue[place].unit.requested_claims) for place in more]
+        node_groups = [group for part in parts for group in part.node_groups]
+        node_groups += [SameNodeUnits((queue[place].unit,), queue[place].unit.requested_claims) for place in more]
         ties = {tie.label: tie for part in parts for tie in part.groups}
-        yield _CoupledSet((*there, *more), CoupledUnits(tuple(seats), tuple(ties.values())), tuple(met))
+        yield _CoupledSet((*there, *more), CoupledUnits(tuple(node_groups), tuple(ties.values())), tuple(met))
 
 
 def _copied_units(queue: Sequence[QueuedUnit]) -> Iterator[Unit]:
@@ -152,14 +152,14 @@ def _candidate_nodes(
     requests = [queue[place].unit_set.shape.requests for place in one.places]
     whole = sum_requests(requests)
     for ground in _domain_nodes(one, nodes):
-        roomy = {name: node for name, node in ground.items() if not missing_resources(whole, rooms.get(name))}
-        yield roomy
+        with_room = {name: node for name, node in ground.items() if not missing_resources(whole, rooms.get(name))}
+        yield with_room
         some = {
             name: node
             for name, node in ground.items()
             if any(not missing_resources(r, rooms.get(name)) for r in requests)
         }
-        if len(some) > len(roomy):
+        if len(some) > len(with_room):
             yield some
 
 

@@ -30,6 +30,8 @@ DEFAULT_STAGES = ("priority", "admitted")
 COST, FEWEST_NODES, SOFT, COMPACT = "cost", "fewest-nodes", "soft", "compact"
 MEASURED_STAGES = (SPREAD.id, "preference", SOFT, COMPACT)
 """Stages about what a node's bundle is like; each is a meter."""
+FRAGMENTATION = "fragmentation"
+STAGE_NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION)
 # Where a node takes more units, they are of few classes, and exact prices hardly matter.
 _MANY_UNITS_ON_NODE = 256
 
@@ -101,7 +103,7 @@ class ObjectiveBuilder:
     @cached_property
     def residual_workload(self) -> ResidualWorkload | None:
         """The residual workload of ``fragmentation``, where the objective has that stage."""
-        if FRAGMENTATION_STAGE not in self.names:
+        if FRAGMENTATION not in self.names:
             return None
         playing = {role.unit_class.index: role for role in reversed(self.target_roles)}
         target_classes = [
@@ -167,7 +169,7 @@ class ObjectiveBuilder:
                 yield self._weighted(f"priority={priority}", partial(_has_priority, priority))
         elif head == "admitted":
             yield self._weighted(name, parse_weight(rest or "count")[0])
-        elif head == FRAGMENTATION_STAGE:
+        elif head == FRAGMENTATION:
             yield from (
                 ()
                 if self.residual_workload is None
@@ -232,10 +234,6 @@ def _gang_weight(gang: MasterGangClass, choice: GangAlternative, worth: Mapping[
     return sum(size * worth[class_of[role]] for role, size in gang.members)
 
 
-FRAGMENTATION_STAGE = "fragmentation"
-STAGE_NAMES = ("priority", "admitted", COST, FEWEST_NODES, *MEASURED_STAGES, FRAGMENTATION_STAGE)
-
-
 @dataclass(frozen=True, slots=True)
 class TargetUnitClass:
     """A unit class of the mix by its number, how often the mix has it, and how many devices one unit asks for."""
@@ -294,7 +292,7 @@ def build_residual_workload(mix: Sequence[TargetUnitClass], first: int, devices:
         for number, one in enumerate(asking)
     )
     weights = {residual.unit.index: one.devices for residual, one in zip(units, asking, strict=True)}
-    return ResidualWorkload(units, ObjectiveStage(FRAGMENTATION_STAGE, Terms(units=weights)))
+    return ResidualWorkload(units, ObjectiveStage(FRAGMENTATION, Terms(units=weights)))
 
 
 WeightFunction = Callable[[UnitShape], Fraction]

@@ -308,14 +308,14 @@ class GangBuilder:
         self, gang: Gang, enough: int, domains: tuple[str, ...] | None, choices: Sequence[MemberAlternatives]
     ) -> None:
         """A switch says whether the gang is placed, and each of its members is a choice of its own."""
-        alike: dict[UnitClass, list[tuple[Member, ...]]] = defaultdict(list)
+        singles: dict[UnitClass, list[tuple[Member, ...]]] = defaultdict(list)
         ways: list[list[tuple[UnitClass, GangSets]]] = []
         for choice in choices:
             if len(choice) == 1:
-                alike[choice[0][0]].append((choice[0],))
+                singles[choice[0][0]].append((choice[0],))
             else:
                 ways.append([(unit_class, GangSets((((unit_class, entry),),))) for unit_class, entry in choice])
-        ways += [[(unit_class, GangSets(tuple(sets)))] for unit_class, sets in alike.items()]
+        ways += [[(unit_class, GangSets(tuple(sets)))] for unit_class, sets in singles.items()]
         switches = [self._switch(ways, enough, domain) for domain in _domain_values(gang.domain, domains)]
         if len(switches) > 1:
             self.rows.append(CouplingRow(Terms(gangs=dict.fromkeys(switches, 1)), upper=1))

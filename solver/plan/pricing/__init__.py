@@ -35,15 +35,17 @@ class DispatchingPricer:
         found: Bundle = column.payload
         return found
 
-    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> PricingResult:
+    def price(
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
+    ) -> PricingResult:
         """Find valuable columns."""
-        return self._of(node_class).price(node_class, prices, most, limits)
+        return self._of(node_class).price(node_class, prices, limits_by_class, limits)
 
     def enumerate(
-        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth."""
-        return self._of(node_class).enumerate(node_class, prices, most, least, limits)
+        return self._of(node_class).enumerate(node_class, prices, limits_by_class, least_value, limits)
 
     def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
         """Take units out of a column."""

@@ -58,20 +58,20 @@ class BundlePricer:
         self._nodes: dict[int, _NodeModels] = {}
 
     def enumerate(
-        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for those that others cover and for units that are worth nothing.
 
         None if they are too many, or cannot all be found. Use of meters and measures without a price is not compared.
         """
-        node, worth, own = self._asked(node_class, prices, most)
-        found = node.listed(worth, own, least, limits)
+        node, worth, own = self._asked(node_class, prices, limits_by_class)
+        found = node.listed(worth, own, least_value, limits)
         if found is None:
             return None
         return tuple(_bundle_column(node_class, node.question, bundle) for bundle in found if any(bundle.counts))
 
     def _asked(
-        self, node_class: int, prices: Prices, most: Sequence[int]
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int]
     ) -> tuple[_NodeModels, BundlePrices, list[int]]:
         """Find a node class, and pick what concerns its units."""
         node = self._nodes.get(node_class)
@@ -81,14 +81,16 @@ class BundlePricer:
         # A node without meters and measures need not say so for each of them.
         usage = prices.meters[: len(node.question.meters) + len(node.question.measures)]
         worth = BundlePrices(tuple(prices.units[index] for index in indices), usage)
-        return node, worth, [most[index] for index in indices]
+        return node, worth, [limits_by_class[index] for index in indices]
 
     def __reduce__(self) -> tuple[object, ...]:
         return BundlePricer, (self._questions,)
 
-    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> PricingResult:
+    def price(
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
+    ) -> PricingResult:
         """Find the most valuable column that takes at most so many units of each class, and a bound."""
-        node, worth, own = self._asked(node_class, prices, most)
+        node, worth, own = self._asked(node_class, prices, limits_by_class)
         best = node.best(worth, own, limits)
         columns = () if best.bundle is None else (_bundle_column(node_class, node.question, best.bundle),)
         return PricingResult(tuple(column for column in columns if prices.value(column) > 0), best.bound)

@@ -43,9 +43,11 @@ class LinearPricer:
     units: tuple[LinearUnit, ...]
     nodes: tuple[LinearNode, ...]
 
-    def price(self, node_class: int, prices: Prices, most: Sequence[int], limits: PricingLimits) -> PricingResult:
+    def price(
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], limits: PricingLimits
+    ) -> PricingResult:
         """Find columns; what a quick look cannot exclude raises the bound, which is None only after the deadline."""
-        asked = build_linear_question(self.nodes[node_class], self.units, prices.units, most)
+        asked = build_linear_question(self.nodes[node_class], self.units, prices.units, limits_by_class)
         if not asked.offers:
             return PricingResult((), 0)
         if limits.is_over():
@@ -57,16 +59,20 @@ class LinearPricer:
         )
 
     def enumerate(
-        self, node_class: int, prices: Prices, most: Sequence[int], least: int, limits: PricingLimits
+        self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
     ) -> tuple[Column, ...] | None:
         """Return all columns of some worth, but for units that are worth nothing; None if they are too many."""
-        asked = build_linear_question(self.nodes[node_class], self.units, prices.units, most, dominance=False)
+        asked = build_linear_question(
+            self.nodes[node_class], self.units, prices.units, limits_by_class, dominance=False
+        )
         if not asked.offers:
             return ()
         if len(asked.offers) > _MOST_ENUMERATED_ITEMS:
             return None
         relaxed = best_relaxation(asked, limits.deadline)
-        labels = Labeling(asked, relaxed, ENUMERATION_WIDTH, max(0, least - 1), counted=True, deadline=limits.deadline)
+        labels = Labeling(
+            asked, relaxed, ENUMERATION_WIDTH, max(0, least_value - 1), counted=True, deadline=limits.deadline
+        )
         try:
             filled = labels.run(ENUMERATION_WIDTH.labels)
         except DeadlineExceededError:
