@@ -84,7 +84,7 @@ class KubeScheduler:
 
     @contextmanager
     def _ended_by_errors(self) -> Iterator[None]:
-        """End a peer that has failed: it is not asked again."""
+        """End a peer that has failed; it gets no further request."""
         try:
             yield
         except PeerError:

@@ -70,7 +70,7 @@ class PeerProcess:
 
     @property
     def running(self) -> bool:
-        """The process can be asked."""
+        """Whether the process can take a request."""
         return self._stop.alive and self._child.poll() is None
 
     def close(self) -> None:
@@ -78,7 +78,7 @@ class PeerProcess:
         self._stop()
 
     def greeting(self) -> bytes:
-        """Wait for the first line the peer writes, without being asked. Raises ``PeerError``."""
+        """Wait for the first line the peer writes, before any request. Raises ``PeerError``."""
         return self._talk(b"", self._limits.start)
 
     def ask(self, line: bytes, time_limit: float | None = None) -> bytes:

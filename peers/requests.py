@@ -1,4 +1,4 @@
-"""What the peers are asked, as JSON: structs around the models (protocol 1)."""
+"""Requests to the peers, as JSON: structs around the models (protocol 1)."""
 
 from __future__ import annotations
 

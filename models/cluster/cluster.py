@@ -330,11 +330,11 @@ def topology_instances(
     """
     spec = topology.spec
     nodes = list(cluster.nodes.values())
-    asked = nodes if node is None else [cluster.node(node)]
+    viewers = nodes if node is None else [cluster.node(node)]
     if spec.scope == "Node":
         found = (
             TopologyInstance("Node", one.metadata.name, reachable_members(one, cluster, gates, belongs))
-            for one in asked
+            for one in viewers
         )
         yield from (instance for instance in found if instance.devices)
         return
@@ -342,7 +342,7 @@ def topology_instances(
     groups: dict[str, list[PoolDevice]] = {}
     for device in everywhere:
         groups.setdefault("/".join(device.id[:2]) if spec.scope == "Pool" else "", []).append(device)
-    near = None if node is None else {device.id for device in reachable_members(asked[0], cluster, gates, belongs)}
+    near = None if node is None else {device.id for device in reachable_members(viewers[0], cluster, gates, belongs)}
     for name, members in sorted(groups.items()):
         if near is None or any(member.id in near for member in members):
             yield TopologyInstance(spec.scope, name, tuple(members))

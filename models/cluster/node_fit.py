@@ -93,7 +93,7 @@ def _field_test(written: NodeSelectorRequirement) -> NodeTest:
 
 
 def pod_fits(spec: PodSpec, node: Node) -> list[Misfit]:
-    """Every reason why the pod cannot be on the node; none: it fits. All of NODE_FILTERS are asked, in order."""
+    """Every reason why the pod cannot be on the node; none: it fits. All NODE_FILTERS are applied, in order."""
     return [Misfit(id_, message) for id_, test in NODE_FILTERS if (message := test(spec, node)) is not None]
 
 

@@ -114,7 +114,7 @@ _PoolViewKey = tuple[tuple[int, ...], tuple[tuple[bool, ...] | None, ...]]
 
 
 class PoolIndex:
-    """All slices of a cluster, ready to be asked what one node sees. Built once per cluster and gates.
+    """All slices of a cluster, indexed for what one node sees. Built once per cluster and gates.
 
     Building looks at slices only. Devices become objects when a node that sees them asks, once for all nodes
     that see the same.

@@ -111,7 +111,7 @@ class Usage:
 
     @property
     def dedicated(self) -> frozenset[DeviceId]:
-        """First part of IN-2: devices that somebody holds as a whole. Made anew at each call, like the others."""
+        """First part of IN-2: devices that a claim holds as a whole. Made at each call, like the other two parts."""
         return frozenset(device for device, hold in self._all() if hold.share_id is None)
 
     @property

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-# So many collections of middle age never come.
+# The threshold that no number of middle collections reaches.
 _NEVER = 2**31 - 1
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Do without it while nothing becomes garbage but what reference counts free.
+    """Collect nothing while only reference counts free objects.
 
-    What was made meanwhile is then old: it is not walked once more for being new.
+    New objects count as old afterwards, so that no collection walks them for being new.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -23,7 +23,7 @@ def gc_paused() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            # What somebody else has frozen must stay so.
+            # Objects that other code has frozen must stay frozen.
             if not gc.get_freeze_count():
                 gc.freeze()
                 gc.unfreeze()
@@ -31,7 +31,7 @@ def gc_paused() -> Iterator[None]:
 
 
 class _FullCollections:
-    """Full collections, which are off while anybody wants them off."""
+    """Full collections of the process, off while at least one caller has suspended them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -39,7 +39,7 @@ class _FullCollections:
         self._threshold = gc.get_threshold()
 
     def off(self) -> None:
-        """Off until as many times on again."""
+        """Suspend full collections until ``on`` was called as often as this."""
         with self._lock:
             if not self._suspensions:
                 self._threshold = gc.get_threshold()
@@ -47,7 +47,7 @@ class _FullCollections:
             self._suspensions += 1
 
     def on(self) -> None:
-        """The opposite of ``off``."""
+        """End one suspension."""
         with self._lock:
             self._suspensions -= 1
             if not self._suspensions:
@@ -59,7 +59,7 @@ _full_collections = _FullCollections()
 
 @contextmanager
 def gc_young_only() -> Iterator[None]:
-    """Look for garbage among new objects only. May be nested, and entered by several threads."""
+    """Collect among young objects only. May be nested, and entered by several threads."""
     _full_collections.off()
     try:
         yield

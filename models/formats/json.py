@@ -63,7 +63,7 @@ def read_json(whole: bytes, offset: int, part: bytes) -> Any:
 
 
 class JsonItems:
-    """The items of a list, each parsed when it is asked for, so that they need not exist all at once."""
+    """The items of a list, each parsed on demand, so that they need not exist all at once."""
 
     def __init__(self, whole: bytes, offset: int, parts: list[msgspec.Raw]) -> None:
         self._whole = whole
@@ -151,7 +151,7 @@ def _search_repeated(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _syntax_error(data: bytes, message: str) -> Unreadable:
-    """Word a syntax error; the parser that says most is asked first, the splitter's words are the last resort."""
+    """Word a syntax error: by the parser with the better messages, else by the splitter."""
     try:
         orjson.loads(data)
     except orjson.JSONDecodeError as error:

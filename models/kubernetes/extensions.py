@@ -225,13 +225,9 @@ def slices_from_template(template: NodeTemplate, node: str) -> tuple[ResourceSli
         ResourceSlice(
             metadata=ObjectMeta(name=f"{node}-{number}"),
             spec=ResourceSliceSpec(
-                driver=part.driver,
+                **msgspec.structs.asdict(part),
                 pool=ResourcePool(name=node, generation=1, resource_slice_count=counts[part.driver]),
                 node_name=node,
-                devices=part.devices,
-                shared_counters=part.shared_counters,
-                partition_type_attribute=part.partition_type_attribute,
-                skip_node_operations=part.skip_node_operations,
             ),
         )
         for number, part in enumerate(parts)
@@ -369,10 +365,10 @@ PredicateFunction = Callable[[Sequence[ChosenDevice]], bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predicate:
-    """A Python function as a constraint of every claim that is asked about; no model knows what it says.
+    """A Python function as a constraint of every claim in a question; no model knows what it means.
 
     It gets the devices that the entry applies to once all of them are chosen, in result order. It must be a function of
-    what it gets, in any order: it is asked once for devices that look alike, and what it answers is remembered.
+    what it gets, in any order: it is called once for indistinguishable devices, and its answers are remembered.
     ``antimonotone``: what it refuses it refuses with more devices, too, which saves questions.
 
     ``requests``, ``name`` and ``weight`` are those of an entry (CON-1, SOFT-1).

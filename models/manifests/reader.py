@@ -210,7 +210,7 @@ class ValueInterner:
         self._seen: dict[Any, Any] = {}
 
     def share(self, read: ResourceSlice) -> None:
-        """Share the values of a slice's devices, which nobody else may hold yet."""
+        """Share the values of a slice's devices, which no other code may hold yet."""
         for device in read.spec.devices or ():
             for values in (device.attributes, device.capacity):
                 if values:
@@ -249,7 +249,7 @@ class Input:
 
 
 def open_sources(sources: InputSource | Iterable[InputSource], recursive: bool = False) -> Iterator[Input]:
-    """Yield the inputs of all sources (or of the one) in order, each read when it is asked for."""
+    """Yield the inputs of all sources (or of the one) in order, each read on demand."""
     alone = isinstance(sources, (str, PathLike, Mapping))
     for source in cast("Iterable[InputSource]", [sources] if alone else sources):
         if isinstance(source, (str, PathLike)):

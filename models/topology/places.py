@@ -202,7 +202,7 @@ def _tree_neighbours(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
 
 
 def _link_neighbours(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
-    """A link that one of two devices names is a link of both; ids of nobody lead nowhere."""
+    """A link that one of two devices names is a link of both; ids that no device has are ignored."""
     by_id = {id_: device for device, id_ in places.ids.items()}
     found: dict[Key, set[Key]] = {device: set() for device in places.devices}
     for device in places.devices:

@@ -117,7 +117,7 @@ _ONE_FORM_REQUIRED = "exactly one of `exactly` or `firstAvailable` is required"
 
 
 def check_requests(findings: Findings, path: Path, requests: tuple[claims.DeviceRequest, ...] | None) -> None:
-    """All requests of a claim. Results name their request, so two of one name are not to be told apart."""
+    """Check all requests of a claim. Results name their request, so names are unique."""
     findings.at_most(path, requests, REQUESTS_MAX)
     findings.unique(path, (request.name for request in requests or ()), ("name",), STRUCTURE)
     for index, request in enumerate(requests or ()):

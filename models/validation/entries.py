@@ -136,7 +136,7 @@ def _check_topology(findings: Findings, path: Path, request: extensions.Topology
         _check_topology_fields(findings, path, request)
 
 
-# What may be asked of each shape beside its name.
+# Fields of a request for each shape, beside the topology's name.
 _SHAPE_FIELDS = {"Box": ("size", "orientation"), "Compact": ("maxDistance",), "Subtree": ("level",)}
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+import msgspec
+
 from ..kubernetes import extensions
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import LabelError, label_complaints, subdomain_complaints
@@ -96,7 +98,7 @@ def _is_reference(text: str) -> bool:
     requests = own.split("/") if slash else [text]
     wrong = [
         *(subdomain_complaints(claim) if slash else ()),
-        *(told for name in requests for told in label_complaints(name)),
+        *(complaint for name in requests for complaint in label_complaints(name)),
     ]
     return not wrong and len(requests) <= 2
 
@@ -236,11 +238,5 @@ def _check_price(findings: Findings, price: str | float | None) -> None:
 
 
 def _check_template_slice(findings: Findings, path: Path, one: extensions.TemplateSlice, gates: FeatureGates) -> None:
-    published = ResourceSliceSpec(
-        driver=one.driver,
-        devices=one.devices,
-        shared_counters=one.shared_counters,
-        partition_type_attribute=one.partition_type_attribute,
-        skip_node_operations=one.skip_node_operations,
-    )
+    published = ResourceSliceSpec(**msgspec.structs.asdict(one))
     check_published(findings, path, published, gates)

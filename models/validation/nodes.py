@@ -199,7 +199,7 @@ def check_pod_spec(findings: Findings, path: Path, spec: core.PodSpec) -> None:
         where = (*path, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
         check_node_selector(findings, where, required)
     claims = spec.resource_claims or ()
-    # Generated claims are told apart by the entry's name.
+    # The entry's name distinguishes generated claims.
     findings.unique((*path, "resourceClaims"), (claim.name for claim in claims), ("name",), STRUCTURE)
     for index, claim in enumerate(claims):
         _check_pod_claim(findings, (*path, "resourceClaims", index), claim)
@@ -278,7 +278,7 @@ def check_priority_class(findings: Findings, made: workloads.PriorityClass) -> N
 
 
 def check_workload(findings: Findings, workload: workloads.Workload) -> None:
-    """Check a Workload: groups are told apart by their names."""
+    """Check a Workload: the names of its groups are unique."""
     findings.check_metadata(workload.metadata, namespaced=True)
     groups, path = workload.spec.pod_groups or (), (*_SPEC_PATH, "podGroups")
     findings.unique(path, (group.name for group in groups), ("name",), STRUCTURE)

@@ -112,9 +112,9 @@ def _containers_requests(spec: PodSpec) -> Requests:
 
 def _pod_level_requests(resources: ResourceRequirements, containers: Requests) -> Requests:
     """Pod-level requests; without one the containers' counts, without these the pod-level limit."""
-    asked = _pod_level_resources(integer_amounts(resources.requests))
+    requests = _pod_level_resources(integer_amounts(resources.requests))
     limits = _pod_level_resources(integer_amounts(resources.limits))
-    return {**{name: amount for name, amount in limits.items() if name not in containers}, **asked}
+    return {**{name: amount for name, amount in limits.items() if name not in containers}, **requests}
 
 
 def _pod_level_resources(amounts: Requests) -> Requests:

@@ -233,8 +233,8 @@ class UnitShapes:
         self, requests: dict[str, int], priority: int, value: Decimal, claims: tuple[int, ...], spec: PodSpec
     ) -> UnitShape:
         shapes = tuple(self.claims.shapes[number] for number in claims)
-        told = [(one.spec, one.constraints, one.key, one.allocated, one.problem) for one in shapes]
-        signature = signature_of(requests, priority, f"{value:f}", told, *_node_rules(spec))
+        parts = [(one.spec, one.constraints, one.key, one.allocated, one.problem) for one in shapes]
+        signature = signature_of(requests, priority, f"{value:f}", parts, *_node_rules(spec))
         known = self._by_signature.get(signature)
         if known is None:
             known = UnitShape(signature, requests, priority, value, spec.node_name or None, shapes)
@@ -293,7 +293,7 @@ class ClaimShapeResolver:
         return tuple(self._of_entries(namespace, template.spec.resource_claims or ()))
 
     def of_loose(self, claim: ResourceClaim) -> int:
-        """A claim of nobody's."""
+        """A claim that no pod has."""
         return self._shapes.number(claim.spec, claim_constraints(claim))
 
     def _read_pods(self) -> None:

@@ -232,20 +232,20 @@ class Unit:
 def requested_units(
     cluster: Cluster, *, namespace: str | None = None, selector: str = "", claims: Sequence[str] | None = None
 ) -> tuple[Unit, ...]:
-    """What is asked, in the order read: pods some claim of which has no allocation, and loose claims without one.
+    """Units to allocate, in the order read: pods some claim of which has no allocation, and loose claims without one.
 
     ``namespace`` and ``selector`` (kubectl's label syntax, on the pod, or on the loose claim) narrow it;
     ``claims`` (``name`` in the given or default namespace, or ``namespace/name``) keeps units that have one of them.
-    Pods that have finished or are being deleted, and loose claims being deleted, are not asked.
+    Pods that have finished or are being deleted, and loose claims being deleted, are left out.
     Raises ``ValueError``, one line, for a bad selector and for a claim that nothing asks for.
     """
     requirements = parse_label_selector(selector)
     wanted = None if claims is None else [_claim_key(text, namespace) for text in claims]
-    asked = [unit for unit in all_units(cluster) if _is_requested(unit, namespace, requirements)]
+    requested = [unit for unit in all_units(cluster) if _is_requested(unit, namespace, requirements)]
     if wanted is None:
-        return tuple(asked)
-    _check_requested_claims(wanted, asked, cluster)
-    return tuple(unit for unit in asked if any(ref.key in wanted for ref in unit.claims))
+        return tuple(requested)
+    _check_requested_claims(wanted, requested, cluster)
+    return tuple(unit for unit in requested if any(ref.key in wanted for ref in unit.claims))
 
 
 def all_units(cluster: Cluster) -> tuple[Unit, ...]:
@@ -285,8 +285,8 @@ def _is_requested(unit: Unit, namespace: str | None, requirements: Sequence[Requ
     return bool(unit.requested_claims or unit.problems) and matches_labels(requirements, unit.labels)
 
 
-def _check_requested_claims(wanted: Iterable[ObjectKey], asked: Iterable[Unit], cluster: Cluster) -> None:
-    there = {ref.key for unit in asked for ref in unit.claims}
+def _check_requested_claims(wanted: Iterable[ObjectKey], requested: Iterable[Unit], cluster: Cluster) -> None:
+    there = {ref.key for unit in requested for ref in unit.claims}
     for key in wanted:
         if key not in there:
             problem = "needs no allocation" if key in cluster.claims else "not found"
