@@ -79,7 +79,7 @@ class Compiler:
         self.topologies = TopologyPlaces(topologies or {}, classes, axes=axes)
         self.classes = classes
         self._questions: dict[bytes, Question] = {}
-        self._asks: dict[int, list[ResolvedRequest]] = defaultdict(list)
+        self._resolved: dict[int, list[ResolvedRequest]] = defaultdict(list)
         self._compiled: dict[tuple[int, int], Problem | FatalError] = {}
 
     def question(self, claims: Sequence[ResourceClaim]) -> Question:
@@ -117,13 +117,13 @@ class Compiler:
 
     def resolved_requests(self, question: Question) -> Sequence[ResolvedRequest]:
         """List the asks of a question that was compiled, numbered like the demands of its problems."""
-        return self._asks[question.index]
+        return self._resolved[question.index]
 
     def resolved_request(
         self, question: Question, number: int, claim: int, request: str, alternative: Alternative
     ) -> ResolvedRequest:
         """Resolve the ask of this number; one object for all shapes. Raises ``FatalError`` (PRE-3 to PRE-6)."""
-        known = self._asks[question.index]
+        known = self._resolved[question.index]
         if number == len(known):
             known.append(resolve_request(claim, request, alternative, self.classes, self.gates))
         return known[number]
@@ -137,13 +137,13 @@ class _QuestionCompiler:
         self._question = question
         self._shape = shape
         self._demands: list[Demand] = []
-        self._asks: list[ResolvedRequest] = []
+        self._resolved: list[ResolvedRequest] = []
         self._entries: list[tuple[ApplicableEntry, ...]] = []
 
     def run(self) -> Problem:
         compiler, shape = self._compiler, self._shape
         claims = tuple(self._claim(number) for number in range(len(self._question.claims)))
-        constraints, relations = self._posed()
+        constraints, relations = self._compile_all_entries()
         policy = compiler.demands.policy
         return Problem(
             len(shape.profiles),
@@ -179,7 +179,7 @@ class _QuestionCompiler:
         index = len(self._demands)
         ask = self._compiler.resolved_request(self._question, index, claim, request, alternative)
         self._demands.append(self._compiler.demands.demand(ask, index, self._shape))
-        self._asks.append(ask)
+        self._resolved.append(ask)
         check_deadline(self._compiler.deadline)
         return index
 
@@ -192,13 +192,13 @@ class _QuestionCompiler:
             raise FatalError("devicesPerClaim", ("claim ", Placeholder.CLAIM, text), claim=claim)
         return needed
 
-    def _posed(self) -> tuple[tuple[Constraint, ...], tuple[Relation, ...]]:
-        ground = self._compiler.entry_context(self._shape)
+    def _compile_all_entries(self) -> tuple[tuple[Constraint, ...], tuple[Relation, ...]]:
+        context = self._compiler.entry_context(self._shape)
         constraints: list[Constraint] = []
         relations: list[Relation] = []
         for number, entries in enumerate(self._entries):
-            asks = [(index, ask) for index, ask in enumerate(self._asks) if ask.claim == number]
-            own = compile_entries(entries, number, asks, ground)
+            asks = [(index, ask) for index, ask in enumerate(self._resolved) if ask.claim == number]
+            own = compile_entries(entries, number, asks, context)
             constraints += own[0]
             relations += own[1]
         return tuple(constraints), tuple(relations)
@@ -209,14 +209,14 @@ class DemandCompiler:
 
     def __init__(self, context: FilterContext, policy: str) -> None:
         self.policy = policy
-        self._bench = CandidateFilter(context, policy)
+        self._filter = CandidateFilter(context, policy)
 
     def demand(self, ask: ResolvedRequest, index: int, shape: NodeType) -> Demand:
         """Compile an ask, but for its constraints. Raises ``FatalError`` (PRE-7, PRE-8, PRE-10, CEL-6)."""
         mode = ask.spec.allocation_mode
         if mode not in (EXACT_COUNT, ALL):
             raise FatalError("request", _request_message(ask, f"unsupported count mode {mode}"), claim=ask.claim)
-        sheet = self._bench.result(ask, shape)
+        result = self._filter.result(ask, shape)
         demand = Demand(
             index,
             ask.claim,
@@ -226,10 +226,10 @@ class DemandCompiler:
             ask.spec.count or 0,
             mode == ALL,
             ask.admin,
-            candidates=sheet.passing,
-            error_devices=sheet.error_devices,
-            failures=sheet.failures,
-            amounts=sheet.amounts,
+            candidates=result.passing,
+            error_devices=result.error_devices,
+            failures=result.failures,
+            amounts=result.amounts,
         )
         return self._list_all(demand, ask, shape) if mode == ALL else demand
 
@@ -258,7 +258,7 @@ class DemandCompiler:
         unlisted = next((failure for failure in failed if failure.filter in UNLISTED_FILTERS), None)
         if unlisted is None:
             return True
-        if self._bench.is_fatal(unlisted):
+        if self._filter.is_fatal(unlisted):
             raise trap_error(unlisted, demand.claim, device)
         # A device whose test went wrong may be one that is meant, so All cannot do without it.
         return bool(unlisted.error) and self.policy == STRICT

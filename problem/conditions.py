@@ -114,7 +114,7 @@ _VALUE_RULES: dict[tuple[str, bool, bool], Callable[[Sequence[int], int], bool]]
 
 
 def values_satisfy(constraint: Constraint, values: Sequence[int]) -> bool:
-    """Tell whether these values, in result order and one at least, are what an entry asks for."""
+    """Tell whether these values, in result order and one at least, are what an entry requests for."""
     rule = _VALUE_RULES[constraint.kind, constraint.sets, constraint.overlap]
     return rule(values, constraint.min_size)
 
@@ -237,14 +237,16 @@ class EntryContext:
 
 
 def compile_entries(
-    entries: Iterable[ApplicableEntry], claim: int, asks: NumberedRequests, ground: EntryContext
+    entries: Iterable[ApplicableEntry], claim: int, requests: NumberedRequests, context: EntryContext
 ) -> tuple[list[Constraint], list[Relation]]:
     """Compile the entries of a claim. Raises ``FatalError``."""
     constraints: list[Constraint] = []
     relations: list[Relation] = []
-    for posed in entries:
-        covered = [(index, ask) for index, ask in asks if entry_applies(posed.entry, ask.request, ask.subrequest)]
-        made = _COMPILERS[posed.kind](posed, claim, covered, ground)
+    for applicable in entries:
+        covered = [
+            (index, ask) for index, ask in requests if entry_applies(applicable.entry, ask.request, ask.subrequest)
+        ]
+        made = _COMPILERS[applicable.kind](applicable, claim, covered, context)
         if isinstance(made, Constraint):
             constraints.append(made)
         else:
@@ -253,12 +255,12 @@ def compile_entries(
 
 
 def compile_spanning_entry(
-    posed: ApplicableEntry, claims: tuple[int, ...], asks: NumberedRequests, ground: EntryContext
+    applicable: ApplicableEntry, claims: tuple[int, ...], requests: NumberedRequests, context: EntryContext
 ) -> Relation:
-    """Compile an entry that spans claims, on the asks that it applies to. Raises ``FatalError``."""
-    made = _COMPILERS[posed.kind](posed, claims[0], asks, ground)
+    """Compile an entry that spans claims, on the requests that it applies to. Raises ``FatalError``."""
+    made = _COMPILERS[applicable.kind](applicable, claims[0], requests, context)
     if isinstance(made, Constraint):
-        made = _make_relation(posed, claims[0], asks, TokenCondition(made), ground)
+        made = _make_relation(applicable, claims[0], requests, TokenCondition(made), context)
     return replace(made, claims=claims)
 
 
@@ -266,45 +268,49 @@ def _attribute_compiler(
     kind: AttributeConstraintKind,
 ) -> Callable[[ApplicableEntry, int, NumberedRequests, EntryContext], Constraint | Relation]:
     def compile_(
-        posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext
+        applicable: ApplicableEntry, claim: int, requests: NumberedRequests, context: EntryContext
     ) -> Constraint | Relation:
-        constraint = compile_constraint(posed, kind, claim, asks, ground.values)
-        if posed.entry.weight is None and not constraint.overlap:
+        constraint = compile_constraint(applicable, kind, claim, requests, context.values)
+        if applicable.entry.weight is None and not constraint.overlap:
             return constraint
-        return _make_relation(posed, claim, asks, TokenCondition(constraint), ground)
+        return _make_relation(applicable, claim, requests, TokenCondition(constraint), context)
 
     return compile_
 
 
-def _compile_cel(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
-    subject = ("claim ", Placeholder.CLAIM, f", {posed.label}")
-    text = posed.entry.cel.expression if posed.entry.cel else ""
-    expression = ground.expressions.device_set(text)
+def _compile_cel(
+    applicable: ApplicableEntry, claim: int, requests: NumberedRequests, context: EntryContext
+) -> Relation:
+    subject = ("claim ", Placeholder.CLAIM, f", {applicable.label}")
+    text = applicable.entry.cel.expression if applicable.entry.cel else ""
+    expression = context.expressions.device_set(text)
     if isinstance(expression, ExpressionError):
         raise FatalError("cel", (*subject, f": CEL compile error: {expression.text}"), claim=claim)
-    profiles = ground.shape.profiles
-    prepared = (ground.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
+    profiles = context.shape.profiles
+    prepared = (context.expressions.prepared(profile) for profile in dict.fromkeys(profiles))
     ordered = expression.is_order_sensitive or expression.is_order_sensitive_among(prepared)
-    condition = CelCondition(expression, profiles, ground.expressions, ordered, ground.cel_encoding, subject)
-    return _make_relation(posed, claim, asks, condition, ground)
+    condition = CelCondition(expression, profiles, context.expressions, ordered, context.cel_encoding, subject)
+    return _make_relation(applicable, claim, requests, condition, context)
 
 
-def _compile_topology(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
-    ask = posed.entry.topology or TopologyRequest()
-    topology = ground.topologies.topologies.get(ask.name)
+def _compile_topology(
+    applicable: ApplicableEntry, claim: int, requests: NumberedRequests, context: EntryContext
+) -> Relation:
+    ask = applicable.entry.topology or TopologyRequest()
+    topology = context.topologies.topologies.get(ask.name)
     problem = shape_mismatch(ask, topology.spec) if topology else f"there is no DeviceTopology {ask.name}"
     if topology is None or problem:
-        raise FatalError("topology", ("claim ", Placeholder.CLAIM, f", {posed.label}: {problem}"), claim=claim)
+        raise FatalError("topology", ("claim ", Placeholder.CLAIM, f", {applicable.label}: {problem}"), claim=claim)
     try:
-        condition = TopologyCondition(ask, ground.topologies.of(topology, ground.shape))
+        condition = TopologyCondition(ask, context.topologies.of(topology, context.shape))
     except TopologyError as error:
-        raise _topology_position_error(posed, claim, error) from None
-    return _make_relation(posed, claim, asks, condition, ground)
+        raise _topology_position_error(applicable, claim, error) from None
+    return _make_relation(applicable, claim, requests, condition, context)
 
 
-def _topology_position_error(posed: ApplicableEntry, claim: int, error: TopologyError) -> FatalError:
+def _topology_position_error(applicable: ApplicableEntry, claim: int, error: TopologyError) -> FatalError:
     """Say that devices contradict their topology; whoever validates the input has named them (TOPO-3)."""
-    start = ("claim ", Placeholder.CLAIM, f", {posed.label}: ")
+    start = ("claim ", Placeholder.CLAIM, f", {applicable.label}: ")
     if not isinstance(error.device, int):
         return FatalError("topology", (*start, str(error)), claim=claim)
     return FatalError(
@@ -312,27 +318,33 @@ def _topology_position_error(posed: ApplicableEntry, claim: int, error: Topology
     )
 
 
-def _compile_predicate(posed: ApplicableEntry, claim: int, asks: NumberedRequests, ground: EntryContext) -> Relation:
-    condition = PredicateCondition(cast("Predicate", posed.predicate), ground.shape.profiles)
-    return _make_relation(posed, claim, asks, condition, ground)
+def _compile_predicate(
+    applicable: ApplicableEntry, claim: int, requests: NumberedRequests, context: EntryContext
+) -> Relation:
+    condition = PredicateCondition(cast("Predicate", applicable.predicate), context.shape.profiles)
+    return _make_relation(applicable, claim, requests, condition, context)
 
 
 def _make_relation(
-    posed: ApplicableEntry, claim: int, asks: NumberedRequests, condition: RelationCondition, ground: EntryContext
+    applicable: ApplicableEntry,
+    claim: int,
+    requests: NumberedRequests,
+    condition: RelationCondition,
+    context: EntryContext,
 ) -> Relation:
-    demands = frozenset(index for index, _ in asks)
-    per_pair = posed.entry.per == "Pair"
-    entry = posed.entry
+    demands = frozenset(index for index, _ in requests)
+    per_pair = applicable.entry.per == "Pair"
+    entry = applicable.entry
     return Relation(
-        posed.kind,
+        applicable.kind,
         (claim,),
-        posed.position,
-        posed.label,
+        applicable.position,
+        applicable.label,
         demands,
         condition,
         entry.weight,
         per_pair,
-        fatal=ground.errors_abort,
+        fatal=context.errors_abort,
     )
 
 

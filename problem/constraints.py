@@ -39,28 +39,28 @@ AttributeConstraintKind = Literal["matchAttribute", "distinctAttribute"]
 class ValueTokens:
     """Numbers for the values of one constraint: one a value, or in set mode one bit a value."""
 
-    def __init__(self, reading: ValueSemantics) -> None:
-        self._reading = reading
+    def __init__(self, semantics: ValueSemantics) -> None:
+        self._semantics = semantics
         self._numbers: dict[object, int] = {}
-        self.of: Callable[[DeviceAttribute], int | None] = self._explicit if reading.explicit else self._plain
+        self.of: Callable[[DeviceAttribute], int | None] = self._explicit if semantics.explicit else self._plain
 
     def _plain(self, value: DeviceAttribute) -> int:
         """Return the token of any value; without semantics only an attribute that is missing has none."""
-        if self._reading.sets:
+        if self._semantics.sets:
             return self._bits(member_values(value))
         scalar = scalar_value(value)
         return INCOMPARABLE if scalar is None else self._number(scalar)
 
     def _explicit(self, value: DeviceAttribute) -> int | None:
         """Return the token of what is a value to these semantics, None for what is none (SEM-2, SEM-4)."""
-        reading, members = self._reading, member_values(value)
-        scalar = None if reading.coerce else scalar_value(value)
-        if reading.sets:
+        semantics, members = self._semantics, member_values(value)
+        scalar = None if semantics.coerce else scalar_value(value)
+        if semantics.sets:
             bits = 0 if scalar else self._bits(members)
-            return bits if bits.bit_count() >= reading.min_size else None
+            return bits if bits.bit_count() >= semantics.min_size else None
         if scalar:
             return self._number(scalar)
-        return self._number(tuple(members) if reading.ordered else frozenset(members)) if members else None
+        return self._number(tuple(members) if semantics.ordered else frozenset(members)) if members else None
 
     def _bits(self, members: Iterable[Scalar]) -> int:
         return sum(1 << self._number(member) for member in dict.fromkeys(members))
@@ -102,28 +102,28 @@ class AttributeValueTable:
         self.expressions = expressions
         self._read: dict[tuple[str, ValueSemantics], tuple[ValueTokens, dict[int, int]]] = {}
 
-    def of(self, name: str, reading: ValueSemantics) -> tuple[ValueTokens, dict[int, int]]:
+    def of(self, name: str, semantics: ValueSemantics) -> tuple[ValueTokens, dict[int, int]]:
         """Return the numbers of an attribute's values, and the published ones by device."""
-        key = name, reading
+        key = name, semantics
         read = self._read.get(key)
         if read is None:
-            numbers = ValueTokens(reading)
+            numbers = ValueTokens(semantics)
             read = self._read[key] = numbers, _published_tokens(name, self.profiles, numbers)
         return read
 
 
 def compile_constraint(
-    posed: ApplicableEntry,
+    applicable: ApplicableEntry,
     kind: AttributeConstraintKind,
     claim: int,
     asks: Iterable[tuple[int, ResolvedRequest]],
     values: AttributeValueTable,
 ) -> Constraint:
     """Give every device a token, for each numbered ask that the entry applies to. Raises ``FatalError`` (SEM-1)."""
-    entry = posed.entry
+    entry = applicable.entry
     name = (entry.match_attribute if kind == "matchAttribute" else entry.distinct_attribute) or ""
-    reading = value_semantics_of(entry, claim, posed.label, values.sets)
-    numbers, plain = values.of(name, reading)
+    semantics = value_semantics_of(entry, claim, applicable.label, values.sets)
+    numbers, plain = values.of(name, semantics)
     tokens: dict[int, dict[int, int]] = {}
     errors: dict[int, dict[int, FilterFailure]] = {}
     for index, ask in asks:
@@ -136,14 +136,14 @@ def compile_constraint(
         claim,
         kind,
         name,
-        reading.sets,
+        semantics.sets,
         tokens,
         errors,
-        posed.position,
-        reading.min_size,
-        reading.overlap,
-        lists_only=reading.explicit and reading.sets and not reading.coerce,
-        label=posed.label,
+        applicable.position,
+        semantics.min_size,
+        semantics.overlap,
+        lists_only=semantics.explicit and semantics.sets and not semantics.coerce,
+        label=applicable.label,
     )
 
 

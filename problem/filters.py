@@ -25,7 +25,7 @@ from .constraints import draws_counters, pools_with_negative_draws
 from .messages import KUBE, Message, Placeholder
 from .problem import Amounts, Constraint, Demand, FilterFailure, InUse, Problem, groups_compatible
 from .requests import CapacityDraw, CapacityError, ResolvedRequest, compute_capacity_draw
-from .selectors import ExpressionEvaluator, SelectorVerdict, evaluate_selectors_on_all
+from .selectors import ExpressionEvaluator, SelectorVerdict, evaluate_selectors
 from .shapes import NodeType, Profile
 
 
@@ -70,7 +70,7 @@ class FilterQuery:
     def selected(self, selectors: Sequence[DeviceSelector] | None, subject: Message) -> FailuresByPlace:
         """Ask selectors about all candidates."""
         profiles = [candidate.profile for candidate in self.candidates]
-        return evaluate_selectors_on_all(selectors or (), subject, profiles, self.context.expressions)
+        return evaluate_selectors(selectors or (), subject, profiles, self.context.expressions)
 
 
 FailuresByPlace = Mapping[int, str | SelectorVerdict]
@@ -262,7 +262,7 @@ class CandidateFilter:
         self._parts: dict[Hashable, int] = {}
         self._kinds: dict[int, _CandidateKinds] = {}
         self._candidates: dict[Hashable, Candidate] = {}
-        self._sheets: dict[Hashable, FilterResult] = {}
+        self._results: dict[Hashable, FilterResult] = {}
         self._columns: dict[Hashable, FailuresByKind] = {}
         self._failure_of: dict[int, dict[Candidate, FilterFailure | None]] = defaultdict(dict)
         self._offers: dict[int, bytes] = {}
@@ -274,12 +274,12 @@ class CandidateFilter:
         parts = [self._part(filter_.id, filter_.reads(ask)) for filter_ in FILTERS]
         # Errors of capacities name the request, and are kept for it alone.
         key = *parts, shape.index
-        sheet = self._sheets.get(key) or self._sheets.get((ask.own_name, *key))
-        if sheet is None:
-            sheet = self._filter_all(ask, shape, parts)
-            named = any(map(_names_request, chain.from_iterable(sheet.failures)))
-            self._sheets[(ask.own_name, *key) if named else key] = sheet
-        return sheet
+        result = self._results.get(key) or self._results.get((ask.own_name, *key))
+        if result is None:
+            result = self._filter_all(ask, shape, parts)
+            named = any(map(_names_request, chain.from_iterable(result.failures)))
+            self._results[(ask.own_name, *key) if named else key] = result
+        return result
 
     def is_fatal(self, failure: FilterFailure) -> bool:
         """Tell whether meeting this failure aborts everything; the policy is about expressions only."""

@@ -91,17 +91,7 @@ class SelectorVerdict:
     error: Message = ()
 
 
-MATCH = SelectorVerdict()
-
-
 def evaluate_selectors(
-    selectors: Sequence[DeviceSelector], subject: Message, profile: Profile, expressions: ExpressionEvaluator
-) -> SelectorVerdict:
-    """Ask selectors in order until one is false or fails (CEL-8); ``subject`` begins the text of an error."""
-    return evaluate_selectors_on_all(selectors, subject, (profile,), expressions).get(0, MATCH)
-
-
-def evaluate_selectors_on_all(
     selectors: Sequence[DeviceSelector], subject: Message, profiles: Sequence[Profile], expressions: ExpressionEvaluator
 ) -> dict[int, SelectorVerdict]:
     """Ask the same about several devices: verdicts of those that do not match, by their places."""

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from . import mig, objects
-from .drafts import DraftClaim
+from .drafts import DRIVER, DraftClaim
 from .node_shapes import GPU_DRIVER, combine
 from .objects import AttributeValue, Mapped
 
 NODE = "node-0"
-DRIVER = "gpu.example.com"
 DEVICES_PER_SLICE = 128
 # Of devices with taints, counters or attributes that are lists (SLC-2).
 LISTS_PER_SLICE = 64

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from . import objects
+from .drafts import DRIVER
 from .mig import MIG_CLASS, partitions, whole_gpu
 from .node_shapes import (
     GPU_CLASS,
@@ -28,7 +29,7 @@ from .node_shapes import (
     uuid,
 )
 from .objects import Mapped
-from .one_node import DRIVER, LISTS_PER_SLICE, matching_pods, pods, selecting_pods, sliced
+from .one_node import LISTS_PER_SLICE, matching_pods, pods, selecting_pods, sliced
 
 
 def with_room(node: Mapped, allocatable: Mapping[str, str]) -> Mapped:

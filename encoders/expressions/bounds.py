@@ -19,9 +19,8 @@ from ...cel.syntax import Node, Postfix, Step, children
 from ...cel.values import CelMap, Value, inner_size
 from .formula_nodes import TRUE, GatedSum
 from .formulas import Formulas
-from .values import NotLoweredError
+from .values import LIST_TYPES, NotLoweredError
 
-_LIST_TYPES = frozenset({list, tuple})
 # Characters that numbers, times and the like are at most written with, and quoting and UTF-8 add to each.
 _WRITTEN, _ENCODED = 1024, 6
 
@@ -63,7 +62,7 @@ def _any_field(value: Value, name: str) -> Iterable[Value]:
 def _contained_values(value: Value, _name: str) -> Iterable[Value]:
     if type(value) is CelMap:
         return value.values()
-    return value if type(value) in _LIST_TYPES else ()
+    return value if type(value) in LIST_TYPES else ()
 
 
 def _map_keys(value: Value, _name: str) -> Iterable[Value]:

@@ -17,7 +17,16 @@ from ...models.kubernetes.quantity import Quantity
 from . import lists as bags
 from .formula_nodes import FALSE, TRUE, Handle
 from .lists import FOLDS, as_bag, bag_is_empty, bag_total, bag_values
-from .numbers import NUMBER_RULES, NUMERIC, QUANTITIES, as_compared_number, equal_numbers, fits_double, number_cases
+from .numbers import (
+    NUMBER_RULES,
+    NUMERIC,
+    QUANTITIES,
+    NumberRule,
+    as_compared_number,
+    equal_numbers,
+    fits_double,
+    number_cases,
+)
 from .scopes import Closures, Operation
 from .values import (
     FAILED_SYMBOL,
@@ -220,12 +229,11 @@ def _set_rule(condition: Callable[[SymbolBuilder, Bag, Bag], Handle]) -> Callabl
 set_contains = _set_rule(lambda cases, a, b: _all_in(cases, b, a))
 set_intersects = _set_rule(lambda cases, a, b: _any_in(cases, a, b))
 set_equivalent = _set_rule(lambda cases, a, b: cases.formulas.conj((_all_in(cases, b, a), _all_in(cases, a, b))))
-_Rule: TypeAlias = Callable[..., Symbol | None]
 _TYPE_ONLY_FUNCTIONS: frozenset[str] = frozenset({"_._", "_?._", "has", "type"})
 """Functions to which all numbers are alike, and all lists."""
 
 
-def _list_rule(rule: Callable[[SymbolBuilder, Bag], Symbol]) -> _Rule:
+def _list_rule(rule: Callable[[SymbolBuilder, Bag], Symbol]) -> NumberRule:
     """A rule for a function of one list."""
 
     def apply(cases: SymbolBuilder, leaf: Leaf) -> Symbol | None:
@@ -241,7 +249,7 @@ def _flatten_rule(cases: SymbolBuilder, leaf: Leaf, *depths: Leaf) -> Symbol | N
     return bags.flattened_bag(cases, leaf, *levels)
 
 
-def _element_rule(optional: bool) -> _Rule:
+def _element_rule(optional: bool) -> NumberRule:
     def apply(cases: SymbolBuilder, leaf: Leaf, key: Leaf) -> Symbol | None:
         if type(leaf) is not Bag or type(key) is not KnownValue:
             return None
@@ -257,7 +265,7 @@ def _join_rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
     return bags.concatenated_bags(cases, left, right)
 
 
-_LIST_RULES: dict[tuple[str, int], _Rule] = {
+_LIST_RULES: dict[tuple[str, int], NumberRule] = {
     ("size", 1): _list_rule(bags.bag_size),
     ("reverse", 1): _list_rule(bags.reversed_bag),
     ("first", 1): _list_rule(bags.first_element),
@@ -270,7 +278,7 @@ _LIST_RULES: dict[tuple[str, int], _Rule] = {
     ("dyn", 1): NUMBER_RULES["dyn", 1],
     **{(name, 1): _list_rule(fold) for name, fold in FOLDS.items()},
 }
-_ANY_RULES: dict[tuple[str, int], _Rule] = {
+_ANY_RULES: dict[tuple[str, int], NumberRule] = {
     ("_==_", 2): equals,
     ("_!=_", 2): differs,
     ("@in", 2): is_in,

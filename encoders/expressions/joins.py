@@ -19,14 +19,13 @@ from ...cel.values import Value
 from .formula_nodes import Handle
 from .lists import presence_formula
 from .scopes import Scopes
-from .values import OPAQUE, Bag, BagCell, KnownValue, Symbol, SymbolBuilder, identity_at, loose_equality
+from .values import LIST_TYPES, OPAQUE, Bag, BagCell, KnownValue, Symbol, SymbolBuilder, identity_at, loose_equality
 
 GroupNumbers: TypeAlias = frozenset[int]
 Evaluate: TypeAlias = Callable[[Node], Symbol]
 """Evaluates a node for the elements of the outer loops, or (with the inner variable set) of the inner one."""
 Spread: TypeAlias = Callable[[Value], Sequence[Value] | None]
 """The values that any one of which may be equal; None: not known."""
-_LIST_TYPES = frozenset({list, tuple})
 
 
 def _single_value(value: Value) -> Sequence[Value]:
@@ -34,11 +33,11 @@ def _single_value(value: Value) -> Sequence[Value]:
 
 
 def _list_elements(value: Value) -> Sequence[Value] | None:
-    return value if type(value) in _LIST_TYPES else None
+    return value if type(value) in LIST_TYPES else None
 
 
 def _elements_or_itself(value: Value) -> Sequence[Value]:
-    return value if type(value) in _LIST_TYPES else (value,)
+    return value if type(value) in LIST_TYPES else (value,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from .formula_nodes import FALSE, ONE, TRUE, GatedSum, Handle, SumTerm
 from .numbers import amount_of, as_number, checked_result, is_exact, number_by_levels, number_cases
 from .values import (
     FAILED_SYMBOL,
+    LIST_TYPES,
     Bag,
     BagCell,
     KnownValue,
@@ -27,7 +28,6 @@ from .values import (
     single_case,
 )
 
-_LIST_TYPES = frozenset({list, tuple})
 _MOST_COPIES = 64
 
 
@@ -44,7 +44,7 @@ def as_bag(leaf: Leaf) -> Bag | None:
     """A leaf as a list; None where it is of another type."""
     if type(leaf) is Bag:
         return leaf
-    if type(leaf) is KnownValue and type(leaf.value) in _LIST_TYPES:
+    if type(leaf) is KnownValue and type(leaf.value) in LIST_TYPES:
         return Bag([BagCell(known_symbol(value)) for value in leaf.value])
     return None
 

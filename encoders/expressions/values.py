@@ -214,7 +214,7 @@ def _leaf_identity(leaf: Leaf) -> Hashable:
 
 
 _SCALARS: tuple[type, ...] = (str, bool, bytes, type(None), Timestamp, Duration)
-_LIST_TYPES = frozenset({list, tuple})
+LIST_TYPES = frozenset({list, tuple})
 
 
 def _typed_key(value: Any) -> Hashable:
@@ -241,7 +241,7 @@ _IDENTITIES: dict[type, Callable[[Any], Hashable | None]] = {
     float: lambda value: (float, repr(value)),
     Version: lambda value: (Version, value.text),
     Quantity: _quantity_key,
-    **dict.fromkeys(_LIST_TYPES, _list_key),
+    **dict.fromkeys(LIST_TYPES, _list_key),
 }
 
 
