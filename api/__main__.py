@@ -1,4 +1,4 @@
-"""What the scripts start: light, so that an interrupt while all else is loaded ends as quietly as any other."""
+"""The entry point of the scripts. It imports little, so that Ctrl-C while the rest is loaded ends quietly, too."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def command(
 
 
 def _check_engine_order(engine: str, cel_errors: options.CelErrors | None) -> Iterator[str]:
-    """Say that an error cannot be met in order by an engine that has none."""
+    """Warn that an engine without a visiting order cannot treat CEL errors as the scheduler does."""
     from ..solver.engines.registry import effective_policy
 
     if cel_errors == "kube" and effective_policy(engine, cel_errors) != cel_errors:
@@ -90,7 +90,7 @@ def _check_engine_order(engine: str, cel_errors: options.CelErrors | None) -> It
 def _warnings(
     cluster: Cluster, result: AllocationResult, node: str | None, namespace: str | None, selector: str
 ) -> Iterator[str]:
-    """What is no error but hardly meant: names that match nothing, claims that nobody asks for."""
+    """Warn of a node that does not exist, of claims of finished pods, of pods still to be made, and of no units."""
     from ..models.workload.units import orphaned_claims
 
     yield from unknown_node_warnings(cluster, node)

@@ -71,7 +71,7 @@ def command(
 
 
 def _exit_code(result: CapacityResult) -> Exit:
-    """Whether one more fits is what the code says; how many is in the answer, and whether that is proven."""
+    """Return the code that says whether one more copy fits."""
     if result.unbounded or result.fits:
         return Exit.DONE
     return Exit.NO if result.proven else Exit.UNDECIDED

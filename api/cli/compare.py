@@ -186,7 +186,7 @@ class PlanComparisonOptions:
             raise UsageError("--planners, --orders, --objective and --gap need --plan")
 
     def arguments(self) -> dict[str, Any]:
-        """What they say, as arguments of ``compare_plans``; what is not said is left out."""
+        """Return the options that are given, as arguments of ``compare_plans``."""
         said = {
             "planners": self.planners and _split_names(self.planners),
             "orders": self.orders and _split_names(self.orders),
@@ -203,7 +203,7 @@ def _split_names(text: str) -> list[str]:
 def run_plan_comparison(
     cluster: Cluster, plan_options: PlanComparisonOptions, common: dict[str, Any], output: str
 ) -> Exit:
-    """Ask, print, and say how it went. Raises ``UsageError``."""
+    """Compare planners, print the result and return the exit code. Raises ``UsageError``."""
     from ..verbs.compare import compare_plans
 
     result, _ = run_verb(partial(compare_plans, cluster, **plan_options.arguments(), **common))
@@ -215,7 +215,7 @@ def run_plan_comparison(
 
 
 def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) -> list[str]:
-    """What no planner takes notice of, and what some leave aside."""
+    """List fields that no planner supports, and rules that some planners ignore."""
     from ..models.workload.requests import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 

@@ -66,14 +66,14 @@ def root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Allocate Kubernetes DRA devices: does an allocation exist, which one, and why not.
+    """Allocate Kubernetes DRA devices, plan whole queues, and explain what does not fit.
 
     Exit codes: 0 all allocated; 1 a definite no; 2 bad input or usage; 3 undecided within the limit; 130 interrupted.
     """
 
 
 def program_name() -> str:
-    """How the user called us: ``kubectl drasat`` for the plug-in's file name.
+    """Return the name by which the user called the program: ``kubectl drasat`` for the plug-in's file name.
 
     Shells complete that as the one word it is, and variables with a blank in their names do not exist.
     """

@@ -46,17 +46,17 @@ def print_claim_names(result: ResultWithManifests[Any]) -> None:
 
 
 def search_progress() -> Callable[[str, int | None, int | None], None] | None:
-    """Return what is to be called about every second; None without a terminal."""
+    """Return a function that reports the search; None without a terminal."""
     return _SearchProgress().report if sys.stderr.isatty() else None
 
 
 def plan_progress() -> Callable[[str, float, float | None], None] | None:
-    """Return what is to be called whenever there is news; None without a terminal."""
+    """Return a function that reports the plan; None without a terminal."""
     return _PlanProgress().report if sys.stderr.isatty() else None
 
 
 class _ProgressLine:
-    """Says a thing when it is news."""
+    """Prints a line unless it is the same as the last one."""
 
     def __init__(self) -> None:
         self._last = ""
@@ -80,7 +80,7 @@ class _SearchProgress(_ProgressLine):
 
 
 class _PlanProgress(_ProgressLine):
-    """A plan under way: its news come at any time, and are reported once a second."""
+    """A plan under way: it changes at any time, and is reported once a second at most."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ class _PlanProgress(_ProgressLine):
 
 
 class Exit(IntEnum):
-    """What a command's exit code says."""
+    """The exit codes of all commands."""
 
     DONE = 0
     NO = 1
@@ -165,15 +165,15 @@ def _report_error(error: Exception) -> int:
 
 
 def print_problems(*lines: str) -> None:
-    """Say what is wrong on stderr, each line with the program's name."""
+    """Print problems on stderr, each line with the program's name."""
     print_stderr(*(f"drasat: {line}" for line in lines))
 
 
 def print_stderr(*lines: str) -> None:
-    """Say something beside the result, on stderr, whatever characters names in it hold."""
+    """Print lines beside the result on stderr; control characters of names are escaped."""
     from ..models.formats.errors import one_line
 
-    # Without stderr there is nowhere to say it; the exit code still counts.
+    # Without stderr the lines are lost; the exit code still counts.
     with contextlib.suppress(OSError):
         for line in lines:
             print(one_line(line), file=sys.stderr)
@@ -199,7 +199,7 @@ def write_stdout(text: str) -> None:
 
 
 def write_stdout_lines(lines: Iterable[str]) -> None:
-    """Write lines of the result, whatever characters names in them hold. Raises ``UsageError`` as ``write_stdout``."""
+    """Write lines of the result; control characters of names are escaped. Raises ``UsageError`` as ``write_stdout``."""
     from ..models.formats.errors import one_line
 
     write_stdout("".join(f"{one_line(line)}\n" for line in lines))

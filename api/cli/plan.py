@@ -143,7 +143,7 @@ def _thread_pool(workers: int) -> Iterator[Executor | None]:
 
 
 def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: options.CelErrors) -> Iterator[str]:
-    """What the plan takes no notice of, what is unknown of nodes that count, and what is hardly meant."""
+    """Warn of unsupported fields, of nodes with unknown resources, of ignored rules, and of an empty queue."""
     from ..models.workload.requests import allocatable_warnings
     from ..models.workload.unsupported import unsupported_fields
 
@@ -158,7 +158,7 @@ def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: 
 
 
 def _exit_code(result: PlanResult) -> Exit:
-    """Whether all is placed is what the code says first; then whether it is proven that no better plan exists."""
+    """Return the code that says whether all units are placed; if not, whether that is proven to be the best."""
     if result.placed == result.document.asked:
         return Exit.DONE
     return Exit.NO if result.outcome in ("Optimal", "Infeasible") else Exit.UNDECIDED
@@ -180,7 +180,7 @@ def _print_wide(result: PlanResult) -> None:
 
 
 def _print_summary(result: PlanResult) -> None:
-    """What must be bought and a summary end the tables; how good and why not is told beside them."""
+    """Print the nodes to buy and a summary; bounds and reasons go to stderr."""
     from ..reports import plan, tables
 
     if result.document.bought:

@@ -73,7 +73,7 @@ def command(
 def _allocate_open_claims(
     cluster: Cluster, node: str | None, gates: FeatureGates, seconds: float, objective: str
 ) -> tuple[AllocationResult, Exit]:
-    """What open claims get, and the exit code; after Ctrl-C what they got by then."""
+    """Allocate open claims; return the result, after Ctrl-C the one by then, and the exit code."""
     from ..verbs.allocate import AllocationInterrupted, allocate
 
     try:

@@ -44,7 +44,7 @@ def wide_rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
 
 
 def stages(document: AllocationDocument) -> Iterator[str]:
-    """What the stages of an objective came to, a line a unit."""
+    """Yield a line for each unit with the values and bounds of its stages."""
     for unit in document.units:
         if unit.objective:
             yield f"{_unit_title(unit)}: " + ", ".join(map(_display_stage, unit.objective))

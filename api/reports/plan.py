@@ -43,7 +43,7 @@ def node_rows(document: PlanDocument) -> Iterator[Row]:
 
 
 def bought_rows(document: PlanDocument) -> Iterator[Row]:
-    """What must be bought, one row a template and one for all, under ``BOUGHT_HEADERS``; nothing if nothing is."""
+    """Yield a row for each NodeTemplate with bought nodes and one for the sum, under ``BOUGHT_HEADERS``."""
     for one in document.bought:
         yield one.template, one.count, one.price, one.cost
     if document.bought:
@@ -71,7 +71,7 @@ def summary(document: PlanDocument) -> str:
 
 
 def stages(document: PlanDocument) -> Iterator[str]:
-    """What each stage of the objective came to, a line each."""
+    """Yield a line for each stage of the objective: value, bound and gap."""
     for one in document.objective:
         yield f"{one.stage}: {_display_amount(one.value)}, {_display_certainty(one)}"
 

@@ -38,7 +38,7 @@ class Panel:
     texts: Mapping[Point, str] = field(default_factory=dict)
     """Names of places where no device is, such as the inner nodes of a Tree."""
     square: bool = False
-    """Whether devices fill cells of one unit, instead of standing apart."""
+    """Whether devices are drawn as adjacent cells of one unit."""
 
 
 def panels(topology: TopologyAnswer, instance: InstanceAnswer) -> Iterator[Panel]:

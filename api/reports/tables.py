@@ -26,7 +26,7 @@ def format_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _pad_columns(lines: Sequence[Sequence[str]]) -> str:
-    """What needs no layout is written without rich, which takes long to load."""
+    """Write a table that needs no layout without rich, which takes long to load."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "".join("  ".join(map(str.ljust, line, widths)) + "\n" for line in lines)
 

@@ -67,7 +67,7 @@ def device_rows(document: TopologyDocument) -> Iterator[tuple[object, ...]]:
 
 
 def remarks(document: TopologyDocument) -> Iterator[str]:
-    """What is missing: topologies without devices, and devices without coordinates."""
+    """Yield a line for each topology without devices, and for devices without coordinates."""
     if not document.topologies:
         yield "no DeviceTopology is asked about"
     for topology in document.topologies:
@@ -103,7 +103,7 @@ def _display_largest(shape: FreeShapeAnswer, levels: Sequence[FreeShapeAnswer]) 
 
 
 COLOURS = {"free": "#d9ead3", "used": "#999999", "chosen": "#f6b26b"}
-"""What a device in each state is filled with, in graphs and pictures."""
+"""The fill colour of devices by state, in graphs and pictures."""
 
 
 def topology_dot(document: TopologyDocument) -> str:

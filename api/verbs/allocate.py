@@ -250,7 +250,7 @@ def claim_answers(unit: Unit, allocations: Mapping[ObjectKey, ClaimAllocation]) 
 
 
 def _is_certified(unit: UnitOutcome) -> bool:
-    """Whether a no is sure: by a witness, by trying everything, or by two runs of the solver that agree."""
+    """Tell whether a no is certain: by a proof, by an exhaustive search, or by two solver runs that agree."""
     return unit.outcome is not records.Status.UNALLOCATABLE or all(failure.certified for failure in unit.failures)
 
 

@@ -173,7 +173,7 @@ def _placed_device(device: DeviceId, found: InstanceSurvey) -> records.PlacedDev
 
 
 def _published_coordinates(device: DeviceId, places: PlacedDevices) -> tuple[int | str | bool, ...]:
-    """What the device publishes of its place."""
+    """Return the coordinates as the device publishes them."""
     if device in places.cells:
         return tuple(axis.first + place for axis, place in zip(places.axes, places.cells[device], strict=True))
     scalars = places.paths.get(device) or (places.ids[device],)

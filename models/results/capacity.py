@@ -11,7 +11,7 @@ from .common import API_VERSION, Reason, RequestTable
 
 
 class CopiedObject(Model, omit_defaults=False):
-    """What copies are made of."""
+    """The object that is copied."""
 
     kind: Literal["ResourceClaim", "ResourceClaimTemplate", "Pod"]
     namespace: str

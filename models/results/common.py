@@ -46,7 +46,7 @@ class Reason(Model, kw_only=False, omit_defaults=False):
 
 
 class ClaimAnswer(Model, omit_defaults=False):
-    """A claim with what it got; ``allocation`` is null where the unit got nothing."""
+    """A claim with its allocation, null where the unit is not allocated."""
 
     namespace: str
     name: str
@@ -54,7 +54,7 @@ class ClaimAnswer(Model, omit_defaults=False):
 
 
 class RejectedDevices(Model, kw_only=False, omit_defaults=False):
-    """So many devices fail this filter first; ``detail`` says more, e.g. which taint."""
+    """The number of devices that fail this filter first; ``detail`` names e.g. the taint."""
 
     filter: str
     detail: str
@@ -62,7 +62,7 @@ class RejectedDevices(Model, kw_only=False, omit_defaults=False):
 
 
 class RequestTable(Model, omit_defaults=False):
-    """What becomes of a node's devices when one request (``name`` or ``name/alternative``) looks at them alone."""
+    """How many devices of a node fit one request (``name`` or ``name/alternative``) alone, and which filters fail."""
 
     claim: str
     request: str

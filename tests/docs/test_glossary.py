@@ -38,7 +38,7 @@ def test_rules_and_pages_named_exist():
     [
         ("models/results/common.py", ["Allocated", "Unallocatable", "Error", "Unknown"]),
         ("solver/plan/outcome.py", ["Optimal", "Feasible", "Infeasible", "Unknown"]),
-        ("problem/problem.py", ["kube", "strict", "skip"]),
+        ("problem/messages.py", ["kube", "strict", "skip"]),
         ("problem/filters.py", ["classSelector", "taint"]),
         ("solver/engines/registry.py", ["backtracking", "auto", "cp-sat"]),
         ("solver/engines/kube_scheduler.py", ["kube-scheduler"]),
