@@ -196,6 +196,11 @@ class Unit:
         """The claims without an allocation."""
         return tuple(ref for ref in self.claims if ref.claim is not None and not ref.allocated)
 
+    @property
+    def claims_to_allocate(self) -> tuple[ResourceClaim, ...]:
+        """The claims of ``requested_claims``, numbered as in a Problem."""
+        return tuple(ref.claim for ref in self.requested_claims if ref.claim is not None)
+
     def existing_allocations(
         self, new_allocations: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})
     ) -> Iterator[AllocationResult]:

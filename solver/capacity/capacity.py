@@ -172,9 +172,8 @@ class CapacityEvaluation:
         if refused:
             self._reject(names, refused)
             return
-        allocations = [ref.claim.status.allocation for ref in unit.claims if ref.claim and ref.claim.status]
         try:
-            found = SuitableNodes(nodes, unit.pod.spec if unit.pod else None, list(filter(None, allocations)))
+            found = SuitableNodes(nodes, unit.pod.spec if unit.pod else None, list(unit.existing_allocations()))
         except SelectorError as error:
             self._reject(names, [Reason("nodeSelector", "", str(error))])
             return

@@ -151,27 +151,22 @@ class CopyEngine(NodeEngine):
 
     def build(self, query: CopyProblem, unit: Unit, picks: Picks) -> tuple[AllocationResult, ...]:
         """Build the allocations of a copy's claims. Raises ``FatalError`` (RES-7)."""
-        claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
-        return self.builder.build(claims, self.compiler.resolved_requests(query.question), picks, query.view)
+        return self.builder.build(
+            unit.claims_to_allocate, self.compiler.resolved_requests(query.question), picks, query.view
+        )
 
     def display(self, query: CopyProblem, found: Justification, copies: int) -> str:
         """Write a justification about so many copies in words."""
-        claims = [
-            ref.claim for number in range(copies) for ref in self.source.copy(number).requested_claims if ref.claim
-        ]
-        names = problem_names(claims, query.view)
-        return display_message(found, names)
+        claims = [claim for number in range(copies) for claim in self.source.copy(number).claims_to_allocate]
+        return display_message(found, problem_names(claims, query.view))
 
     def one_more(self, node: Node, ledger: AllocatedState, deadline: float | None) -> NodeResult:
         """Try one more copy, for the reasons why it does not fit."""
-        claims = [ref.claim for ref in self.source.copy(0).requested_claims if ref.claim is not None]
-        return self.allocate_on(node, claims, ledger, deadline)
+        return self.allocate_on(node, self.source.copy(0).claims_to_allocate, ledger, deadline)
 
     def _question(self, deadline: float | None) -> Question:
         self.compiler.limit(deadline)
-        return self.compiler.question(
-            [ref.claim for ref in self.source.copy(0).requested_claims if ref.claim is not None]
-        )
+        return self.compiler.question(self.source.copy(0).claims_to_allocate)
 
     def _seen(self, question: Question, view: NodeView) -> CopyProblem:
         return CopyProblem(

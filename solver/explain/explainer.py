@@ -112,7 +112,7 @@ class Explainer:
 
     def _groups(self, unit: Unit, ledger: AllocatedState) -> list[list[Node]]:
         """Group the nodes on which the unit fails for the same reasons, the largest groups first."""
-        claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
+        claims = unit.claims_to_allocate
         return group_equal_largest_first(
             self._nodes.values(), lambda node: node_misfit(unit, node) or self._compiler.key(node, claims, ledger)
         )
@@ -127,9 +127,8 @@ class Explainer:
         if misfit is not None:
             failure = _node_failure(Reason(misfit.id, "", misfit.message))
             return _ExplainedClass(names, failure, RelaxationNode(nodes[0], None))
-        claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
         try:
-            guarded = self._compiler.compile(nodes[0], claims, ledger)
+            guarded = self._compiler.compile(nodes[0], unit.claims_to_allocate, ledger)
         except NotCompilableError as error:
             return _ExplainedClass(names, _node_failure(error.reason), None)
         conflict = self._conflict(guarded)

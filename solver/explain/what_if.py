@@ -42,7 +42,7 @@ class WhatIf:
     @property
     def claims(self) -> tuple[ResourceClaim, ...]:
         """The claims to allocate, numbered as in a Problem."""
-        return tuple(ref.claim for ref in self.unit.requested_claims if ref.claim is not None)
+        return self.unit.claims_to_allocate
 
     def ledger(self) -> AllocatedState:
         """Return what is in use."""
