@@ -17,8 +17,8 @@ timestamp              ``datetime``, ``Timestamp``                   ``Timestamp
 duration               ``timedelta``, ``Duration``                   ``Duration`` (nanoseconds)
 type                   ``TypeValue``                                 ``TypeValue`` (``.name``, e.g. ``"list"``)
 optional               ``Optional``, ``NONE``                        ``Optional`` (``.present``, ``.value``)
-kubernetes.Quantity    ``models.quantity.Quantity``                  the same
-kubernetes.Semver      ``models.versions.Version``                   the same
+kubernetes.Quantity    ``models.kubernetes.quantity.Quantity``       the same
+kubernetes.Semver      ``models.kubernetes.semver.Version``          the same
 device                 ``PreparedDevice``                            ``CelMap``
 =====================  ============================================  ============================================
 """

@@ -83,20 +83,11 @@ class TypeChecker:
         self.known = Substitution()
         self.scopes: list[dict[str, Type]] = []
         self.handlers: dict[type, Callable[[Any], Walk[Type] | Type]] = {
-            syntax.Literal: self._literal,
-            syntax.Ident: self._ident,
-            syntax.ListLiteral: self._list,
-            syntax.MapLiteral: self._map,
-            syntax.Struct: self._struct,
-            syntax.Unary: self._unary,
-            syntax.Chain: self._chain,
-            syntax.Logical: self._logical,
-            syntax.Conditional: self._conditional,
-            syntax.Call: self._call,
-            syntax.Has: self._has,
-            syntax.Bind: self._bind,
-            Postfix: self._postfix,
-        }
+            syntax.Literal: self._literal, syntax.Ident: self._ident, syntax.ListLiteral: self._list,
+            syntax.MapLiteral: self._map, syntax.Struct: self._struct, syntax.Unary: self._unary,
+            syntax.Chain: self._chain, syntax.Logical: self._logical, syntax.Conditional: self._conditional,
+            syntax.Call: self._call, syntax.Has: self._has, syntax.Bind: self._bind, Postfix: self._postfix,
+        }  # fmt: skip
         self._steps: dict[type, Callable[[Any, Type, int], Walk[Type]]] = {
             Select: self._select,
             syntax.Index: self._index,

@@ -71,20 +71,11 @@ class Estimator:
         self._unknown = unknown
         self.scopes: list[dict[str, NodeEstimate]] = []
         self.handlers: dict[type, Callable[[Any], Walk[NodeEstimate] | NodeEstimate]] = {
-            syntax.Literal: self._literal,
-            syntax.Ident: self._ident,
-            syntax.ListLiteral: self._list,
-            syntax.MapLiteral: self._map,
-            syntax.Struct: self._struct,
-            syntax.Unary: self._unary,
-            syntax.Chain: self._chain,
-            syntax.Logical: self._logical,
-            syntax.Conditional: self._conditional,
-            syntax.Call: self._call,
-            syntax.Has: self._has,
-            syntax.Bind: self._bind,
-            Postfix: self._postfix,
-        }
+            syntax.Literal: self._literal, syntax.Ident: self._ident, syntax.ListLiteral: self._list,
+            syntax.MapLiteral: self._map, syntax.Struct: self._struct, syntax.Unary: self._unary,
+            syntax.Chain: self._chain, syntax.Logical: self._logical, syntax.Conditional: self._conditional,
+            syntax.Call: self._call, syntax.Has: self._has, syntax.Bind: self._bind, Postfix: self._postfix,
+        }  # fmt: skip
         self._steps: dict[type, Callable[[Any, NodeEstimate], Walk[NodeEstimate]]] = {
             Select: self._select,
             syntax.Index: self._index,

@@ -1,8 +1,7 @@
 """What an expression may refer to: functions, variables, types by name, objects with fields.
 
-How function libraries declare what they offer.
-
-Types as text, e.g. ``map(string, list(int))``.
+``Declarations`` puts it all together for a compilation. A function has overloads, each with its signature, what it
+computes, and rules of cost. Types may be given as text, e.g. ``map(string, list(int))``.
 """
 
 from __future__ import annotations

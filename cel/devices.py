@@ -1,12 +1,8 @@
 """Devices as expressions see them (CEL-1 to CEL-4).
 
-A cluster holds very many devices of few kinds. What devices of a kind have in common, the names and types of
-what they publish, is their *shape*; a prepared device is its shape and a tuple of plain values. The maps that
-expressions read are made from both when an expression is really evaluated.
-
-How the single attributes and capacities of devices are told apart by kind, and read (CEL-2, CEL-3).
-
-Which part of a device an expression can see.
+A cluster holds very many devices of few kinds. The names and types of what devices of a kind publish are their
+*shape*; a prepared device is its shape and a tuple of plain values. The maps that expressions read are made from both
+when an expression is really evaluated. ``read_paths`` tells which part of a device an expression can see.
 """
 
 from __future__ import annotations
@@ -63,10 +59,12 @@ class DeviceShape:
         # Worked out once, as devices are very many: what can be unreadable or long, what is to be read, and where
         # expressions find it.
         kinds = [(position, name, kind) for position, (name, kind) in enumerate(published)]
-        self._fallible = [one for one in kinds if is_fallible(one[2])]
-        self._texts = [position for position, _, kind in kinds if kind in TEXT_KINDS]
-        self._lists = [position for position, _, kind in kinds if kind in LIST_KINDS]
-        self._read = [(position, READERS[field.kind]) for position, field in enumerate(fields) if field.kind in READERS]
+        self._fallible = [one for one in kinds if one[2] in _FALLIBLE]
+        self._texts = [position for position, _, kind in kinds if kind in _TEXT_KINDS]
+        self._lists = [position for position, _, kind in kinds if kind in _LIST_KINDS]
+        self._read = [
+            (position, _READERS[field.kind]) for position, field in enumerate(fields) if field.kind in _READERS
+        ]
         self._attributes, self._capacity = _value_positions(fields, ATTRIBUTES), _value_positions(fields, CAPACITY)
 
     def positions(self, path: tuple[str, ...]) -> list[int]:
@@ -81,7 +79,7 @@ class DeviceShape:
     def complaint(self, values: Sequence[Any]) -> str | None:
         """Why a device with these plain values cannot be read, if so: the first of them (CEL-3)."""
         for position, name, kind in self._fallible:
-            found = unreadable_message(kind, name, values[position])
+            found = _unreadable_message(kind, name, values[position])
             if found is not None:
                 return found
         return None
@@ -89,9 +87,9 @@ class DeviceShape:
     def has_long(self, values: Sequence[Any]) -> bool:
         """Whether some of the plain values are longer than the API allows."""
         for position in self._texts:
-            if len(values[position]) > MOST_TEXT:
+            if len(values[position]) > _MOST_TEXT:
                 return True
-        return any(is_long_list(values[position]) for position in self._lists)
+        return any(_is_long_list(values[position]) for position in self._lists)
 
     def cel_value(self, values: Sequence[Any]) -> CelMap:
         """A device with these plain values, which can all be read, as expressions see it."""
@@ -154,8 +152,8 @@ class DeviceShapes:
     def prepare(self, device: Device, driver: str) -> PreparedDevice:
         """A device that a driver publishes."""
         attributes, capacity = device.attributes or {}, device.capacity or {}
-        told = [kind_and_value(attribute) for attribute in attributes.values()]
-        told += [(AMOUNT_KINDS[type(amount.value)], amount.value) for amount in capacity.values()]
+        told = [_kind_and_value(attribute) for attribute in attributes.values()]
+        told += [(_AMOUNT_KINDS[type(amount.value)], amount.value) for amount in capacity.values()]
         kinds, values = zip(*told, strict=True) if told else ((), ())
         key = driver, device.allow_multiple_allocations is True, tuple(attributes), tuple(capacity), kinds
         shape = self._shapes.get(key)
@@ -166,8 +164,8 @@ class DeviceShapes:
 
 def is_readable(attribute: DeviceAttribute) -> bool:
     """Whether expressions can run on a device with this attribute (CEL-3)."""
-    kind, value = kind_and_value(attribute)
-    return unreadable_message(kind, "", value) is None
+    kind, value = _kind_and_value(attribute)
+    return _unreadable_message(kind, "", value) is None
 
 
 def prepare_device(device: Device, driver: str) -> PreparedDevice:
@@ -194,7 +192,7 @@ def _build_shape(
             fields.append(Field(section, domain, rest, kind))
         elif (section, f"{driver}/{name}") in named:
             # Published twice: the qualified one is seen (CEL-10, CON-2).
-            fields.append(Field("", "", "", HIDDEN))
+            fields.append(Field("", "", "", _HIDDEN))
         else:
             fields.append(Field(section, driver, name, kind))
     published = zip((*attributes, *capacity), kinds, strict=True)
@@ -228,11 +226,11 @@ def _section_map(places: _Places, seen: Sequence[Value]) -> CelMap:
 
 Read: TypeAlias = Callable[[Any], Value]
 """From a plain value to the one that expressions see; ``ValueError`` for what cannot be read."""
-HIDDEN = "hidden"
+_HIDDEN = "hidden"
 """The kind of an attribute that expressions do not see."""
 
 
-def kind_and_value(attribute: DeviceAttribute) -> tuple[str, Any]:
+def _kind_and_value(attribute: DeviceAttribute) -> tuple[str, Any]:
     """The kind and the value of an attribute; the first field that is set counts."""
     # Nearly all are scalars.
     if attribute.int_value is not None:
@@ -243,28 +241,28 @@ def kind_and_value(attribute: DeviceAttribute) -> tuple[str, Any]:
         return "string", attribute.string
     if attribute.version is not None:
         return "version", attribute.version
-    for kind in LIST_KINDS:
+    for kind in _LIST_KINDS:
         value = getattr(attribute, kind)
         if value is not None:
             return kind, value
     return "none", None
 
 
-LIST_KINDS = "ints", "bools", "strings", "versions"
+_LIST_KINDS = "ints", "bools", "strings", "versions"
 """Kinds whose values are lists, and the fields that hold them."""
 # Amounts written differently are different values, though Python may call them equal.
-AMOUNT_KINDS = {str: "amount", int: "whole amount", float: "number amount"}
+_AMOUNT_KINDS = {str: "amount", int: "whole amount", float: "number amount"}
 
 
 def _unsupported(_value: None) -> Value:
     raise ValueError("unsupported attribute value")
 
 
-READERS: Mapping[str, Read] = {
+_READERS: Mapping[str, Read] = {
     **dict.fromkeys(("ints", "bools", "strings"), list),
     "version": Version.parse,
     "versions": lambda texts: [Version.parse(text) for text in texts],
-    **dict.fromkeys(AMOUNT_KINDS.values(), Quantity.parse),
+    **dict.fromkeys(_AMOUNT_KINDS.values(), Quantity.parse),
     "none": _unsupported,
 }
 """How values of a kind are read; those of other kinds are seen as they are."""
@@ -272,36 +270,31 @@ READERS: Mapping[str, Read] = {
 _FALLIBLE = {
     "version": "attribute {}: parse semantic version: {}",
     "versions": "attribute {}: parse semantic version: {}",
-    **dict.fromkeys(AMOUNT_KINDS.values(), "capacity {}: {}"),
+    **dict.fromkeys(_AMOUNT_KINDS.values(), "capacity {}: {}"),
     "none": "attribute {}: {}",
 }
 
 
-def is_fallible(kind: str) -> bool:
-    """Whether a value of the kind may turn out to be unreadable."""
-    return kind in _FALLIBLE
-
-
-def unreadable_message(kind: str, name: str, value: Any) -> str | None:
+def _unreadable_message(kind: str, name: str, value: Any) -> str | None:
     """Why a value cannot be read, as upstream words it."""
     if kind in _FALLIBLE:
         try:
-            READERS[kind](value)
+            _READERS[kind](value)
         except ValueError as error:
             return _FALLIBLE[kind].format(name, error)
     return None
 
 
 # Limits of the API (ATTR-3): characters of texts, values of a list.
-MOST_TEXT, _MOST_VALUES = 64, 48
-TEXT_KINDS = frozenset({"string", "version", AMOUNT_KINDS[str]})
+_MOST_TEXT, _MOST_VALUES = 64, 48
+_TEXT_KINDS = frozenset({"string", "version", _AMOUNT_KINDS[str]})
 """Kinds whose values are texts."""
 
 
-def is_long_list(values: tuple[Any, ...]) -> bool:
+def _is_long_list(values: tuple[Any, ...]) -> bool:
     """Whether a list, or a text in it, exceeds limits of the API; all its values are of one type."""
     texts = values and type(values[0]) is str
-    return len(values) > _MOST_VALUES or bool(texts and max(map(len, values)) > MOST_TEXT)
+    return len(values) > _MOST_VALUES or bool(texts and max(map(len, values)) > _MOST_TEXT)
 
 
 Path: TypeAlias = tuple[str, ...]

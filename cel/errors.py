@@ -1,4 +1,4 @@
-"""What can go wrong with an expression."""
+"""Errors of expressions, and the places in the text that they are about."""
 
 from __future__ import annotations
 

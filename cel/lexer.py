@@ -1,9 +1,4 @@
-"""Text to tokens, in one pass and linear time.
-
-Reading tokens one after another, and complaining of them.
-
-What the tokens of constants mean.
-"""
+"""Text to tokens, in one pass and linear time; a reader of tokens one after another; the values of constants."""
 
 from __future__ import annotations
 

@@ -52,16 +52,10 @@ class OrderAnalysis:
         self._scopes: list[dict[str, Flow]] = []
         self.handlers: dict[type, Callable[[Any], Walk[Flow] | Flow]] = {
             **dict.fromkeys((syntax.MapLiteral, syntax.Struct, syntax.Unary, syntax.Logical), self._opaque),
-            syntax.Literal: self._literal,
-            syntax.Ident: self._ident,
-            syntax.ListLiteral: self._list,
-            syntax.Chain: self._chain,
-            syntax.Conditional: self._conditional,
-            syntax.Call: self._call,
-            syntax.Has: self._has,
-            syntax.Bind: self._bind,
-            syntax.Postfix: self._postfix,
-        }
+            syntax.Literal: self._literal, syntax.Ident: self._ident, syntax.ListLiteral: self._list,
+            syntax.Chain: self._chain, syntax.Conditional: self._conditional, syntax.Call: self._call,
+            syntax.Has: self._has, syntax.Bind: self._bind, syntax.Postfix: self._postfix,
+        }  # fmt: skip
         self._steps: dict[type, Callable[[Any, Flow], Walk[Flow]]] = {
             Select: self._select,
             syntax.Index: self._index,

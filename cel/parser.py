@@ -1,11 +1,7 @@
 """Tokens to syntax tree, without recursion: one stack entry for each open bracket.
 
 The limits are those of cel-go's parser as Kubernetes uses it: how deep brackets may nest, and how many operations may
-stand inside one another, be it only in a row.
-
-The open brackets of a text that is being parsed, and what ends them.
-
-What a closing bracket makes of what has been read inside.
+stand inside one another or in a row. ``precedence`` folds what stands between two brackets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What may stand between the brackets of CEL, and what is said where something else does.
+"""Operators and operands between two brackets, folded into flat nodes as they arrive, by precedence.
 
-Operators and their operands between two brackets, folded into flat nodes as they arrive.
+A ``BracketKind`` says what may stand inside; ``unexpected`` words the error for a token that may not, as ANTLR does.
 """
 
 from __future__ import annotations

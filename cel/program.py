@@ -1,6 +1,6 @@
-"""Compiled expressions.
+"""Compiled expressions: programs that are evaluated any number of times, on Python's own objects or on values.
 
-How results and errors of selectors and of constraints are told (CEL-5, CEL-6).
+Errors of selectors and of constraints are worded here as upstream words them (CEL-5, CEL-6).
 """
 
 from __future__ import annotations
@@ -26,6 +26,30 @@ from .types import DYN, Type
 from .values import CelMap, Duration, Optional, Timestamp, UInt, Value, type_name
 
 R = TypeVar("R")
+
+
+def compile(text: str, variables: Mapping[str, Type | str] | None = None, *, check: bool = True) -> Program:  # noqa: A001
+    """The program of an expression over variables of the given types (``{"x": "list(int)"}``).
+
+    Lists and maps may be written with values of several types, as in standard CEL; in selectors Kubernetes forbids it.
+    With ``check=False`` the text is parsed but not type-checked. Raises ``CelCompileError``.
+    """
+    return unwrap_error(_program(require_text(text), tuple(declared_types(variables).items()), check))
+
+
+@lru_cache(maxsize=1024)
+def _program(text: str, variables: tuple[tuple[str, Type], ...], check: bool) -> Program | CelCompileError:
+    try:
+        return Program(text, dict(variables), check=check, mixed_literals=True)
+    except CelCompileError as error:
+        return error
+
+
+def unwrap_error(compiled: R | CelCompileError) -> R:
+    """What compiling gave; its error is raised."""
+    if isinstance(compiled, CelCompileError):
+        raise compiled.with_traceback(None)
+    return compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,30 +264,6 @@ def with_hint(error: CelRuntimeError) -> CelRuntimeError:
     if "no such key" not in text:
         return error
     return type(error)(f"{text}. {HINT}")
-
-
-def compile(text: str, variables: Mapping[str, Type | str] | None = None, *, check: bool = True) -> Program:  # noqa: A001
-    """The program of an expression over variables of the given types (``{"x": "list(int)"}``).
-
-    Lists and maps may be written with values of several types, as in standard CEL; in selectors Kubernetes forbids it.
-    With ``check=False`` the text is parsed but not type-checked. Raises ``CelCompileError``.
-    """
-    return unwrap_error(_program(require_text(text), tuple(declared_types(variables).items()), check))
-
-
-@lru_cache(maxsize=1024)
-def _program(text: str, variables: tuple[tuple[str, Type], ...], check: bool) -> Program | CelCompileError:
-    try:
-        return Program(text, dict(variables), check=check, mixed_literals=True)
-    except CelCompileError as error:
-        return error
-
-
-def unwrap_error(compiled: R | CelCompileError) -> R:
-    """What compiling gave; its error is raised."""
-    if isinstance(compiled, CelCompileError):
-        raise compiled.with_traceback(None)
-    return compiled
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

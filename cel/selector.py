@@ -1,4 +1,7 @@
-"""Selectors of devices: boolean expressions over ``device`` (CEL-1 to CEL-9)."""
+"""Boolean expressions over ``device`` (selectors, CEL-1 to CEL-9) or over ``devices`` (constraints, KEP-5254).
+
+The analysis of constraints is imported when the first one is compiled, because most runs have none.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,36 @@ _Key: TypeAlias = Callable[[tuple[Any, ...]], Any]
 _Memo: TypeAlias = tuple[_Key, dict[Any, "bool | CelError"]]
 
 
-class Selector:
-    """A compiled selector.
+def compile_selector(text: str) -> Selector:
+    """The selector of a text; ``CelCompileError`` (CEL-5, CEL-6)."""
+    return unwrap_error(_selector(require_text(text)))
+
+
+@lru_cache(maxsize=1024)
+def _selector(text: str) -> Selector | CelCompileError:
+    try:
+        return Selector(text)
+    except CelCompileError as error:
+        return error
+
+
+class _DeviceExpression:
+    """A compiled expression that is pickled as its text."""
+
+    text: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.text,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r})"
+
+
+class Selector(_DeviceExpression):
+    """A compiled selector (CEL-1 to CEL-9).
 
     Results are remembered by what the expression can see of a device (its ``read_paths``): devices that agree in that
-    are evaluated once. Pickled, it is its text.
+    are evaluated once.
     """
 
     def __init__(self, text: str) -> None:
@@ -44,12 +72,6 @@ class Selector:
     def compile(cls, text: str) -> Selector:
         """The selector of a text; ``CelCompileError`` (CEL-5, CEL-6)."""
         return cls(text)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Selector, (self.text,)
-
-    def __repr__(self) -> str:
-        return f"Selector({self.text!r})"
 
     def matches(self, device: PreparedDevice, *, deadline: float | None = None) -> bool:
         """Whether the selector takes the device; raises what CEL-6 makes fatal, or ``CelDeadlineError``."""
@@ -110,23 +132,10 @@ def _empty_key(_values: tuple[Any, ...]) -> None:
     return None
 
 
-def compile_selector(text: str) -> Selector:
-    """The selector of a text; ``CelCompileError`` (CEL-5, CEL-6)."""
-    return unwrap_error(_selector(require_text(text)))
-
-
-@lru_cache(maxsize=1024)
-def _selector(text: str) -> Selector | CelCompileError:
-    try:
-        return Selector(text)
-    except CelCompileError as error:
-        return error
-
-
-class DeviceSetExpression:
+class DeviceSetExpression(_DeviceExpression):
     """A compiled expression over ``devices``, the list of all devices a constraint applies to, in result order.
 
-    Whether all are there is for the caller to see to: a part of them proves nothing (CELC-3). Pickled, it is its text.
+    The caller sees to it that all devices are there, because a part of them proves nothing (CELC-3).
     """
 
     def __init__(self, text: str) -> None:
@@ -136,12 +145,6 @@ class DeviceSetExpression:
             self.program, self._dependence, self._quick = _compile_device_set(require_text(text))
         except CelCompileError as error:
             raise with_compilation_prefix(error) from None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DeviceSetExpression, (self.text,)
-
-    def __repr__(self) -> str:
-        return f"DeviceSetExpression({self.text!r})"
 
     @property
     def reads(self) -> frozenset[Path]:

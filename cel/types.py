@@ -1,7 +1,4 @@
-"""Static types of CEL expressions.
-
-Assignability of types, and what type parameters stand for.
-"""
+"""Static types of CEL expressions: the types, which of them fits which, and what type parameters stand for."""
 
 from __future__ import annotations
 

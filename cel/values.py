@@ -1,31 +1,9 @@
-"""How values look in Python while an expression runs.
+"""Values while an expression runs: their Python classes, types, equality and order.
 
-=============  ==========================================================
-CEL            Python
-=============  ==========================================================
-null           ``None``
-bool           ``bool``
-int            ``int`` (never ``bool``), within int64
-uint           ``UInt``
-double         ``float``
-string         ``str``
-bytes          ``bytes``
-list           ``list`` or ``tuple``
-map            ``CelMap``
-timestamp      ``Timestamp``
-duration       ``Duration``
-type           ``TypeValue``
-optional       ``Optional``
-=============  ==========================================================
-
-Opaque Kubernetes types are objects of their own: ``models.quantity.Quantity``, ``models.versions.Version`` (Semver),
-and the url, ip, cidr and format values of ``cel/libraries``. They are made values by ``register``.
-
-The classes of values that Python does not have, and the types of all of them.
-
-Equality and order of values, as cel-go has them (cel.md 1.4).
-
-Points in time and spans, as integers of nanoseconds.
+The docstring of ``drasat.cel`` lists the class for each type of CEL; bools are never ints here, and ints are within
+int64. Opaque Kubernetes types are objects of their own: ``Quantity`` and ``Version`` of ``models.kubernetes``, and the
+url, ip, cidr and format values of the function libraries. They are made values by ``register``. Equality and order are
+cel-go's (cel.md 1.4). Points in time and spans are integers of nanoseconds.
 """
 
 from __future__ import annotations

@@ -180,7 +180,8 @@ def traversal_cost(value: Value) -> int:
         if kind in _PARTS:
             pending.extend(_PARTS[kind](one))
         else:
-            total += _WEIGHTS.get(kind, lambda value: 1)(one)
+            weigh = _WEIGHTS.get(kind)
+            total += weigh(one) if weigh else 1
     return max(total, seen) if pending else total
 
 
