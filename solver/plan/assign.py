@@ -164,9 +164,9 @@ class PlanAssignment:
     equivalence: Mapping[str, Hashable]
 
 
-def assign_plan(request: PlanRequest, instance: PlanInstance, found: PlanSolution) -> PlanAssignment:
+def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolution) -> PlanAssignment:
     """Assign nodes and devices to the units that a plan places. Raises ``FatalError``."""
-    placed = assign_slots(instance, found.plan)
+    placed = assign_slots(instance, solution.plan)
     cluster, bought, nodes = _with_purchased_nodes(request, instance, placed)
     gates = request.session.gates
     views = NodeViews(cluster.pools(gates), gates) if bought else instance.compiler.views
@@ -219,7 +219,7 @@ def _unit_allocations(placed: AllocatedSlot) -> Mapping[int, tuple[Node, Allocat
 def build_plan_outcome(
     request: PlanRequest,
     instance: PlanInstance,
-    found: PlanSolution,
+    solution: PlanSolution,
     assignment: PlanAssignment,
     reasons: Mapping[int, tuple[Reason, ...]],
     gap: float,
@@ -229,7 +229,7 @@ def build_plan_outcome(
 
     ``relaxed_bounds`` hold for all plans, in the order of the stages, where those of a narrowed instance do not.
     """
-    results = [_spread_with_earlier_units(request, assignment, result) for result in found.stages]
+    results = [_spread_with_earlier_units(request, assignment, result) for result in solution.stages]
     pairs = zip(instance.goals, results, chain(relaxed_bounds, repeat(None)), strict=False)
     stages = tuple(_stage_outcome(instance, goal, result, bound, gap) for goal, result, bound in pairs)
     units = tuple(
@@ -237,7 +237,7 @@ def build_plan_outcome(
         for place, one in enumerate(request.queue)
     )
     return PlanOutcome(
-        _plan_status(request, instance, found, stages, len(assignment.assigned)),
+        _plan_status(request, instance, solution, stages, len(assignment.assigned)),
         units,
         tuple(_node_outcomes(assignment, request.session.gates)),
         stages,
@@ -245,7 +245,7 @@ def build_plan_outcome(
         request.session.policy,
         gap,
         bought=assignment.bought,
-        statistics=_statistics(request, instance, found, assignment.cluster),
+        statistics=_statistics(request, instance, solution, assignment.cluster),
         notices=tuple(request.earlier.notices),
     )
 
@@ -278,13 +278,13 @@ def _unit_outcome(
 
 
 def _plan_status(
-    request: PlanRequest, instance: PlanInstance, found: PlanSolution, stages: Sequence[PlanStage], placed: int
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, stages: Sequence[PlanStage], placed: int
 ) -> str:
-    complete = len(stages) == len(instance.goals) and not found.interrupted
+    complete = len(stages) == len(instance.goals) and not solution.interrupted
     if complete and all(stage.proven for stage in stages):
         is_free = request.catalogue is not None and request.budget is None
         return INFEASIBLE if is_free and _is_infeasible(instance.goals, stages) else OPTIMAL
-    nothing = not placed and all(stage.bound is None for stage in found.stages)
+    nothing = not placed and all(stage.bound is None for stage in solution.stages)
     return UNKNOWN if nothing else FEASIBLE
 
 
@@ -344,13 +344,15 @@ def _used_devices(
     return found
 
 
-def _statistics(request: PlanRequest, instance: PlanInstance, found: PlanSolution, cluster: Cluster) -> PlanStatistics:
+def _statistics(
+    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, cluster: Cluster
+) -> PlanStatistics:
     return PlanStatistics(
         units=len(request.queue),
         unit_classes=len(instance.unit_classes),
         nodes=len(cluster.nodes),
         node_classes=len(instance.node_classes),
         devices=cluster.device_count,
-        columns=found.columns,
-        rounds=sum(stage.rounds for stage in found.stages),
+        columns=solution.columns,
+        rounds=sum(stage.rounds for stage in solution.stages),
     )

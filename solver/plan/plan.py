@@ -103,19 +103,19 @@ def plan(
     instance = build_plan_instance(request)
     clock.lap("pose")
     limits = PlanLimits(gap, deadline=clock.search_ends())
-    found = _solve_instance(instance, limits, executor, watch)
-    relaxed_bounds = _relaxed_bounds(whole, instance, found, limits) if earlier.positions else ()
+    solution = _solve_instance(instance, limits, executor, watch)
+    relaxed_bounds = _relaxed_bounds(whole, instance, solution, limits) if earlier.positions else ()
     clock.lap("solve")
-    assignment = assign_plan(request, instance, found)
+    assignment = assign_plan(request, instance, solution)
     clock.lap("seat")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
     usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
-    found_out: Mapping[int, tuple[Reason, ...]] = {}
+    reasons: Mapping[int, tuple[Reason, ...]] = {}
     if len(assignment.assigned) + len(refused) < len(queue):
         # Most queues fit: then nothing of this is loaded.
         from .why_not import unplaced_reasons
 
-        found_out = unplaced_reasons(
+        reasons = unplaced_reasons(
             assignment.cluster,
             queue,
             assignment.assigned,
@@ -127,13 +127,13 @@ def plan(
             refused,
         )
     clock.lap("explain")
-    answer = build_plan_outcome(request, instance, found, assignment, {**found_out, **refused}, gap, relaxed_bounds)
+    answer = build_plan_outcome(request, instance, solution, assignment, {**reasons, **refused}, gap, relaxed_bounds)
     check_plan(
         assignment.cluster, answer.units, gates, policy, order=assignment.order, namespace=namespace, selector=selector
     )
     clock.lap("verify")
     answer = replace(answer, verified=True, seconds=clock.laps)
-    if found.interrupted:
+    if solution.interrupted:
         raise SearchInterrupted(answer)
     return answer
 
@@ -210,22 +210,22 @@ def _solve_instance(
 ) -> PlanSolution:
     stages = [goal.stage for goal in instance.goals]
     display = watch and _display_watch(instance, watch)
-    found = solve_stages(instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=display)
-    plan = remove_slack(instance.problem, found.plan, instance.pricer)
-    pairs = zip(found.stages, stages, strict=False)
+    solution = solve_stages(instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=display)
+    plan = remove_slack(instance.problem, solution.plan, instance.pricer)
+    pairs = zip(solution.stages, stages, strict=False)
     # Later stages may have made earlier ones better, and less room than a column has costs less.
     reached = tuple(replace(result, value=plan.value(stage.terms)) for result, stage in pairs)
-    return replace(found, plan=plan, stages=reached)
+    return replace(solution, plan=plan, stages=reached)
 
 
 def _relaxed_bounds(
-    whole: PlanRequest, instance: PlanInstance, found: PlanSolution, limits: PlanLimits
+    whole: PlanRequest, instance: PlanInstance, solution: PlanSolution, limits: PlanLimits
 ) -> Sequence[float | None]:
     """Return bounds of the whole queue without its groups, if it has earlier placements."""
     whole_instance = build_plan_instance(whole)
     if whole_instance.is_narrowed:
         return ()
-    display = [goal.display_value(stage.value) for goal, stage in zip(instance.goals, found.stages, strict=False)]
+    display = [goal.display_value(stage.value) for goal, stage in zip(instance.goals, solution.stages, strict=False)]
     stages = [
         (goal.stage, round(value * goal.scale)) for goal, value in zip(whole_instance.goals, display, strict=False)
     ]
