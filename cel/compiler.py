@@ -53,7 +53,7 @@ def compile_tree(
     ``overloads`` what the type checker left of them at each place. Raises CelCompileError where a constant cannot
     be converted.
     """
-    compiler = Compiler(variables, functions, overloads, emitter)
+    compiler = ExpressionCompiler(variables, functions, overloads, emitter)
     code = walk(compiler.handlers, tree)
     return Compiled(code.run, compiler.scope.size)
 
@@ -78,7 +78,7 @@ _BY_STATIC_TYPE = frozenset({"sum"})
 _PATTERNS = frozenset({"find", "findAll", "matches"})
 
 
-class Compiler:
+class ExpressionCompiler:
     """Makes the codes of nodes from those of their parts, with the variables in scope."""
 
     def __init__(

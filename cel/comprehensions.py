@@ -11,20 +11,20 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import TypeAlias
 
 from .closures import Closure, Frame, Iterate, display_key, go_name
-from .compiler import UNKNOWN, Code, Compiler, bounded_code, code_from_parts
+from .compiler import UNKNOWN, Code, ExpressionCompiler, bounded_code, code_from_parts
 from .errors import CelCostError, CelRuntimeError
 from .operators import no_overload_error
 from .syntax import Macro, Node, Walk
 from .values import CelMap, Value, put_key, stored_key
 
-CompileRule: TypeAlias = Callable[[Compiler, Macro, Code], Walk[Code]]
+CompileRule: TypeAlias = Callable[[ExpressionCompiler, Macro, Code], Walk[Code]]
 _APPEND_COST, _LIST_COST = 1 + 1, 10
 
 
 class _MacroLoop:
     """The iteration of a macro over a source, and the variables it sets."""
 
-    def __init__(self, compiler: Compiler, macro: Macro, source: Code, step: int = 0, end: int = 1) -> None:
+    def __init__(self, compiler: ExpressionCompiler, macro: Macro, source: Code, step: int = 0, end: int = 1) -> None:
         """``step`` is the cost of a step beside its parts, ``end`` that of the result."""
         self._compiler = compiler
         self._variables = tuple(map(compiler.scope.reserve, macro.variables))
@@ -52,7 +52,7 @@ class _MacroLoop:
 def compile_quantifier(decisive: bool, condition_cost: int) -> CompileRule:
     """The rule of ``all`` (False decides) or ``exists`` (True decides)."""
 
-    def compile_(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+    def compile_(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
         loop = _MacroLoop(compiler, macro, source, condition_cost)
         predicate = yield from loop.visit(macro.condition)
         # One unit for reading the accumulator beside the predicate.
@@ -62,14 +62,14 @@ def compile_quantifier(decisive: bool, condition_cost: int) -> CompileRule:
     return compile_
 
 
-def compile_exists_one(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+def compile_exists_one(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
     """The code of ``exists_one``."""
     loop = _MacroLoop(compiler, macro, source, end=2)
     predicate = yield from loop.visit(macro.condition)
     return bounded_code(_exists_one(loop.iterate, compiler.emit.hit(predicate.run, 2)), source, predicate)
 
 
-def compile_list(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+def compile_list(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
     """The code of ``map``, ``filter`` and ``transformList``; without a body the elements themselves are collected."""
     loop = _MacroLoop(compiler, macro, source)
     condition, parts = yield from loop.visit_filter(macro)
@@ -78,12 +78,12 @@ def compile_list(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
     return bounded_code(run, source, body, *parts)
 
 
-def _appended(compiler: Compiler, body: Code) -> Closure:
+def _appended(compiler: ExpressionCompiler, body: Code) -> Closure:
     """What a ``map`` collects: appended to the accumulator in a list of its own, which costs unless it is constant."""
     return compiler.emit.part(body.run, _APPEND_COST + (_LIST_COST if body.constant is UNKNOWN else 0))
 
 
-def compile_map(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+def compile_map(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
     """The code of ``transformMap``."""
     loop = _MacroLoop(compiler, macro, source)
     condition, parts = yield from loop.visit_filter(macro)
@@ -94,7 +94,7 @@ def compile_map(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
     return bounded_code(_collect_map(loop.iterate, condition, accumulator, key, body.run), source, body, *parts)
 
 
-def compile_entries(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+def compile_entries(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
     """The code of ``transformMapEntry``."""
     loop = _MacroLoop(compiler, macro, source)
     condition, parts = yield from loop.visit_filter(macro)
@@ -103,7 +103,7 @@ def compile_entries(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code
     return bounded_code(run, source, body, *parts)
 
 
-def compile_sort(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
+def compile_sort(compiler: ExpressionCompiler, macro: Macro, source: Code) -> Walk[Code]:
     """The code of ``sortBy``: keys that a ``map`` computes; the source is bound, as it is read twice."""
     bound = compiler.scope.reserve("", source)
     elements = compiler.variable(bound)
@@ -118,7 +118,7 @@ def compile_sort(compiler: Compiler, macro: Macro, source: Code) -> Walk[Code]:
 def compile_optional(wrap: bool) -> CompileRule:
     """The rule of ``optMap`` (``wrap``) or ``optFlatMap``: the target is evaluated for its presence and its value."""
 
-    def compile_(compiler: Compiler, macro: Macro, target: Code) -> Walk[Code]:
+    def compile_(compiler: ExpressionCompiler, macro: Macro, target: Code) -> Walk[Code]:
         variable = compiler.scope.reserve(macro.variables[0], compiler.function("value", [target], member=True))
         assert macro.body is not None
         with compiler.scope.bound(variable):
