@@ -79,8 +79,8 @@ def allocate(
     gates = gates_of(feature_gates)
     load_solver(name, bool(stages))
     started = monotonic()
-    asked = units_to_place(cluster, node, namespace, selector, claims)
-    check_engine_support(name, cluster, asked, given)
+    requested = units_to_place(cluster, node, namespace, selector, claims)
+    check_engine_support(name, cluster, requested, given)
     work = work_for_time_limit(time_limit)
     session = Session(cluster, gates, policy, seed, stages, watch, work, check_cel_encoding(cel_encoding), given)
     nodes = cluster.nodes if node is None else {node: cluster.node(node)}
@@ -92,24 +92,24 @@ def allocate(
         from .placement import BestNodeWalk
 
         optimizer = worker = OPTIMIZERS[name](session)
-        share = None if work is None else work / max(1, len(asked))
+        share = None if work is None else work / max(1, len(requested))
         walk = BestNodeWalk(optimizer, list(nodes.values()), ledger, deadline, share)
     else:
         worker = ENGINES[name](session)
     placer = Placer(session, worker, ledger, nodes, deadline, walk)
-    sets = find_coupled_units(cluster, asked) if cluster.constraint_groups and not is_upstream(name) else ()
+    sets = find_coupled_units(cluster, requested) if cluster.constraint_groups and not is_upstream(name) else ()
     placed: dict[int, UnitOutcome] = {}
     interrupted = place_units(
-        placer, asked, sets, lambda found, _: placed.update((id(one.unit), one) for one in found), progress
+        placer, requested, sets, lambda found, _: placed.update((id(one.unit), one) for one in found), progress
     )
     outcomes = tuple(
-        placed.get(id(unit)) or unplaced_outcome(unit, Status.UNKNOWN, [_INTERRUPTED_REASON]) for unit in asked
+        placed.get(id(unit)) or unplaced_outcome(unit, Status.UNKNOWN, [_INTERRUPTED_REASON]) for unit in requested
     )
     searched = monotonic()
     check_allocations(cluster, outcomes, gates, policy, given, groups=not is_upstream(name))
     seconds = {"search": searched - started, "verify": monotonic() - searched}
     statistics = _statistics(cluster, worker)
-    notices = (*ignored_soft_entries(name, cluster, asked, given), *placer.notices)
+    notices = (*ignored_soft_entries(name, cluster, requested, given), *placer.notices)
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
         raise SearchInterrupted(answer)

@@ -1,4 +1,4 @@
-"""The one place where every answer is checked before anybody sees it."""
+"""Every answer is verified here before it is returned."""
 
 from __future__ import annotations
 

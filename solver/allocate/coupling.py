@@ -82,19 +82,19 @@ class CoupledUnits:
 
 
 def find_coupled_units(
-    cluster: Cluster, asked: Sequence[Unit], there: Sequence[Unit] | None = None
+    cluster: Cluster, requested: Sequence[Unit], there: Sequence[Unit] | None = None
 ) -> tuple[CoupledUnits, ...]:
-    """Find the sets of units that groups tie, in the order asked. Raises ``ValueError`` for a group that is wrong.
+    """Find the sets of units that groups tie, in the order requested. Raises ``ValueError`` for a group that is wrong.
 
     ``there`` are the units that groups may speak of; None: those of the cluster.
     """
     groups = [group for group in cluster.constraint_groups.values() if _has_demands(group)]
     scopes = [GroupScope(group, group_members(group, cluster, there)) for group in groups]
-    return _coupled_sets(_group_units_sharing_claims(asked), scopes)
+    return _coupled_sets(_group_units_sharing_claims(requested), scopes)
 
 
 def split_soft_coupling(coupled: CoupledUnits) -> tuple[Unit | CoupledUnits, ...]:
-    """Take apart what only soft entries hold together: they must not stand in anybody's way (SOFT-1)."""
+    """Separate units that only soft entries couple: these must not prevent an allocation (SOFT-1)."""
     demands = [scope.demand for scope in coupled.groups]
     sets = _coupled_sets(coupled.node_groups, [scope for scope in demands if _has_demands(scope.group)])
     return tuple(in_request_order([*coupled.units], sets))
@@ -114,12 +114,12 @@ def _has_demands(group: ConstraintGroup) -> bool:
     return bool(group.spec.constraints or group.spec.same_node_label)
 
 
-def _group_units_sharing_claims(asked: Sequence[Unit]) -> list[SameNodeUnits]:
+def _group_units_sharing_claims(requested: Sequence[Unit]) -> list[SameNodeUnits]:
     """Put units that share a claim which has no devices yet on one node group."""
     sharing = connected_groups(
-        {number: [ref.key for ref in unit.requested_claims] for number, unit in enumerate(asked)}
+        {number: [ref.key for ref in unit.requested_claims] for number, unit in enumerate(requested)}
     )
-    return [_same_node_units([asked[number] for number in numbers]) for numbers in sharing]
+    return [_same_node_units([requested[number] for number in numbers]) for numbers in sharing]
 
 
 def _same_node_units(units: Sequence[Unit]) -> SameNodeUnits:
@@ -139,11 +139,11 @@ def _coupled_units_of(
     return CoupledUnits(tuple(node_groups[number] for number in own), tuple(scopes[scope] for scope in concerned))
 
 
-def in_request_order(asked: Sequence[Unit], sets: Sequence[CoupledUnits]) -> Iterator[Unit | CoupledUnits]:
+def in_request_order(requested: Sequence[Unit], sets: Sequence[CoupledUnits]) -> Iterator[Unit | CoupledUnits]:
     """Yield units and, in the place of its first unit, each coupled set."""
     owner = {id(unit): coupled for coupled in sets for unit in coupled.units}
     seen: set[int] = set()
-    for unit in asked:
+    for unit in requested:
         coupled = owner.get(id(unit))
         if coupled is None:
             yield unit

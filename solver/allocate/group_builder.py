@@ -203,7 +203,7 @@ class MergedView:
 
     @cached_property
     def sites(self) -> Mapping[str, Sequence[Hashable]]:
-        """By scope of topologies what tells instances apart, for each device; those replaced are in none."""
+        """The key of each device's instance, by scope of topologies; None for replaced devices."""
         found: dict[str, Sequence[Hashable]] = {
             "Node": self.nodes_of_device,
             "Pool": self.pools,
@@ -306,7 +306,7 @@ def _devices_by_request(allocation: AllocationResult) -> dict[str, tuple[DeviceI
 
 
 def stand_in_id(id_: DeviceId) -> DeviceId:
-    """Name what stands for a held device: nobody else can take it, and it draws nothing."""
+    """Name the stand-in of a held device: no other claim can take it, and it draws no counters."""
     driver, pool, name = id_
     return driver, STAND_IN_POOL, f"{pool}/{name}"
 

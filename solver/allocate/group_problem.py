@@ -93,7 +93,7 @@ def build_group_problem(
 
 
 def _check_topologies(problem: Problem, compiler: Compiler, merged_view: MergedView) -> None:
-    """Raise ``ContradictingViewsError`` where what is asked of topologies has no one meaning on several nodes."""
+    """Raise ``ContradictingViewsError`` where a topology entry has different meanings on several nodes."""
     found = [relation.condition for relation in problem.relations if relation.id == "topology"]
     for condition in (cast("TopologyCondition", one) for one in found):
         topology = compiler.topologies.topologies[condition.ask.name]
@@ -102,7 +102,7 @@ def _check_topologies(problem: Problem, compiler: Compiler, merged_view: MergedV
 
 
 def _check_instances(topology: DeviceTopology, condition: TopologyCondition, merged_view: MergedView) -> None:
-    """Check that no device is in two instances, and that whoever sees one sees as much of it."""
+    """Check that no device is in two instances, and that all nodes that see an instance see the same devices of it."""
     instances = [places.devices for places in condition.places]
     seen = [{merged_view.nodes_of_device[device] for device in own} for own in instances]
     scope, ask = topology.spec.scope, condition.ask
@@ -121,7 +121,7 @@ def _check_instances(topology: DeviceTopology, condition: TopologyCondition, mer
 
 
 def _check_stand_ins(topology: DeviceTopology, problem: Problem, merged_view: MergedView) -> None:
-    """Check that nobody can take a device that a claim of the group holds: it would be in two places."""
+    """Check that no request can take a device that a claim of the group holds: it would be in two places."""
     taken = {device for demand in problem.demands for device in demand.candidates if demand.admin}
     taken |= {device for demand in problem.demands for device in demand.candidates if device in problem.shared}
     if not merged_view.replaced.isdisjoint(taken):
@@ -160,7 +160,7 @@ class GroupRelations:
             yield from self._same("node", f"one node for {name}", demands, places)
 
     def of(self, scope: GroupScope) -> Iterator[Relation]:
-        """Yield what a group demands or wishes of claims that are not held. Raises ``FatalError``."""
+        """Yield the relations of a group about claims without devices, hard and soft. Raises ``FatalError``."""
         spec, builder = scope.group.spec, self._builder
         inside = [claim for claim, key in enumerate(builder.keys) if key in scope.claims]
         for group_problem in self._group_problem(scope, inside):

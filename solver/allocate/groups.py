@@ -140,7 +140,7 @@ class GroupPlacer:
 
 
 def _unit_outcomes(node_group: SameNodeUnits, node: Node, allocations: AllocationsByClaim) -> Iterator[UnitOutcome]:
-    """Give each unit of a node group what nobody before it got already."""
+    """Give each unit of a node group the allocations that no earlier unit has."""
     left = dict(allocations)
     for unit in node_group.units:
         pairs = tuple((ref, left.pop(ref.key)) for ref in unit.requested_claims if ref.key in left)

@@ -37,8 +37,8 @@ def pod_suitability_key(spec: PodSpec | None, earlier: Iterable[AllocationResult
 class SuitableNodes:
     """Positions of the nodes that suit a pod and its claims that are allocated ``earlier``, in order.
 
-    A node is tested when somebody gets there, once for all who walk. Raises ``SelectorError`` at once for a claim that
-    is allocated with a node selector that cannot be parsed.
+    A node is tested when an iteration reaches it, once for all iterations. Raises ``SelectorError`` at once
+    for a claim that is allocated with a node selector that cannot be parsed.
     """
 
     def __init__(self, nodes: Sequence[Node], spec: PodSpec | None, earlier: Sequence[AllocationResult]) -> None:
@@ -78,21 +78,21 @@ class SuitableNodes:
 
     @cached_property
     def misfits(self) -> tuple[tuple[int, Misfit], ...]:
-        """Positions of the others, with why; to be asked when all have been walked."""
+        """Positions of the other nodes, with their misfits; complete after an iteration over all nodes."""
         suited = set(self._positions)
         others = (position for position in range(self._tested) if position not in suited)
         return tuple(zip(others, self._misfits, strict=True))
 
     @cached_property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why the others do not suit; to be asked when all have been walked."""
+        """Why the other nodes do not suit; complete after an iteration over all nodes."""
         return misfit_reasons(self._misfits, len(self._nodes))
 
 
 class OpenNodes:
     """Nodes in order, less those where an equal unit failed and no pool that the node sees has changed since.
 
-    ``positions`` are ascending; they are read no further than anybody walks.
+    ``positions`` are ascending; they are read only as far as an iteration gets.
     """
 
     def __init__(self, positions: Iterable[int], failed: FailedNodes, ledger: AllocatedState) -> None:
@@ -151,26 +151,26 @@ class _FailureClass:
     proof: str
     positions: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    told: NodeClassFailure | None = None
+    report: NodeClassFailure | None = None
 
     def add(self, position: int, name: str) -> None:
         index = bisect_left(self.positions, position)
         self.positions.insert(index, position)
         self.names.insert(index, name)
-        self.told = None
+        self.report = None
 
     def remove(self, position: int) -> None:
         index = bisect_left(self.positions, position)
         del self.positions[index], self.names[index]
-        self.told = None
+        self.report = None
 
     def failure(self) -> NodeClassFailure:
         """What is reported; one object while the class does not change."""
-        if self.told is None:
+        if self.report is None:
             key = self.key
             proof = Reason(key.witness.id, "", self.proof) if key.witness else None
-            self.told = NodeClassFailure(tuple(self.names), key.message, key.tables, proof, key.certified)
-        return self.told
+            self.report = NodeClassFailure(tuple(self.names), key.message, key.tables, proof, key.certified)
+        return self.report
 
 
 class FailedNodes:

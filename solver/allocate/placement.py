@@ -79,10 +79,10 @@ class Placer:
         self.interrupted = False
         self.notices: list[str] = []
         self._timed_out = False
-        self._made: dict[ObjectKey, AllocationResult] = {}
-        self._suited: dict[bytes, SuitableNodes] = {}
+        self._allocated: dict[ObjectKey, AllocationResult] = {}
+        self._suitable: dict[bytes, SuitableNodes] = {}
         self._candidates: dict[tuple[bytes, bytes], _CandidateNodes] = {}
-        self._joint: GroupPlacer | None = None
+        self._group_placer: GroupPlacer | None = None
 
     def place(self, unit: Unit) -> UnitOutcome:
         """Find a node and devices for a unit, and commit them."""
@@ -93,12 +93,12 @@ class Placer:
         reasons = missing_reference_reasons(unit, self._session.cluster.classes)
         if reasons:
             return unplaced_outcome(unit, Status.UNALLOCATABLE, reasons)
-        asked = [ref for ref in unit.requested_claims if ref.key not in self._made]
+        requested = [ref for ref in unit.requested_claims if ref.key not in self._allocated]
         try:
-            candidates = self._candidates_for(unit, asked)
+            candidates = self._candidates_for(unit, requested)
         except SelectorError as error:
             return unplaced_outcome(unit, Status.ERROR, [Reason("nodeSelector", "", str(error))])
-        return self._place_on_first_fit(unit, asked, candidates)
+        return self._place_on_first_fit(unit, requested, candidates)
 
     def place_together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
         """Find nodes and devices for all of the coupled units, and commit them, or for none.
@@ -128,18 +128,18 @@ class Placer:
         if refused:
             return [unplaced_outcome(unit, Status.UNALLOCATABLE, refused) for unit in coupled.units]
         try:
-            suited = [self._nodes_for_all(seat) for seat in coupled.node_groups]
+            admissible = [self._nodes_for_all(seat) for seat in coupled.node_groups]
         except SelectorError as error:
             return [
                 unplaced_outcome(unit, Status.ERROR, [Reason("nodeSelector", "", str(error))]) for unit in coupled.units
             ]
-        if self._joint is None:
+        if self._group_placer is None:
             from .groups import GroupPlacer
 
             engine = cast("NodeEngine", self._engine)
-            self._joint = GroupPlacer(self._session, engine, self._ledger, self._deadline)
-        answers = self._joint.place(coupled, suited)
-        self.interrupted |= self._joint.interrupted
+            self._group_placer = GroupPlacer(self._session, engine, self._ledger, self._deadline)
+        answers = self._group_placer.place(coupled, admissible)
+        self.interrupted |= self._group_placer.interrupted
         for answer in answers:
             if answer.outcome == Status.ALLOCATED:
                 self._commit(answer)
@@ -158,23 +158,27 @@ class Placer:
         )
         return AdmissibleNodes(tuple(self._nodes[position] for position in nodes), tuple(reasons))
 
-    def _place_on_first_fit(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
-        walked = self._walk.walk(_claims_of_refs(asked), candidates.open)
+    def _place_on_first_fit(
+        self, unit: Unit, requested: Sequence[ClaimRef], candidates: _CandidateNodes
+    ) -> UnitOutcome:
+        walked = self._walk.walk(_claims_of_refs(requested), candidates.open)
         self.interrupted = walked.interrupted
         # What failed before this unit's own allocation is known to fail until something changes.
         candidates.open.fail((position, attempt, self._pools(position)) for position, attempt in walked.failed)
         if walked.decisive is None:
-            return self._no_node_outcome(unit, asked, candidates)
+            return self._no_node_outcome(unit, requested, candidates)
         position, attempt = walked.decisive
-        answer = self._decided_outcome(unit, asked, self._nodes[position], attempt)
+        answer = self._decided_outcome(unit, requested, self._nodes[position], attempt)
         if answer.outcome == Status.ALLOCATED:
             self._commit(answer)
         return answer
 
-    def _decided_outcome(self, unit: Unit, asked: Sequence[ClaimRef], node: Node, attempt: NodeResult) -> UnitOutcome:
+    def _decided_outcome(
+        self, unit: Unit, requested: Sequence[ClaimRef], node: Node, attempt: NodeResult
+    ) -> UnitOutcome:
         """Turn an attempt that decides about the unit into its outcome."""
         if attempt.status is Status.ALLOCATED:
-            pairs = tuple(zip(asked, attempt.allocations, strict=True))
+            pairs = tuple(zip(requested, attempt.allocations, strict=True))
             return UnitOutcome(
                 unit,
                 Status.ALLOCATED,
@@ -183,53 +187,53 @@ class Placer:
                 objective=attempt.objective,
                 soft_entries=attempt.soft_entries,
             )
-        claim = "" if attempt.claim is None else claim_text(asked[attempt.claim].key)
+        claim = "" if attempt.claim is None else claim_text(requested[attempt.claim].key)
         reason = Reason(attempt.rule, claim, f"node {node.metadata.name}: {attempt.message}")
         self._timed_out = attempt.timed_out
         return unplaced_outcome(unit, attempt.status, [reason])
 
     def _commit(self, answer: UnitOutcome) -> None:
         made = [(ref.key, allocation) for ref, allocation in answer.allocations]
-        self._made.update(made)
+        self._allocated.update(made)
         self._ledger.commit(made)
 
-    def _no_node_outcome(self, unit: Unit, asked: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
+    def _no_node_outcome(self, unit: Unit, requested: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
         failed = candidates.open.failed
         report = failed.report()
-        error = self._decisive_error(asked, failed)
+        error = self._decisive_error(requested, failed)
         if error is not None:
             return unplaced_outcome(unit, Status.ERROR, [error], report)
-        names = [claim_text(ref.key) for ref in asked]
+        names = [claim_text(ref.key) for ref in requested]
         reasons = [*device_reasons(report, names), *candidates.suitable.reasons]
         outcome = Status.UNKNOWN if failed.undecided else Status.UNALLOCATABLE
         return unplaced_outcome(unit, outcome, reasons or [Reason("nodes", "", "there are no nodes")], report)
 
-    def _decisive_error(self, asked: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
+    def _decisive_error(self, requested: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
         """Word the error that may be why nothing fits (policy ``strict``), for this unit's own claims."""
         position = failed.first_erring
         if position is None:
             return None
         node = self._nodes[position]
-        again = self._engine.allocate_on(node, _claims_of_refs(asked), self._ledger, self._deadline)
+        again = self._engine.allocate_on(node, _claims_of_refs(requested), self._ledger, self._deadline)
         return Reason("expression", "", f"node {node.metadata.name}: {again.error or failed[position].error}")
 
     def _pools(self, position: int) -> Iterable[tuple[str, str]]:
         pools = self._session.cluster.pools(self._session.gates).pools_for(self._nodes[position])
         return (pool.id for pool in pools)
 
-    def _candidates_for(self, unit: Unit, asked: Sequence[ClaimRef]) -> _CandidateNodes:
+    def _candidates_for(self, unit: Unit, requested: Sequence[ClaimRef]) -> _CandidateNodes:
         """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2).
 
         Raises ``SelectorError``.
         """
-        earlier = [*unit.existing_allocations(self._made)]
+        earlier = [*unit.existing_allocations(self._allocated)]
         spec = unit.pod.spec if unit.pod else None
         place = pod_suitability_key(spec, earlier)
-        key = place, _encode([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims_of_refs(asked)])
+        key = place, _encode([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims_of_refs(requested)])
         if key not in self._candidates:
-            if place not in self._suited:
-                self._suited[place] = SuitableNodes(self._nodes, spec, earlier)
-            suitable = self._suited[place]
+            if place not in self._suitable:
+                self._suitable[place] = SuitableNodes(self._nodes, spec, earlier)
+            suitable = self._suitable[place]
             self._candidates[key] = _CandidateNodes(
                 suitable, OpenNodes(suitable, FailedNodes(self._names), self._ledger)
             )
@@ -308,12 +312,12 @@ class BestNodeWalk:
 
     def walk(self, claims: Sequence[ResourceClaim], positions: Iterable[int]) -> WalkResult:
         """Ask all nodes, unless one has an answer that nothing can beat."""
-        asked, search = list(positions), _BestNodeSearch()
+        requested, search = list(positions), _BestNodeSearch()
         begun = self.engine.counts.work
-        for number, position in enumerate(asked):
+        for number, position in enumerate(requested):
             share = None
             if self.work is not None:
-                share = max(0.0, self.work - self.engine.counts.work + begun) / (len(asked) - number)
+                share = max(0.0, self.work - self.engine.counts.work + begun) / (len(requested) - number)
             try:
                 attempt = self.engine.best(self.nodes[position], claims, self.ledger, self.deadline, share)
             except KeyboardInterrupt:
@@ -321,7 +325,7 @@ class BestNodeWalk:
                     raise
                 return search.walked(complete=False, interrupted=True)
             if search.note(position, attempt):
-                complete = not attempt.timed_out and number + 1 == len(asked)
+                complete = not attempt.timed_out and number + 1 == len(requested)
                 return search.walked(complete=complete, interrupted=attempt.interrupted)
         return search.walked(complete=True)
 
@@ -336,7 +340,7 @@ class _BestNodeSearch:
     others: list[Objective | None] = field(default_factory=list)
 
     def note(self, position: int, attempt: NodeResult) -> bool:
-        """Take an attempt into account, and tell whether the walk is over."""
+        """Take a node's result into account; return whether the walk is over."""
         if attempt.status is Status.ALLOCATED:
             self._compare(position, attempt)
             return attempt.interrupted or is_zero_objective(attempt.objective)

@@ -43,7 +43,7 @@ class TopologySurvey:
 
 @dataclass(frozen=True, slots=True)
 class TopologyOutcome:
-    """All topologies that were asked for, by name."""
+    """All requested topologies, by name."""
 
     surveys: tuple[TopologySurvey, ...]
     gates: FeatureGates
@@ -65,9 +65,9 @@ def topology(
     for name in names:
         if name not in cluster.topologies:
             raise ValueError(f"DeviceTopology {name} not found")
-    asked = [one for name, one in cluster.topologies.items() if not names or name in names]
+    requested = [one for name, one in cluster.topologies.items() if not names or name in names]
     there = frozenset(chosen)
-    surveys = (TopologySurvey(one, tuple(_instance_surveys(one, cluster, gates, node, there))) for one in asked)
+    surveys = (TopologySurvey(one, tuple(_instance_surveys(one, cluster, gates, node, there))) for one in requested)
     return TopologyOutcome(tuple(surveys), gates)
 
 

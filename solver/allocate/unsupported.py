@@ -17,30 +17,30 @@ _MAX_NAMED = 5
 
 
 def check_engine_support(
-    engine: str, cluster: Cluster, asked: Sequence[Unit], given: Sequence[CallerConstraint] = ()
+    engine: str, cluster: Cluster, requested: Sequence[Unit], given: Sequence[CallerConstraint] = ()
 ) -> None:
     """Raise ``ValueError``, one line, if the engine knows nothing of what some of these claims demand."""
     if not is_upstream(engine):
         return
-    found = [*_unsupported_demands(cluster, asked), *_hard_caller_constraints(given)]
+    found = [*_unsupported_demands(cluster, requested), *_hard_caller_constraints(given)]
     if found:
         more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
         raise ValueError(f"engine {engine} cannot honour {', '.join(found[:_MAX_NAMED])}{more}")
 
 
-def check_planner_support(planner: str, cluster: Cluster, asked: Sequence[Unit]) -> None:
+def check_planner_support(planner: str, cluster: Cluster, requested: Sequence[Unit]) -> None:
     """Raise ``ValueError``, one line, if a ConstraintGroup demands something of claims of these units.
 
     What places units one after the other knows nothing of groups.
     """
-    own = {ref.key for unit in asked for ref in unit.requested_claims}
+    own = {ref.key for unit in requested for ref in unit.requested_claims}
     for group in cluster.constraint_groups.values():
-        if _has_hard_demands(group) and own.intersection(group_members(group, cluster, asked)):
+        if _has_hard_demands(group) and own.intersection(group_members(group, cluster, requested)):
             raise ValueError(f"planner {planner} cannot honour ConstraintGroup {claim_text(key_of(group.metadata))}")
 
 
-def _unsupported_demands(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]:
-    claims = {ref.key: ref.claim for unit in asked for ref in unit.requested_claims if ref.claim is not None}
+def _unsupported_demands(cluster: Cluster, requested: Iterable[Unit]) -> Iterator[str]:
+    claims = {ref.key: ref.claim for unit in requested for ref in unit.requested_claims if ref.claim is not None}
     for key, claim in claims.items():
         yield from (f"{what} of claim {claim_text(key)}" for what in _unsupported_fields(claim))
     for group in groups_of_claims(cluster, claims):
@@ -74,23 +74,23 @@ def _has_hard_demands(group: ConstraintGroup) -> bool:
 
 
 def ignored_soft_entries(
-    engine: str, cluster: Cluster, asked: Iterable[Unit], given: Sequence[CallerConstraint] = ()
+    engine: str, cluster: Cluster, requested: Iterable[Unit], given: Sequence[CallerConstraint] = ()
 ) -> tuple[str, ...]:
     """Say which soft entries an engine does not mind; a line for all of them, none if there are none (SOFT-3).
 
-    ``given`` are entries for all claims asked about, beside their own.
+    ``given`` are entries for all requested claims, beside their own.
     """
     if engine in OPTIMIZERS:
         return ()
-    names = [*_soft_entry_owners(cluster, asked)]
+    names = [*_soft_entry_owners(cluster, requested)]
     if any(entry.weight is not None for entry in given):
         names.append("the caller")
     return (f"engine {engine} does not mind soft entries: those of {', '.join(names)}",) if names else ()
 
 
-def _soft_entry_owners(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]:
+def _soft_entry_owners(cluster: Cluster, requested: Iterable[Unit]) -> Iterator[str]:
     """Name the claims and groups that have soft entries."""
-    claims = {ref.key: ref.claim for unit in asked for ref in unit.requested_claims if ref.claim is not None}
+    claims = {ref.key: ref.claim for unit in requested for ref in unit.requested_claims if ref.claim is not None}
     for key, claim in claims.items():
         if any(entry.weight is not None for entry in annotated_entries(claim.metadata)):
             yield f"claim {claim_text(key)}"
@@ -101,5 +101,7 @@ def _soft_entry_owners(cluster: Cluster, asked: Iterable[Unit]) -> Iterator[str]
 
 def groups_of_claims(cluster: Cluster, claims: Iterable[ObjectKey]) -> Iterator[ConstraintGroup]:
     """Yield the groups that have any of these claims among their members. Raises ``GroupError``."""
-    asked = frozenset(claims)
-    return (group for group in cluster.constraint_groups.values() if asked.intersection(group_members(group, cluster)))
+    requested = frozenset(claims)
+    return (
+        group for group in cluster.constraint_groups.values() if requested.intersection(group_members(group, cluster))
+    )

@@ -58,7 +58,7 @@ def manifest_problems(
 ) -> list[InputProblem]:
     """Problems of what was read; ``skip_validation`` lifts names and limits, and leaves expressions to the search.
 
-    There an expression that does not compile is fatal for who asks for it, and for nobody else (CEL-6).
+    In the search an expression that does not compile is fatal for the units that use it only (CEL-6).
     """
     found = validate_manifests(manifests, gates, skip_validation)
     if not skip_validation:
@@ -134,7 +134,7 @@ def _topology_contradiction(topology: DeviceTopology, cluster: Cluster, gates: F
     except TopologyError as error:
         return str(error).removeprefix(f"DeviceTopology {topology.metadata.name}: ")
     except SelectorError:
-        # Nodes cannot be told apart then; who asks about one is told so.
+        # Nodes cannot be told apart then; questions about a node report that.
         return ""
     return ""
 
@@ -202,17 +202,19 @@ class _PairSearch:
         """A pair that the entry may be about; claims of a group may be on several nodes."""
         if placed.claim is None:
             return self._any_pair
-        found = (self._pair(wish) for wish in _selectors_of_requests(placed, placed.claim, self._classes))
+        found = (
+            self._device_pair(selectors) for selectors in _selectors_of_requests(placed, placed.claim, self._classes)
+        )
         return next(filter(None, found), None)
 
-    def _pair(self, wish: _SelectorTexts) -> _DevicePair | None:
-        if wish not in self._found:
-            self._found[wish] = next((pair for pair in self._together if self._takes(wish, pair)), None)
-        return self._found[wish]
+    def _device_pair(self, selectors: _SelectorTexts) -> _DevicePair | None:
+        if selectors not in self._found:
+            self._found[selectors] = next((pair for pair in self._together if self._takes(selectors, pair)), None)
+        return self._found[selectors]
 
-    def _takes(self, wish: _SelectorTexts, pair: _DevicePair) -> bool:
+    def _takes(self, selectors: _SelectorTexts, pair: _DevicePair) -> bool:
         try:
-            return all(compile_selector(text).matches(pair.content, deadline=self._deadline) for text in wish)
+            return all(compile_selector(text).matches(pair.content, deadline=self._deadline) for text in selectors)
         except CelError:
             return False
 
@@ -222,13 +224,13 @@ def _selectors_of_requests(
 ) -> Iterator[_SelectorTexts]:
     """The selectors of all requests that an entry applies to; a class that is not there has no devices."""
     for request in claim.requests or ():
-        asked: list[tuple[str, RequestSpec]] = [(one.name, one) for one in request.first_available or ()]
+        specs: list[tuple[str, RequestSpec]] = [(one.name, one) for one in request.first_available or ()]
         if request.exactly is not None:
-            asked.append(("", request.exactly))
-        for name, wish in asked:
-            device_class = classes.get(wish.device_class_name)
+            specs.append(("", request.exactly))
+        for name, spec in specs:
+            device_class = classes.get(spec.device_class_name)
             if device_class is not None and entry_applies(placed.entry, request.name, name):
-                yield (*_selector_texts(device_class.spec.selectors), *_selector_texts(wish.selectors))
+                yield (*_selector_texts(device_class.spec.selectors), *_selector_texts(spec.selectors))
 
 
 def _selector_texts(selectors: Iterable[DeviceSelector] | None) -> Iterator[str]:

@@ -59,7 +59,7 @@ class SearchThenSolve:
         start: Decision,
         deadline: float | None,
     ) -> Decision:
-        """Look for a solution that soft entries like better; whether there is one never depends on them (SOFT-1)."""
+        """Look for a solution that violates fewer soft entries; a solution is required in any case (SOFT-1)."""
         if has_no_penalty(problem, _members_of_decision(start)):
             return start
         try:
@@ -83,7 +83,7 @@ class SearchThenSolve:
         return solve(problem, in_use, candidates, self.counts, limits, start, thorough=False)
 
     def _is_final(self, decision: Decision) -> bool:
-        """Tell whether the solver has the last word: not if it could not even be asked."""
+        """Whether the solver's decision counts: not if the model cannot be solved at all."""
         return decision.status is not Status.UNKNOWN or not decision.retry
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
@@ -145,7 +145,7 @@ class ProofThenSolve:
         return counted or solve(problem, in_use, candidates, self.counts, limits)
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
-        """Return the allocation that the session's stages like best, or a proof that there is none."""
+        """Return the best allocation by the session's stages, or a proof that there is none."""
         from .cp_sat import Limits
         from .optimize import optimize
 

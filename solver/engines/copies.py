@@ -1,4 +1,4 @@
-"""One question, asked many times at once: copies of the claims of a unit side by side in one Problem.
+"""Many copies of the claims of one unit, side by side in one Problem.
 
 Devices in parts that have nothing to do with each other, where every copy stays within one of them.
 
@@ -87,7 +87,7 @@ def _takes_one(problem: Problem) -> bool:
 
 
 def _is_tie(problem: Problem, constraint: Constraint) -> bool:
-    """Tell whether a constraint ties all devices of a copy to one value, which each device has whoever asks."""
+    """Tell whether a constraint ties all devices of a copy to one value, the same value for all requests."""
     if constraint.kind != "matchAttribute" or len(constraint.tokens) < len(problem.demands):
         return False
     first, *others = constraint.tokens.values()

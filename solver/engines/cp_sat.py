@@ -214,12 +214,12 @@ def run_by_configurations(
     return _run_turns(rows, limits, turns, watch, before or _NO_RESULT)
 
 
-def run_improving(rows: CpSatRows, limits: Limits, wish: Sequence[Term]) -> SolveResult:
+def run_improving(rows: CpSatRows, limits: Limits, goal: Sequence[Term]) -> SolveResult:
     """Solve if that is quick, and make the sum of these terms small by the way. Raises as ``run_solver``.
 
     One run that finds something and improves it takes little longer than one of the two: most of it is to begin.
     """
-    rows.minimize(wish)
+    rows.minimize(goal)
     found = run_solver(
         rows, replace(limits, work=_lowest_limit(_IMPROVING_SHARE * quick_work(rows), limits.work)), QUICK
     )

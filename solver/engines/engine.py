@@ -106,7 +106,7 @@ _ENCODING_COUNTS = {"lower": "cel_lowered", "table": "cel_tabulated", "lazy": "c
 
 @dataclass(slots=True)
 class Counts:
-    """What an engine did so far; engines leave at 0 what they cannot tell. ``work`` is in the solver's own units.
+    """The work that an engine did so far; 0 for what it does not count. ``work`` is in the solver's own units.
 
     ``classes`` are the lots of the largest model, before the first model the different devices there are. The last of
     the counts are expressions over devices, by how models encoded them (CELC-9).
@@ -157,7 +157,7 @@ class Optimizer(Engine, Protocol):
         deadline: float | None,
         work: float | None,
     ) -> NodeResult:
-        """Allocate the claims on the node as the session's stages like it best."""
+        """Find the best allocation on the node by the session's stages."""
         raise NotImplementedError
 
 
@@ -176,7 +176,7 @@ class Decision:
     ``picks`` are the devices of a yes. A no is ``certified`` if it does not rest on one run of a solver: ``witness`` is
     a bound that anyone can check, all combinations were tried, or a second configuration came to the same result.
     ``message`` says why it is not known; ``retry``: another way may know, as it is not for lack of time.
-    ``objective`` is what the stages came to, if any were asked for; ``interrupted``: Ctrl-C came meanwhile.
+    ``objective`` has the values of the stages, if there are stages; ``interrupted``: Ctrl-C came meanwhile.
     ``has_relation_error``: a relation may have failed for an error only (CELC-4).
     """
 

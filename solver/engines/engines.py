@@ -104,7 +104,7 @@ class NodeEngine:
     ) -> NodeResult:
         """Decide about the node, and build the result."""
         return self.answer(
-            node, claims, ledger, deadline, lambda asked, problem: self.decider.decide(problem, asked.in_use, deadline)
+            node, claims, ledger, deadline, lambda query, problem: self.decider.decide(problem, query.in_use, deadline)
         )
 
     def answer(
@@ -128,58 +128,60 @@ class NodeEngine:
         except DeadlineExceededError as error:
             return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=str(error))
 
-    def _decide(self, asked: NodeQuery, decide: DecideFunction) -> NodeResult:
-        key = asked.question.index, node_class_key(asked.view, asked.in_use)
-        shortfall = self._failed.get(key)
-        if shortfall is None:
-            problem = self.compiler.problem(asked.question, asked.view.shape)
+    def _decide(self, query: NodeQuery, decide: DecideFunction) -> NodeResult:
+        key = query.question.index, node_class_key(query.view, query.in_use)
+        failure = self._failed.get(key)
+        if failure is None:
+            problem = self.compiler.problem(query.question, query.view.shape)
             posed = problem if self.decider.in_order else problem.order_independent()
-            decision = decide(asked, posed)
+            decision = decide(query, posed)
             if decision.status is Status.ALLOCATED:
-                return self._allocated(asked, posed, decision, decide)
-            error = self._error(asked, problem, posed, decision, decide)
-            shortfall = self._failed[key] = _NodeFailure(
-                decision, problem.invalid_pools, demand_tables(problem, asked.in_use), error
+                return self._result_or_other_devices(query, posed, decision, decide)
+            error = self._decisive_error(query, problem, posed, decision, decide)
+            failure = self._failed[key] = _NodeFailure(
+                decision, problem.invalid_pools, demand_tables(problem, query.in_use), error
             )
-        return _unallocatable_result(shortfall, asked.claims, asked.view)
+        return _unallocatable_result(failure, query.claims, query.view)
 
-    def _allocated(self, asked: NodeQuery, problem: Problem, decision: Decision, decide: DecideFunction) -> NodeResult:
+    def _result_or_other_devices(
+        self, query: NodeQuery, problem: Problem, decision: Decision, decide: DecideFunction
+    ) -> NodeResult:
         """Build the result; devices whose selectors cannot be combined are an error of the scheduler's (RES-7).
 
         An engine that chooses devices in no order chooses others if there are any.
         """
         try:
-            return self._build_result(asked, problem, decision)
+            return self._build_result(query, problem, decision)
         except FatalError:
             if self.decider.in_order:
                 raise
-            awkward = {number for number, device in enumerate(asked.view.devices) if has_uncombinable_selector(device)}
-            other = decide(asked, problem.without_devices(awkward))
+            awkward = {number for number, device in enumerate(query.view.devices) if has_uncombinable_selector(device)}
+            other = decide(query, problem.without_devices(awkward))
             if other.status is not Status.ALLOCATED:
                 raise
-            return self._build_result(asked, problem, other)
+            return self._build_result(query, problem, other)
 
-    def _build_result(self, asked: NodeQuery, problem: Problem, decision: Decision) -> NodeResult:
-        asks = self.compiler.resolved_requests(asked.question)
-        made = self.builder.build(asked.claims, asks, decision.picks, asked.view)
+    def _build_result(self, query: NodeQuery, problem: Problem, decision: Decision) -> NodeResult:
+        asks = self.compiler.resolved_requests(query.question)
+        made = self.builder.build(query.claims, asks, decision.picks, query.view)
         return NodeResult(
             Status.ALLOCATED,
             made,
             objective=decision.objective,
             interrupted=decision.interrupted,
-            soft_entries=soft_entries(problem, decision.picks, [key_of(claim.metadata) for claim in asked.claims]),
+            soft_entries=soft_entries(problem, decision.picks, [key_of(claim.metadata) for claim in query.claims]),
         )
 
-    def _error(
-        self, asked: NodeQuery, problem: Problem, posed: Problem, decision: Decision, decide: DecideFunction
+    def _decisive_error(
+        self, query: NodeQuery, problem: Problem, posed: Problem, decision: Decision, decide: DecideFunction
     ) -> FatalError | None:
         """Find the error that alone stands in the way, if there is one (policy ``strict``)."""
         if self._session.policy != STRICT or decision.status is not Status.UNALLOCATABLE:
             return None
-        error = decisive_error(problem, asked.in_use, self.decider.in_order)
+        error = decisive_error(problem, query.in_use, self.decider.in_order)
         if error is not None or not decision.has_relation_error:
             return error
-        return decisive_relation_error(posed, lambda tolerant: decide(asked, tolerant))
+        return decisive_relation_error(posed, lambda tolerant: decide(query, tolerant))
 
 
 class OptimizingEngine(NodeEngine):
@@ -201,26 +203,26 @@ class OptimizingEngine(NodeEngine):
     ) -> NodeResult:
         """Find the best allocation on the node by the session's stages."""
 
-        def decide(asked: NodeQuery, problem: Problem) -> Decision:
-            landscape = self._node_context(asked)
-            # One question may be asked again with fewer devices.
+        def decide(query: NodeQuery, problem: Problem) -> Decision:
+            landscape = self._node_context(query)
+            # The same question may come with fewer devices.
             devices = tuple(demand.candidates for demand in problem.demands)
             errors_count = any(relation.errors_count_as_true for relation in problem.relations)
-            key = asked.question.index, node_class_key(asked.view, asked.in_use), landscape, devices, errors_count
+            key = query.question.index, node_class_key(query.view, query.in_use), landscape, devices, errors_count
             decision = self._best.get(key)
             if decision is None:
                 seen = replace(problem, landscape=landscape)
-                decision = self._best_decider.best(seen, asked.in_use, deadline, work)
+                decision = self._best_decider.best(seen, query.in_use, deadline, work)
                 if decision.status is Status.ALLOCATED and not decision.interrupted:
                     self._best[key] = decision
             return decision
 
         return self.answer(node, claims, ledger, deadline, decide)
 
-    def _node_context(self, asked: NodeQuery) -> NodeContext:
+    def _node_context(self, query: NodeQuery) -> NodeContext:
         if self._surveyor is None:
             return NodeContext()
-        return self._surveyor.survey(asked.view, asked.question.visible)
+        return self._surveyor.survey(query.view, query.question.visible)
 
 
 def decisive_relation_error(problem: Problem, decide: Callable[[Problem], Decision]) -> FatalError | None:
@@ -256,17 +258,17 @@ def _is_error(failure: FilterFailure, in_order: bool) -> bool:
     return bool(failure.error) and (failure.filter in EXPRESSION_FILTERS or not in_order)
 
 
-def _unallocatable_result(shortfall: _NodeFailure, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:
+def _unallocatable_result(failure: _NodeFailure, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:
     """Say why; an invalid pool is the reason that upstream gives (POOL-13)."""
-    decision = shortfall.decision
-    message = "invalid resource pools were encountered" if shortfall.invalid_pools else "cannot allocate all claims"
-    error = shortfall.error and _fatal_result(shortfall.error, claims, view).message
+    decision = failure.decision
+    message = "invalid resource pools were encountered" if failure.invalid_pools else "cannot allocate all claims"
+    error = failure.error and _fatal_result(failure.error, claims, view).message
     return NodeResult(
         decision.status,
-        rule="pool" if shortfall.invalid_pools else "",
+        rule="pool" if failure.invalid_pools else "",
         message=decision.message or message,
         error=error or "",
-        rejections=shortfall.tables,
+        rejections=failure.tables,
         witness=decision.witness,
         proof=display_message(decision.witness, problem_names(claims, view)) if decision.witness else "",
         certified=decision.certified,

@@ -135,7 +135,7 @@ class LexicographicOptimization:
         return replace(self.limits, work=share if most is None else min(share, most))
 
     def _tighten(self, parts: Sequence[ObjectivePart]) -> None:
-        """Find the true values where a run was stopped: literals that nobody minimised may be true for nothing."""
+        """Find the true values where a run was stopped: literals that were not minimised may be true without need."""
         settled = tighten_solution(
             self.model, self.found.values, [term for part in parts for term in part], self.counts
         )

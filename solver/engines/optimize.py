@@ -66,7 +66,7 @@ def optimize(
     watch: ObjectiveWatch | None = None,
     thorough: bool = True,
 ) -> Decision:
-    """Find the allocation that these stages like best, in their order; ``start`` is one to begin with."""
+    """Find the best allocation by these stages, the first stage first; ``start`` is an allocation to begin with."""
     merged = merge_equal_requests(problem, in_use, candidates)
     try:
         model = build_model(build_symmetry_classes(merged, [*ENCODERS, *stages]), ENCODERS, deadline=limits.deadline)
@@ -129,10 +129,10 @@ def _quick_solution(model: AllocationModel, parts: Sequence[ObjectivePart], limi
 
     Where things are packed it is not, and where solutions are judged each of them would be improved first.
     """
-    wish = combine_parts(parts, model.rows)
+    goal = combine_parts(parts, model.rows)
     return (
-        run_improving(model.rows, limits, wish)
-        if wish and not model.lazy_constraints and not model.rows.has_packing_rows
+        run_improving(model.rows, limits, goal)
+        if goal and not model.lazy_constraints and not model.rows.has_packing_rows
         else None
     )
 
@@ -150,8 +150,8 @@ def _first_solution(
         found = complete_solution(model, _start_values(model, start), (), counts)
         if found.status in _SOLVED_STATUSES:
             return found
-    told = watch and partial(watch, "existence")
-    ask = partial(run_by_configurations, model.rows, watch=told, before=early)
+    existence_watch = watch and partial(watch, "existence")
+    ask = partial(run_by_configurations, model.rows, watch=existence_watch, before=early)
     found = (
         solve_with_lazy_constraints(model, ask, limits, counts)
         if early is None or early.status is SolverStatus.UNKNOWN
@@ -161,7 +161,9 @@ def _first_solution(
     if found.status is SolverStatus.INFEASIBLE:
         # Asked again in another way: what is found then is true, what is not found stays unknown.
         found = _count_work(
-            solve_with_lazy_constraints(model, partial(confirm_infeasibility, model.rows, watch=told), limits, counts),
+            solve_with_lazy_constraints(
+                model, partial(confirm_infeasibility, model.rows, watch=existence_watch), limits, counts
+            ),
             counts,
         )
     return found

@@ -53,7 +53,7 @@ class UnitOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Work done; an engine that cannot tell leaves 0.
+    """The work done; 0 for what an engine does not count.
 
     ``steps`` are those of the search, ``conflicts`` those of the solver. ``devices`` are all of the cluster,
     ``classes`` the lots of the largest model that the solver was asked with (devices that nothing tells apart count as
@@ -111,7 +111,7 @@ class AllocationOutcome:
 
 
 def worst_outcome(outcomes: Sequence[Status]) -> Status:
-    """Pick the outcome that decides about the whole; nothing asked is all allocated."""
+    """Return the gravest outcome, which decides about the whole; no outcomes count as allocated."""
     return min(outcomes, key=list(Status).index, default=Status.ALLOCATED)
 
 
@@ -189,7 +189,7 @@ def _rejected_devices(
 
 
 class _DeviceChecks:
-    """What is in use, asked about one device at a time."""
+    """Checks of a device against what is in use."""
 
     def __init__(self, problem: Problem, in_use: InUse) -> None:
         self._problem = problem
@@ -207,7 +207,7 @@ class _DeviceChecks:
         )
 
     def first(self, demand: Demand, device: int) -> tuple[str, str] | None:
-        """Find the first test that the device fails: who may have it, who has it, and then the rest."""
+        """Find the first test that the device fails: selectors, then other holders, then the other tests."""
         failed = demand.failures[device]
         selecting = [failure for failure in failed if failure.filter in SELECTOR_FILTERS]
         if selecting:

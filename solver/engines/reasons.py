@@ -67,7 +67,7 @@ def misfit_reasons(misfits: Sequence[Misfit], nodes: int) -> tuple[Reason, ...]:
 
 
 def missing_reference_reasons(unit: Unit, classes: Container[str]) -> list[Reason]:
-    """Say why a unit has to wait: claims that are missing, else classes, also those of alternatives nobody needs."""
+    """List what a unit has to wait for: missing claims, else missing classes, also those of unused alternatives."""
     problems = [Reason("claim", "", problem) for problem in unit.problems]
     return problems or list(_missing_classes(unit, classes))
 

@@ -53,7 +53,7 @@ class SearchState:
         ]
 
     def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
-        """Return the rules that can refuse a candidate of this demand, in the order asked (DEV-6, 8, 11, 12)."""
+        """Return the rules that can refuse a candidate of this demand, in their order (DEV-6, 8, 11, 12)."""
         capacity = self._capacity_trackers(demand)
         placed = [*self._placement_trackers(demand), *self._constraint_trackers(demand)]
         return (*placed, *capacity) if demand.all_devices else (*capacity, *placed)
@@ -151,7 +151,7 @@ class DistinctScalar(ConstraintTracker):
 
 
 class MatchSets(ConstraintTracker):
-    """The intersection of all value sets stays non-empty (CON-7), or as large as is asked for (SEM-4)."""
+    """The intersection of all value sets stays non-empty (CON-7), or has the requested size (SEM-4)."""
 
     __slots__ = ()
 

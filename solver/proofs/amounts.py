@@ -95,10 +95,10 @@ def draw_profiles(tally: Tally, rows: AmountRows) -> DrawProfiles:
     return found
 
 
-def find_overdraft(rows: AmountRows, asked: DrawProfiles) -> Overdraft | None:
+def find_overdraft(rows: AmountRows, profiles: DrawProfiles) -> Overdraft | None:
     """Find rows of one name that together have less than the requests that draw from them alone."""
-    for name in dict.fromkeys(name for _, profile in asked for name in profile.totals):
-        drawing = [(need, profile) for need, profile in asked if profile.totals.get(name)]
+    for name in dict.fromkeys(name for _, profile in profiles for name in profile.totals):
+        drawing = [(need, profile) for need, profile in profiles if profile.totals.get(name)]
         for scope in dict.fromkeys([*(profile.rows[name] for _, profile in drawing), _all_rows(drawing, name)]):
             inside = [(need, profile) for need, profile in drawing if not profile.rows[name] & ~scope]
             needed = sum(profile.totals[name] for _, profile in inside)
@@ -108,10 +108,10 @@ def find_overdraft(rows: AmountRows, asked: DrawProfiles) -> Overdraft | None:
     return None
 
 
-def find_room_shortage(tally: Tally, rows: AmountRows, asked: DrawProfiles) -> RoomShortage | None:
+def find_room_shortage(tally: Tally, rows: AmountRows, profiles: DrawProfiles) -> RoomShortage | None:
     """Find requests that need more devices than fit into the places of these devices."""
     competing = set(tally.competing())
-    taking = [(need, profile) for need, profile in asked if profile.count and need in competing]
+    taking = [(need, profile) for need, profile in profiles if profile.count and need in competing]
     scopes = dict.fromkeys(profile.devices for _, profile in taking)
     if len(scopes) > 1:
         scopes[union_of_masks(list(scopes))] = None
@@ -273,27 +273,27 @@ def _display_capacities(tally: Tally, found: Overdraft) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RowsWording:
-    """How it is told: the encoder's id, what the rows are, and a phrase for those that are overdrawn."""
+    """The words of a proof: the encoder's id, the noun of the rows, and a phrase for overdrawn rows."""
 
     id: str
     rows: str
     where: Callable[[Tally, Overdraft], str]
 
 
-def exhausted_rows(tally: Tally, rows: AmountRows, told: RowsWording) -> Justification | None:
+def exhausted_rows(tally: Tally, rows: AmountRows, wording: RowsWording) -> Justification | None:
     """Find requests that need more of the rows than is left, or more devices than they have room for."""
-    asked = draw_profiles(tally, rows)
-    drawn = find_overdraft(rows, asked)
+    profiles = draw_profiles(tally, rows)
+    drawn = find_overdraft(rows, profiles)
     if drawn is not None:
         needed = f"{_display_needs(tally, drawn.needs)} at least {display_amount(drawn.needed)}"
-        text = f"{told.where(tally, drawn)}: {needed}, {display_amount(drawn.left)} left"
-        return justification_for(told.id, text, tally, drawn.needs)
-    found = find_room_shortage(tally, rows, asked)
+        text = f"{wording.where(tally, drawn)}: {needed}, {display_amount(drawn.left)} left"
+        return justification_for(wording.id, text, tally, drawn.needs)
+    found = find_room_shortage(tally, rows, profiles)
     if found is None:
         return None
     needed = f"{_display_needs(tally, found.needs)} {plural(found.needed, 'device')}"
-    text = f"{needed}, what is left of the {told.rows} has room for {found.room}"
-    return justification_for(told.id, text, tally, found.needs)
+    text = f"{needed}, what is left of the {wording.rows} has room for {found.room}"
+    return justification_for(wording.id, text, tally, found.needs)
 
 
 def _display_needs(tally: Tally, needs: list[Need]) -> str:

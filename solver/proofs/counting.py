@@ -81,7 +81,7 @@ class Tally:
         return demands[options[0]].count if len(options) == 1 else min([demands[option].count for option in options])
 
     def is_short(self, option: int) -> bool:
-        """Tell whether a demand lacks devices even if nobody else takes any."""
+        """Whether a demand lacks devices even if no other demand takes any."""
         return _is_short(self.problem, self.masks, option)
 
     def devices(self, need: Need) -> int:
