@@ -216,17 +216,8 @@ def run_plan_comparison(
 
 def _plan_comparison_warnings(cluster: Cluster, result: PlanComparisonResult) -> list[str]:
     """List fields that no planner supports, and rules that some planners ignore."""
-    from ..models.workload.requests import allocatable_warnings
-    from ..models.workload.unsupported import unsupported_fields
-
-    notices = (notice for one in result.document.planners for notice in one.notices)
-    found = [
-        f"warning: {line}"
-        for line in dict.fromkeys((*unsupported_fields(cluster), *allocatable_warnings(cluster), *notices))
-    ]
-    if not result.document.asked:
-        found.append("warning: nothing to plan: no pod, controller or claim that was asked about waits")
-    return found
+    notices = [notice for one in result.document.planners for notice in one.notices]
+    return [*options.plan_warnings(cluster, notices), *options.empty_queue_warnings(result.document.asked)]
 
 
 def _print_plan_comparison_table(result: PlanComparisonResult) -> None:

@@ -176,3 +176,18 @@ def unknown_node_warnings(cluster: Cluster, name: str | None) -> Iterator[str]:
     """Warn of a node that is not in the input."""
     if name is not None and not cluster.knows_node(name):
         yield f'warning: node "{name}" is not in the input'
+
+
+def plan_warnings(cluster: Cluster, notices: Sequence[str], *, existing: bool = True) -> Iterator[str]:
+    """Warn of unsupported fields, of existing nodes with unknown resources, and of what the notices say."""
+    from ..models.workload.requests import allocatable_warnings
+    from ..models.workload.unsupported import unsupported_fields
+
+    unknown = allocatable_warnings(cluster) if existing else ()
+    yield from (f"warning: {line}" for line in dict.fromkeys((*unsupported_fields(cluster), *unknown, *notices)))
+
+
+def empty_queue_warnings(requested: int) -> Iterator[str]:
+    """Warn if nothing waits."""
+    if not requested:
+        yield "warning: nothing to plan: no pod, controller or claim that was asked about waits"

@@ -144,17 +144,11 @@ def _thread_pool(workers: int) -> Iterator[Executor | None]:
 
 def _warnings(cluster: Cluster, result: PlanResult, only_new: bool, cel_errors: options.CelErrors) -> Iterator[str]:
     """Warn of unsupported fields, of nodes with unknown resources, of ignored rules, and of an empty queue."""
-    from ..models.workload.requests import allocatable_warnings
-    from ..models.workload.unsupported import unsupported_fields
-
-    rooms = () if only_new else allocatable_warnings(cluster)
-    found = (*unsupported_fields(cluster), *rooms, *result.document.notices)
-    yield from (f"warning: {line}" for line in dict.fromkeys(found))
+    yield from options.plan_warnings(cluster, result.document.notices, existing=not only_new)
     if result.document.cel_errors != cel_errors:
         told = f"--cel-errors {cel_errors} means {result.document.cel_errors}"
         yield f"warning: a plan visits devices in no order: {told}"
-    if not result.document.asked:
-        yield "warning: nothing to plan: no pod, controller or claim that was asked about waits"
+    yield from options.empty_queue_warnings(result.document.asked)
 
 
 def _exit_code(result: PlanResult) -> Exit:

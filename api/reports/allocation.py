@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ..models.kubernetes.claims import DeviceRequestAllocationResult
-from ..models.results.common import (
-    AllocationDocument,
-    ClaimAnswer,
-    RejectedDevices,
-    RejectedNodes,
-    StageAnswer,
-    UnitAnswer,
-)
-from ..solver.engines.outcome import filter_words
+from ..models.results.common import AllocationDocument, ClaimAnswer, RejectedNodes, StageAnswer, UnitAnswer
 from ..solver.engines.reasons import DEVICES_REASON
+from .tables import display_unit
 
 HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")
 WIDE_HEADERS = (*HEADERS[:-1], "driver", "pool", "device", "share", "consumed", "flags")
@@ -84,18 +77,14 @@ def _failure_lines(kind: RejectedNodes, unit: UnitAnswer) -> Iterator[str]:
     more = f" and {kind.nodes - len(kind.names)} more" if kind.nodes > len(kind.names) else ""
     yield f"  on {', '.join(name or 'any node' for name in kind.names)}{more}: {kind.message}"
     for table in kind.requests:
-        fallen = ", ".join(_display_fallen(row) for row in table.fallen)
+        fallen = ", ".join(map(str, table.fallen))
         told = f"{table.devices} devices" + (f": {fallen}" if fallen else "")
         claim = _claim_prefix(table.claim, unit)
         yield f"    {claim}request {table.request} needs {table.needed}, {table.fitting} fit; {told}"
 
 
-def _display_fallen(row: RejectedDevices) -> str:
-    return " ".join(filter(None, (str(row.devices), filter_words(row.filter), row.detail)))
-
-
 def _unit_title(unit: UnitAnswer) -> str:
-    return f"pod {unit.pod}" if unit.pod else "claim " + ", ".join(f"{c.namespace}/{c.name}" for c in unit.claims)
+    return display_unit(unit.pod, [f"{claim.namespace}/{claim.name}" for claim in unit.claims])
 
 
 def _claim_prefix(claim: str, unit: UnitAnswer) -> str:

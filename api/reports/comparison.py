@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..models.results.comparison import AnswerRelation
 from ..solver.compare.plans import PLAN
+from .tables import display_unit
 
 if TYPE_CHECKING:
     from ..models.results.comparison import (
@@ -80,7 +81,7 @@ def _display_agreement(document: ComparisonDocument) -> str:
 
 
 def _unit_title(unit: UnitSides) -> str:
-    name = f"pod {unit.pod}" if unit.pod else f"claim {', '.join(unit.claims)}"
+    name = display_unit(unit.pod, unit.claims)
     if not unit.request:
         return name
     return f"{name}, request {unit.request}" + (f" of claim {unit.claim}" if unit.pod else "")

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..solver.engines.outcome import filter_words
+from ..models.results.common import filter_words
+from .tables import display_unit
 
 if TYPE_CHECKING:
     from ..models.results.common import RejectedDevices
@@ -20,17 +21,13 @@ def lines(document: ExplanationDocument) -> Iterator[str]:
     """Tell of every unit: that it fits, or why it does not and what would help."""
     for unit in document.units:
         if unit.outcome == "Allocated":
-            yield f"{_unit_title(unit)}: fits on {unit.node or 'any node'}"
+            yield f"{display_unit(unit.pod, unit.claims)}: fits on {unit.node or 'any node'}"
         else:
-            yield f"{_unit_title(unit)}: {unit.outcome}"
+            yield f"{display_unit(unit.pod, unit.claims)}: {unit.outcome}"
             yield from (f"  {reason.message}" for reason in unit.reasons)
             for nodes in unit.failures:
                 yield from _node_lines(nodes)
             yield from _relaxation_lines(unit)
-
-
-def _unit_title(unit: ExplainedUnit) -> str:
-    return f"pod {unit.pod}" if unit.pod else f"claim {', '.join(unit.claims)}"
 
 
 def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:
@@ -86,7 +83,7 @@ def _relaxation_lines(unit: ExplainedUnit) -> Iterator[str]:
 def rows(document: ExplanationDocument) -> Iterator[tuple[str, ...]]:
     """One row a reason and a change, under ``COLUMNS``; changes of one relaxation have its number."""
     for unit in document.units:
-        head = (_unit_title(unit), unit.outcome)
+        head = (display_unit(unit.pod, unit.claims), unit.outcome)
         if unit.outcome == "Allocated":
             yield (*head, unit.node or "", "", "", "", "")
         yield from ((*head, "", "reason", one.id, one.claim, one.message) for one in unit.reasons)

@@ -66,6 +66,11 @@ def timing_lines(document: TimedDocument) -> Iterator[str]:
         yield ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in document.timings.items())
 
 
+def display_unit(pod: str | None, claims: Sequence[str]) -> str:
+    """Name a unit: the pod, or its loose claims."""
+    return f"pod {pod}" if pod else f"claim {', '.join(claims)}"
+
+
 def display_names(names: tuple[str, ...]) -> str:
     """The first few names, and how many more."""
     told = ", ".join(name or "any node" for name in names[:_MOST_NAMES])

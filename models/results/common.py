@@ -5,6 +5,7 @@ Field names are those of the documents. Documents only grow within ``v1alpha1``.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -59,6 +60,15 @@ class RejectedDevices(Model, kw_only=False, omit_defaults=False):
     filter: str
     detail: str
     devices: int
+
+    def __str__(self) -> str:
+        """Words for people, as in "4 taint dedicated=ml:NoSchedule"."""
+        return " ".join(filter(None, (str(self.devices), filter_words(self.filter), self.detail)))
+
+
+def filter_words(filter_id: str) -> str:
+    """Write a filter's id as words: ``classSelector`` is "class selector"."""
+    return re.sub("[A-Z]", lambda letter: " " + letter[0].lower(), filter_id)
 
 
 class RequestTable(Model, omit_defaults=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -139,16 +138,8 @@ class DemandTable:
 
     def __str__(self) -> str:
         """One line, as in "64 devices: 40 class selector, 20 in use, 4 taint dedicated=ml:NoSchedule"."""
-        parts = [
-            " ".join(filter(None, (str(row.devices), filter_words(row.filter), row.detail))) for row in self.fallen
-        ]
         total = f"{self.devices} device{'' if self.devices == 1 else 's'}"
-        return ": ".join(filter(None, (total, ", ".join(parts))))
-
-
-def filter_words(filter_id: str) -> str:
-    """Write a filter's id as words: ``classSelector`` is "class selector"."""
-    return re.sub("[A-Z]", lambda letter: " " + letter[0].lower(), filter_id)
+        return ": ".join(filter(None, (total, ", ".join(map(str, self.fallen)))))
 
 
 # Filters that say which devices are meant; their details differ without telling more than the name.
