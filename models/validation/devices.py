@@ -1,4 +1,4 @@
-"""Devices of a slice: attributes (ATTR-1 to ATTR-3, CEL-10), counters (CNT-1) and capacities.
+"""What devices publish: attributes (ATTR-1 to ATTR-3, CEL-10), counters (CNT-1) and capacities.
 
 Request policies of capacities are checked in exact arithmetic (POL-1 to POL-3).
 """
@@ -16,90 +16,8 @@ from ..formats.decode import INT64_MAX, QuantityText
 from ..kubernetes import slices
 from ..kubernetes.meta import byte_length, label_complaints
 from ..kubernetes.semver import Version
-from ..kubernetes.slices import Device, DeviceAttribute
+from ..kubernetes.slices import DeviceAttribute
 from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, parse_nano
-from .nodes import check_device_nodes, check_device_taints
-
-CONDITIONS_MAX = 4
-
-
-def check_device(
-    findings: Findings, path: Path, device: Device, spec: slices.ResourceSliceSpec, fractional: bool
-) -> bool:
-    """Check one device; ``fractional`` as in ``check_policy``. Says whether it halves the size of its slice (SLC-2).
-
-    Runs for every device of a cluster, so paths are extended only where something is looked at.
-    """
-    if not device.name or label_complaints(device.name):
-        findings.check_label((*path, "name"), device.name)
-    attributes, capacity = device.attributes, device.capacity
-    lists = False
-    if attributes:
-        lists = check_attributes(findings, (*path, "attributes"), attributes, spec.driver)
-    if capacity:
-        shared = bool(device.allow_multiple_allocations)
-        _check_capacities(findings, (*path, "capacity"), capacity, spec.driver, shared, fractional)
-    entries = len(attributes or ()) + len(capacity or ())
-    if entries > ENTRIES_PER_DEVICE:
-        detail = f"the total number of attributes and capacities must not exceed {ENTRIES_PER_DEVICE}"
-        findings.invalid(path, entries, detail)
-    if device.consumes_counters:
-        check_consumption(findings, (*path, "consumesCounters"), device.consumes_counters)
-    if device.taints:
-        check_device_taints(findings, (*path, "taints"), device.taints)
-    if device.binding_conditions or device.binding_failure_conditions:
-        _check_binding(findings, path, device)
-    if _names_nodes(device) or spec.per_device_node_selection:
-        check_device_nodes(findings, path, device, bool(spec.per_device_node_selection))
-    for resource in device.node_allocatable_resources or ():
-        where = (*path, "nodeAllocatableResources", MapKey(resource))
-        findings.check_label_key(where, resource)
-    return lists or bool(device.taints or device.consumes_counters)
-
-
-def _names_nodes(device: Device) -> bool:
-    return device.node_name is not None or device.node_selector is not None or device.all_nodes is not None
-
-
-def _check_binding(findings: Findings, path: Path, device: Device) -> None:
-    conditions, failures = device.binding_conditions or (), device.binding_failure_conditions or ()
-    for field, listed in (("bindingConditions", conditions), ("bindingFailureConditions", failures)):
-        where = (*path, field)
-        findings.at_most(where, listed, CONDITIONS_MAX)
-        findings.unique(where, listed)
-        for index, condition in enumerate(listed):
-            findings.check_label_key((*where, index), condition)
-    if not failures:
-        findings.required((*path, "bindingFailureConditions"), "required with `bindingConditions`")
-    if not conditions:
-        findings.required((*path, "bindingConditions"), "required with `bindingFailureConditions`")
-    both = set(failures).intersection(conditions)
-    for index, condition in enumerate(failures):
-        if condition in both:
-            detail = "must not be listed in both `bindingConditions` and `bindingFailureConditions`"
-            findings.invalid((*path, "bindingFailureConditions", index), condition, detail)
-
-
-def _check_capacities(
-    findings: Findings,
-    path: Path,
-    capacities: dict[str, slices.DeviceCapacity],
-    driver: str,
-    shared: bool,
-    fractional: bool,
-) -> None:
-    """All capacities of a device; policies need a device that may be ``shared`` (POL-1)."""
-    check_names(findings, path, tuple(capacities), driver)
-    for name, capacity in capacities.items():
-        if parse_nano(capacity.value) is None:
-            findings.check_quantity((*path, MapKey(name), "value"), capacity.value)
-        if capacity.request_policy is None:
-            continue
-        where = (*path, MapKey(name), "requestPolicy")
-        if not shared:
-            findings.forbidden(where, "may only be set when `allowMultipleAllocations` is true")
-        check_policy(findings, where, capacity.request_policy, capacity.value, fractional)
-
 
 ATTRIBUTE_VALUE_MAX = 64
 VALUES_PER_DEVICE = 48

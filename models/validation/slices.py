@@ -1,15 +1,17 @@
-"""ResourceSlices (dra-semantics 2.1)."""
+"""ResourceSlices and their devices (dra-semantics 2.1)."""
 
 from __future__ import annotations
 
 from ..kubernetes.gates import FeatureGates
-from ..kubernetes.slices import Device, ResourceSlice, ResourceSliceSpec
-from .devices import check_counter_sets, check_device
-from .findings import Findings, Path
-from .nodes import check_node_operations, check_slice_nodes
+from ..kubernetes.meta import label_complaints
+from ..kubernetes.slices import Device, DeviceCapacity, ResourceSlice, ResourceSliceSpec
+from . import devices
+from .findings import Findings, MapKey, Path, parse_nano
+from .nodes import check_device_nodes, check_device_taints, check_node_operations, check_slice_nodes
 
 DEVICES_MAX = 128
 COMPLEX_DEVICES_MAX = 64
+CONDITIONS_MAX = 4
 
 
 def check_slice(findings: Findings, resource_slice: ResourceSlice, gates: FeatureGates) -> None:
@@ -30,7 +32,7 @@ def check_published(findings: Findings, path: Path, spec: ResourceSliceSpec, gat
     if spec.devices:
         _check_devices(findings, (*path, "devices"), spec, gates.fractional_capacity_range)
     if spec.shared_counters:
-        check_counter_sets(findings, (*path, "sharedCounters"), spec.shared_counters)
+        devices.check_counter_sets(findings, (*path, "sharedCounters"), spec.shared_counters)
     if spec.partition_type_attribute is not None:
         _check_partition_type(findings, path, spec, spec.partition_type_attribute)
     check_node_operations(findings, (*path, "skipNodeOperations"), spec.skip_node_operations)
@@ -46,11 +48,84 @@ def _check_pool(findings: Findings, path: Path, spec: ResourceSliceSpec) -> None
 
 
 def _check_devices(findings: Findings, path: Path, spec: ResourceSliceSpec, fractional: bool) -> None:
-    devices = spec.devices or ()
-    findings.unique(path, (device.name for device in devices), ("name",))
+    published = spec.devices or ()
+    findings.unique(path, (device.name for device in published), ("name",))
     # A list, for every device must be looked at.
-    halved = [check_device(findings, (*path, index), device, spec, fractional) for index, device in enumerate(devices)]
-    findings.at_most(path, devices, COMPLEX_DEVICES_MAX if any(halved) else DEVICES_MAX)
+    halved = [
+        _check_device(findings, (*path, index), device, spec, fractional) for index, device in enumerate(published)
+    ]
+    findings.at_most(path, published, COMPLEX_DEVICES_MAX if any(halved) else DEVICES_MAX)
+
+
+def _check_device(findings: Findings, path: Path, device: Device, spec: ResourceSliceSpec, fractional: bool) -> bool:
+    """Check one device; ``fractional`` as in ``check_policy``. Return whether it halves the size of its slice (SLC-2).
+
+    Runs for every device of a cluster, so paths are extended only where something is looked at.
+    """
+    if not device.name or label_complaints(device.name):
+        findings.check_label((*path, "name"), device.name)
+    attributes, capacity = device.attributes, device.capacity
+    lists = False
+    if attributes:
+        lists = devices.check_attributes(findings, (*path, "attributes"), attributes, spec.driver)
+    if capacity:
+        shared = bool(device.allow_multiple_allocations)
+        _check_capacities(findings, (*path, "capacity"), capacity, spec.driver, shared, fractional)
+    entries = len(attributes or ()) + len(capacity or ())
+    if entries > devices.ENTRIES_PER_DEVICE:
+        detail = f"the total number of attributes and capacities must not exceed {devices.ENTRIES_PER_DEVICE}"
+        findings.invalid(path, entries, detail)
+    if device.consumes_counters:
+        devices.check_consumption(findings, (*path, "consumesCounters"), device.consumes_counters)
+    if device.taints:
+        check_device_taints(findings, (*path, "taints"), device.taints)
+    if device.binding_conditions or device.binding_failure_conditions:
+        _check_binding(findings, path, device)
+    if _names_nodes(device) or spec.per_device_node_selection:
+        check_device_nodes(findings, path, device, bool(spec.per_device_node_selection))
+    for resource in device.node_allocatable_resources or ():
+        where = (*path, "nodeAllocatableResources", MapKey(resource))
+        findings.check_label_key(where, resource)
+    return lists or bool(device.taints or device.consumes_counters)
+
+
+def _names_nodes(device: Device) -> bool:
+    return device.node_name is not None or device.node_selector is not None or device.all_nodes is not None
+
+
+def _check_binding(findings: Findings, path: Path, device: Device) -> None:
+    conditions, failures = device.binding_conditions or (), device.binding_failure_conditions or ()
+    for field, listed in (("bindingConditions", conditions), ("bindingFailureConditions", failures)):
+        where = (*path, field)
+        findings.at_most(where, listed, CONDITIONS_MAX)
+        findings.unique(where, listed)
+        for index, condition in enumerate(listed):
+            findings.check_label_key((*where, index), condition)
+    if not failures:
+        findings.required((*path, "bindingFailureConditions"), "required with `bindingConditions`")
+    if not conditions:
+        findings.required((*path, "bindingConditions"), "required with `bindingFailureConditions`")
+    both = set(failures).intersection(conditions)
+    for index, condition in enumerate(failures):
+        if condition in both:
+            detail = "must not be listed in both `bindingConditions` and `bindingFailureConditions`"
+            findings.invalid((*path, "bindingFailureConditions", index), condition, detail)
+
+
+def _check_capacities(
+    findings: Findings, path: Path, capacities: dict[str, DeviceCapacity], driver: str, shared: bool, fractional: bool
+) -> None:
+    """All capacities of a device; policies need a device that may be ``shared`` (POL-1)."""
+    devices.check_names(findings, path, tuple(capacities), driver)
+    for name, capacity in capacities.items():
+        if parse_nano(capacity.value) is None:
+            findings.check_quantity((*path, MapKey(name), "value"), capacity.value)
+        if capacity.request_policy is None:
+            continue
+        where = (*path, MapKey(name), "requestPolicy")
+        if not shared:
+            findings.forbidden(where, "may only be set when `allowMultipleAllocations` is true")
+        devices.check_policy(findings, where, capacity.request_policy, capacity.value, fractional)
 
 
 def _check_partition_type(findings: Findings, path: Path, spec: ResourceSliceSpec, name: str) -> None:

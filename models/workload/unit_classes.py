@@ -310,15 +310,10 @@ class ClaimShapeResolver:
                 keys = [ref.key for ref in refs]
             else:
                 keys = _named_claims(key[0], pod.spec)
-            if keys:
-                self._use(
-                    keys,
-                    0
-                    if is_finished_or_deleting(pod)
-                    else 2
-                    if REPLICAS_ANNOTATION in (pod.metadata.annotations or ())
-                    else 1,
-                )
+            if is_finished_or_deleting(pod):
+                self._use(keys, 0)
+            else:
+                self._use(keys, 2 if REPLICAS_ANNOTATION in (pod.metadata.annotations or ()) else 1)
 
     def _use(self, keys: Iterable[ObjectKey], count: int) -> None:
         for key in keys:
