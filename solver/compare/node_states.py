@@ -336,14 +336,14 @@ def trial_of(attempt: NodeResult) -> Trial:
 
 
 def is_whole(gang: Gang, nodes: Sequence[str], members: int) -> bool:
-    """Whether enough of the gang's members in the queue, so many in all, are on nodes."""
+    """Tell whether enough members are on ``nodes``; the queue has ``members`` of them."""
     if gang.minimum is None:
         return len(nodes) == members
     return len(nodes) + len(gang.running_nodes) >= gang.minimum
 
 
 def in_one_domain(gang: Gang, names: Iterable[str], nodes: Mapping[str, Node]) -> bool:
-    """Whether all members are on nodes with one value of the gang's label, those that run included."""
+    """Tell whether all members, those that run included, are on nodes with one value of the gang's label."""
     if gang.domain is None:
         return True
     there = [nodes.get(name) for name in (*names, *gang.running_nodes)]

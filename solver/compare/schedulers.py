@@ -195,7 +195,7 @@ class PlacementPolicy(Protocol):
 
 
 class FirstFitPolicy:
-    """The first node by name that fits."""
+    """Takes the first node by name that fits."""
 
     takes_first = True
 
@@ -205,7 +205,7 @@ class FirstFitPolicy:
 
 
 class BestFitPolicy:
-    """The node on which the least is left, as a sum over free devices and the resources that the queue asks for.
+    """Prefers the node on which the least is left, summed over free devices and the resources that the queue asks for.
 
     Each counts in parts of the most that any node has of it at the start. Of nodes of which no amounts are known,
     devices alone count.
@@ -229,7 +229,7 @@ class BestFitPolicy:
 
 
 class FragmentationDescent:
-    """Fragmentation gradient descent: the node whose fragmentation for the workload grows the least."""
+    """Fragmentation gradient descent: prefers the node whose fragmentation for the workload grows the least."""
 
     takes_first = False
 
@@ -273,7 +273,7 @@ class NodeChooser:
     def _open(
         self, requirements: UnitRequirements, known: Mapping[NodeState, float | None]
     ) -> list[tuple[int, NodeState]]:
-        """States in which the unit may fit, each with the first such node that suits, in the order of these nodes."""
+        """List the states in which the unit may fit, each with the first suitable node in it."""
         found = []
         for state, positions in self._node_states.groups.items():
             if known.get(state, 0.0) is not None:
@@ -325,5 +325,5 @@ ORDERS: dict[str, Callable[[Iterable[QueuedUnit], int], list[QueuedUnit]]] = {
 
 
 def arrival_order(units: Sequence[QueuedUnit], order: str, seed: int) -> list[QueuedUnit]:
-    """The units in this order: as read, as the seed decides, or the highest priority first and else as read."""
+    """Return the units in this order: as read, as the seed decides, or the highest priority first and else as read."""
     return ORDERS[order](units, seed)
