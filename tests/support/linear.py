@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from support.posing import DRIVER, claim, device, entry, maker, node, of, posed, published, template
+from support.plan_building import DRIVER, claim, device, entry, maker, node, of, posed, published, template
 
 CAPACITY = 10
 

@@ -1,5 +1,6 @@
-"""Objects as YAML texts, for commands that read files: claims for devices of the class ``gpu``."""
+"""What commands read and print: claims for devices of the class ``gpu`` as YAML, tables, a terminal."""
 
+import io
 import json
 
 
@@ -18,3 +19,13 @@ kind: ResourceClaim
 metadata: {{name: {name}, namespace: {namespace}, labels: {labels}}}
 spec: {spec(count, expression, admin)}
 """
+
+
+def rows(text):
+    """The lines of a table, without its padding."""
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True

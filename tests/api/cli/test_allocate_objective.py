@@ -6,7 +6,7 @@ import sys
 
 import jsonschema
 import pytest
-from support.texts import claim
+from support.texts import Terminal, claim
 
 import drasat
 from drasat.cli.output import search_progress
@@ -120,11 +120,6 @@ def test_an_interrupt_in_python_carries_the_best_so_far(manifests, monkeypatch):
     result = interrupt.value.result
     assert [unit.outcome for unit in result.units] == ["Allocated", "Unknown"]
     assert len(result.manifests()) == 1
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def test_progress_is_told_on_a_terminal_when_there_is_news(monkeypatch):

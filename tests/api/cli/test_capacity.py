@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 import yaml
-from support.texts import claim, spec
+from support.texts import claim, rows, spec
 
 import drasat as package
 
@@ -62,10 +62,6 @@ def manifests(tmp_path):
         return path
 
     return write
-
-
-def rows(text):
-    return [" ".join(line.split()) for line in text.splitlines()]
 
 
 def test_the_table_tells_kinds_of_nodes_and_the_sum(drasat, manifests):

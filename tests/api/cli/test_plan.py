@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 from support.plan_outcomes import Solver, has, left, nodes_of, outcome, placed, stage
-from support.texts import claim, spec
+from support.texts import claim, rows, spec
 
 import drasat as package
 from drasat.solver.engines.outcome import SearchInterrupted
@@ -83,10 +83,6 @@ def solver(monkeypatch):
     made = Solver(outcome(placed("train"), nodes=[has()]))
     monkeypatch.setattr("drasat.solver.plan.plan.plan", made.plan)
     return made
-
-
-def rows(text):
-    return [" ".join(line.split()) for line in text.splitlines()]
 
 
 def asked(drasat, *argv, code=0):

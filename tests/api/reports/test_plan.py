@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.plan_outcomes import document, has, left, nodes_of, placed, stage
+from support.texts import Terminal
 
 from drasat.cli import output
 from drasat.reports import plan as report
@@ -140,11 +141,6 @@ def test_times_are_told_if_they_are_there():
 )
 def test_progress_has_what_is_known(news, line):
     assert report.display_progress(*news) == line
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 class Clock:

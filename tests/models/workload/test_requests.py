@@ -18,10 +18,6 @@ def asks(requests=None, limits=None, **fields):
     return {"resources": {"requests": requests or {}, "limits": limits or {}}, **fields}
 
 
-def cpu(amount, **fields):
-    return asks({"cpu": amount}, **fields)
-
-
 @pytest.mark.parametrize(("spec", "expected"), cases("models/pod-requests", "effective_requests"))
 def test_effective_requests(spec, expected):
     assert requests(**spec) == {**expected, "pods": 1}

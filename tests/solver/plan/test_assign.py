@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from support.posing import (
+from support.plan_building import (
     claim,
     device,
     devices,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from support.posing import (
+from support.plan_building import (
     claim,
     classes,
     cluster,

@@ -4,7 +4,7 @@ import re
 from random import Random
 
 import pytest
-from support.posing import (
+from support.plan_building import (
     DRIVER,
     claim,
     classes,

@@ -3,8 +3,8 @@
 import pytest
 from support.gates import ALL
 from support.manifests import allocated, claim, device_class
+from support.plan_reasons import Left, of, tolerating, with_counts, with_cpu
 from support.plan_scene import Plan, entry, gpus, node, obj, pod, scene, template, user
-from support.refusing import Left, of, tolerating, with_counts, with_cpu
 
 from drasat.problem.node_state import AllocatedState
 from drasat.solver.plan import node_survey

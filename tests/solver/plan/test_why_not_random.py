@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
+from support.plan_reasons import Left, tolerating, with_counts, with_cpu
 from support.plan_scene import Plan, first_fit, random_cluster
-from support.refusing import Left, tolerating, with_counts, with_cpu
 
 from drasat.models.workload.requests import effective_requests, format_amount, integer_amounts
 

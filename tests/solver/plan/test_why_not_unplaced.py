@@ -2,8 +2,8 @@
 
 from support.gates import ALL
 from support.manifests import claim
+from support.plan_reasons import Left, of
 from support.plan_scene import Plan, entry, obj, pod, scene, template, user
-from support.refusing import Left, of
 
 from drasat.models.workload.expansion import expand_units
 from drasat.models.workload.queue import read_queue

@@ -1,7 +1,7 @@
 """Units that ConstraintGroups couple are placed before all others, each set whole or not at all."""
 
 from support.gates import ALL
-from support.posing import (
+from support.plan_building import (
     DRIVER,
     asking,
     claim,

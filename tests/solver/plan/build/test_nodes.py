@@ -1,6 +1,6 @@
 """Nodes that nothing planned can tell apart are one kind."""
 
-from support.posing import (
+from support.plan_building import (
     HOST,
     device,
     fabric,

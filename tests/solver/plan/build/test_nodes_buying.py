@@ -4,7 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from support.posing import (
+from support.plan_building import (
     HOST,
     claim,
     classes,

@@ -18,7 +18,7 @@ from support.linear import (
     wanting,
     wholes,
 )
-from support.posing import DRIVER, device, devices, fabric, holding, obj, of, placed, planning, posed, published
+from support.plan_building import DRIVER, device, devices, fabric, holding, obj, of, placed, planning, posed, published
 
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.master_problem import PlanLimits

@@ -1,7 +1,7 @@
 """Which nodes suit which kinds of units, whatever devices they have."""
 
 import pytest
-from support.posing import asking, claim, gpus, holding, node, placed, planning, pod, sharing, user
+from support.plan_building import asking, claim, gpus, holding, node, placed, planning, pod, sharing, user
 
 from drasat.models.cluster.node_fit import pod_fits
 from drasat.solver.plan.build.nodes import NodeRules

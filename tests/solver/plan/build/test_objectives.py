@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from support.posing import (
+from support.plan_building import (
     asking,
     claim,
     holding,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from support.posing import (
+from support.plan_building import (
     FABRIC,
     claim,
     device,

@@ -1,7 +1,7 @@
 """Units that nothing tells apart are one kind."""
 
 import pytest
-from support.posing import asking, claim, entry, holding, maker, nodes, of, pod, posed, sharing, template, user
+from support.plan_building import asking, claim, entry, holding, maker, nodes, of, pod, posed, sharing, template, user
 
 from drasat.solver.plan.build.units import colocated_signature, group_by_shared_claims, group_unit_classes
 

@@ -6,7 +6,7 @@ from random import Random
 from types import SimpleNamespace
 
 import pytest
-from support.posing import claim, entry, nodes, obj, of, placed, planning, pod, posed, sharing
+from support.plan_building import claim, entry, nodes, obj, of, placed, planning, pod, posed, sharing
 
 from drasat.models.workload.unit_classes import Gang
 from drasat.solver.plan.build.units import ColocatedUnits, GangMembership

@@ -1,7 +1,7 @@
 """Gangs: whole or not at all, or as many as are enough, in one domain, beside members that run."""
 
 import pytest
-from support.posing import (
+from support.plan_building import (
     claim,
     entry,
     gpus,

@@ -1,7 +1,7 @@
 """Units that share a claim go to one node; which of them come is a choice among variants."""
 
 import pytest
-from support.posing import (
+from support.plan_building import (
     asking,
     claim,
     devices,

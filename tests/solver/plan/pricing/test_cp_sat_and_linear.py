@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from support.bundles import possible, replays, vectors
 from support.linear import linear_of, part, random_pods, shares, wanting, wholes
-from support.posing import DRIVER, device, node, of, planning, posed, published, values
+from support.plan_building import DRIVER, device, node, of, planning, posed, published, values
 
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits
 from drasat.solver.plan.master_problem import PlanLimits
