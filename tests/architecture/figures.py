@@ -11,12 +11,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("api", "cel", "encoders", "integrations", "models", "peers", "problem", "scenarios", "solver")
 
 LIMITS = {
-    "modules": 301,
-    "lines": 64_600,
-    "import lines in percent": 6.7,
-    "lines of the largest module": 665,
-    "modules entered by allocate": 169,
-    "modules entered by plan": 235,
+    "modules": 300,
+    "lines": 62_700,
+    "import lines in percent": 6.1,
+    "lines of the largest module": 500,
+    "modules entered by allocate": 140,
+    "modules entered by plan": 200,
 }
 # The public result of a verb has the name of the Kubernetes type that it contains.
 SHARED_CLASS_NAMES = {"AllocationResult"}
