@@ -13,8 +13,7 @@ from typing import cast
 
 from msgspec import structs
 
-from ...models.cluster.node_fit import Located, SelectorError, per_device
-from ...models.cluster.pools import PoolDevice
+from ...models.cluster.node_fit import SelectorError
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
@@ -30,7 +29,7 @@ from ..engines.engine import Decision, OptimizingDecider, Pick, Session
 from ..engines.engines import NodeEngine, decisive_error, decisive_relation_error, problem_names, reason_from_error
 from ..engines.outcome import NodeClassFailure, UnitOutcome
 from ..engines.reasons import deletion_filter, device_reasons
-from ..engines.result import has_uncombinable_selector, soft_entries
+from ..engines.result import has_uncombinable_selector, node_selection_of, soft_entries
 from .coupling import AdmissibleNodes, CoupledUnits, GroupAbortedError, SameNodeUnits, name_fatal_errors
 from .group_builder import STAND_IN_POOL, ContradictingViewsError, MergedView, held_claims, merge_views, reduce_nodes
 from .group_problem import GroupProblem, build_group_problem, group_problem_names
@@ -273,7 +272,7 @@ class GroupSolver:
             demands = compiler.problem(question, view.shape).demands
         except FatalError:
             return set()
-        own = {number for number, device in enumerate(view.devices) if _node_selection_of(device).node_name}
+        own = {number for number, device in enumerate(view.devices) if node_selection_of(device).node_name}
         return {(one.claim, one.request) for one in demands if not own.issuperset(one.candidates)}
 
     def build_problem(self, nodes: CandidateNodes) -> GroupProblem:
@@ -317,10 +316,6 @@ class GroupSolver:
             return decider.decide(problem, in_use, self.deadline)
         seen = replace(problem, landscape=self._surveyor.survey(group_problem.merged_view.view, self._visible))
         return cast("OptimizingDecider", decider).best(seen, in_use, self.deadline, self.session.work)
-
-
-def _node_selection_of(device: PoolDevice) -> Located:
-    return device.device if per_device(device.slice) else device.slice.spec
 
 
 def _request_names(claim: ResourceClaim) -> Iterator[str]:

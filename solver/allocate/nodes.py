@@ -25,13 +25,13 @@ from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable, NodeClassFailure
 from ..engines.reasons import misfit_reasons
 
-_encode = msgspec.msgpack.Encoder().encode
+encode_key = msgspec.msgpack.Encoder().encode
 
 
 def pod_suitability_key(spec: PodSpec | None, earlier: Iterable[AllocationResult]) -> bytes:
     """Equal for pods, and claims that are allocated ``earlier``, that the same nodes suit."""
     rules = spec and (spec.node_name, spec.node_selector, spec.affinity, spec.tolerations)
-    return _encode((rules, [allocation.node_selector for allocation in earlier]))
+    return encode_key((rules, [allocation.node_selector for allocation in earlier]))
 
 
 class SuitableNodes:

@@ -10,8 +10,6 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
-import msgspec
-
 from ...models.cluster.node_fit import SelectorError
 from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.core import Node
@@ -32,13 +30,11 @@ from ..engines.outcome import (
 )
 from ..engines.reasons import device_reasons, missing_reference_reasons
 from .coupling import AdmissibleNodes, CoupledUnits, SameNodeUnits, split_soft_coupling
-from .nodes import FailedNodes, OpenNodes, SuitableNodes, pod_suitability_key
+from .nodes import FailedNodes, OpenNodes, SuitableNodes, encode_key, pod_suitability_key
 
 if TYPE_CHECKING:
     from ..engines.engines import NodeEngine
     from .groups import GroupPlacer
-
-_encode = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -229,7 +225,10 @@ class Placer:
         earlier = [*unit.existing_allocations(self._allocated)]
         spec = unit.pod.spec if unit.pod else None
         place = pod_suitability_key(spec, earlier)
-        key = place, _encode([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims_of_refs(requested)])
+        key = (
+            place,
+            encode_key([(claim.spec, annotated_entries(claim.metadata)) for claim in _claims_of_refs(requested)]),
+        )
         if key not in self._candidates:
             if place not in self._suitable:
                 self._suitable[place] = SuitableNodes(self._nodes, spec, earlier)

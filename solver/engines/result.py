@@ -185,7 +185,7 @@ def combined_node_selector(
     expressions: list[NodeSelectorRequirement] = []
     fields: list[NodeSelectorRequirement] = []
     for device in devices:
-        located = _node_selection_of(device)
+        located = node_selection_of(device)
         if located.node_name or (binding and device.device.binds_to_node):
             return _single_node_selector(node_name)
         if located.node_selector is None or located.all_nodes:
@@ -201,13 +201,14 @@ def combined_node_selector(
 
 def has_uncombinable_selector(device: PoolDevice) -> bool:
     """Tell whether a device's selector has several terms, which only a device before it makes superfluous (RES-7)."""
-    located = _node_selection_of(device)
+    located = node_selection_of(device)
     if located.node_name or located.all_nodes or located.node_selector is None:
         return False
     return len(located.node_selector.node_selector_terms or ()) != 1
 
 
-def _node_selection_of(device: PoolDevice) -> Located:
+def node_selection_of(device: PoolDevice) -> Located:
+    """Return what says on which nodes a device is: the device itself, or its slice."""
     return device.device if per_device(device.slice) else device.slice.spec
 
 
