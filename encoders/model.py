@@ -62,13 +62,13 @@ class AllocationModel:
     """Variables, and the rows that encoders post.
 
     ``takes[alternative, class_]`` is the variable for the number of devices of the symmetry class that the alternative
-    takes; ``choices`` has for each alternative of a list request the variable for the number of copies served by it,
-    and None for others. ``lazies`` are relations that no rows say: solutions are judged, and forbidden if they fail
-    (CELC-9), ``roads`` say how each expression over devices was taken. ``troubled``: some sets of devices may be left
-    out for an error alone (CELC-4). ``units`` are the copies of units that may be left out, ``configured`` those whose
-    entries are said by a list of all that a copy could take. ``bundles`` are devices that go to one claim of several
-    equal ones, if their literal is true, by alternative. With ``guarded`` every justified row holds only while its
-    literal in ``guards`` is true, for explanations.
+    takes. ``choices`` has for each alternative of a list request the variable for the number of copies served by it,
+    and None for other alternatives. ``lazy_constraints`` are relations without rows: solutions that violate them are
+    forbidden (CELC-9). ``cel_encodings`` has the encoding of each expression over devices. ``excludes_errors``: some
+    sets of devices may be excluded for an error alone (CELC-4). ``units`` are the copies of units that may be left out,
+    ``configured_units`` those that are served by listed configurations. ``dealt_placements`` has by alternative the
+    devices that one of several equal claims gets if their literal is true. With ``guarded`` every justified row holds
+    only while its literal in ``guards`` is true, for explanations.
     """
 
     def __init__(self, reduced: SymmetryReducedProblem, *, guarded: bool = False) -> None:

@@ -21,7 +21,7 @@ class CoefficientError(Exception):
 
 
 class CpSatRows:
-    """A model as it grows. ``packs``: things of different sizes compete for room in it, as in a knapsack."""
+    """A model as it grows. ``has_packing_rows``: amounts of different sizes share a limit, as in a knapsack."""
 
     def __init__(self) -> None:
         self.has_packing_rows = False

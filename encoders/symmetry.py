@@ -193,7 +193,7 @@ def merge_equal_requests(
 
     ``candidates`` are the usable devices of each demand; demands with different ``labels`` are never equal. Claims of
     ``units`` may be left out, a unit at a time. Claims that have a key in ``equal_claims`` are one with those of an
-    equal key and no others: they are equal, and who asks for it can tell them apart.
+    equal key and no others: they are equal, and the caller can tell them apart.
     """
     problem = replace(problem, constraints=tuple(map(sets_as_scalars, problem.constraints)))
     keys = _MergeKeys(problem, candidates, labels)

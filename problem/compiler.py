@@ -52,9 +52,9 @@ class Question:
 class Compiler:
     """Compiles questions of one cluster under one set of gates; remembers what it compiled, errors too.
 
-    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``; ``given`` are entries beside those
-    of the claims. ``deadline`` is a reading of ``time.monotonic`` or None; passing it raises ``DeadlineExceededError``:
-    a node may have very many devices.
+    ``policy`` says what errors of expressions do: ``kube``, ``strict`` or ``skip``; ``caller_constraints`` are entries
+    beside those of the claims. ``deadline`` is a reading of ``time.monotonic`` or None; passing it raises
+    ``DeadlineExceededError``: a node may have very many devices.
     """
 
     deadline: float | None = None
@@ -116,7 +116,7 @@ class Compiler:
         return found
 
     def resolved_requests(self, question: Question) -> Sequence[ResolvedRequest]:
-        """List the asks of a question that was compiled, numbered like the demands of its problems."""
+        """List the resolved requests of a question that was compiled, numbered like the demands of its problems."""
         return self._resolved[question.index]
 
     def resolved_request(
@@ -197,15 +197,15 @@ class _QuestionCompiler:
         constraints: list[Constraint] = []
         relations: list[Relation] = []
         for number, entries in enumerate(self._entries):
-            asks = [(index, ask) for index, ask in enumerate(self._resolved) if ask.claim == number]
-            own = compile_entries(entries, number, asks, context)
+            requests = [(index, request) for index, request in enumerate(self._resolved) if request.claim == number]
+            own = compile_entries(entries, number, requests, context)
             constraints += own[0]
             relations += own[1]
         return tuple(constraints), tuple(relations)
 
 
 class DemandCompiler:
-    """Makes demands of asks: their candidates are what passes all filters, or what All means."""
+    """Makes demands of resolved requests: candidates are what passes all filters, or what All means."""
 
     def __init__(self, context: FilterContext, policy: str) -> None:
         self.policy = policy
@@ -335,7 +335,7 @@ def visible_attributes(
                 paths |= expressions.reads(_selector_text(selector))
             for derived in spec.derived_attributes or ():
                 paths |= expressions.derivation_reads(derived.expression)
-    # What begins with another path adds nothing: equal sets are then one lens more often.
+    # What begins with another path adds nothing: equal sets then share a projection more often.
     shortest = (path for path in paths if not any(path[:length] in paths for length in range(len(path))))
     kept = frozenset(path for path in shortest if path[:1] in ((), (ATTRIBUTES,)))
     return VisibleAttributes(kept, frozenset(names), frozenset(coordinates))

@@ -116,7 +116,7 @@ def compile_constraint(
     applicable: ApplicableEntry,
     kind: AttributeConstraintKind,
     claim: int,
-    asks: Iterable[tuple[int, ResolvedRequest]],
+    requests: Iterable[tuple[int, ResolvedRequest]],
     values: AttributeValueTable,
 ) -> Constraint:
     """Give every device a token, for each numbered ask that the entry applies to. Raises ``FatalError`` (SEM-1)."""
@@ -126,7 +126,7 @@ def compile_constraint(
     numbers, plain = values.of(name, semantics)
     tokens: dict[int, dict[int, int]] = {}
     errors: dict[int, dict[int, FilterFailure]] = {}
-    for index, ask in asks:
+    for index, ask in requests:
         derivation = DerivedAttributes(ask, values.expressions)
         if derivation.covers(name):
             tokens[index], errors[index] = _derived_tokens(name, derivation, values.profiles, numbers)
@@ -242,15 +242,16 @@ class ApplicableEntry:
 
 
 def entries_of_claim(
-    number: int, claim: ResourceClaim, given: Sequence[CallerConstraint], gates: FeatureGates
+    number: int, claim: ResourceClaim, caller_constraints: Sequence[CallerConstraint], gates: FeatureGates
 ) -> tuple[ApplicableEntry, ...]:
-    """List the entries of a claim; ``given`` are asked for beside its own. Raises ``FatalError`` (PRE-12)."""
+    """List the entries of a claim; ``caller_constraints`` stand beside its own. Raises ``FatalError`` (PRE-12)."""
     own = [
         (f"constraint #{index}", _entry_of_constraint(constraint))
         for index, constraint in enumerate(claim.spec.devices.constraints or ())
     ]
     added = [
-        (_entry_label(index, entry), entry) for index, entry in enumerate((*annotated_entries(claim.metadata), *given))
+        (_entry_label(index, entry), entry)
+        for index, entry in enumerate((*annotated_entries(claim.metadata), *caller_constraints))
     ]
     return tuple(
         _applicable_entry(number, label, entry, position, gates)

@@ -86,7 +86,8 @@ def _reads_nothing(_ask: ResolvedRequest) -> None:
 class Filter:
     """A test with its stable id; ``listed`` says that All does not even list a device that fails it (PRE-8, PRE-9).
 
-    ``reads`` is what it looks at of an ask, beside names in the texts of errors: asks that agree in it get the same.
+    ``reads`` is what it reads of a request, beside names in the texts of errors: requests that agree in it get the
+    same.
     """
 
     id: str
@@ -237,7 +238,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """What filters make of all devices of a shape, for asks that are alike: one object for all of them."""
+    """What filters make of all devices of a shape, for requests that are alike: one object for all of them."""
 
     failures: tuple[FilterFailures, ...]
     passing: tuple[int, ...]
@@ -309,9 +310,9 @@ class CandidateFilter:
                 failing[kind] = (*failing.get(kind, ()), failure)
         failures = tuple([failing.get(kind, ()) for kind in kinds.of_device])
         fatal = {kind for kind, failed in failing.items() if self.is_fatal(failed[0])}
-        traps = {device: failures[device][0] for device, kind in enumerate(kinds.of_device) if kind in fatal}
-        passing = tuple([device for device, failed in enumerate(failures) if not failed or device in traps])
-        return FilterResult(failures, passing, traps, self._amounts(ask, parts[_CAPACITY], shape))
+        error_devices = {device: failures[device][0] for device, kind in enumerate(kinds.of_device) if kind in fatal}
+        passing = tuple([device for device, failed in enumerate(failures) if not failed or device in error_devices])
+        return FilterResult(failures, passing, error_devices, self._amounts(ask, parts[_CAPACITY], shape))
 
     def _column(
         self, filter_: Filter, part: int, ask: ResolvedRequest, shape: NodeType, candidates: Sequence[Candidate]

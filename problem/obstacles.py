@@ -66,7 +66,7 @@ class Obstacles:
 
 def find_obstacles(
     problem: Problem,
-    asks: Sequence[ResolvedRequest],
+    requests: Sequence[ResolvedRequest],
     shape: NodeType,
     holders: Mapping[int, Sequence[str]],
     selectors: SelectorTable,
@@ -74,7 +74,7 @@ def find_obstacles(
 ) -> Obstacles:
     """Take apart what keeps each device from each demand; ``holders`` are the claims that have dedicated devices."""
     finder = _ObstacleFinder(shape, holders, selectors, gates)
-    return Obstacles(tuple(finder.of(demand, asks[demand.index]) for demand in problem.demands), finder.details)
+    return Obstacles(tuple(finder.of(demand, requests[demand.index]) for demand in problem.demands), finder.details)
 
 
 class _ObstacleFinder:
@@ -123,14 +123,16 @@ def _filter_obstacle(failure: FilterFailure) -> Obstacle:
 
 
 def with_all_candidates(
-    problem: Problem, asks: Sequence[ResolvedRequest], shape: NodeType, gates: FeatureGates
+    problem: Problem, requests: Sequence[ResolvedRequest], shape: NodeType, gates: FeatureGates
 ) -> Problem:
     """Make every device a candidate of every demand; what they draw of capacities is computed for all.
 
     What a request for all devices means stays as it is, if it means any: then it takes these. If not, it would take
     one at least.
     """
-    demands = tuple(_demand_with_all_candidates(demand, asks[demand.index], shape, gates) for demand in problem.demands)
+    demands = tuple(
+        _demand_with_all_candidates(demand, requests[demand.index], shape, gates) for demand in problem.demands
+    )
     return replace(problem, demands=demands, fatal_constraints=False)
 
 

@@ -74,7 +74,7 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _NodePools:
-    """What a node sees, whoever asks."""
+    """What a node sees, for any question."""
 
     node: Node
     pools: tuple[Pool, ...]
@@ -84,8 +84,8 @@ class _NodePools:
 class NodeViews:
     """Views of nodes, made when first asked for; knows all shapes met so far.
 
-    Questions that look at different things each have a lens of their own: what one of them sees must not keep apart
-    what is alike for another.
+    Questions that look at different things each have a projection of their own: what one of them sees must not keep
+    apart what is alike for another.
     """
 
     def __init__(self, pools: PoolIndex, gates: FeatureGates) -> None:
@@ -94,12 +94,12 @@ class NodeViews:
         self._numbers = count()
         self._groups = _GroupBits()
         self._sights: dict[str, _NodePools] = {}
-        self._lenses: dict[VisibleAttributes, NodeProjection] = {}
+        self._projections: dict[VisibleAttributes, NodeProjection] = {}
 
     @property
     def classes(self) -> int:
-        """Number of profiles met so far, through the lens that tells most of them apart."""
-        return max((len(lens.profiles) for lens in self._lenses.values()), default=0)
+        """Number of profiles met so far, through the projection that tells most of them apart."""
+        return max((len(projection.profiles) for projection in self._projections.values()), default=0)
 
     def of(self, node: Node, visible: VisibleAttributes = ALL_VISIBLE) -> NodeView:
         """Find what the node sees, for questions that look at this. Raises ``SelectorError`` (NODE-2)."""
@@ -111,10 +111,10 @@ class NodeViews:
         return self._lens(visible).once(_node_pools(node, ordered))
 
     def _lens(self, visible: VisibleAttributes) -> NodeProjection:
-        lens = self._lenses.get(visible)
-        if lens is None:
-            lens = self._lenses[visible] = NodeProjection(self._gates, visible, self._numbers, self._groups)
-        return lens
+        projection = self._projections.get(visible)
+        if projection is None:
+            projection = self._projections[visible] = NodeProjection(self._gates, visible, self._numbers, self._groups)
+        return projection
 
     def _sight(self, node: Node) -> _NodePools:
         name = node.metadata.name
@@ -129,7 +129,7 @@ def _node_pools(node: Node, pools: tuple[Pool, ...]) -> _NodePools:
 
 
 class NodeProjection:
-    """Shapes and profiles as far as certain questions can see them. Numbers are unique over all lenses."""
+    """Shapes and profiles as far as certain questions can see them. Numbers are unique over all projections."""
 
     def __init__(
         self, gates: FeatureGates, visible: VisibleAttributes, numbers: Iterator[int], groups: _GroupBits

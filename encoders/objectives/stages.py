@@ -159,7 +159,7 @@ STAGES: dict[str, AllocationStage] = {stage.id: stage for stage in (PREFERENCE, 
 
 
 def default_stages(problem: Problem) -> tuple[AllocationStage, ...]:
-    """List the stages of who asks for none: the scheduler's preference, then what soft entries cost (SOFT-1)."""
+    """List the stages without an objective: the scheduler's preference, then the cost of soft entries (SOFT-1)."""
     return (PREFERENCE, SOFT) if problem.soft_relations else (PREFERENCE,)
 
 
