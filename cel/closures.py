@@ -373,15 +373,10 @@ def go_name(value: Value) -> str:
 
 
 def display_key(key: Value) -> str:
-    """A key as ``no such key`` spells it."""
+    """A key as ``no such key`` spells it; a double as Go's ``%v``: whole without a point, an exponent from 1e21 on."""
     if type(key) is float:
-        return _display_double_key(key)
+        return str(int(key)) if key.is_integer() and abs(key) < 1e21 else repr(key)
     return str(key).lower() if type(key) is bool else str(key)
-
-
-def _display_double_key(number: float) -> str:
-    """As Go's ``%v`` has it: whole numbers without a point, an exponent from 1e21 on."""
-    return str(int(number)) if number.is_integer() and abs(number) < 1e21 else repr(number)
 
 
 def check_key(key: Value) -> Value:

@@ -64,10 +64,6 @@ def _constant_key(key: Code) -> tuple[Value, Code | None]:
     return fold_constant(lambda: check_key(key.constant)), None
 
 
-def _primitives(constant: Value) -> bool:
-    return type(constant) is list and all(type(element) in _PRIMITIVES for element in constant)
-
-
 # Applied to constants, these are computed beforehand and cost nothing.
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
@@ -202,7 +198,8 @@ class ExpressionCompiler:
         pending: list[tuple[Dispatcher, Code, Overload | None]] = []
         for operator, operand, pos in node.rest:
             right = yield operand
-            if operator == "in" and isinstance(operand, syntax.ListLiteral) and _primitives(right.constant):
+            known = right.constant if operator == "in" and isinstance(operand, syntax.ListLiteral) else None
+            if type(known) is list and all(type(element) in _PRIMITIVES for element in known):
                 left, pending = self._member(self._joined(left, pending), right.constant), []
             else:
                 pending.append((self.dispatcher(NAMES[operator], 2), right, self.static(pos)))

@@ -234,7 +234,7 @@ def _exists_one(iterate: Iterate, predicate: Closure) -> Closure:
 
 
 _Add: TypeAlias = Callable[[Frame, bool], None]
-"""Adds to what is accumulated; told whether that is an error already."""
+"""Adds to what is accumulated; its second argument says whether that is an error already."""
 
 
 def _collect(iterate: Iterate, condition: Closure | None, add: _Add, frame: Frame) -> None:

@@ -152,9 +152,9 @@ class DeviceShapes:
     def prepare(self, device: Device, driver: str) -> PreparedDevice:
         """A device that a driver publishes."""
         attributes, capacity = device.attributes or {}, device.capacity or {}
-        told = [_kind_and_value(attribute) for attribute in attributes.values()]
-        told += [(_AMOUNT_KINDS[type(amount.value)], amount.value) for amount in capacity.values()]
-        kinds, values = zip(*told, strict=True) if told else ((), ())
+        published = [_kind_and_value(attribute) for attribute in attributes.values()]
+        published += [(_AMOUNT_KINDS[type(amount.value)], amount.value) for amount in capacity.values()]
+        kinds, values = zip(*published, strict=True) if published else ((), ())
         key = driver, device.allow_multiple_allocations is True, tuple(attributes), tuple(capacity), kinds
         shape = self._shapes.get(key)
         if shape is None:

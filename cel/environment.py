@@ -129,12 +129,10 @@ def _nodes(tree: Node) -> Iterator[tuple[Node, bool]]:
     while pending:
         node, exempt = pending.pop()
         yield node, exempt
-        exempt = exempt or (type(node) is Postfix and any(_is_format(step) for step in node.steps))
+        exempt = exempt or (
+            type(node) is Postfix and any(type(step) is Method and step.name == "format" for step in node.steps)
+        )
         pending.extend((child, exempt) for child in children(node))
-
-
-def _is_format(step: object) -> bool:
-    return type(step) is Method and step.name == "format"
 
 
 def _issues(checked: Checked, node: Node, exempt: bool) -> Iterator[Issue]:

@@ -45,12 +45,8 @@ _ORDERED = (
 )  # fmt: skip
 
 
-def _tenth(size: int) -> int:
-    return math.ceil(size * 0.1)
-
-
 def _traverse_both(args: tuple[Value, ...], _result: Value) -> int:
-    return _tenth(min(inner_size(args[0]), inner_size(args[1])))
+    return math.ceil(min(inner_size(args[0]), inner_size(args[1])) * 0.1)
 
 
 def _traverse_equal(args: tuple[Value, ...], result: Value) -> int:
@@ -59,7 +55,7 @@ def _traverse_equal(args: tuple[Value, ...], result: Value) -> int:
 
 
 def _concatenation_cost(args: tuple[Value, ...], _result: Value) -> int:
-    return _tenth(inner_size(args[0]) + inner_size(args[1]))
+    return math.ceil((inner_size(args[0]) + inner_size(args[1])) * 0.1)
 
 
 def _search(args: tuple[Value, ...], _result: Value) -> int:

@@ -228,9 +228,9 @@ def with_compilation_prefix(error: CelCompileError) -> CelCompileError:
     """What upstream says of an expression that does not parse or type-check."""
     if not error.issues:
         return error
-    told = CelCompileError(f"compilation failed: {error}")
-    told.issues = error.issues
-    return told
+    prefixed = CelCompileError(f"compilation failed: {error}")
+    prefixed.issues = error.issues
+    return prefixed
 
 
 def bool_result(value: Value) -> bool:

@@ -376,12 +376,9 @@ def _unescape_host(text: str) -> str:
             raise ValueError(f'invalid URL escape "{match[0]}"')
     wrong = _HOST_WRONG.search(text)
     if wrong:
-        raise ValueError(f'invalid character "{_percent_quoted(wrong[0])}" in host name')
+        quoted = {"\\": "\\\\", '"': '\\"'}.get(wrong[0], wrong[0])
+        raise ValueError(f'invalid character "{quoted}" in host name')
     return _unescape(text)
-
-
-def _percent_quoted(character: str) -> str:
-    return {"\\": "\\\\", '"': '\\"'}.get(character, character)
 
 
 def _unescape(text: str) -> str:
