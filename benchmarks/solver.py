@@ -25,7 +25,6 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.results.common import Status
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
-from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.full_nodes import full_node
 from drasat.scenarios.one_node import QUESTIONS
 from drasat.solver.allocate.load import load
@@ -133,6 +132,9 @@ def _full_row(engine: str, outcome: str, found: Sequence[Measured]) -> str:
 def families(options: Options) -> Iterator[str]:
     """The random small clusters on which ``auto`` is slow beside backtracking, or says something else."""
     yield from _head("family", "members", "slower", "auto", "backtracking", "the worst")
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    from support.families import FAMILIES, member
+
     for family in FAMILIES:
         pairs = {seed: _pair(load(member(family, seed))) for seed in range(options.members)}
         slow = {seed: pair for seed, pair in pairs.items() if _is_slow(pair)}

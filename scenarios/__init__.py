@@ -8,10 +8,9 @@ smaller one.
   ``mixed_nodes`` for several shapes. ``fullness`` (0 to 1) is how much claims hold already.
 - Taints and taint rules on any of them: ``with_taints``.
 - Pods and claims: ``requests``.
-- Random small clusters for tests that compare engines: ``families.member``.
-- Clusters with a queue to plan: ``fleet.fleet``, ``gang_queue.gang_queue``, ``scheduler_perf.WORKLOADS``.
-- Questions about one node that are hard for a search: ``hard.QUESTIONS``, about expressions over devices
-  ``related.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
+- Clusters with a queue to plan: ``queues.fleet``, ``queues.gang_queue``, ``queues.WORKLOADS``.
+- Questions about one node that are hard for a search: ``one_node.QUESTIONS``, about expressions over devices
+  ``lattices.RELATED_QUESTIONS``, and random ones: ``full_nodes.full_node``.
 """
 
 from __future__ import annotations

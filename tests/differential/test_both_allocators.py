@@ -4,11 +4,11 @@ import pytest
 from support.differential.members import Comparison, compare
 from support.differential.shrinking import story
 from support.differential.sources import gates_of, named, objects_of
+from support.families import FAMILIES
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.results.common import Status
-from drasat.scenarios.families import FAMILIES
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.engines.kube_scheduler import KubeSchedulerEngine
 from drasat.solver.engines.registry import ENGINES

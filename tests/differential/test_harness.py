@@ -12,10 +12,10 @@ from support.differential import answers
 from support.differential.members import compare
 from support.differential.shrinking import is_valid, shrink, story
 from support.differential.sources import WILD, gates_of, named, objects_of
+from support.families import FAMILIES
 from support.gates import ALL
 
 from drasat.models.results.common import Status
-from drasat.scenarios.families import FAMILIES
 from drasat.solver.engines.engine import Counts, NodeResult
 from drasat.solver.engines.registry import backtracking_engine
 

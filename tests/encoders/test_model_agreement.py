@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 from msgspec.structs import replace as changed
+from support.families import FAMILIES, member
 from support.modelling import asked, replayed, searched
 
 from drasat.models.kubernetes.gates import FeatureGates
@@ -11,7 +12,6 @@ from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.messages import DeadlineExceededError, FatalError
 from drasat.problem.node_state import AllocatedState
-from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.load import load
 
 SEEDS = range(6)

@@ -3,12 +3,12 @@
 import random
 
 import pytest
+from support.families import FAMILIES, member
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
 from drasat.problem import compiler as compiling
 from drasat.problem.requests import ALL_VISIBLE
-from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.allocate import allocate
 
 SEEDS = range(12)

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.families import FAMILIES
 from support.random_clusters import clusters, examples, gates, load
 
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
-from drasat.scenarios.families import FAMILIES
 from drasat.solver.allocate import check
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.check import VerificationError

@@ -4,12 +4,12 @@ from collections import Counter
 from random import Random
 
 import pytest
+from support.families import FAMILIES, member
 from support.gates import without
 from support.random_clusters import load
 
 from drasat.models.kubernetes.gates import GATES, FeatureGates
 from drasat.models.manifests.writer import is_allocated
-from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.load import load as build
 from drasat.solver.capacity.capacity import capacity

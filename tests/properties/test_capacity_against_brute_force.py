@@ -6,13 +6,13 @@ from random import Random
 import pytest
 from hypothesis import given
 from support.brute_force import BruteForce, FatalError, TooLargeError
+from support.families import FAMILIES
 from support.gates import ALL
 from support.random_clusters import clusters, examples, load
 
 from drasat.models.manifests.writer import is_allocated
 from drasat.problem.messages import FatalError as FatalProblemError
 from drasat.problem.node_state import AllocatedState
-from drasat.scenarios.families import FAMILIES
 from drasat.solver.capacity.capacity import capacity
 from drasat.solver.capacity.node import CopyEngine
 from drasat.solver.capacity.records import find_copy_source

@@ -3,12 +3,12 @@
 from time import monotonic
 
 import pytest
+from support.families import FAMILIES, member
 from support.gates import ALL
 
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.node_state import AllocatedState
-from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import auto_engine, backtracking_engine, cp_sat_engine

@@ -6,6 +6,7 @@ from random import Random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.families import FAMILIES
 from support.random_clusters import clusters, examples, gates, load, pinned, with_pins
 
 from drasat.models.kubernetes.claims import DeviceToleration
@@ -13,7 +14,6 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.node_state import AllocatedState
-from drasat.scenarios.families import FAMILIES
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine
 from drasat.solver.verification.verify import Placement, verify

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 from support.brute_force import BruteForce, FatalError, TooLargeError
+from support.families import FAMILIES
 from support.random_clusters import clusters, examples, gates, load
 
 from drasat.models.kubernetes.claims import ResourceClaimStatus
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.node_state import AllocatedState
-from drasat.scenarios.families import FAMILIES
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine
 from drasat.solver.verification.verify import Placement, verify

@@ -4,12 +4,12 @@ import random
 from collections import Counter
 
 import pytest
+from support.families import FAMILIES, member
 from support.whole_objects import places, with_value
 
 import drasat
 from drasat.models.kubernetes.gates import GATES
 from drasat.reports import allocation as report
-from drasat.scenarios.families import FAMILIES, member
 
 POLICIES = ("kube", "strict", "skip")
 JUNK = [

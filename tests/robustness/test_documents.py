@@ -9,11 +9,11 @@ import sys
 import jsonschema
 import pytest
 import yaml
+from support.families import FAMILIES, member
 from support.mappings import CLASS, claim, hopeless, pod, pool, template, wish
 
 import drasat
 from drasat.models.results.schema import results_schema
-from drasat.scenarios.families import FAMILIES, member
 
 SICK = {"cel": {"expression": 'device.attributes["gpu.example.com"].gone'}}
 BY_OUTCOME = {

@@ -5,9 +5,9 @@ import json
 import kubernetes_validate
 import pytest
 from support.data import cases
+from support.families import FAMILIES, member
 
 from drasat.models.workload.units import requested_units
-from drasat.scenarios.families import FAMILIES, member
 
 SEEDS = range(25)
 EVERY = pytest.mark.parametrize("family", FAMILIES)

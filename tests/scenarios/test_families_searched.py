@@ -1,13 +1,13 @@
 """Families are neither too easy nor too hard: measured with the backtracking engine."""
 
 import pytest
+from support.families import FAMILIES, member
 from support.gates import ALL
 
 from drasat.models.cluster.node_fit import pod_fits
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.node_state import AllocatedState
-from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.engines.engine import Session
 from drasat.solver.engines.registry import backtracking_engine
 

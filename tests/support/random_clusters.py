@@ -5,13 +5,13 @@ import os
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.families import FAMILIES, member
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.models.kubernetes.claims import CELDeviceSelector, DeviceSelector
 from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.kubernetes.slices import DeviceAttribute
 from drasat.models.manifests.reader import read_manifests
-from drasat.scenarios.families import FAMILIES, member
 
 FACTOR = int(os.environ.get("DRASAT_PROPERTY_FACTOR", "1"))
 OFFSET = int(os.environ.get("DRASAT_PROPERTY_OFFSET", "0"))

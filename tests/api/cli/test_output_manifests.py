@@ -5,11 +5,12 @@ import copy
 import kubernetes_validate
 import pytest
 import yaml
+from support import families
 from support.manifests import ADMIN_LABEL, obj
 from support.older_versions import can_say, written
 
 from drasat import scenarios
-from drasat.scenarios import clusters, families
+from drasat.scenarios import clusters
 from drasat.solver.allocate.load import load
 from drasat.verbs.allocate import allocate
 

@@ -2,11 +2,11 @@
 
 import pytest
 import yaml
+from support import families
 from support.older_versions import OLDER, can_say, written
 
 import drasat
 from drasat import scenarios
-from drasat.scenarios import families
 
 VERSIONS = ("v1beta2", "v1beta1", "v1alpha3")
 IDS = {"v1beta2": "VER-1-v1beta2", "v1beta1": "VER-2-VER-3-v1beta1", "v1alpha3": "VER-4-v1alpha3"}

@@ -1,6 +1,7 @@
 """Stages say the same with everything merged and with nothing merged, and no device is merged that they tell apart."""
 
 import pytest
+from support.families import FAMILIES, member
 from support.gates import ALL
 from support.modelling import asked
 from support.objects import after, claim, device, devices, draws, either, match, option, partitions, pool, want
@@ -11,7 +12,6 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.workload.units import requested_units
 from drasat.problem.messages import FatalError
-from drasat.scenarios.families import FAMILIES, member
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 

@@ -1,11 +1,11 @@
 """Where neither rooms nor gangs matter, first fit in the order given is what ``allocate`` does."""
 
 import pytest
+from support.families import FAMILIES, member
 from support.gates import ALL
 from support.sequential import given_of, read
 
 from drasat.models.kubernetes.gates import FeatureGates
-from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.queues import fleet
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.compare.plans import schedule

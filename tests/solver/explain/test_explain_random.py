@@ -6,12 +6,13 @@ The judge is the plain search, on a Problem in which only the reasons hold.
 from collections import Counter
 
 import pytest
+from support import families
 from support.gates import ALL
 
 from drasat.models.results.common import Status
 from drasat.models.workload.units import requested_units
 from drasat.problem.node_state import AllocatedState
-from drasat.scenarios import families, one_node
+from drasat.scenarios import one_node
 from drasat.solver.allocate.check import VerificationError
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.cp_sat import Limits

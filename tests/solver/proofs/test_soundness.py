@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from support.families import FAMILIES, member
 from support.small_problems import DISTINCT, MATCH, Ask, Tie, either, problem, proven
 
 from drasat.models.cluster.cluster import Cluster
@@ -17,7 +18,6 @@ from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import Capacities, CompatibilityGroups, Counters, InUse
 from drasat.problem.selectors import CelExpressionEvaluator
 from drasat.problem.shapes import NodeViews
-from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.engines.search import Search
 
 MEMBERS = 8

@@ -3,10 +3,10 @@
 from random import Random
 
 from support.differential.wild import wild
+from support.families import FAMILIES, member
 from support.gates import ALL, INCUBATING, STABLE, without
 
 from drasat.models.kubernetes.gates import GATES, FeatureGates
-from drasat.scenarios.families import FAMILIES, member
 from drasat.scenarios.objects import Mapped
 
 

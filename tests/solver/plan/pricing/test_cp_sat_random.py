@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from support.bundles import Bench, after, allowed, possible, random_question, replays, vectors
+from support.families import FAMILIES, member
 from support.objects import claim, device_class, node, want
 from support.related import Related
 
@@ -14,7 +15,6 @@ from drasat.models.kubernetes.core import Pod
 from drasat.models.workload.units import requested_units
 from drasat.problem.constraints import pools_with_negative_draws
 from drasat.problem.messages import FatalError
-from drasat.scenarios.families import FAMILIES, member
 from drasat.solver.allocate.load import load
 from drasat.solver.engines.search import Search
 from drasat.solver.plan.column_generation import Effort, Prices, PricingLimits

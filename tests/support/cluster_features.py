@@ -8,9 +8,9 @@ from __future__ import annotations
 from random import Random
 from uuid import UUID
 
-from . import objects
-from .drafts import DRIVER, GPU, ClusterDraft, DraftClaim, DraftPool
-from .objects import Mapped
+from drasat.scenarios import objects
+from drasat.scenarios.drafts import DRIVER, GPU, ClusterDraft, DraftClaim, DraftPool
+from drasat.scenarios.objects import Mapped
 
 ADMIN_NAMESPACE = "admin"
 _EXPRESSIONS = (

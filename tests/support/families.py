@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from .drafts import ClusterDraft, DraftSize, plain_draft
-from .features import (
+from support.cluster_features import (
     administer,
     alternatives,
     bind,
@@ -34,7 +33,9 @@ from .features import (
     skip_operations,
     taint,
 )
-from .objects import Mapped
+
+from drasat.scenarios.drafts import ClusterDraft, DraftSize, plain_draft
+from drasat.scenarios.objects import Mapped
 
 Feature = Callable[[ClusterDraft], None]
 # Sizes by which about half of a family's members can be allocated.
