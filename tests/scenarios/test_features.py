@@ -5,9 +5,9 @@ from collections import Counter
 from random import Random
 
 import pytest
+from support import cluster_features as features_module
 
 from drasat.models.kubernetes.quantity import Quantity
-from drasat.scenarios import features as features_module
 from drasat.scenarios.drafts import DRIVER, DraftSize, plain_draft
 
 SEEDS = range(60)
