@@ -110,7 +110,7 @@ def test_undecided_ones_are_not_decided_soon():
 
 
 def test_every_family_has_a_row(options, monkeypatch):
-    monkeypatch.setattr(solver, "FAMILIES", ("match", "counters"))
+    monkeypatch.setattr("support.families.FAMILIES", ("match", "counters"))
     rows = table(solver.families(options(members=2)))
     assert [(row["family"], row["members"]) for row in rows] == [("match", "2"), ("counters", "2")]
 
