@@ -2,6 +2,7 @@
 
 import measuring
 import pytest
+from support.families import FAMILIES
 
 import solver
 from drasat.scenarios import one_node
@@ -110,7 +111,7 @@ def test_undecided_ones_are_not_decided_soon():
 
 
 def test_every_family_has_a_row(options, monkeypatch):
-    monkeypatch.setattr("support.families.FAMILIES", ("match", "counters"))
+    monkeypatch.setattr("support.families.FAMILIES", {name: FAMILIES[name] for name in ("match", "counters")})
     rows = table(solver.families(options(members=2)))
     assert [(row["family"], row["members"]) for row in rows] == [("match", "2"), ("counters", "2")]
 
