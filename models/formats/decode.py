@@ -94,12 +94,7 @@ class _DeclaredType(NamedTuple):
         if self.parts is None:
             if self.types and type(value) not in self.types:
                 return _report_wrong_type(value, path, problems, self.name)
-            if (
-                int in self.types
-                and type(value) is int
-                and len(self.types) == 1
-                and not INT64_MIN <= value <= INT64_MAX
-            ):
+            if self.types == (int,) and not INT64_MIN <= value <= INT64_MAX:
                 problems.append(DecodeProblem(path, f"Invalid value: {_display_value(value)}: must fit into 64 bits"))
             return value
         if not isinstance(value, self.types):
@@ -265,19 +260,15 @@ def _check_finite(value: float, path: str, _depth: int) -> float:
     return float(value)
 
 
-def _unchanged(value: Any, _path: str, _depth: int) -> Any:
-    return value
-
-
 _READERS: dict[type, Callable[[Any, str, int], Any]] = {
     dict: _copy_mapping,
     list: _copy_sequence,
     tuple: _copy_sequence,
     str: _check_text,
-    bool: _unchanged,
+    bool: lambda value, _path, _depth: value,
     int: _check_integer_range,
     float: _check_finite,
-    type(None): _unchanged,
+    type(None): lambda _value, _path, _depth: None,
     Mapping: _copy_mapping,
     Sequence: _copy_sequence,
 }

@@ -1,7 +1,4 @@
-"""Bytes to plain documents, one or many: JSON or YAML, decided by how they begin.
-
-Items of long JSON lists are read one by one.
-"""
+"""Bytes to plain documents, JSON or YAML as they begin; items of long JSON lists are read one by one."""
 
 from __future__ import annotations
 
@@ -57,8 +54,10 @@ def read_json(whole: bytes, offset: int, part: bytes) -> Any:
         return unreadable_document(_display_syntax_error(whole, offset, part, error))
     except TypeError:  # how the writer says that the nesting exceeds 254 levels
         return unreadable_document(TOO_DEEP)
-    if _may_repeat_keys(part, written) and (repeated := _repeated_keys(part)):
-        return Unreadable(tuple(repeated))
+    if _may_repeat_keys(part, written):
+        tree = json.loads(part, object_pairs_hook=_ObjectPairs, parse_int=str, parse_float=str)
+        if repeated := tuple(_search_repeated(tree, "")):
+            return Unreadable(repeated)
     return value
 
 
@@ -132,11 +131,6 @@ class _ObjectPairs(list[tuple[str, Any]]):
     """A JSON object with all its keys, repeated ones too."""
 
 
-def _repeated_keys(part: bytes) -> list[tuple[str, str]]:
-    tree = json.loads(part, object_pairs_hook=_ObjectPairs, parse_int=str, parse_float=str)
-    return list(_search_repeated(tree, ""))
-
-
 def _search_repeated(value: Any, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, _ObjectPairs):
         seen = set()
@@ -182,7 +176,7 @@ def read_documents(data: bytes, name: str = "") -> Iterator[Any]:
     text = _utf8(data)
     if isinstance(text, Unreadable):
         return iter([text])
-    extension = _extension(name)
+    extension = PurePath(name.lower().removesuffix(".gz")).suffix
     if extension != ".json" and not _JSON_START.match(text):
         return yaml_documents(text)
     parts = split_documents(text)
@@ -190,10 +184,6 @@ def read_documents(data: bytes, name: str = "") -> Iterator[Any]:
         may_be_yaml = extension in {".yaml", ".yml"} or (extension != ".json" and b"\n---" in text)
         return yaml_documents(text) if may_be_yaml else iter([parts])
     return json_documents(text, parts)
-
-
-def _extension(name: str) -> str:
-    return PurePath(name.lower().removesuffix(".gz")).suffix
 
 
 def _utf8(data: bytes) -> bytes | Unreadable:

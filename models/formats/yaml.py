@@ -40,24 +40,21 @@ def yaml_documents(data: bytes, max_aliased: int = MAX_ALIASED) -> Iterator[Any]
     if len(data) > MAX_YAML_BYTES:
         yield unreadable_document(f"more than {MAX_YAML_BYTES >> 20} MiB of YAML; write it as JSON")
         return
-    start: int | None = 0
+    start = 0
     for _ in range(_MAX_BAD_DOCUMENTS):
         builder = _YamlBuilder(data[start:], data.count(b"\n", 0, start), max_aliased)
         try:
             yield from builder.documents()
         except _DocumentRefused as error:
             yield unreadable_document(error.reason)
-            start = _next_document(data, (start or 0) + builder.byte_offset(error.index))
+            offset = start + builder.byte_offset(error.index)
+            found = re.compile(rb"^---", re.MULTILINE).search(data, offset)
         else:
             return
-        if start is None:
+        if found is None:
             return
+        start = found.start()
     yield unreadable_document(f"not read further after {_MAX_BAD_DOCUMENTS} bad documents")
-
-
-def _next_document(data: bytes, offset: int) -> int | None:
-    found = re.compile(rb"^---", re.MULTILINE).search(data, offset)
-    return found.start() if found else None
 
 
 class _DocumentRefused(Exception):
@@ -104,7 +101,8 @@ class _YamlBuilder:
         except yaml.MarkedYAMLError as error:
             raise self._refused(f"invalid YAML: {self._display_error(error)}", error.problem_mark) from None
         except yaml.reader.ReaderError as error:
-            raise self._bad_character(error) from None
+            line = self._first_line + self._text.count(b"\n", 0, error.position) + 1
+            raise _DocumentRefused(f"invalid YAML: {error.reason} at line {line}", len(self._text)) from None
         except RecursionError:
             raise _DocumentRefused(TOO_DEEP, len(self._text)) from None
 
@@ -121,10 +119,6 @@ class _YamlBuilder:
         """Word a syntax error, with the line of the construct that it breaks."""
         broken = f"{error.context} of line {self._line(error.context_mark)}" if error.context_mark else error.context
         return ", ".join(filter(None, [broken, error.problem]))
-
-    def _bad_character(self, error: yaml.reader.ReaderError) -> _DocumentRefused:
-        line = self._first_line + self._text.count(b"\n", 0, error.position) + 1
-        return _DocumentRefused(f"invalid YAML: {error.reason} at line {line}", len(self._text))
 
     def _line(self, mark: Any) -> int:
         return int(self._first_line + mark.line + 1)
@@ -148,8 +142,7 @@ class _YamlBuilder:
     def _alias(self, event: Any) -> Any:
         value = self._anchors.get(event.anchor, _UNFINISHED)
         if value is _UNFINISHED:
-            known = event.anchor in self._anchors
-            reason = "holds itself" if known else "is not defined"
+            reason = "holds itself" if event.anchor in self._anchors else "is not defined"
             raise self._refused(f"anchor {event.anchor} {reason}", event.start_mark)
         self._aliased += self._weights[event.anchor]
         if self._aliased > self._max_aliased:
@@ -192,7 +185,7 @@ class _YamlBuilder:
         values: dict[str, Any] = {}
         merged: set[str] = set()
         while type(event := next_event()) is not _MappingEnd:
-            if _is_merge(event):
+            if type(event) is _Scalar and event.value == _MERGE and event.implicit[0] and event.tag is None:
                 self._merge(values, merged, event)
                 continue
             key = self._key(event)
@@ -238,10 +231,6 @@ class _YamlBuilder:
         for mapping in reversed(mappings):
             values.update(mapping)
             merged.update(mapping)
-
-
-def _is_merge(event: Any) -> bool:
-    return type(event) is _Scalar and event.value == _MERGE and event.implicit[0] and event.tag is None
 
 
 _MAPS: dict[Any, str] = {

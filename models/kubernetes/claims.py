@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 from ..formats.decode import Int64, Model, QuantityText
-from .core import NodeSelector
-from .meta import ObjectMeta
+from .core import NodeSelector, Taint, Toleration
+from .meta import KubernetesObject, ObjectMeta
 
 
 class CELDeviceSelector(Model):
@@ -45,10 +45,9 @@ class DeviceClassSpec(Model):
     extended_resource_name: str | None = None
 
 
-class DeviceClass(Model):
+class DeviceClass(KubernetesObject):
     """A kind of device that requests name; without selectors it admits everything."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: DeviceClassSpec = DeviceClassSpec()
 
 
@@ -222,10 +221,9 @@ class ResourceClaimStatus(Model):
     reserved_for: tuple[ResourceClaimConsumerReference, ...] | None = None
 
 
-class ResourceClaim(Model):
+class ResourceClaim(KubernetesObject):
     """What a pod asks for, and what it got."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus | None = None
 
@@ -237,30 +235,20 @@ class ResourceClaimTemplateSpec(Model):
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
-class ResourceClaimTemplate(Model):
+class ResourceClaimTemplate(KubernetesObject):
     """A claim to be made anew for each pod that names it."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()
 
 
-class DeviceTaint(Model):
+class DeviceTaint(Taint):
     """A taint of a device; ``NoSchedule`` and ``NoExecute`` keep claims away (TNT-1)."""
 
-    key: str = ""
-    value: str = ""
-    effect: str = ""
     time_added: str | None = None
 
 
-class DeviceToleration(Model):
+class DeviceToleration(Toleration):
     """A request's toleration of device taints (CLM-3, TNT-2)."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    toleration_seconds: Int64 | None = None
 
 
 class DeviceTaintSelector(Model):
@@ -278,10 +266,9 @@ class DeviceTaintRuleSpec(Model):
     taint: DeviceTaint = DeviceTaint()
 
 
-class DeviceTaintRule(Model):
+class DeviceTaintRule(KubernetesObject):
     """An administrator's taint on many devices."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..formats.decode import Int64, Model, QuantityText
-from .meta import ObjectMeta
+from .meta import KubernetesObject
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 
@@ -74,10 +74,9 @@ class NodeStatus(Model):
     declared_features: tuple[str, ...] | None = None
 
 
-class Node(Model):
+class Node(KubernetesObject):
     """A node of the cluster."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec | None = None
     status: NodeStatus | None = None
 
@@ -148,18 +147,15 @@ class PodStatus(Model):
     extended_resource_claim_status: ExtendedResourceClaimStatus | None = None
 
 
-class Pod(Model):
+class Pod(KubernetesObject):
     """A pod: the unit that takes all its claims on one node."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus | None = None
 
 
-class Namespace(Model):
+class Namespace(KubernetesObject):
     """A namespace; its labels allow admin access (CLM-5)."""
-
-    metadata: ObjectMeta = ObjectMeta()
 
 
 class ResourceRequirements(Model):

@@ -27,8 +27,8 @@ from ..formats.errors import Unreadable, child_path
 from ..formats.json import read_json
 from ..formats.yaml import yaml_documents
 from .claims import DeviceConstraint
-from .core import HOSTNAME_LABEL, Node, NodeSpec, NodeStatus, Taint
-from .meta import ObjectMeta, Requirement
+from .core import HOSTNAME_LABEL, Node, NodeSelectorRequirement, NodeSpec, NodeStatus, Taint
+from .meta import KubernetesObject, ObjectMeta, Requirement
 from .quantity import Quantity
 from .slices import (
     CounterSet,
@@ -42,12 +42,8 @@ from .slices import (
 )
 
 
-class LabelSelectorRequirement(Model):
+class LabelSelectorRequirement(NodeSelectorRequirement):
     """A test of one label: In, NotIn, Exists or DoesNotExist."""
-
-    key: str = ""
-    operator: str = ""
-    values: tuple[str, ...] | None = None
 
 
 class LabelSelector(Model):
@@ -97,10 +93,9 @@ class ConstraintGroupSpec(Model):
     constraints: tuple[Entry, ...] | None = None
 
 
-class ConstraintGroup(Model):
+class ConstraintGroup(KubernetesObject):
     """What must hold, or had better hold, of the devices of several claims of one namespace."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ConstraintGroupSpec = ConstraintGroupSpec()
 
 
@@ -111,15 +106,9 @@ def requests_in_claim(entry: Entry, claim: str) -> tuple[str, ...] | None:
     """
     if not entry.requests:
         return ()
-    found = tuple(name for text in entry.requests if (name := _request_in_claim(text, claim)))
-    return found or None
-
-
-def _request_in_claim(text: str, claim: str) -> str:
-    head, slash, tail = text.partition("/")
-    if not slash:
-        return text
-    return tail if head == claim else ""
+    references = (text.partition("/") for text in entry.requests)
+    names = (head if not slash else tail if head == claim else "" for head, slash, tail in references)
+    return tuple(filter(None, names)) or None
 
 
 TopologyShape = Literal["Ring", "Line", "Grid", "Torus", "Tree", "Links"]
@@ -159,10 +148,9 @@ class DeviceTopologySpec(Model):
     links: TopologyLinks | None = None
 
 
-class DeviceTopology(Model):
+class DeviceTopology(KubernetesObject):
     """Where devices of a driver or a class stand; coordinates are unique within one node, pool or the cluster."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: DeviceTopologySpec = DeviceTopologySpec()
 
     @property
@@ -200,10 +188,9 @@ class NodeTemplateSpec(Model):
     slices: tuple[TemplateSlice, ...] | None = None
 
 
-class NodeTemplate(Model):
+class NodeTemplate(KubernetesObject):
     """A kind of node that could be bought."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: NodeTemplateSpec = NodeTemplateSpec()
 
 

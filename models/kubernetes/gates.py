@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 
 class GateStage(Enum):
@@ -57,6 +57,18 @@ GATES: dict[str, tuple[GateRelease, ...]] = {
 }
 _GROUPS = {"AllAlpha": GateStage.ALPHA, "AllBeta": GateStage.BETA}
 _BOOLEANS = {word: value for value, words in ((True, "1 t true"), (False, "0 f false")) for word in words.split()}
+
+
+class _Gate(property):
+    """Whether all of these gates are on."""
+
+    def __init__(self, doc: str, *names: str) -> None:
+        needed = frozenset(names)
+        super().__init__(lambda gates: needed <= gates.enabled, doc=doc)
+
+    if TYPE_CHECKING:  # typed, as a property made by hand is not
+
+        def __get__(self, gates: Any, owner: type | None = None) -> bool: ...  # type: ignore[override]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +125,11 @@ class FeatureGates:
         state = {name: name in self.enabled for name in GATES}
         for group, stage in _GROUPS.items():
             if group in switches:
-                state.update(dict.fromkeys(self._gates_at(stage), switches[group]))
+                column = VERSIONS.index(self.version)
+                members = (name for name, releases in GATES.items() if releases[column].stage is stage)
+                state.update(dict.fromkeys(members, switches[group]))
         state.update((name, value) for name, value in switches.items() if name in GATES)
         return FeatureGates(frozenset(name for name, on in state.items() if on), self.version)
-
-    def _gates_at(self, stage: GateStage) -> Iterable[str]:
-        column = VERSIONS.index(self.version)
-        return (name for name, releases in GATES.items() if releases[column].stage is stage)
 
     def to_dict(self) -> dict[str, bool]:
         """Every known gate by name, as results list them."""
@@ -128,82 +138,46 @@ class FeatureGates:
     def __contains__(self, gate: str) -> bool:
         return gate in self.enabled
 
-    @property
-    def admin_access(self) -> bool:
-        """Requests may ask for admin access (PRE-5)."""
-        return "DRAAdminAccess" in self.enabled
-
-    @property
-    def prioritized_list(self) -> bool:
-        """Requests may list alternatives (PRE-1)."""
-        return "DRAPrioritizedList" in self.enabled
-
-    @property
-    def partitionable_devices(self) -> bool:
-        """Counter sets and per-device node selection count (POOL-2, DEV-7)."""
-        return "DRAPartitionableDevices" in self.enabled
-
-    @property
-    def device_taints(self) -> bool:
-        """Taints keep claims away (TNT-4)."""
-        return "DRADeviceTaints" in self.enabled
-
-    @property
-    def device_taint_rules(self) -> bool:
-        """DeviceTaintRules are merged into the slices (TNT-5); nothing without ``device_taints``."""
-        return self.device_taints and "DRADeviceTaintRules" in self.enabled
-
-    @property
-    def binding_conditions(self) -> bool:
-        """Devices with binding conditions may be used (DEV-2); takes two gates (FEAT-1)."""
-        return {"DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"} <= self.enabled
-
-    @property
-    def consumable_capacity(self) -> bool:
-        """Devices may be shared and capacity be requested (section 10)."""
-        return "DRAConsumableCapacity" in self.enabled
-
-    @property
-    def fractional_capacity_range(self) -> bool:
-        """Ranges of request policies work in thousandths (CAP-4)."""
-        return "DRAFractionalCapacityRange" in self.enabled
-
-    @property
-    def list_attributes(self) -> bool:
-        """Constraints see attribute values as sets (CON-7)."""
-        return "DRAListTypeAttributes" in self.enabled
-
-    @property
-    def optional_node_operations(self) -> bool:
-        """Devices that skip node operations may be used (DEV-9)."""
-        return "DRAOptionalNodeOperations" in self.enabled
-
-    @property
-    def derived_attributes(self) -> bool:
-        """Requests may derive attributes (CON-12)."""
-        return "DRADerivedAttributes" in self.enabled
-
-    @property
-    def cel_device_constraint(self) -> bool:
-        """Constraints may be expressions over all devices of a claim (CELC-1)."""
-        return "DRACELDeviceConstraint" in self.enabled
-
-    @property
-    def compatibility_groups(self) -> bool:
-        """Devices may declare compatibility groups (GRP-5)."""
-        return "DRADeviceCompatibilityGroups" in self.enabled
+    admin_access = _Gate("Requests may ask for admin access (PRE-5).", "DRAAdminAccess")
+    prioritized_list = _Gate("Requests may list alternatives (PRE-1).", "DRAPrioritizedList")
+    partitionable_devices = _Gate(
+        "Counter sets and per-device node selection count (POOL-2, DEV-7).", "DRAPartitionableDevices"
+    )
+    device_taints = _Gate("Taints keep claims away (TNT-4).", "DRADeviceTaints")
+    device_taint_rules = _Gate(
+        "DeviceTaintRules are merged into the slices (TNT-5); nothing without ``device_taints``.",
+        "DRADeviceTaints",
+        "DRADeviceTaintRules",
+    )
+    binding_conditions = _Gate(
+        "Devices with binding conditions may be used (DEV-2); takes two gates (FEAT-1).",
+        "DRADeviceBindingConditions",
+        "DRAResourceClaimDeviceStatus",
+    )
+    consumable_capacity = _Gate(
+        "Devices may be shared and capacity be requested (section 10).", "DRAConsumableCapacity"
+    )
+    fractional_capacity_range = _Gate(
+        "Ranges of request policies work in thousandths (CAP-4).", "DRAFractionalCapacityRange"
+    )
+    list_attributes = _Gate("Constraints see attribute values as sets (CON-7).", "DRAListTypeAttributes")
+    optional_node_operations = _Gate(
+        "Devices that skip node operations may be used (DEV-9).", "DRAOptionalNodeOperations"
+    )
+    derived_attributes = _Gate("Requests may derive attributes (CON-12).", "DRADerivedAttributes")
+    cel_device_constraint = _Gate(
+        "Constraints may be expressions over all devices of a claim (CELC-1).", "DRACELDeviceConstraint"
+    )
+    compatibility_groups = _Gate("Devices may declare compatibility groups (GRP-5).", "DRADeviceCompatibilityGroups")
 
     @property
     def variant(self) -> str:
         """The allocator a scheduler with these gates runs: ``stable``, ``incubating`` or ``experimental`` (FEAT-3)."""
-        if self._needs_experimental():
+        lists, operations = self.list_attributes, self.optional_node_operations
+        if lists or operations or self.derived_attributes or self.compatibility_groups:
             return "experimental"
         incubating = self.binding_conditions or self.consumable_capacity or self.fractional_capacity_range
         return "incubating" if incubating else "stable"
-
-    def _needs_experimental(self) -> bool:
-        lists, operations = self.list_attributes, self.optional_node_operations
-        return lists or operations or self.derived_attributes or self.compatibility_groups
 
 
 def _parse_pair(pair: str) -> tuple[str, bool]:

@@ -40,6 +40,12 @@ class ObjectMeta(Model):
     deletion_timestamp: str | None = None
 
 
+class KubernetesObject(Model):
+    """An object with a name, or a template of one."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
 # Driver and pool name; the name alone is not unique (CTR-5).
 PoolId: TypeAlias = tuple[str, str]
 # Driver, pool and device name.
@@ -274,27 +280,21 @@ _OPERATORS = {
     "Gt": _Operator(_check_number, _number_test(lambda number, bound: number > bound)),
     "Lt": _Operator(_check_number, _number_test(lambda number, bound: number < bound)),
 }
-_SET_CLAUSE = re.compile(r"(?P<key>[^\s!=<>,()]+)\s+(?P<word>in|notin)\s*\((?P<values>[^()]*)\)")
-_COMPARISON = re.compile(r"(?P<key>[^\s!=<>,()]+)\s*(?P<sign>==|!=|=|>|<)\s*(?P<value>[^\s!=<>,()]*)")
-_EXISTENCE = re.compile(r"(?P<absent>!?)\s*(?P<key>[^\s!=<>,()]+)")
-_SIGNS = {"=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt"}
-_WORDS = {"in": "In", "notin": "NotIn"}
-
-
-def _set_clause(match: re.Match[str]) -> Requirement:
-    values = tuple(value.strip() for value in match["values"].split(","))
-    return Requirement(match["key"], _WORDS[match["word"]], values)
-
-
-def _comparison(match: re.Match[str]) -> Requirement:
-    return Requirement(match["key"], _SIGNS[match["sign"]], (match["value"],))
-
-
-def _existence(match: re.Match[str]) -> Requirement:
-    return Requirement(match["key"], "DoesNotExist" if match["absent"] else "Exists")
-
-
-_CLAUSES = ((_SET_CLAUSE, _set_clause), (_COMPARISON, _comparison), (_EXISTENCE, _existence))
+_SIGNS = {"in": "In", "notin": "NotIn", "=": "In", "==": "In", "!=": "NotIn", ">": "Gt", "<": "Lt"}
+_CLAUSES: tuple[tuple[re.Pattern[str], Callable[[str, str, str], Requirement]], ...] = (
+    (
+        re.compile(r"([^\s!=<>,()]+)\s+(in|notin)\s*\(([^()]*)\)"),
+        lambda key, word, values: Requirement(key, _SIGNS[word], tuple(value.strip() for value in values.split(","))),
+    ),
+    (
+        re.compile(r"([^\s!=<>,()]+)\s*(==|!=|=|>|<)\s*([^\s!=<>,()]*)"),
+        lambda key, sign, value: Requirement(key, _SIGNS[sign], (value,)),
+    ),
+    (
+        re.compile(r"(!?)\s*([^\s!=<>,()]+)()"),
+        lambda absent, key, _: Requirement(key, "DoesNotExist" if absent else "Exists"),
+    ),
+)
 
 
 def parse_label_selector(text: str) -> tuple[Requirement, ...]:
@@ -302,7 +302,8 @@ def parse_label_selector(text: str) -> tuple[Requirement, ...]:
 
     An empty text selects everything. Raises ``LabelError``, one line, if it cannot be parsed.
     """
-    return tuple(_parse_clause(clause) for clause in _split(text)) if text.strip() else ()
+    clauses = re.split(r",(?![^(]*\))", text) if text.strip() else []  # at the commas outside parentheses
+    return tuple(_parse_clause(clause.strip()) for clause in clauses)
 
 
 def matches_labels(requirements: Sequence[Requirement], labels: Mapping[str, str] | None) -> bool:
@@ -310,15 +311,10 @@ def matches_labels(requirements: Sequence[Requirement], labels: Mapping[str, str
     return all(requirement.matches(labels or {}) for requirement in requirements)
 
 
-def _split(text: str) -> list[str]:
-    """Split at the commas outside parentheses."""
-    return [clause.strip() for clause in re.split(r",(?![^(]*\))", text)]
-
-
 def _parse_clause(clause: str) -> Requirement:
     for pattern, make in _CLAUSES:
         if match := pattern.fullmatch(clause):
-            requirement = make(match)
+            requirement = make(*match.groups())
             requirement.check()
             return requirement
     raise LabelError(f"cannot parse {clause!r} in the label selector")

@@ -45,9 +45,14 @@ class Quantity:
     @classmethod
     def parse(cls, text: str | float) -> Quantity:
         """Read a manifest's string or bare number; ``ValueError`` with the API server's text."""
-        if not isinstance(text, str):
-            text = _written(text)
-        return _parse(text)
+        if isinstance(text, str):
+            return _parse(text)
+        if isinstance(text, bool) or not isinstance(text, (int, float)):
+            raise ValueError(_BAD_FORM)
+        # Python would not print such a number.
+        if isinstance(text, int) and text.bit_length() > 4 * _MOST_CHARACTERS:
+            raise ValueError(_TOO_BIG)
+        return _parse(repr(text))
 
     @classmethod
     def from_nano(cls, nano: int, format: str = DECIMAL_SI) -> Quantity:  # noqa: A002 - the API's word
@@ -104,17 +109,11 @@ class Quantity:
             return "0"
         whole, rest = divmod(self.nano, NANO)
         if self.format == BINARY_SI and rest == 0 and abs(whole) >= 1024:
-            return _binary(whole)
+            exponent = 0
+            while exponent < 60 and whole % 1024 == 0:
+                whole, exponent = whole // 1024, exponent + 10
+            return f"{whole}{_BINARY_LETTERS[exponent]}"
         return _decimal(self.nano, self.format == DECIMAL_EXPONENT)
-
-
-def _written(number: float) -> str:
-    """Write a bare number as text; refuse the sizes that Python would not print."""
-    if isinstance(number, bool) or not isinstance(number, (int, float)):
-        raise ValueError(_BAD_FORM)
-    if isinstance(number, int) and number.bit_length() > 4 * _MOST_CHARACTERS:
-        raise ValueError(_TOO_BIG)
-    return repr(number)
 
 
 def _rounded(amount: int, unit: int) -> int:
@@ -165,22 +164,13 @@ def _parse_binary(digits: int, whole: int, fraction: int, exponent: int) -> Quan
         return Quantity(nano, BINARY_SI, 0, True)
     if abs(nano) > INT64_MAX * NANO:
         return Quantity(INT64_MAX * NANO if nano > 0 else -INT64_MAX * NANO, BINARY_SI, 0)
-    return (
-        Quantity(nano, BINARY_SI if abs(nano) >= NANO else DECIMAL_SI)
-        if nano
-        else Quantity(0, BINARY_SI, max(-9, -fraction))
-    )
+    if nano == 0:
+        return Quantity(0, BINARY_SI, max(-9, -fraction))
+    return Quantity(nano, BINARY_SI if abs(nano) >= NANO else DECIMAL_SI)
 
 
 def _to_nano(digits: int, scale: int) -> int:
     return digits * 10 ** (9 + scale) if scale >= -9 else _rounded(digits, 10 ** (-9 - scale))
-
-
-def _binary(whole: int) -> str:
-    exponent = 0
-    while exponent < 60 and whole % 1024 == 0:
-        whole, exponent = whole // 1024, exponent + 10
-    return f"{whole}{_BINARY_LETTERS[exponent]}"
 
 
 def _decimal(nano: int, exponent_form: bool) -> str:

@@ -21,7 +21,6 @@ _VERSION = re.compile(
 )
 _WORD = re.compile(rf"{_LETTERS}+")
 _DIGITS = re.compile("[0-9]*")
-_NAMES = ("Major", "Minor", "Patch")
 _MOST_DIGITS = 20
 _MOST_SHOWN = 200
 
@@ -41,7 +40,10 @@ class Version:
     @classmethod
     def parse_normalized(cls, text: str) -> Version:
         """Read as ``parse``, after one leading ``v`` and leading zeros are dropped and missing parts are set to 0."""
-        return cls.parse(_normalize(text))
+        parts = [_without_leading_zeros(part) for part in text.removeprefix("v").split(".", 2)]
+        if len(parts) < 3 and any(mark in parts[-1] for mark in "+-"):
+            raise ValueError("short version cannot contain PreRelease/Build meta data")
+        return cls.parse(".".join(parts + ["0"] * (3 - len(parts))))
 
     @property
     def major(self) -> int:
@@ -68,11 +70,8 @@ def _parse(text: str) -> Version:
         raise ValueError(_version_complaint(text))
     major, minor, patch = (_number(part) for part in match.group(1, 2, 3))
     words = match[4].split(".") if match[4] else []
-    return Version((major, minor, patch, not words, tuple(map(_identifier, words))), text)
-
-
-def _identifier(word: str) -> PrereleaseIdentifier:
-    return (0, _number(word), "") if word.isdigit() else (1, 0, word)
+    identifiers = tuple((0, _number(word), "") if word.isdigit() else (1, 0, word) for word in words)
+    return Version((major, minor, patch, not words, identifiers), text)
 
 
 def _number(digits: str) -> int:
@@ -80,14 +79,6 @@ def _number(digits: str) -> int:
     if flaw:
         raise ValueError(flaw)
     return int(digits)
-
-
-def _normalize(text: str) -> str:
-    parts = text.removeprefix("v").split(".", 2)
-    parts = [_without_leading_zeros(part) for part in parts]
-    if len(parts) < 3 and any(mark in parts[-1] for mark in "+-"):
-        raise ValueError("short version cannot contain PreRelease/Build meta data")
-    return ".".join(parts + ["0"] * (3 - len(parts)))
 
 
 def _without_leading_zeros(part: str) -> str:
@@ -104,9 +95,9 @@ def _version_complaint(text: str) -> str:
         return "No Major.Minor.Patch elements found" if text else "Version string empty"
     rest, plus, build = parts[2].partition("+")
     patch, dash, words = rest.partition("-")
-    flaws = [_number_flaw(name, part) for name, part in zip(_NAMES, (*parts[:2], patch), strict=True)]
+    flaws = [_number_flaw("Major", parts[0]), _number_flaw("Minor", parts[1]), _number_flaw("Patch", patch)]
     flaws += [_word_flaw(word) for word in words.split(".") if dash]
-    flaws += [_build_flaw(word) for word in build.split(".") if plus]
+    flaws += [_identifier_flaw(word, "Build meta data") for word in build.split(".") if plus]
     return next(filter(None, flaws))
 
 
@@ -127,19 +118,17 @@ def _uint_flaw(digits: str) -> str:
 
 
 def _word_flaw(word: str) -> str:
-    if word and _DIGITS.fullmatch(word):
-        if len(word) > 1 and word[0] == "0":
-            return f'Numeric PreRelease version must not contain leading zeroes "{_display_text(word)}"'
-        return _uint_flaw(word)
-    if not word:
-        return "Prerelease is empty"
-    return "" if _WORD.fullmatch(word) else f'Invalid character(s) found in prerelease "{_display_text(word)}"'
+    if not word or not _DIGITS.fullmatch(word):
+        return _identifier_flaw(word, "Prerelease")
+    if len(word) > 1 and word[0] == "0":
+        return f'Numeric PreRelease version must not contain leading zeroes "{_display_text(word)}"'
+    return _uint_flaw(word)
 
 
-def _build_flaw(word: str) -> str:
+def _identifier_flaw(word: str, part: str) -> str:
     if not word:
-        return "Build meta data is empty"
-    return "" if _WORD.fullmatch(word) else f'Invalid character(s) found in build meta data "{_display_text(word)}"'
+        return f"{part} is empty"
+    return "" if _WORD.fullmatch(word) else f'Invalid character(s) found in {part.lower()} "{_display_text(word)}"'
 
 
 def _display_text(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from ..formats.decode import Int64, Model, QuantityText
 from .claims import DeviceTaint
 from .core import NodeSelector
-from .meta import ObjectMeta
+from .meta import KubernetesObject
 
 
 class DeviceAttribute(Model):
@@ -108,10 +108,9 @@ class ResourceSliceSpec(Model):
     skip_node_operations: tuple[str, ...] | None = None
 
 
-class ResourceSlice(Model):
+class ResourceSlice(KubernetesObject):
     """A part of a pool of devices, published by a driver."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ResourceSliceSpec = ResourceSliceSpec()
 
 

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 
 from ..formats.decode import Int64, Model
 from .core import PodResourceClaim, PodSpec
-from .meta import ObjectMeta
+from .meta import KubernetesObject
 
 
-class PodTemplateSpec(Model):
+class PodTemplateSpec(KubernetesObject):
     """The pods to be made: all alike but for their names."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
 
 
@@ -43,10 +42,9 @@ class JobStatus(Model):
     conditions: tuple[JobCondition, ...] | None = None
 
 
-class Job(Model):
+class Job(KubernetesObject):
     """Pods that run to their end."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
     status: JobStatus | None = None
 
@@ -58,17 +56,15 @@ class ReplicasSpec(Model):
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class Deployment(Model):
+class Deployment(KubernetesObject):
     """Equal pods, made by ReplicaSets."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ReplicasSpec = ReplicasSpec()
 
 
-class ReplicaSet(Model):
+class ReplicaSet(KubernetesObject):
     """Equal pods; one that a Deployment made is a part of it."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: ReplicasSpec = ReplicasSpec()
 
 
@@ -86,10 +82,9 @@ class StatefulSetSpec(Model):
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class StatefulSet(Model):
+class StatefulSet(KubernetesObject):
     """Pods with numbers for names."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
 
 
@@ -133,10 +128,9 @@ class WorkloadSpec(Model):
     pod_groups: tuple[WorkloadPodGroup, ...] | None = None
 
 
-class Workload(Model):
+class Workload(KubernetesObject):
     """Groups of pods that belong together."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: WorkloadSpec = WorkloadSpec()
 
     def group(self, name: str) -> WorkloadPodGroup | None:
@@ -152,10 +146,9 @@ class PodGroupSpec(Model):
     resource_claims: tuple[PodResourceClaim, ...] | None = None
 
 
-class PodGroup(Model):
+class PodGroup(KubernetesObject):
     """Pods that are scheduled together."""
 
-    metadata: ObjectMeta = ObjectMeta()
     spec: PodGroupSpec = PodGroupSpec()
 
     @property
@@ -169,10 +162,9 @@ class PodGroup(Model):
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 
-class PriorityClass(Model):
+class PriorityClass(KubernetesObject):
     """A number with a name: the higher, the more important; the global default is for pods that name none."""
 
-    metadata: ObjectMeta = ObjectMeta()
     value: Int64 = 0
     global_default: bool | None = None
     preemption_policy: str = ""
