@@ -7,9 +7,9 @@ Rounds, tolerance and pricing work end the generation; the clock does so for saf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from math import gcd
 from typing import Protocol
@@ -23,6 +23,13 @@ _CURRENT_DUAL_WEIGHT = 0.25
 _REDUCED_COST_TOLERANCE = 1e-9
 
 
+class Effort(IntEnum):
+    """Effort of pricing: ``QUICK`` while it finds columns, ``THOROUGH`` to prove that there are none."""
+
+    QUICK = 0
+    THOROUGH = 1
+
+
 @dataclass(frozen=True, slots=True)
 class GenerationLimits:
     """Limits of one run: rounds of pricing, and a monotonic time; ``tolerance`` is relative, of value against bound."""
@@ -31,10 +38,6 @@ class GenerationLimits:
     tolerance: float
     deadline: float | None = None
     thorough: bool = True
-
-    def is_over(self) -> bool:
-        """Whether the time is up."""
-        return is_past(self.deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +60,11 @@ class GenerationResult:
 
 def value_step(instance: MasterProblem, terms: Terms) -> int:
     """Return the step of a form: the values of all plans are multiples of it."""
-    return gcd(*_value_coefficients(instance, terms)) or 1
-
-
-def _value_coefficients(instance: MasterProblem, terms: Terms) -> Iterator[int]:
     # There are units that only gangs ask for.
-    yield from terms.usage.values()
-    yield from (terms.units.get(unit.index, 0) for unit in instance.units if unit.demand)
-    yield from (terms.gangs.get(index, 0) for index, gang in enumerate(instance.gangs) if gang.demand)
-    yield from (terms.nodes.get(node.index, 0) for node in instance.nodes if node.count)
+    units = (terms.units.get(unit.index, 0) for unit in instance.units if unit.demand)
+    gangs = (terms.gangs.get(index, 0) for index, gang in enumerate(instance.gangs) if gang.demand)
+    nodes = (terms.nodes.get(node.index, 0) for node in instance.nodes if node.count)
+    return gcd(*terms.usage.values(), *units, *gangs, *nodes) or 1
 
 
 class GenerationInterrupted(KeyboardInterrupt):
@@ -103,12 +102,16 @@ class ColumnGenerator:
         ``GenerationInterrupted``.
         """
         asked = range(len(self.instance.nodes)) if classes is None else classes
-        run = _GenerationRun(self, stage, budget, limits_by_class, asked)
+        run = _GenerationRun(self, stage, budget, limits_by_class, asked, watch)
         try:
-            run.to_the_end(watch)
+            run.to_the_end()
         except KeyboardInterrupt:
             raise GenerationInterrupted(run.known()) from None
         return run.known()
+
+    def stage_pricing(self, stage: ObjectiveStage, duals: Duals, floor: int = 0) -> StagePricing:
+        """The stage at these duals, with the rows that the master has by now."""
+        return StagePricing(self.instance, stage, self.master.rows, duals, floor)
 
     def price(
         self, prices: StagePricing, classes: Sequence[int], limits_by_class: Sequence[int], limits: PricingLimits
@@ -121,96 +124,86 @@ class ColumnGenerator:
         return [future.result() for future in futures]
 
 
+@dataclass
 class _GenerationRun:
-    def __init__(
-        self,
-        generator: ColumnGenerator,
-        stage: ObjectiveStage,
-        budget: GenerationLimits,
-        limits_by_class: Sequence[int],
-        classes: Sequence[int],
-    ) -> None:
-        self._generator = generator
-        self._master = generator.master
-        self._stage = stage
-        self._budget = budget
-        self._limits_by_class = limits_by_class
-        self._classes = classes
-        self._center: Duals | None = None
-        self._bound: int | None = None
-        self._effort = Effort.QUICK
-        self._smooth = True
-        self._relaxation: MasterRelaxation | None = None
-        self._scale = 1
-        self._rounds = 0
+    generator: ColumnGenerator
+    stage: ObjectiveStage
+    budget: GenerationLimits
+    limits_by_class: Sequence[int]
+    classes: Sequence[int]
+    watch: RoundWatch | None
+    tried: Duals = field(init=False)
+    center: Duals | None = None
+    bound: int | None = None
+    effort: Effort = Effort.QUICK
+    smooth: bool = True
+    relaxation: MasterRelaxation | None = None
+    scale: int = 1
+    rounds: int = 0
 
     def known(self) -> GenerationResult:
         """Return the result by now."""
-        return GenerationResult(self._relaxation, self._bound, self._scale, self._rounds)
+        return GenerationResult(self.relaxation, self.bound, self.scale, self.rounds)
 
-    def to_the_end(self, watch: RoundWatch | None) -> None:
+    def to_the_end(self) -> None:
         relaxation = self._relaxed()
-        while relaxation is not None and self._rounds < self._budget.rounds and not self._budget.is_over():
-            self._rounds += 1
+        while relaxation is not None and self.rounds < self.budget.rounds and not is_past(self.budget.deadline):
+            self.rounds += 1
             pricing, is_smoothed = self._pricing(relaxation)
-            self._scale = pricing.scale
+            self.scale = pricing.scale
             is_new = self._round(pricing, relaxation)
-            if watch:
-                watch(relaxation.value, self._bound and self._bound / self._scale)
+            if self.watch:
+                self.watch(relaxation.value, self.bound and self.bound / self.scale)
             if is_new:
-                self._smooth = True
+                self.smooth = True
                 relaxation = self._relaxed()
             if self._is_closed(relaxation) or not (is_new or self._tries_harder(is_smoothed)):
                 break
 
     def _relaxed(self) -> MasterRelaxation | None:
         """Solve; the last relaxation that could be solved is kept."""
-        found = self._master.solve(self._budget.deadline)
-        self._relaxation = found or self._relaxation
+        found = self.generator.master.solve(self.budget.deadline)
+        self.relaxation = found or self.relaxation
         return found
 
     def _pricing(self, relaxation: MasterRelaxation) -> tuple[StagePricing, bool]:
         current = duals_of(relaxation)
-        is_smoothed = self._smooth and self._center is not None
-        duals = self._center.mixed(current, _CURRENT_DUAL_WEIGHT) if is_smoothed and self._center else current
-        self._tried = duals
-        return StagePricing(self._generator.instance, self._stage, self._master.rows, duals), is_smoothed
+        is_smoothed = self.smooth and self.center is not None
+        self.tried = self.center.mixed(current, _CURRENT_DUAL_WEIGHT) if is_smoothed and self.center else current
+        return self.generator.stage_pricing(self.stage, self.tried), is_smoothed
 
     def _round(self, pricing: StagePricing, relaxation: MasterRelaxation) -> bool:
         """Price once; tell whether a column is new that the relaxation would take."""
-        limits = PricingLimits(self._effort, deadline=self._budget.deadline)
-        priced = self._generator.price(pricing, self._classes, self._limits_by_class, limits)
-        bound = (
-            pricing.bound([one.bound for one in priced]) if len(priced) == len(self._generator.instance.nodes) else None
-        )
-        if bound is not None and (self._bound is None or bound < self._bound):
-            self._bound, self._center = bound, self._tried
-        exact = StagePricing(self._generator.instance, self._stage, self._master.rows, duals_of(relaxation))
+        limits = PricingLimits(self.effort, deadline=self.budget.deadline)
+        priced = self.generator.price(pricing, self.classes, self.limits_by_class, limits)
+        has_all = len(priced) == len(self.generator.instance.nodes)
+        bound = pricing.bound([one.bound for one in priced]) if has_all else None
+        if bound is not None and (self.bound is None or bound < self.bound):
+            self.bound, self.center = bound, self.tried
+        exact = self.generator.stage_pricing(self.stage, duals_of(relaxation))
         least = _REDUCED_COST_TOLERANCE * max(1.0, abs(relaxation.value)) * exact.scale
         is_new = False
-        for one in priced:
-            for column in one.columns:
-                worth = exact.prices.value(column) + exact.constant(column.node_class)
-                if worth > relaxation.nodes[column.node_class] * exact.scale + least:
-                    is_new |= self._master.add(column)
+        for column in (column for one in priced for column in one.columns):
+            if exact.worth(column) > relaxation.nodes[column.node_class] * exact.scale + least:
+                is_new |= self.generator.master.add(column)
         return is_new
 
     def _tries_harder(self, was_smoothed: bool) -> bool:
         """After a round in vain: price without smoothing, then with more effort; False if both are done."""
         if was_smoothed:
-            self._smooth = False
+            self.smooth = False
             return True
-        if self._effort is Effort.QUICK and self._budget.thorough:
-            self._effort = Effort.THOROUGH
-            self._smooth = True
+        if self.effort is Effort.QUICK and self.budget.thorough:
+            self.effort = Effort.THOROUGH
+            self.smooth = True
             return True
         return False
 
     def _is_closed(self, relaxation: MasterRelaxation | None) -> bool:
-        if self._bound is None or relaxation is None:
+        if self.bound is None or relaxation is None:
             return False
-        value = relaxation.value if self._stage.maximise else -relaxation.value
-        return self._bound / self._scale - value <= self._budget.tolerance * max(1.0, abs(value))
+        value = relaxation.value if self.stage.maximise else -relaxation.value
+        return self.bound / self.scale - value <= self.budget.tolerance * max(1.0, abs(value))
 
 
 # What one more unit may add to a stage, times the stage's scale, is about this.
@@ -259,7 +252,8 @@ class StagePricing:
         pairs += [(row.terms, -price) for row, price in zip(rows, self._row_prices, strict=True)]
         self._terms = combined_terms(pairs)
         units = [min(max(0, round(dual * self.scale)), _LARGEST_DUAL) for dual in duals.units]
-        named = self._named() if floor else frozenset[int]()
+        members = {unit for gang in instance.gangs for unit, _ in gang.members}
+        named = members.union(self._terms.units) if floor else set[int]()
         self.prices = Prices(
             tuple(max(floor, price) if unit in named else price for unit, price in enumerate(self._capped(units))),
             tuple(self._terms.usage.get(m, 0) for m in range(instance.meters)),
@@ -282,14 +276,13 @@ class StagePricing:
                 caps[unit] = max(caps[unit], -(-gain // size))
         return tuple(min(price, cap) for price, cap in zip(units, caps, strict=True))
 
-    def _named(self) -> frozenset[int]:
-        """Units that the stage or a gang names."""
-        members = (unit for gang in self._instance.gangs for unit, _ in gang.members)
-        return frozenset([*self._terms.units, *members])
-
     def constant(self, node_class: int) -> int:
         """The coefficient of a node of the class when it is in use."""
         return self._terms.nodes.get(node_class, 0)
+
+    def worth(self, column: Column) -> int:
+        """The worth of a column on a node."""
+        return self.prices.value(column) + self.constant(column.node_class)
 
     def bound(self, columns: Sequence[int | None]) -> int | None:
         """Bound the stage, given bounds on the worth of each node class's columns; None for none."""
@@ -317,15 +310,7 @@ def combined_terms(pairs: Sequence[tuple[Terms, int]]) -> Terms:
         for total, kind in zip(sums, kinds, strict=True):
             for index, coefficient in kind.items():
                 total[index] = total.get(index, 0) + factor * coefficient
-    units, gangs, nodes, usage = sums
-    return Terms(units, gangs, nodes, usage)
-
-
-class Effort(IntEnum):
-    """Effort of pricing: ``QUICK`` while it finds columns, ``THOROUGH`` to prove that there are none."""
-
-    QUICK = 0
-    THOROUGH = 1
+    return Terms(*sums)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,10 +320,6 @@ class PricingLimits:
     effort: Effort = Effort.QUICK
     work: int | None = None
     deadline: float | None = None
-
-    def is_over(self) -> bool:
-        """Whether the time is up."""
-        return is_past(self.deadline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +353,6 @@ class Pricer(Protocol):
 
         The bound must hold for all columns within these limits, even where pricing stopped early.
         """
-        ...
 
     def enumerate(
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
@@ -381,11 +361,9 @@ class Pricer(Protocol):
 
         Columns that another one covers, class by class, at no more use of meters may be left out.
         """
-        ...
 
     def reduced(self, column: Column, counts: Mapping[int, int]) -> Column:
         """Take units out of a column until it has so many of each class, at no more use of any meter.
 
         It may stay as it is where what is left would not do without the rest.
         """
-        ...

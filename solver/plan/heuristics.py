@@ -16,7 +16,7 @@ from random import Random
 from time import monotonic
 
 from ..engines.cp_sat import Limits
-from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits, StagePricing, duals_of
+from .column_generation import ColumnGenerator, GenerationLimits, Pricer, Prices, PricingLimits, duals_of
 from .master import INTEGRALITY_TOLERANCE, ColumnBounds, MasterRelaxation, solve_restricted_master
 from .master_problem import (
     Column,
@@ -25,6 +25,7 @@ from .master_problem import (
     MasterProblem,
     ObjectiveStage,
     covered_units,
+    is_past,
     ordered_columns,
     placed_units,
 )
@@ -66,7 +67,7 @@ class _GreedyFilling:
 
     def fill(self, node: MasterNodeClass) -> Iterator[tuple[Column, int]]:
         number = node.count
-        while number and not self._limits.is_over():
+        while number and not is_past(self._limits.deadline):
             column = self._best(node.index)
             if column is None:
                 break
@@ -100,18 +101,11 @@ def fill_whole_gangs(
     generator: ColumnGenerator, stage: ObjectiveStage, relaxation: MasterRelaxation, deadline: float | None
 ) -> Iterator[tuple[Column, int]]:
     """Fill nodes at the duals for whole gangs of a relaxation, and for single units."""
-    chosen = _with_whole_gangs_only(generator.instance, relaxation)
+    pairs = zip(generator.instance.gangs, relaxation.gangs, strict=True)
+    whole = tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
     # A unit that is worth nothing at the duals is still needed for its gang.
-    pricing = StagePricing(generator.instance, stage, generator.master.rows, duals_of(relaxation), floor=1)
-    yield from fill_greedily(generator, pricing.prices, deadline, chosen.demands())
-
-
-def _with_whole_gangs_only(instance: MasterProblem, relaxation: MasterRelaxation) -> MasterProblem:
-    """The instance with no other gangs than those that the relaxation takes whole."""
-    pairs = zip(instance.gangs, relaxation.gangs, strict=True)
-    return replace(
-        instance, gangs=tuple(replace(gang, demand=floor(amount + INTEGRALITY_TOLERANCE)) for gang, amount in pairs)
-    )
+    prices = generator.stage_pricing(stage, duals_of(relaxation), floor=1).prices
+    yield from fill_greedily(generator, prices, deadline, replace(generator.instance, gangs=whole).demands())
 
 
 # Nodes that are emptied at once: those that lose most against the relaxation, and others at random.
@@ -144,13 +138,13 @@ class LargeNeighbourhoodSearch:
         self._master = generator.master
         self._stage = stage
         self._budget = budget
-        self._pricing = StagePricing(self._instance, stage, self._master.rows, duals_of(relaxation))
+        self._pricing = generator.stage_pricing(stage, duals_of(relaxation))
         self._node_values = [worth * self._pricing.scale for worth in relaxation.nodes]
 
     def plans(self, plan: IntegerPlan) -> Iterator[IntegerPlan]:
         """Yield ever better plans, or others that are as good, until nothing more is found."""
         vain = number = 0
-        while vain < _ROUNDS_IN_VAIN and not self._budget.is_over():
+        while vain < _ROUNDS_IN_VAIN and not is_past(self._budget.deadline):
             number += 1
             better = self._round(plan, Random(number))
             gain = self._stage.gain(better, plan) if better else 0
@@ -165,17 +159,19 @@ class LargeNeighbourhoodSearch:
         for column, number in emptied.kept.items():
             self._master.restrict(index_of[column], number)
         classes = [node_class for node_class, number in emptied.nodes.items() if number]
-        generated = self._generator.run(self._stage, self._budget, emptied.left, classes)
+        relaxation = self._generator.run(self._stage, self._budget, emptied.left, classes).relaxation
         self._master.release()
-        if generated.relaxation is None:
+        if relaxation is None:
             return None
-        choices = self._choices(emptied, plan, generated.relaxation)
+        choices = self._choices(emptied, plan, relaxation)
         limits = Limits(deadline=self._budget.deadline, work=_NEIGHBOURHOOD_WORK)
         return solve_restricted_master(self._instance, self._master.rows, self._stage, choices, plan, limits).plan
 
     def _empty(self, plan: IntegerPlan, random: Random) -> Neighbourhood:
-        """Choose nodes to empty."""
-        nodes = [(self._loss(column), column) for column, number in plan.columns for _ in range(number)]
+        """Choose nodes to empty by how much less they are worth than the best one, at the relaxation's prices."""
+        losses = [self._node_values[column.node_class] - self._pricing.worth(column) for column, _ in plan.columns]
+        pairs = zip(losses, plan.columns, strict=True)
+        nodes = [(loss, column) for loss, (column, number) in pairs for _ in range(number)]
         order = sorted(range(len(nodes)), key=lambda place: (-nodes[place][0], place))
         chosen = order[:_WORST_NODES]
         chosen += random.sample(order[_WORST_NODES:], min(_RANDOM_NODES, len(order[_WORST_NODES:])))
@@ -190,20 +186,15 @@ class LargeNeighbourhoodSearch:
         left = [max(0, asked - there) for asked, there in zip(self._instance.demands(), room, strict=True)]
         return Neighbourhood(kept, free, left)
 
-    def _loss(self, column: Column) -> float:
-        """How much less a node with this column is worth than the best one, at the relaxation's prices."""
-        worth = self._pricing.prices.value(column) + self._pricing.constant(column.node_class)
-        return self._node_values[column.node_class] - worth
-
     def _choices(self, emptied: Neighbourhood, plan: IntegerPlan, relaxation: MasterRelaxation) -> list[ColumnBounds]:
         """Columns that stay where they are, and the most promising ones for the free nodes."""
-        pricing = StagePricing(self._instance, self._stage, self._master.rows, duals_of(relaxation))
+        pricing = self._generator.stage_pricing(self._stage, duals_of(relaxation))
         taken = dict(plan.columns)
         ranked: list[tuple[bool, float, int]] = []
         for index, column in enumerate(self._master.columns):
-            if emptied.nodes[column.node_class] and self._is_useful(column, emptied.left):
-                worth = pricing.prices.value(column) + pricing.constant(column.node_class)
-                loss = relaxation.nodes[column.node_class] * pricing.scale - worth
+            fits = all(amount <= emptied.left[unit] for unit, amount in column.counts)
+            if fits and emptied.nodes[column.node_class]:
+                loss = relaxation.nodes[column.node_class] * pricing.scale - pricing.worth(column)
                 ranked.append((column not in taken, loss, index))
         open_columns = {self._master.columns[index] for _, _, index in sorted(ranked)[:_NEIGHBOURHOOD_COLUMNS]}
         choices = []
@@ -213,9 +204,6 @@ class LargeNeighbourhoodSearch:
             if most:
                 choices.append(ColumnBounds(column, kept, most))
         return choices
-
-    def _is_useful(self, column: Column, left: Sequence[int]) -> bool:
-        return all(amount <= left[unit] for unit, amount in column.counts)
 
 
 def remove_slack(instance: MasterProblem, plan: IntegerPlan, pricer: Pricer) -> IntegerPlan:
@@ -227,9 +215,8 @@ def remove_slack(instance: MasterProblem, plan: IntegerPlan, pricer: Pricer) -> 
     surplus = [there - needed for there, needed in zip(covered_units(instance, plan.columns), placed, strict=True)]
     if not any(surplus):
         return plan
-    smaller = IntegerPlan(
-        ordered_columns(_remove_slack_from_columns(plan.columns, surplus, pricer)), plan.units, plan.gangs
-    )
+    columns = _remove_slack_from_columns(plan.columns, surplus, pricer)
+    smaller = replace(plan, columns=ordered_columns(columns))
     # A row could ask for usage, or a pricer could not do it.
     return smaller if smaller.is_feasible(instance, instance.rows) else plan
 
@@ -273,7 +260,13 @@ def plan_from_columns(
 
     What the first of the stages gains most by comes first. Rows are not looked at.
     """
-    taken = _taken_columns(instance, columns)
+    free = {node.index: node.count for node in instance.nodes}
+    counts = Counter[Column]()
+    for column, number in columns:
+        fits = min(number, free[column.node_class])
+        free[column.node_class] -= fits
+        counts[column] += fits
+    taken = ordered_columns(counts)
     room = covered_units(instance, taken)
     gangs = [0] * len(instance.gangs)
     for index in _gain_order(stages, [stage.terms.gangs for stage in stages]):
@@ -285,16 +278,6 @@ def plan_from_columns(
     for index in _gain_order(stages, [stage.terms.units for stage in stages]):
         units[index] = min(instance.units[index].demand, room[index])
     return IntegerPlan(taken, tuple(units), tuple(gangs))
-
-
-def _taken_columns(instance: MasterProblem, columns: Iterable[tuple[Column, int]]) -> tuple[tuple[Column, int], ...]:
-    free = {node.index: node.count for node in instance.nodes}
-    taken = Counter[Column]()
-    for column, number in columns:
-        fits = min(number, free[column.node_class])
-        free[column.node_class] -= fits
-        taken[column] += fits
-    return ordered_columns(taken)
 
 
 def _gain_order(stages: Sequence[ObjectiveStage], gains: Sequence[Mapping[int, int]]) -> list[int]:

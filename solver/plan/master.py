@@ -6,7 +6,8 @@ the solver continues from its basis. ``solve_restricted_master`` solves it in wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
@@ -114,21 +115,21 @@ class LinearMaster:
         amounts = zip(self._amounts, self.columns, strict=True)
         return found + [(amount, terms.of_column(column)) for amount, column in amounts]
 
-    def restrict(self, column: int, lower: int, upper: int | None = None) -> None:
-        """Restrict how many nodes take this column, ``upper`` None for any number."""
+    def restrict(self, column: int, lower: int) -> None:
+        """Let at least so many nodes take this column."""
         self._amounts[column].lower_bound = lower
-        self._amounts[column].upper_bound = inf if upper is None else upper
 
     def release(self) -> None:
         """Lift the restrictions of all columns."""
-        for column in range(len(self._amounts)):
-            self.restrict(column, 0)
+        for amount in self._amounts:
+            amount.lower_bound = 0
 
     def solve(self, deadline: float | None = None) -> MasterRelaxation | None:
         """Solve; None where nothing is feasible, time is over, or the solver fails."""
         if self._solver is None:
             self._solver = mathopt.IncrementalSolver(self._model, mathopt.SolverType.GLOP)
-        found = self._solver.solve(params=_solve_parameters(deadline))
+        left = None if deadline is None else timedelta(seconds=max(0.0, deadline - monotonic()))
+        found = self._solver.solve(params=mathopt.SolveParameters(time_limit=left))
         if found.termination.reason != mathopt.TerminationReason.OPTIMAL:
             return None
         sign = 1 if self._model.objective.is_maximize else -1
@@ -138,18 +139,8 @@ class LinearMaster:
             tuple(found.variable_values(self._gangs)),
             tuple(sign * dual for dual in found.dual_values(self._limits)),
             tuple(-sign * dual for dual in found.dual_values(self._cover)),
-            _row_duals(found, self._row_limits, sign),
+            tuple(sign * dual for dual in found.dual_values(self._row_limits)),
         )
-
-
-def _solve_parameters(deadline: float | None) -> mathopt.SolveParameters:
-    if deadline is None:
-        return mathopt.SolveParameters()
-    return mathopt.SolveParameters(time_limit=timedelta(seconds=max(0.0, deadline - monotonic())))
-
-
-def _row_duals(found: mathopt.SolveResult, limits: Sequence[mathopt.LinearConstraint], sign: int) -> tuple[float, ...]:
-    return tuple(sign * dual for dual in found.dual_values(list(limits)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,17 +227,15 @@ class _RestrictedMasterModel:
 
     def hint(self, plan: IntegerPlan) -> None:
         """Start from a plan."""
-        taken: Mapping[Column, int] = dict(plan.columns)
-        values = {
-            variable: taken.get(choice.column, 0) for variable, choice in zip(self._amounts, self._choices, strict=True)
-        }
-        values |= dict(zip(self._units, plan.units, strict=True)) | dict(zip(self._gangs, plan.gangs, strict=True))
-        self.rows.hint(values)
+        taken = dict(plan.columns)
+        columns = (taken.get(choice.column, 0) for choice in self._choices)
+        variables = (*self._amounts, *self._units, *self._gangs)
+        self.rows.hint(dict(zip(variables, (*columns, *plan.units, *plan.gangs), strict=True)))
 
     def plan(self, values: Sequence[int]) -> IntegerPlan:
         """Read a plan from the solver's values."""
-        taken: dict[Column, int] = {}
+        taken = Counter[Column]()
         for variable, choice in zip(self._amounts, self._choices, strict=True):
-            taken[choice.column] = taken.get(choice.column, 0) + values[variable]
+            taken[choice.column] += values[variable]
         units = tuple(values[variable] for variable in self._units)
         return IntegerPlan(ordered_columns(taken), units, tuple(values[variable] for variable in self._gangs))

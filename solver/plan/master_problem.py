@@ -202,12 +202,9 @@ class IntegerPlan:
             and all(0 <= number <= unit.demand for number, unit in zip(self.units, instance.units, strict=True))
             and all(0 <= number <= gang.demand for number, gang in zip(self.gangs, instance.gangs, strict=True))
             and all(need <= room for need, room in zip(needed, given, strict=True))
-            and all(_row_holds(row, self.value(row.terms)) for row in rows)
+            and all(row.lower is None or self.value(row.terms) >= row.lower for row in rows)
+            and all(row.upper is None or self.value(row.terms) <= row.upper for row in rows)
         )
-
-
-def _row_holds(row: CouplingRow, value: int) -> bool:
-    return (row.lower is None or value >= row.lower) and (row.upper is None or value <= row.upper)
 
 
 def placed_units(instance: MasterProblem, plan: IntegerPlan) -> list[int]:

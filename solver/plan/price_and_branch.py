@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor, inf
 
 from ..engines.cp_sat import Limits, SolverStatus
@@ -28,7 +28,7 @@ from .column_generation import (
     Pricer,
     Prices,
     PricingLimits,
-    StagePricing,
+    RoundWatch,
     duals_of,
     value_step,
 )
@@ -44,6 +44,7 @@ from .master_problem import (
     StageResult,
     empty_plan,
     is_close,
+    is_past,
 )
 
 # CP-SAT closes the master itself while it has no more columns than this.
@@ -116,24 +117,20 @@ class _StageSolver:
 
     def stage(self, stage: ObjectiveStage) -> None:
         """Solve one stage, and keep its value from now on."""
+        self._results.append(StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0))
         implied = implied_bound(stage, self._reached)
-        self._reach(stage) if implied is None else self._know(stage, implied)
+        if implied is None:
+            self._reach(stage)
+        else:
+            self._note(stage, implied, 0)
         self._reached.append((stage, self._results[-1].bound))
-
-    def _know(self, stage: ObjectiveStage, bound: int) -> None:
-        """Note a stage whose terms the stages before cover."""
-        self._results.append(StageResult(stage.name, 0, None, proven=False, rounds=0))
-        self._note(stage, bound, 0)
 
     def _reach(self, stage: ObjectiveStage) -> None:
         self.master.set_objective(stage)
-        unproven = StageResult(stage.name, self._plan.value(stage.terms), None, proven=False, rounds=0)
-        self._results.append(unproven)
         self._start(stage)
         self._note(stage, None, 0)
-        deadline, tolerance = self._limits.deadline, self._limits.gap * _PART_OF_GAP
-        budget = GenerationLimits(self._limits.rounds, tolerance, deadline)
-        generated = self._generated(stage, budget)
+        limits = self._limits
+        generated = self._generated(stage, GenerationLimits(limits.rounds, limits.gap * _PART_OF_GAP, limits.deadline))
         bound = generated.rounded(self._instance, stage)
         if not self._is_close(stage, bound):
             bound = self._integers(stage, generated, bound)
@@ -179,8 +176,8 @@ class _StageSolver:
             if relaxation is None or relaxation.value - before <= _LEAST_IMPROVEMENT * abs(relaxation.value):
                 break
             before = relaxation.value
-            pricing = StagePricing(self._instance, stage, self.master.rows, duals_of(relaxation))
-            for column, _ in fill_greedily(self._generator, pricing.prices, deadline):
+            prices = self._generator.stage_pricing(stage, duals_of(relaxation)).prices
+            for column, _ in fill_greedily(self._generator, prices, deadline):
                 self.master.add(column)
 
     def _take(
@@ -195,25 +192,22 @@ class _StageSolver:
         try:
             found.extend(columns)
         finally:
-            self._count(stage, (*found, *self._plan.columns))
-        counts: dict[Column, int] = {}
+            # At once, even where time is over: what these columns have room for may be better.
+            stages, together = [*(reached for reached, _ in self._reached), stage], (*found, *self._plan.columns)
+            plan = plan_from_columns(self._instance, stages, together)
+            if plan.is_feasible(self._instance, self.master.rows):
+                self._keep_better(stage, plan)
+        counts = Counter[Column]()
         for column, number in (*found, *self._plan.columns):
             self.master.add(column)
-            counts[column] = counts.get(column, 0) + number
+            counts[column] += number
         if not self._is_close(stage, bound):
             self._choose(stage, [ColumnBounds(column, 0, most) for column, most in counts.items()], work)
 
-    def _count(self, stage: ObjectiveStage, columns: Sequence[tuple[Column, int]]) -> None:
-        """Take what these columns have room for, if it is better: at once, even where time is over."""
-        plan = plan_from_columns(self._instance, [*(reached for reached, _ in self._reached), stage], columns)
-        if plan.is_feasible(self._instance, self.master.rows):
-            self._keep_better(stage, plan)
-
     def _choose(self, stage: ObjectiveStage, choices: Sequence[ColumnBounds], work: float) -> None:
         limits = Limits(deadline=self._limits.deadline, work=work)
-        self._keep_better(
-            stage, solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits).plan
-        )
+        chosen = solve_restricted_master(self._instance, self.master.rows, stage, choices, self._plan, limits)
+        self._keep_better(stage, chosen.plan)
 
     def _choose_from_all(self, stage: ObjectiveStage) -> None:
         counts = {node.index: node.count for node in self._instance.nodes}
@@ -247,10 +241,9 @@ class _StageSolver:
         if not self._is_close(stage, bound) and len(self.master.columns) <= _FEW_COLUMNS:
             self._choose_from_all(stage)
             self._note(stage, bound, generated.rounds)
-        if not self._is_close(stage, bound) and not part.is_over():
-            completed = prove_by_enumeration(
-                self._generator, stage, duals_of(relaxation), self._plan, self._limits.deadline
-            )
+        if not self._is_close(stage, bound) and not is_past(part.deadline):
+            duals = duals_of(relaxation)
+            completed = prove_by_enumeration(self._generator, stage, duals, self._plan, part.deadline)
             self._keep_better(stage, completed.plan)
             bound = self._plan.value(stage.terms) if completed.proven else bound
         return bound
@@ -260,12 +253,11 @@ class _StageSolver:
 
     def _note(self, stage: ObjectiveStage, bound: int | None, rounds: int) -> None:
         value = self._plan.value(stage.terms)
-        proven = self._is_close(stage, bound)
-        self._results[-1] = StageResult(stage.name, value, bound, proven, rounds)
+        self._results[-1] = StageResult(stage.name, value, bound, self._is_close(stage, bound), rounds)
         if self._watch:
             self._watch(stage.name, value, bound)
 
-    def _told(self, stage: ObjectiveStage) -> Callable[[float, float | None], None] | None:
+    def _told(self, stage: ObjectiveStage) -> RoundWatch | None:
         if self._watch is None:
             return None
         watch, value, sign = self._watch, self._plan.value(stage.terms), 1 if stage.maximise else -1
@@ -276,16 +268,14 @@ class _StageSolver:
 _ROUNDED_SHARE = 0.1
 
 
+@dataclass
 class DivingHeuristic:
     """A dive: what is whole is fixed, and the rest priced again. At its end the master is released."""
 
-    def __init__(self, generator: ColumnGenerator, stage: ObjectiveStage, budget: GenerationLimits) -> None:
-        self._generator = generator
-        self._master = generator.master
-        self._instance = generator.instance
-        self._stage = stage
-        self._budget = budget
-        self._fixed: Counter[int] = Counter()
+    generator: ColumnGenerator
+    stage: ObjectiveStage
+    budget: GenerationLimits
+    _fixed: Counter[int] = field(init=False, default_factory=Counter)
 
     def run(self, relaxation: MasterRelaxation) -> Iterator[tuple[Column, int]]:
         """Dive from a relaxation; what is found keeps to nodes, but may have room for more than is asked for.
@@ -297,23 +287,18 @@ class DivingHeuristic:
             self._dive(relaxation)
         except KeyboardInterrupt as stopped:
             interrupted = stopped
-        self._master.release()
+        self.generator.master.release()
         for index, number in sorted(self._fixed.items()):
-            yield self._master.columns[index], number
+            yield self.generator.master.columns[index], number
         if interrupted:
             raise interrupted
 
     def _dive(self, relaxation: MasterRelaxation) -> None:
         found: MasterRelaxation | None = relaxation
-        while found is not None and not self._budget.is_over():
-            if not self._fix(found):
-                break
+        while found is not None and not is_past(self.budget.deadline) and self._fix(found):
             left, nodes = self._left()
             classes = [node_class for node_class, number in nodes.items() if number]
-            if not classes:
-                break
-            generated = self._generator.run(self._stage, self._budget, left, classes)
-            found = generated.relaxation
+            found = self.generator.run(self.stage, self.budget, left, classes).relaxation if classes else None
 
     def _fix(self, found: MasterRelaxation) -> bool:
         """Fix more nodes; False if the relaxation uses no more of them."""
@@ -327,24 +312,21 @@ class DivingHeuristic:
 
     def _set(self, index: int, number: int) -> None:
         self._fixed[index] = number
-        self._master.restrict(index, number)
+        self.generator.master.restrict(index, number)
 
     def _round_up(self, found: MasterRelaxation) -> bool:
         """Round up the columns that are nearly taken; first those all of whose units are still queued."""
-        left, nodes = self._left()
+        columns, (left, nodes) = self.generator.master.columns, self._left()
         open_columns: list[tuple[bool, float, int]] = []
         for index, amount in enumerate(found.columns):
             part = amount - self._fixed[index]
             if part > INTEGRALITY_TOLERANCE:
-                wasted = self._wasted(self._master.columns[index], left)
-                open_columns.append((wasted > 0, -part, index))
+                open_columns.append((_is_wasteful(columns[index], left), -part, index))
         most = max(1, int(len(open_columns) * _ROUNDED_SHARE))
         rounded = 0
         for _, _, index in sorted(open_columns):
-            column = self._master.columns[index]
-            if rounded and self._wasted(column, left):
-                continue
-            if not nodes[column.node_class]:
+            column = columns[index]
+            if not nodes[column.node_class] or (rounded and _is_wasteful(column, left)):
                 continue
             self._set(index, self._fixed[index] + 1)
             nodes[column.node_class] -= 1
@@ -355,19 +337,20 @@ class DivingHeuristic:
                 break
         return rounded > 0
 
-    def _wasted(self, column: Column, left: Sequence[int]) -> int:
-        return sum(max(0, amount - left[unit]) for unit, amount in column.counts)
-
     def _left(self) -> tuple[list[int], dict[int, int]]:
         """Units that are asked for still, and nodes that are free, after what is fixed."""
-        left = list(self._instance.demands())
-        nodes = {node.index: node.count for node in self._instance.nodes}
+        left = list(self.generator.instance.demands())
+        nodes = {node.index: node.count for node in self.generator.instance.nodes}
         for index, number in self._fixed.items():
-            column = self._master.columns[index]
+            column = self.generator.master.columns[index]
             nodes[column.node_class] -= number
             for unit, amount in column.counts:
                 left[unit] = max(0, left[unit] - amount * number)
         return left, nodes
+
+
+def _is_wasteful(column: Column, left: Sequence[int]) -> bool:
+    return any(amount > left[unit] for unit, amount in column.counts)
 
 
 # More columns than so many are not chosen from, and choosing may take so many deterministic units of work.
@@ -395,14 +378,8 @@ def prove_by_enumeration(
     counts = {node.index: node.count for node in generator.instance.nodes}
     known = dict.fromkeys([*columns, *(column for column, _ in plan.columns)])
     choices = [ColumnBounds(column, 0, counts[column.node_class]) for column in known]
-    chosen = solve_restricted_master(
-        generator.instance,
-        generator.master.rows,
-        stage,
-        choices,
-        plan,
-        Limits(deadline=deadline, work=_ENUMERATION_WORK),
-    )
+    limits = Limits(deadline=deadline, work=_ENUMERATION_WORK)
+    chosen = solve_restricted_master(generator.instance, generator.master.rows, stage, choices, plan, limits)
     if chosen.plan and stage.gain(chosen.plan, plan) > 0:
         plan = chosen.plan
     return EnumerationProof(plan, chosen.status in (SolverStatus.OPTIMAL, SolverStatus.INFEASIBLE))
@@ -414,7 +391,7 @@ def _enumerate_columns(
     """List columns that a better plan could use; None if there are too many, or rows count meters without a price."""
     instance, most = generator.instance, generator.instance.demands()
     # Units that are worth nothing at the duals may still be needed, and rows matter that cost nothing.
-    pricing = StagePricing(instance, stage, generator.master.rows, duals, floor=1)
+    pricing = generator.stage_pricing(stage, duals, floor=1)
     forms = [stage.terms, *(row.terms for row in generator.master.rows)]
     if not all(pricing.prices.meters[meter] for terms in forms for meter in terms.usage):
         return None
@@ -468,10 +445,8 @@ def stage_bounds(
     """Bound each stage for plans that are as good as these values in the stages before; None for unknown."""
     master = LinearMaster(instance)
     generator = ColumnGenerator(instance, master, pricer)
+    budget = GenerationLimits(limits.rounds, limits.gap, limits.deadline)
     for stage, value in stages:
         master.set_objective(stage)
-        generated = generator.run(
-            stage, GenerationLimits(limits.rounds, limits.gap, limits.deadline), instance.demands()
-        )
-        yield generated.rounded(instance, stage)
+        yield generator.run(stage, budget, instance.demands()).rounded(instance, stage)
         master.add_row(stage.kept_at(value))

@@ -15,7 +15,7 @@ from ....problem.messages import DeadlineExceededError
 from ....problem.problem import Demand, InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
-from ..master_problem import Column
+from ..master_problem import Column, is_past
 from .bundle import Bundle, BundleQuestion, Picks
 from .labeling import ENUMERATION_WIDTH, WIDTHS, Labeling, LabelingResult, NodeFilling
 from .lagrangian import (
@@ -50,7 +50,7 @@ class LinearPricer:
         asked = build_linear_question(self.nodes[node_class], self.units, prices.units, limits_by_class)
         if not asked.offers:
             return PricingResult((), 0)
-        if limits.is_over():
+        if is_past(limits.deadline):
             return PricingResult((), None)
         relaxed = best_relaxation(asked, limits.deadline)
         filled = _best_fillings(asked, relaxed, limits)
