@@ -15,10 +15,9 @@ from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import DeviceId, PoolId
+from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId
 from ...models.results.common import Reason
 from ...models.results.plan import PlannedNode, PlanStage, plan_stage
-from ...models.workload.expansion import QueuedUnit
 from ...models.workload.units import ClaimRef
 from ...problem.shapes import NodeView, NodeViews
 from ..engines.engine import Pick
@@ -93,13 +92,7 @@ def _node_slots(
                 yield Slot(entry, instance.roles[unit.index].unit_class, node, number, picks)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AllocatedSlot:
-    """A slot on its node, with what each claim of its units gets."""
-
-    slot: Slot
-    node: Node
-    allocations: tuple[tuple[ClaimRef, AllocationResult], ...]
+Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
 
 
 @dataclass
@@ -110,43 +103,41 @@ class SlotAllocator:
     views: NodeViews
     nodes: Mapping[int, Sequence[Node]]
     builder: ResultBuilder
-    _classes: dict[DeviceId, int] = field(init=False, default_factory=dict)
-    _free: dict[int, Iterator[DeviceId]] = field(init=False, default_factory=dict)
+    _free: dict[DeviceId, Iterator[DeviceId]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        for number, own in enumerate(self.instance.shared.classes):
-            self._classes.update(dict.fromkeys(own, number))
-            self._free[number] = iter(own)
+        for own in self.instance.shared.classes:
+            self._free.update(dict.fromkeys(own, iter(own)))
 
-    def placed(self, slots: Sequence[Slot]) -> list[AllocatedSlot]:
-        """Allocate, slot by slot. Raises ``FatalError`` (RES-7)."""
-        return [self._placed(slot) for slot in slots]
+    def placed(self, slot: Slot) -> Iterator[tuple[int, tuple[Node, Allocations]]]:
+        """Yield each unit of a slot with its node, and the claims that it is the first to name.
 
-    def _placed(self, slot: Slot) -> AllocatedSlot:
+        Raises ``FatalError`` (RES-7).
+        """
         node = self.nodes[slot.node_class.index][slot.number]
+        made = self._made(slot, node)
+        for place, planned in zip(slot.units.positions, slot.units.units, strict=True):
+            own = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
+            yield place, (node, tuple(own))
+
+    def _made(self, slot: Slot, node: Node) -> dict[ObjectKey, tuple[ClaimRef, AllocationResult]]:
         asked = slot.units.unallocated_claims
         if not asked:
-            return AllocatedSlot(slot, node, ())
+            return {}
         compiler = self.instance.compiler
         view = self.views.of(node, slot.node_class.visible)
         claims = [ref.claim for ref in asked if ref.claim is not None]
-        picks = self._dealt(slot, view) if self._classes else slot.picks
-        made = self.builder.build(
-            claims, compiler.resolved_requests(compiler.question(slot.unit_class.claims)), picks, view
-        )
-        return AllocatedSlot(slot, node, tuple(zip(asked, made, strict=True)))
+        picks = tuple(self._dealt(slot, view)) if self._free else slot.picks
+        requests = compiler.resolved_requests(compiler.question(slot.unit_class.claims))
+        made = self.builder.build(claims, requests, picks, view)
+        return {ref.key: (ref, allocation) for ref, allocation in zip(asked, made, strict=True)}
 
-    def _dealt(self, slot: Slot, view: NodeView) -> list[Pick]:
+    def _dealt(self, slot: Slot, view: NodeView) -> Iterator[Pick]:
         """Replace each pick of a shared device by the next one of its class that nobody has."""
         numbers = {device.id: number for number, device in enumerate(view.devices)}
-        return [self._next(pick, view, numbers) for pick in slot.picks]
-
-    def _next(self, pick: Pick, view: NodeView, numbers: Mapping[DeviceId, int]) -> Pick:
-        own = self._classes.get(view.devices[pick.device].id)
-        return pick if own is None else Pick(pick.demand, numbers[next(self._free[own])])
-
-
-Allocations = tuple[tuple[ClaimRef, AllocationResult], ...]
+        for pick in slot.picks:
+            free = self._free.get(view.devices[pick.device].id)
+            yield pick if free is None else Pick(pick.demand, numbers[next(free)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,8 +162,8 @@ def assign_plan(request: PlanRequest, instance: PlanInstance, solution: PlanSolu
     gates = request.session.gates
     views = NodeViews(cluster.pools(gates), gates) if bought else instance.compiler.views
     assigned = {place: (cluster.node(name), made) for place, (name, made) in request.earlier.assigned.items()}
-    for one in SlotAllocator(instance, views, nodes, ResultBuilder(gates, request.session.seed)).placed(placed):
-        assigned.update(_unit_allocations(one))
+    allocator = SlotAllocator(instance, views, nodes, ResultBuilder(gates, request.session.seed))
+    assigned.update(unit for slot in placed for unit in allocator.placed(slot))
     return PlanAssignment(cluster, bought, assigned, tuple(assigned), _node_equivalence(request, nodes, placed))
 
 
@@ -206,16 +197,6 @@ def _with_purchased_nodes(
     return cluster, bought, nodes
 
 
-def _unit_allocations(placed: AllocatedSlot) -> Mapping[int, tuple[Node, Allocations]]:
-    """Each unit with the claims that it is the first to name."""
-    made = {ref.key: (ref, allocation) for ref, allocation in placed.allocations}
-    found: dict[int, tuple[Node, Allocations]] = {}
-    for place, planned in zip(placed.slot.units.positions, placed.slot.units.units, strict=True):
-        own = [made.pop(ref.key) for ref in planned.unit.requested_claims if ref.key in made]
-        found[place] = placed.node, tuple(own)
-    return found
-
-
 def build_plan_outcome(
     request: PlanRequest,
     instance: PlanInstance,
@@ -232,20 +213,30 @@ def build_plan_outcome(
     results = [_spread_with_earlier_units(request, assignment, result) for result in solution.stages]
     pairs = zip(instance.goals, results, chain(relaxed_bounds, repeat(None)), strict=False)
     stages = tuple(_stage_outcome(instance, goal, result, bound, gap) for goal, result, bound in pairs)
-    units = tuple(
-        _unit_outcome(one, assignment.assigned.get(place), reasons.get(place, ()))
-        for place, one in enumerate(request.queue)
+    units: list[PlannedUnitOutcome] = []
+    for place, planned in enumerate(request.queue):
+        node, made = assignment.assigned.get(place, (None, ()))
+        name = node.metadata.name if node else None
+        units.append(PlannedUnitOutcome.of(planned, name, reasons.get(place, ()), made))
+    statistics = PlanStatistics(
+        units=len(request.queue),
+        unit_classes=len(instance.unit_classes),
+        nodes=len(assignment.cluster.nodes),
+        node_classes=len(instance.node_classes),
+        devices=assignment.cluster.device_count,
+        columns=solution.columns,
+        rounds=sum(stage.rounds for stage in solution.stages),
     )
     return PlanOutcome(
         _plan_status(request, instance, solution, stages, len(assignment.assigned)),
-        units,
+        tuple(units),
         tuple(_node_outcomes(assignment, request.session.gates)),
         stages,
         request.session.gates,
         request.session.policy,
         gap,
         bought=assignment.bought,
-        statistics=_statistics(request, instance, solution, assignment.cluster),
+        statistics=statistics,
         notices=tuple(request.earlier.notices),
     )
 
@@ -270,13 +261,6 @@ def _stage_outcome(
     return plan_stage(result.name, value, bound, is_close(value, bound, gap), goal.stage.maximise)
 
 
-def _unit_outcome(
-    planned: QueuedUnit, assigned: tuple[Node, Allocations] | None, reasons: tuple[Reason, ...]
-) -> PlannedUnitOutcome:
-    node, allocations = (assigned[0].metadata.name, assigned[1]) if assigned else (None, ())
-    return PlannedUnitOutcome.of(planned, node, reasons, allocations)
-
-
 def _plan_status(
     request: PlanRequest, instance: PlanInstance, solution: PlanSolution, stages: Sequence[PlanStage], placed: int
 ) -> str:
@@ -291,10 +275,8 @@ def _plan_status(
 def _is_infeasible(goals: Sequence[Goal], stages: Sequence[PlanStage]) -> bool:
     """Whether no plan places all units: the bound of a stage that counts units is below the value of all of them."""
     of_units = takewhile(lambda pair: pair[0].is_of_units, zip(goals, stages, strict=True))
-    return any(
-        stage.bound is not None and stage.bound < goal.display_value(goal.limit - goal.earlier)
-        for goal, stage in of_units
-    )
+    pairs = ((stage.bound, goal.display_value(goal.limit - goal.earlier)) for goal, stage in of_units)
+    return any(bound is not None and bound < everything for bound, everything in pairs)
 
 
 def _node_outcomes(assignment: PlanAssignment, gates: FeatureGates) -> list[PlannedNode]:
@@ -342,17 +324,3 @@ def _used_devices(
             if name is not None and not result.admin_access:
                 found[name].add(result.device)
     return found
-
-
-def _statistics(
-    request: PlanRequest, instance: PlanInstance, solution: PlanSolution, cluster: Cluster
-) -> PlanStatistics:
-    return PlanStatistics(
-        units=len(request.queue),
-        unit_classes=len(instance.unit_classes),
-        nodes=len(cluster.nodes),
-        node_classes=len(instance.node_classes),
-        devices=cluster.device_count,
-        columns=solution.columns,
-        rounds=sum(stage.rounds for stage in solution.stages),
-    )

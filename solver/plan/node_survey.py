@@ -22,7 +22,7 @@ from ...models.kubernetes.gates import FeatureGates
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Status
 from ...models.workload.requests import Requests, effective_requests, missing_resources
-from ...models.workload.units import ClaimRef, Unit
+from ...models.workload.units import Unit
 from ...problem.messages import claim_text
 from ...problem.node_classes import group_equal_largest_first, node_class_key
 from ...problem.node_state import AllocatedState
@@ -88,9 +88,8 @@ class NodeScreening:
     ) -> None:
         nodes = cluster.nodes.items()
         self.nodes: Sequence[Node] = [node for name, node in nodes if usable is None or name in usable]
-        self._engine = auto_engine(
-            Session(cluster, gates, effective_policy("auto", cel_errors), seed, work=SCREENING_WORK)
-        )
+        policy = effective_policy("auto", cel_errors)
+        self._engine = auto_engine(Session(cluster, gates, policy, seed, work=SCREENING_WORK))
         self._suited: dict[Hashable, tuple[SuitableNodes, list[int]]] = {}
 
     def name(self, position: int) -> str:
@@ -113,9 +112,7 @@ class NodeScreening:
             split[bool(state.lacks(self.name(position), demand.requests))].append(position)
         for lacks_room, kept in ((False, found.with_room), (True, found.without_room)):
             groups = self.node_classes(demand, state, split[lacks_room])
-            kept += [
-                ScreenedNodes(nodes, self.attempt(demand, state, nodes[0])) for nodes in groups[:MOST_NODE_CLASSES]
-            ]
+            kept += [ScreenedNodes(own, self.attempt(demand, state, own[0])) for own in groups[:MOST_NODE_CLASSES]]
             found.is_truncated |= len(groups) > MOST_NODE_CLASSES or any(kind.is_undecided for kind in kept)
         return found
 
@@ -123,17 +120,13 @@ class NodeScreening:
         """Find the nodes that suit a demand, but for those that surely lack something. Raises ``SelectorError``."""
         found = state.open.get(demand.key)
         if found is None:
-            with_room = [
-                node for node in self.suitable_nodes(demand)[1] if not state.lacks(self.name(node), demand.requests)
-            ]
+            suitable = self.suitable_nodes(demand)[1]
+            with_room = (node for node in suitable if not state.lacks(self.name(node), demand.requests))
             groups = self.node_classes(demand, state, with_room)
-            asked, others = groups[:MOST_NODE_CLASSES], groups[MOST_NODE_CLASSES:]
-            kept = [
-                nodes
-                for nodes in asked
-                if not ScreenedNodes(nodes, self.attempt(demand, state, nodes[0])).lacks_devices
-            ]
-            found = state.open[demand.key] = sorted(node for nodes in (*kept, *others) for node in nodes)
+            attempts = ((own, self.attempt(demand, state, own[0])) for own in groups[:MOST_NODE_CLASSES])
+            kept = [own for own, attempt in attempts if attempt.status is not Status.UNALLOCATABLE]
+            kept += groups[MOST_NODE_CLASSES:]
+            found = state.open[demand.key] = sorted(node for own in kept for node in own)
         return found
 
     def node_classes(self, demand: UnitDemand, state: RemainingResources, among: Iterable[int]) -> list[list[int]]:
@@ -260,16 +253,15 @@ class UnitDemand:
         """Return the demand after more allocations, which matter to claims that others share."""
         if not any(ref.key in made for ref in self.unit.requested_claims):
             return self
-        refs = tuple(_with_allocation(ref, made.get(ref.key)) for ref in self.unit.claims)
+        refs = tuple(
+            dataclasses.replace(ref, claim=replace(ref.claim, status=ResourceClaimStatus(allocation=made[ref.key])))
+            if ref.key in made and ref.claim is not None and not ref.allocated
+            else ref
+            for ref in self.unit.claims
+        )
         return dataclasses.replace(self, unit=dataclasses.replace(self.unit, claims=refs))
 
 
 def unit_demand(unit: Unit, made: Mapping[ObjectKey, AllocationResult], backing: Mapping[str, str]) -> UnitDemand:
     """Return the demand of a unit; ``made`` is what the plan allocates, ``backing`` are resources that classes back."""
     return UnitDemand(unit, effective_requests(unit.pod.spec, backing) if unit.pod else {}).after(made)
-
-
-def _with_allocation(ref: ClaimRef, made: AllocationResult | None) -> ClaimRef:
-    if made is None or ref.claim is None or ref.allocated:
-        return ref
-    return dataclasses.replace(ref, claim=replace(ref.claim, status=ResourceClaimStatus(allocation=made)))

@@ -86,20 +86,13 @@ def plan(
     positions = [place for place in range(len(queue)) if place not in refused]
     earlier = _earlier_placements(session, queue, positions, clock.deadline, only_new=only_new)
     refused.update(earlier.reasons)
-    whole = PlanRequest(
-        session,
-        queue,
-        positions,
-        stages,
-        no_earlier_placements(session),
-        build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None,
-        only_new,
-        None if budget is None else Fraction(budget),
-        None if mix is None else _target_mix_units(cluster, mix, gates, stages),
-    )
-    request = replace(
-        whole, open_positions=[place for place in positions if place not in earlier.positions], earlier=earlier
-    )
+    nothing = no_earlier_placements(session)
+    catalogue = build_node_catalogue(cluster, _single_host_gangs(queue)) if buy else None
+    limit = None if budget is None else Fraction(budget)
+    target = None if mix is None else _target_mix_units(cluster, mix, gates, stages)
+    whole = PlanRequest(session, queue, positions, stages, nothing, catalogue, only_new, limit, target)
+    open_positions = [place for place in positions if place not in earlier.positions]
+    request = replace(whole, open_positions=open_positions, earlier=earlier)
     instance = build_plan_instance(request)
     clock.lap("pose")
     limits = PlanLimits(gap, deadline=clock.search_ends())
@@ -109,22 +102,15 @@ def plan(
     assignment = assign_plan(request, instance, solution)
     clock.lap("seat")
     refused.update((place, (Reason("gang", "", said),)) for place, said in instance.unplaceable.items())
-    usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes}
+    usable = {node.metadata.name for nodes in assignment.bought.values() for node in nodes} if only_new else None
     reasons: Mapping[int, tuple[Reason, ...]] = {}
     if len(assignment.assigned) + len(refused) < len(queue):
         # Most queues fit: then nothing of this is loaded.
         from .why_not import unplaced_reasons
 
+        alike, assigned = assignment.equivalence, assignment.assigned
         reasons = unplaced_reasons(
-            assignment.cluster,
-            queue,
-            assignment.assigned,
-            gates,
-            policy,
-            seed,
-            usable if only_new else None,
-            assignment.equivalence,
-            refused,
+            assignment.cluster, queue, assigned, gates, policy, seed, usable, equivalence=alike, known=refused
         )
     clock.lap("explain")
     answer = build_plan_outcome(request, instance, solution, assignment, {**reasons, **refused}, gap, relaxed_bounds)
@@ -151,13 +137,8 @@ def _earlier_placements(
 
 def _single_host_gangs(queue: Sequence[QueuedUnit]) -> int:
     """How many gangs must have a node to themselves or share one: no label tells new nodes apart but the host name."""
-    return len(
-        {
-            planned.unit_set.gang
-            for planned in queue
-            if planned.unit_set.gang is not None and planned.unit_set.gang.domain == HOSTNAME_LABEL
-        }
-    )
+    gangs = {planned.unit_set.gang for planned in queue}
+    return sum(gang is not None and gang.domain == HOSTNAME_LABEL for gang in gangs)
 
 
 def _check_options(gap: float, buy: bool, only_new: bool, budget: Decimal | None) -> None:
@@ -187,13 +168,12 @@ def _refused_units(cluster: Cluster, queue: Sequence[QueuedUnit]) -> dict[int, t
     # Units of one shape are refused for the same reasons, each with the names of its own claims.
     sound: set[UnitShape] = set()
     for place, planned in enumerate(queue):
-        reasons = (
-            [] if planned.unit_set.shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
-        )
+        shape, gang = planned.unit_set.shape, planned.unit_set.gang
+        reasons = [] if shape in sound else list(missing_reference_reasons(planned.unit, cluster.classes))
         if not reasons:
-            sound.add(planned.unit_set.shape)
-        if planned.unit_set.gang is not None and planned.unit_set.gang.problem:
-            reasons.append(Reason("gang", "", planned.unit_set.gang.problem))
+            sound.add(shape)
+        if gang is not None and gang.problem:
+            reasons.append(Reason("gang", "", gang.problem))
         if reasons:
             found[place] = tuple(reasons)
     torn = {queue[place].unit_set.gang for place in found}
@@ -209,8 +189,15 @@ def _solve_instance(
     instance: PlanInstance, limits: PlanLimits, executor: Executor | None, watch: PlanWatch | None
 ) -> PlanSolution:
     stages = [goal.stage for goal in instance.goals]
-    display = watch and _display_watch(instance, watch)
-    solution = solve_stages(instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=display)
+    display = {goal.stage.name: goal.display_value for goal in instance.goals}
+
+    def tell(stage: str, value: float, bound: float | None) -> None:
+        if watch:
+            watch(stage, display[stage](value), None if bound is None else display[stage](bound))
+
+    solution = solve_stages(
+        instance.problem, stages, instance.pricer, limits=limits, executor=executor, watch=watch and tell
+    )
     plan = remove_slack(instance.problem, solution.plan, instance.pricer)
     pairs = zip(solution.stages, stages, strict=False)
     # Later stages may have made earlier ones better, and less room than a column has costs less.
@@ -222,28 +209,13 @@ def _relaxed_bounds(
     whole: PlanRequest, instance: PlanInstance, solution: PlanSolution, limits: PlanLimits
 ) -> Sequence[float | None]:
     """Return bounds of the whole queue without its groups, if it has earlier placements."""
-    whole_instance = build_plan_instance(whole)
-    if whole_instance.is_narrowed:
+    relaxed = build_plan_instance(whole)
+    if relaxed.is_narrowed:
         return ()
     display = [goal.display_value(stage.value) for goal, stage in zip(instance.goals, solution.stages, strict=False)]
-    stages = [
-        (goal.stage, round(value * goal.scale)) for goal, value in zip(whole_instance.goals, display, strict=False)
-    ]
-    known = zip(
-        whole_instance.goals, stage_bounds(whole_instance.problem, stages, whole_instance.pricer, limits), strict=False
-    )
+    stages = [(goal.stage, round(value * goal.scale)) for goal, value in zip(relaxed.goals, display, strict=False)]
+    known = zip(relaxed.goals, stage_bounds(relaxed.problem, stages, relaxed.pricer, limits), strict=False)
     return [None if bound is None else goal.display_value(bound) for goal, bound in known]
-
-
-def _display_watch(instance: PlanInstance, watch: PlanWatch) -> PlanWatch:
-    """Return a watch of the master problem's stages that reports values in the user's units."""
-    goals = {goal.stage.name: goal for goal in instance.goals}
-
-    def tell(stage: str, value: float, bound: float | None) -> None:
-        display = goals[stage].display_value
-        watch(stage, display(value), None if bound is None else display(bound))
-
-    return tell
 
 
 class _Clock:

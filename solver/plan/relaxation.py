@@ -17,7 +17,6 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.requests import format_amount
 from ...problem.messages import claim_text
-from ..engines.engine import NodeResult
 from ..engines.outcome import DemandTable
 from ..engines.reasons import deletion_filter, device_reasons
 from ..explain.what_if import WhatIf
@@ -57,13 +56,11 @@ class UnplacedRelaxationSearch:
 
     def relaxations(self, found: ScreeningResult) -> Iterator[Reason]:
         """Say what would help: less room, fewer devices, devices of others, a change of the pod."""
-        without_devices = sorted(
-            (screened for screened in found.with_room if screened.lacks_devices), key=_shortfall_key
-        )[:_MOST_NODES]
+        lacking = (screened for screened in found.with_room if screened.lacks_devices)
+        without_devices = sorted(lacking, key=_shortfall_key)[:_MOST_NODES]
+        without_room = [node for screened in found.without_room if screened.has_devices for node in screened.nodes]
         tried = (
-            self._less_room(
-                [node for screened in found.without_room if screened.has_devices for node in screened.nodes]
-            ),
+            self._less_room(without_room),
             next((text for screened in without_devices for text in self._fewer_devices(screened)), None),
             next((text for screened in without_devices for text in self._freed(screened)), None),
             self._other_pod(),
@@ -105,14 +102,12 @@ class UnplacedRelaxationSearch:
                 yield self._without([claim], holders, screened)
                 return
         if len(listed) > 1 and self._fits(self._demand, self._state.without(listed), screened):
-            yield self._without(self._needed(listed, screened), holders, screened)
-
-    def _needed(self, claims: list[ObjectKey], screened: ScreenedNodes) -> list[ObjectKey]:
-        """Keep those that need not go, the largest first."""
-        largest_first = [[claim] for claim in reversed(claims)]
-        return deletion_filter(
-            largest_first, lambda rest: self._fits(self._demand, self._state.without(rest), screened)
-        )
+            # Those that need not go are kept, the largest first.
+            largest_first = [[claim] for claim in reversed(listed)]
+            needed = deletion_filter(
+                largest_first, lambda rest: self._fits(self._demand, self._state.without(rest), screened)
+            )
+            yield self._without(needed, holders, screened)
 
     def _without(self, claims: Sequence[ObjectKey], holders: Mapping[ObjectKey, int], screened: ScreenedNodes) -> str:
         more = plural(sum(holders[claim] for claim in claims), "device")
@@ -121,10 +116,12 @@ class UnplacedRelaxationSearch:
 
     def _other_pod(self) -> str | None:
         """Change what keeps the pod from nodes that have all it needs, the cheapest change first."""
+        names, requests = self._screening.name, self._demand.requests
         misfits = [
             (position, misfit)
             for position, misfit in self._screening.suitable_nodes(self._demand)[0].misfits
-            if misfit.id in _RELAXABLE_MISFITS and position in self._among and self._has_room(position)
+            if misfit.id in _RELAXABLE_MISFITS and position in self._among
+            if not self._state.lacks(names(position), requests)
         ]
         if not misfits:
             return None
@@ -139,11 +136,8 @@ class UnplacedRelaxationSearch:
                 if self._screening.fits(self._demand, self._state, nodes[0]):
                     changes = pod_changes(self._what_if, self._screening.nodes[nodes[0]])
                     said = "; ".join(change.message for change in changes)
-                    return f"it fits node {self._screening.name(nodes[0])}: {said}"
+                    return f"it fits node {names(nodes[0])}: {said}"
         return None
-
-    def _has_room(self, position: int) -> bool:
-        return not self._state.lacks(self._screening.name(position), self._demand.requests)
 
     def _fits(self, demand: UnitDemand, state: RemainingResources, screened: ScreenedNodes) -> bool:
         return self._screening.fits(demand, state, screened.nodes[0])
@@ -187,22 +181,11 @@ def shortage_reasons(
     with_devices = [screened for screened in found.without_room if screened.has_devices]
     if not without_devices and not with_devices:
         without_devices = found.without_room
-    yield from _device_shortage_reasons(
-        screening, demand, [screened for screened in without_devices if not screened.is_undecided]
-    )
+    decided = [screened for screened in without_devices if not screened.is_undecided]
+    yield from _device_shortage_reasons(screening, demand, decided)
     unknown = sum(len(screened.nodes) for screened in without_devices if screened.is_undecided)
     if unknown:
         yield Reason(UNDECIDED, "", f"{plural(unknown, 'node')}: it was not decided in time whether devices are left")
-    yield from _room_reasons(screening, demand, state, found, with_devices)
-
-
-def _room_reasons(
-    screening: NodeScreening,
-    demand: UnitDemand,
-    state: RemainingResources,
-    found: ScreeningResult,
-    with_devices: Sequence[ScreenedNodes],
-) -> Iterator[Reason]:
     nodes = [node for screened in with_devices or found.without_room for node in screened.nodes]
     if nodes:
         suitable = sum(len(screened.nodes) for screened in (*found.with_room, *found.without_room))
@@ -235,15 +218,12 @@ def _device_shortage_reasons(
     failed = screening.failed(classes)
     for screened in classes:
         if screened.attempt.status is Status.ERROR:
-            yield _abort_reason(screened.attempt, demand, screening.name(screened.nodes[0]))
+            abort = screened.attempt
+            claim = "" if abort.claim is None else demand.names[abort.claim]
+            yield Reason(abort.rule, claim, f"node {screening.name(screened.nodes[0])}: {abort.message}")
             return
     erring = failed.first_erring
     if erring is not None:
         yield Reason("expression", "", f"node {screening.name(erring)}: {failed[erring].error}")
         return
     yield from device_reasons(failed.report(), demand.names)
-
-
-def _abort_reason(attempt: NodeResult, demand: UnitDemand, node: str) -> Reason:
-    claim = "" if attempt.claim is None else demand.names[attempt.claim]
-    return Reason(attempt.rule, claim, f"node {node}: {attempt.message}")

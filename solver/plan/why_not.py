@@ -55,71 +55,46 @@ def unplaced_reasons(
     ``equivalence`` is as for ``UnplacedExplainer``; positions that are ``known`` have their reasons elsewhere.
     """
     classes: dict[bytes, list[int]] = defaultdict(list)
+    members: dict[Gang, list[Unit]] = defaultdict(list)
+    gang_nodes: dict[Gang, list[str]] = defaultdict(list)
     for position, one in enumerate(queue):
+        gang = one.unit_set.gang
         if position not in assigned and position not in known:
             classes[one.unit_set.signature].append(position)
+        if gang is not None and position in assigned:
+            gang_nodes[gang].append(assigned[position][0].metadata.name)
+        elif gang is not None:
+            members[gang].append(one.unit)
     listed = sorted(classes.values(), key=lambda positions: (-len(positions), positions[0]))
     found: dict[int, tuple[Reason, ...]] = {}
-    if listed:
-        explainer = _UnplacedUnits(
-            cluster, queue, assigned, UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence), gates
-        )
-        for positions in listed[:MOST_UNIT_CLASSES]:
-            found.update(explainer.reasons(positions))
+    if not listed:
+        return found
+    made = {ref.key: allocation for _, pairs in assigned.values() for ref, allocation in pairs}
+    ledger = AllocatedState(cluster.usage(gates))
+    ledger.commit(made.items())
+    rooms = remaining_allocatable(cluster, gates)
+    for position, (node, _) in assigned.items():
+        subtract_requests(rooms.get(node.metadata.name), queue[position].unit_set.shape.requests)
+    explainer = UnplacedExplainer(cluster, gates, cel_errors, seed, usable, equivalence)
+    for positions in listed[:MOST_UNIT_CLASSES]:
+        first = queue[positions[0]]
+        gang, others = first.unit_set.gang, list[Unit]()
+        if gang is not None:
+            # Placed members count as running.
+            others, running = members[gang], tuple(sorted((*gang.running_nodes, *gang_nodes[gang])))
+            gang = replace(gang, running_nodes=running)
+        reasons = explainer.reasons(first.unit, gang, ledger, rooms, members=others, made=made)
+        found.update((place, _with_own_claims(reasons, first.unit, queue[place].unit)) for place in positions)
     unknown = Reason("unexplained", "", f"{len(listed)} kinds of units are left out, the largest are looked into")
     found.update((position, (unknown,)) for positions in listed[MOST_UNIT_CLASSES:] for position in positions)
     return found
 
 
-class _UnplacedUnits:
-    """The state that a plan leaves, and the members of gangs."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        queue: Sequence[QueuedUnit],
-        assigned: PlacementByUnit,
-        explainer: UnplacedExplainer,
-        gates: FeatureGates,
-    ) -> None:
-        self._queue = queue
-        self._explainer = explainer
-        self._made = {ref.key: allocation for _, pairs in assigned.values() for ref, allocation in pairs}
-        self._ledger = AllocatedState(cluster.usage(gates))
-        self._ledger.commit(self._made.items())
-        self._room_by_node = remaining_allocatable(cluster, gates)
-        for position, (node, _) in assigned.items():
-            subtract_requests(self._room_by_node.get(node.metadata.name), queue[position].unit_set.shape.requests)
-        self._members: dict[Gang, list[Unit]] = defaultdict(list)
-        self._nodes: dict[Gang, list[str]] = defaultdict(list)
-        for position, one in enumerate(queue):
-            gang = one.unit_set.gang
-            if gang is not None and position in assigned:
-                self._nodes[gang].append(assigned[position][0].metadata.name)
-            elif gang is not None:
-                self._members[gang].append(one.unit)
-
-    def reasons(self, positions: Sequence[int]) -> Iterator[tuple[int, tuple[Reason, ...]]]:
-        """The reasons of equal units, each with the names of its own claims."""
-        one = self._queue[positions[0]]
-        gang, members = self._gang_and_members(one)
-        found = self._explainer.reasons(
-            one.unit, gang, self._ledger, self._room_by_node, members=members, made=self._made
-        )
-        for position in positions:
-            own = self._queue[position].unit.claims
-            pairs = zip(one.unit.claims, own, strict=True)
-            names = {claim_text(first.key): claim_text(ref.key) for first, ref in pairs}
-            renamed = (structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in found)
-            yield position, tuple(renamed)
-
-    def _gang_and_members(self, one: QueuedUnit) -> tuple[Gang | None, Sequence[Unit]]:
-        """The gang of a unit, whose placed members count as running, and its members without a node."""
-        gang = one.unit_set.gang
-        if gang is None:
-            return None, ()
-        running = tuple(sorted((*gang.running_nodes, *self._nodes[gang])))
-        return replace(gang, running_nodes=running), self._members[gang]
+def _with_own_claims(reasons: Sequence[Reason], unit: Unit, other: Unit) -> tuple[Reason, ...]:
+    """The reasons of a unit for an equal one, with the names of its own claims."""
+    pairs = zip(unit.claims, other.claims, strict=True)
+    names = {claim_text(ref.key): claim_text(own.key) for ref, own in pairs}
+    return tuple(structs.replace(reason, claim=names.get(reason.claim, reason.claim)) for reason in reasons)
 
 
 GANG = "gang"
@@ -127,7 +102,6 @@ LEFT = "left"
 NODES = "nodes"
 OUTBID = "outbid"
 _WHY_LEFT = "the objective gains nothing by it, a group forbids it, or the search ended before"
-_NO_ALLOCATIONS: Mapping[ObjectKey, AllocationResult] = MappingProxyType({})
 
 
 class UnplacedExplainer:
@@ -166,7 +140,7 @@ class UnplacedExplainer:
         room_by_node: RoomByNode,
         *,
         members: Sequence[Unit] = (),
-        made: Mapping[ObjectKey, AllocationResult] = _NO_ALLOCATIONS,
+        made: Mapping[ObjectKey, AllocationResult] = MappingProxyType({}),
     ) -> tuple[Reason, ...]:
         """Return why a unit has no node, and what would help; equal units have the same reasons.
 
@@ -227,7 +201,8 @@ class UnplacedExplainer:
     ) -> Iterator[Reason]:
         """Say how many members find a node, and what the first member that finds none is missing."""
         needed = len(demands) if gang.minimum is None else gang.minimum - len(gang.running_nodes)
-        candidates = gang_candidate_nodes(self._screening, gang)
+        # Where members may be: where there is a domain, the nodes of values that are not ruled out.
+        candidates = sorted(node for _, nodes in _gang_domains(self._screening, gang) for node in nodes)
         if too_small := gang.too_small(len(demands)):
             yield Reason(GANG, "", too_small)
         elif not candidates and gang.domain:
@@ -254,14 +229,12 @@ class UnplacedExplainer:
         screened = self._screening.screen(fit.first_unplaced, fit.state, self._nodes(fit.first_unplaced, among))
         yield from self._shortage_reasons(fit.first_unplaced, fit.state, screened)
         before = best_gang_fit(self._screening, gang, demands, self._before)
-        fits = before.placed >= needed
-        told = "the gang fits before the plan: the queue took its places" if fits else ""
-        yield Reason(
-            OUTBID, "", told or f"{before.display_count} of {len(demands)} find a place before the plan, no more"
-        )
-        yield from UnplacedRelaxationSearch(
-            self._screening, fit.first_unplaced, fit.state, among, self._gates
-        ).relaxations(screened)
+        told = f"{before.display_count} of {len(demands)} find a place before the plan, no more"
+        if before.placed >= needed:
+            told = "the gang fits before the plan: the queue took its places"
+        yield Reason(OUTBID, "", told)
+        search = UnplacedRelaxationSearch(self._screening, fit.first_unplaced, fit.state, among, self._gates)
+        yield from search.relaxations(screened)
 
     def _nodes(self, demand: UnitDemand, among: Container[int]) -> list[int]:
         return [position for position in self._screening.suitable_nodes(demand)[1] if position in among]
@@ -273,7 +246,9 @@ class UnplacedExplainer:
         nodes = self._nodes(demand, there)
         found = self._screening.screen(demand, after, nodes)
         if found.fitting:
-            yield self._still_fits_reason(found)
+            first, number = self._screening.name(found.fitting[0]), len(found.fitting)
+            where = f"{number} of {len(self._screening.nodes)} nodes, such as {first}"
+            yield Reason(LEFT, "", f"it fits {where}: {_WHY_LEFT}")
             return
         before = self._screening.screen(demand, self._before, nodes)
         yield from self._shortage_reasons(demand, *((after, found) if before.fitting else (self._before, before)))
@@ -287,10 +262,6 @@ class UnplacedExplainer:
         yield from self._screening.suitable_nodes(demand)[0].reasons
         if not self._screening.nodes:
             yield Reason(NODES, "", "there are no nodes")
-
-    def _still_fits_reason(self, found: ScreeningResult) -> Reason:
-        first, number = self._screening.name(found.fitting[0]), len(found.fitting)
-        return Reason(LEFT, "", f"it fits {number} of {len(self._screening.nodes)} nodes, such as {first}: {_WHY_LEFT}")
 
     def _outbid_reasons(self, before: ScreeningResult, suited: int) -> Iterator[Reason]:
         """Say whether the unit would fit without the rest of the queue."""
@@ -338,11 +309,6 @@ def best_gang_fit(
     tried = islice(_gang_domains(screening, gang), _MOST_DOMAINS)
     fits = (_fit_members(screening, members, state, nodes, domain) for domain, nodes in tried)
     return max(fits, key=lambda fit: fit.placed)
-
-
-def gang_candidate_nodes(screening: NodeScreening, gang: Gang) -> list[int]:
-    """The nodes where members may be, in order: where there is a domain, those of values that are not ruled out."""
-    return sorted(node for _, nodes in _gang_domains(screening, gang) for node in nodes)
 
 
 def _gang_domains(screening: NodeScreening, gang: Gang) -> Iterator[tuple[str, Sequence[int]]]:
