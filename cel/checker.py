@@ -10,23 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from . import syntax, types
+from . import syntax
 from .declarations import Declarations, Overload
 from .errors import MAX_REPORTED, CelCompileError, Issue
 from .operators import NAMES, UNARY_NAMES
 from .syntax import Node, Postfix, Select, Step, Walk, position, visit_all, walk
 from .types import ANY, BOOL, DYN, ERROR, Substitution, Type, TypeTooLarge, list_of, map_of, optional_of, parameter
-from .values import UInt
-
-_CONSTANTS: dict[type, Type] = {
-    type(None): types.NULL,
-    bool: BOOL,
-    int: types.INT,
-    UInt: types.UINT,
-    float: types.DOUBLE,
-    str: types.STRING,
-    bytes: types.BYTES,
-}
+from .values import runtime_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +79,13 @@ class TypeChecker:
             syntax.Call: self._call, syntax.Has: self._has, syntax.Bind: self._bind, Postfix: self._postfix,
         }  # fmt: skip
         self._steps: dict[type, Callable[[Any, Type, int], Walk[Type]]] = {
-            Select: self._select,
-            syntax.Index: self._index,
-            syntax.Method: self._method,
-            syntax.Macro: self._macro,
-        }
+            Select: self._select, syntax.Index: self._index, syntax.Method: self._method, syntax.Macro: self._macro,
+        }  # fmt: skip
 
     def report(self, pos: int, message: str) -> Type:
         """A complaint; the type of what it is about is then unknown."""
         self.issues.append(Issue(pos, message))
         return ERROR
-
-    def repeat(self, begun: int) -> None:
-        """Complain again of all since a number of complaints: cel-go checks the target of some macros twice."""
-        if len(self.issues) <= MAX_REPORTED:
-            self.issues += self.issues[begun:]
 
     def keep(self, pos: int, type_: Type) -> Type:
         """Remember the type of an operation or leaf."""
@@ -134,8 +116,10 @@ class TypeChecker:
                 given = self.known.resolve(self.known.instance(gives, names))
                 result = given if result is None or result is given else DYN
         if result is None:
-            self.report(pos, f"found no matching overload for '{name}' applied to '{self._applied(args, member)}'")
-            return ERROR, fitting
+            shown = [str(self.known.resolve(arg, DYN)) for arg in args]
+            receiver = f"{shown.pop(0)}." if member else ""
+            applied = f"{receiver}({', '.join(shown)})"
+            result = self.report(pos, f"found no matching overload for '{name}' applied to '{applied}'")
         return result, fitting
 
     def function(self, name: str, pos: int, args: list[Type], *, member: bool = False) -> Type:
@@ -156,15 +140,6 @@ class TypeChecker:
         yield
         self.scopes.pop()
 
-    def shown(self, type_: Type) -> Type:
-        """A type as messages show it."""
-        return self.known.resolve(type_, DYN)
-
-    def _applied(self, args: Sequence[Type], member: bool) -> str:
-        shown = [str(self.shown(arg)) for arg in args]
-        receiver = f"{shown.pop(0)}." if member else ""
-        return f"{receiver}({', '.join(shown)})"
-
     def choose(self, pos: int, condition: Type, value: Type, otherwise: Type) -> Type:
         """``condition ? value : otherwise``."""
         result, _ = self.apply("_?_:_", pos, [condition, value, otherwise], [_CONDITIONAL])
@@ -173,7 +148,7 @@ class TypeChecker:
     # --- leaves and literals
 
     def _literal(self, node: syntax.Literal) -> Type:
-        return self.keep(node.pos, _CONSTANTS[type(node.value)])
+        return self.keep(node.pos, runtime_type(type(node.value)))
 
     def _ident(self, node: syntax.Ident) -> Type:
         for scope in reversed(self.scopes):
@@ -262,8 +237,8 @@ class TypeChecker:
         found = yield node.operand
         before: Node | Step = node.operand
         for step in node.steps:
-            if type(step) is syntax.Macro and step.rules.checked_twice:
-                self.repeat(begun)
+            if type(step) is syntax.Macro and step.rules.checked_twice and len(self.issues) <= MAX_REPORTED:
+                self.issues += self.issues[begun:]
             # A macro complains of its range where the range stands.
             place = before.pos if before is not node.operand else position(node.operand)
             found = yield from self._steps[type(step)](step, found, place)
@@ -309,19 +284,15 @@ def field_type(checker: TypeChecker, pos: int, target: Type, field: str, optiona
 def _field_of_type(checker: TypeChecker, pos: int, target: Type, field: str) -> Type:
     if target.param:
         checker.known.assignable([DYN], [target])
-        return DYN
-    if target in (DYN, ANY, ERROR):
-        return DYN
-    if target.name == "map":
+    elif target.name == "map":
         return target.params[1]
-    if target not in checker.declarations.fields:
-        return _report_missing_field(checker, pos, f"type '{target}' does not support field selection")
-    fields = checker.declarations.fields[target]
-    if fields is None:
-        return checker.report(pos, f"unexpected failed resolution of '{target}'")
-    return fields.get(field) or _report_missing_field(checker, pos, f"undefined field '{field}'")
-
-
-def _report_missing_field(checker: TypeChecker, pos: int, message: str) -> Type:
-    checker.report(pos, message)
+    elif target in checker.declarations.fields:
+        fields = checker.declarations.fields[target]
+        if fields is None:
+            return checker.report(pos, f"unexpected failed resolution of '{target}'")
+        if field in fields:
+            return fields[field]
+        checker.report(pos, f"undefined field '{field}'")
+    elif target not in (DYN, ANY, ERROR):
+        checker.report(pos, f"type '{target}' does not support field selection")
     return DYN

@@ -65,9 +65,7 @@ def _constant_key(key: Code) -> tuple[Value, Code | None]:
 
 
 # Applied to constants, these are computed beforehand and cost nothing.
-_CONVERSIONS = frozenset(
-    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
-)  # fmt: skip
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 # What these give for an empty list only the static type tells.
 _BY_STATIC_TYPE = frozenset({"sum"})
 # Their second argument is a regular expression.

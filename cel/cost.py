@@ -23,9 +23,7 @@ Path = tuple[str, ...]
 SizeOf = Callable[[Path], Range | None]
 """Declared sizes: of a variable, a field, and of ``@items``, ``@keys``, ``@values`` below it."""
 ITEMS, KEYS, VALUES = "@items", "@keys", "@values"
-_SCALARS = frozenset(
-    {types.BOOL, types.INT, types.UINT, types.DOUBLE, types.NULL, types.DURATION, types.TIMESTAMP}
-)  # fmt: skip
+_SCALARS = frozenset({types.BOOL, types.INT, types.UINT, types.DOUBLE, types.NULL, types.DURATION, types.TIMESTAMP})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +75,8 @@ class Estimator:
             syntax.Call: self._call, syntax.Has: self._has, syntax.Bind: self._bind, Postfix: self._postfix,
         }  # fmt: skip
         self._steps: dict[type, Callable[[Any, NodeEstimate], Walk[NodeEstimate]]] = {
-            Select: self._select,
-            syntax.Index: self._index,
-            syntax.Method: self._method,
-            syntax.Macro: self._macro,
-        }
+            Select: self._select, syntax.Index: self._index, syntax.Method: self._method, syntax.Macro: self._macro,
+        }  # fmt: skip
 
     def size(self, subject: NodeEstimate) -> Range:
         """How large a value may be."""
@@ -95,10 +90,6 @@ class Estimator:
             return size
         return Range(min(size.min, self._unknown.max), self._unknown.max)
 
-    def result_type(self, pos: int) -> Type:
-        """The type of the operation at a place."""
-        return self.checked.types[pos]
-
     @contextmanager
     def scope(self, names: dict[str, NodeEstimate]) -> Iterator[None]:
         """The names that a macro binds; reading them costs 1."""
@@ -111,17 +102,17 @@ class Estimator:
         cost = condition + (value.cost | otherwise.cost)
         size = self.size(value) | self.size(otherwise)
         key, item = range_union_if_known(value.key, otherwise.key), range_union_if_known(value.item, otherwise.item)
-        return NodeEstimate(cost, self.result_type(pos), size, None, key, item)
+        return NodeEstimate(cost, self.checked.types[pos], size, None, key, item)
 
     # --- leaves and literals
 
     def _literal(self, node: syntax.Literal) -> NodeEstimate:
         value = node.value
         size = Range.of(len(value)) if isinstance(value, (str, bytes)) else None
-        return NodeEstimate(ZERO_RANGE, self.result_type(node.pos), size, literal=node)
+        return NodeEstimate(ZERO_RANGE, self.checked.types[node.pos], size, literal=node)
 
     def _ident(self, node: syntax.Ident) -> NodeEstimate:
-        type_ = self.result_type(node.pos)
+        type_ = self.checked.types[node.pos]
         bound = self._bound(node.name)
         if bound is None:
             return NodeEstimate(ONE_RANGE, type_, path=(node.name.removeprefix("."),))
@@ -134,7 +125,7 @@ class Estimator:
             cost = cost + subject.cost
             item = self.size(subject) if number == 0 else range_union_if_known(item, self.size(subject))
         count = Range.of(len(node.elements))
-        return NodeEstimate(cost, self.result_type(node.pos), count, item=item or ZERO_RANGE)
+        return NodeEstimate(cost, self.checked.types[node.pos], count, item=item or ZERO_RANGE)
 
     def _map(self, node: syntax.MapLiteral) -> Walk[NodeEstimate]:
         cost, keys, values = MAP_COST, [], []
@@ -145,14 +136,14 @@ class Estimator:
             keys.append(self.size(key_subject))
             values.append(self.size(value_subject))
         count = Range.of(len(node.entries))
-        return NodeEstimate(cost, self.result_type(node.pos), count, None, _union(keys), _union(values))
+        return NodeEstimate(cost, self.checked.types[node.pos], count, None, _union(keys), _union(values))
 
     def _struct(self, node: syntax.Struct) -> Walk[NodeEstimate]:
         cost = STRUCT_COST
         for _, value in node.entries:
             subject = yield value
             cost = cost + subject.cost
-        return NodeEstimate(cost, self.result_type(node.pos))
+        return NodeEstimate(cost, self.checked.types[node.pos])
 
     # --- operators
 
@@ -173,7 +164,7 @@ class Estimator:
         """At least the first operand is evaluated, at most all."""
         operands = yield from visit_all(node.operands)
         most = sum((operand.cost for operand in operands), ZERO_RANGE).max
-        return NodeEstimate(Range(operands[0].cost.min, most), self.result_type(node.pos))
+        return NodeEstimate(Range(operands[0].cost.min, most), self.checked.types[node.pos])
 
     def _conditional(self, node: syntax.Conditional) -> Walk[NodeEstimate]:
         found = yield from visit_all(part for branch in node.branches for part in branch)
@@ -199,7 +190,7 @@ class Estimator:
         own = reduce(or_, [one.cost for one in found])
         sizes = [one.result_size for one in found if one.result_size is not None]
         size = _union(sizes) if sizes else None
-        return NodeEstimate(sum((arg.cost for arg in args), own), self.result_type(pos), size)
+        return NodeEstimate(sum((arg.cost for arg in args), own), self.checked.types[pos], size)
 
     def _call(self, node: syntax.Call) -> Walk[NodeEstimate]:
         args = yield from visit_all(node.args)
@@ -218,8 +209,8 @@ class Estimator:
         if type(node.body) is syntax.Ident and node.body.name == node.variable:
             body = self._bound(node.variable) or NodeEstimate(body.cost, body.type, path=body.path)
             if body.size is None and body.path is None:
-                return NodeEstimate(cost, self.result_type(node.pos))
-        return NodeEstimate(cost, self.result_type(node.pos), self.size(body), None, body.key, body.item)
+                return NodeEstimate(cost, self.checked.types[node.pos])
+        return NodeEstimate(cost, self.checked.types[node.pos], self.size(body), None, body.key, body.item)
 
     def _bound(self, name: str) -> NodeEstimate | None:
         """What a macro around has bound to a name."""
@@ -234,7 +225,7 @@ class Estimator:
         return subject
 
     def _select(self, step: Select, target: NodeEstimate) -> Walk[NodeEstimate]:
-        type_ = self.result_type(step.pos)
+        type_ = self.checked.types[step.pos]
         if step.optional:
             return NodeEstimate(target.cost + ONE_RANGE, type_)
         cost = ONE_RANGE if target.type.name in _FIELDS else ZERO_RANGE
@@ -244,7 +235,7 @@ class Estimator:
     def _has(self, node: syntax.Has) -> Walk[NodeEstimate]:
         """Presence costs nothing beyond its operand: Kubernetes has it so."""
         target = yield node.operand
-        return NodeEstimate(target.cost, self.result_type(node.pos))
+        return NodeEstimate(target.cost, self.checked.types[node.pos])
 
     def _index(self, step: syntax.Index, target: NodeEstimate) -> Walk[NodeEstimate]:
         key = yield step.key

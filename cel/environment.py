@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +17,7 @@ from .operators import OPERATORS
 from .parser import parse
 from .syntax import Call, ListLiteral, Literal, MapLiteral, Method, Node, Postfix, children, position
 from .types import Type, full_name
+from .values import runtime_type
 
 # In the order of cel-go: where the type of an operand is still open, the first overload that fits decides it.
 _OPERATORS = [Function(one.name, tuple(sorted(one.overloads, key=lambda overload: overload.id))) for one in OPERATORS]
@@ -57,16 +57,13 @@ class Environment:
         issues = validate(checked, mixed_literals=self.mixed_literals)
         if issues:
             raise CelCompileError.at(text, issues)
-        self._require_result(checked)
+        if self.results is not None and checked.type not in self.results:
+            raise CelCompileError(f"must evaluate to bool or the unknown type, not {full_name(checked.type)}")
         return checked
 
     def estimate(self, checked: Checked) -> Range:
         """The least and the most that evaluating may cost; ``UNBOUNDED`` where a size is not limited."""
         return estimate(checked, self.sizes)
-
-    def _require_result(self, checked: Checked) -> None:
-        if self.results is not None and checked.type not in self.results:
-            raise CelCompileError(f"must evaluate to bool or the unknown type, not {full_name(checked.type)}")
 
 
 @lru_cache
@@ -118,9 +115,12 @@ _PARSED = frozenset({"duration", "timestamp", "matches"})
 
 def validate(checked: Checked, *, mixed_literals: bool = False) -> list[Issue]:
     """All complaints of the validators; with ``mixed_literals`` none about lists and maps of several types."""
-    return [
-        issue for node, exempt in _nodes(checked.tree) for issue in _issues(checked, node, exempt or mixed_literals)
-    ]
+    issues: list[Issue] = []
+    for node, exempt in _nodes(checked.tree):
+        validator = _VALIDATORS.get(type(node))
+        if validator and not ((exempt or mixed_literals) and type(node) in (ListLiteral, MapLiteral)):
+            issues += validator(checked, node)
+    return issues
 
 
 def _nodes(tree: Node) -> Iterator[tuple[Node, bool]]:
@@ -133,16 +133,6 @@ def _nodes(tree: Node) -> Iterator[tuple[Node, bool]]:
             type(node) is Postfix and any(type(step) is Method and step.name == "format" for step in node.steps)
         )
         pending.extend((child, exempt) for child in children(node))
-
-
-def _issues(checked: Checked, node: Node, exempt: bool) -> Iterator[Issue]:
-    validator = _VALIDATORS.get(type(node))
-    if validator is not None and not (exempt and type(node) in (ListLiteral, MapLiteral)):
-        yield from validator(checked, node)
-
-
-def _list(checked: Checked, node: ListLiteral) -> Iterator[Issue]:
-    return _same_type(checked, node.elements, node.optional)
 
 
 def _map(checked: Checked, node: MapLiteral) -> Iterator[Issue]:
@@ -195,31 +185,6 @@ def _constant_argument_issues(
         yield Issue(argument.pos, f"invalid {name} argument")
 
 
-_PRECISION = re.compile(r"\.([0-9]*)")
-_Clause = tuple[frozenset[str], str]
-
-
-def _clause(complaint: str, allowed: str) -> _Clause:
-    return frozenset(allowed.split()) | {types.DYN.name}, complaint
-
-
-_HEXADECIMAL = _clause("only integers, byte buffers, and strings can be formatted as hex", "int uint bytes string")
-_CLAUSES: dict[str, _Clause] = {
-    "s": _clause(
-        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
-        "timestamps",
-        "string bool bytes int uint double null duration timestamp list map type",
-    ),
-    "d": _clause("decimal clause can only be used on integers", "int uint"),
-    "f": _clause("fixed-point clause can only be used on doubles", "double string"),
-    "e": _clause("scientific clause can only be used on doubles", "double string"),
-    "b": _clause("only integers and bools can be formatted as binary", "int uint bool"),
-    "x": _HEXADECIMAL,
-    "X": _HEXADECIMAL,
-    "o": _clause("octal clause can only be used on integers", "int uint"),
-}
-
-
 def format_issues(checked: Checked, receiver: Node, call: Method) -> Iterator[Issue]:
     """At most one complaint about ``'...'.format([...])``; none where either is not written out."""
     if len(call.args) != 1 or type(receiver) is not Literal or type(receiver.value) is not str:
@@ -227,58 +192,31 @@ def format_issues(checked: Checked, receiver: Node, call: Method) -> Iterator[Is
     args = call.args[0]
     if type(args) is not ListLiteral:
         return
+    from .libraries.string_format import CLAUSES, read_clauses  # loads slowly; the checker has loaded it by now
+
     used = 0
     try:
-        for letter in _letters(receiver.value):
+        for _, letter, _ in read_clauses(receiver.value, static=True):
+            if not letter:
+                continue
             if used == len(args.elements):
-                raise ValueError(f"index {used} out of range")
-            issue = _unprintable_part(checked, args.elements[used], _CLAUSES[letter])
+                raise CelRuntimeError(f"index {used} out of range")
+            issue = _unprintable_part(checked, args.elements[used], *CLAUSES[letter])
             if issue:
                 yield issue
                 return
             used += 1
         if used < len(args.elements):
-            raise ValueError(
+            raise CelRuntimeError(
                 f"too many arguments supplied to string.format (expected {used}, got {len(args.elements)})"
             )
-    except ValueError as error:
+    except CelRuntimeError as error:
         yield Issue(call.pos, str(error))
 
 
-def _letters(text: str) -> Iterator[str]:
-    """The letters of the clauses of a format string; ValueError for what is none."""
-    end = 0
-    while (start := text.find("%", end)) >= 0:
-        end = start + 1
-        if end == len(text):
-            raise ValueError("unexpected end of string")
-        if text[end] == "%":
-            end += 1
-            continue
-        end = _skip_precision(text, end)
-        if text[end] not in _CLAUSES:
-            raise ValueError(f'could not parse formatting clause: unrecognized formatting clause "{text[end]}"')
-        yield text[end]
-        end += 1
-
-
-def _skip_precision(text: str, start: int) -> int:
-    match = _PRECISION.match(text, start)
-    if match is None:
-        return start
-    prefix = "could not parse formatting clause: error while parsing precision: "
-    if match.end() == len(text):
-        raise ValueError(f"{prefix}could not find end of precision specifier")
-    if not match.group(1):
-        raise ValueError(
-            f'{prefix}error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
-        )
-    return match.end()
-
-
-def _unprintable_part(checked: Checked, arg: Node, clause: _Clause) -> Issue | None:
-    """The first constituent of an argument that the clause cannot print; it looks into literals."""
-    allowed, complaint = clause
+def _unprintable_part(checked: Checked, arg: Node, printers: Iterable[type], complaint: str) -> Issue | None:
+    """The first constituent of an argument that a clause cannot print; it looks into literals."""
+    allowed = {types.DYN.name, *(runtime_type(python).name for python in printers)}
     pending = [arg]
     while pending:
         node = pending.pop()
@@ -292,7 +230,7 @@ def _unprintable_part(checked: Checked, arg: Node, clause: _Clause) -> Issue | N
 
 
 _VALIDATORS: dict[type, Callable[[Checked, Any], Iterator[Issue]]] = {
-    ListLiteral: _list,
+    ListLiteral: lambda checked, node: _same_type(checked, node.elements, node.optional),
     MapLiteral: _map,
     Call: _call,
     Postfix: _postfix,

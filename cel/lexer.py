@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .errors import CelCompileError, Issue
-from .values import UInt, Value
+from .values import INT_MAX, INT_MIN, UINT_MAX, UInt, Value
 
 # Possessive quantifiers: an unterminated string fails where it started instead of trying every way to split it.
 _ESCAPE_PATTERN = r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
@@ -137,8 +137,6 @@ class TokenReader:
             raise CelCompileError.at(self._text, self.issues)
 
 
-MAX_INT = 2**63 - 1
-MAX_UINT = 2**64 - 1
 _ESCAPE_SEQUENCE = re.compile(
     r"\\(?:([abfnrtv\"'\\?`])|([0-7]{3})|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))"
 )
@@ -148,7 +146,7 @@ _CONTROL = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 def parse_int(text: str) -> Value:
     """An int, decimal or hexadecimal, perhaps signed; ValueError out of the range of int64."""
     number = _integer(text)
-    if not -MAX_INT - 1 <= number <= MAX_INT:
+    if not INT_MIN <= number <= INT_MAX:
         raise ValueError("invalid int literal")
     return number
 
@@ -156,7 +154,7 @@ def parse_int(text: str) -> Value:
 def parse_uint(text: str) -> Value:
     """A uint with its ``u``; ValueError out of the range of uint64."""
     number = _integer(text[:-1])
-    if number > MAX_UINT:
+    if number > UINT_MAX:
         raise ValueError("invalid uint literal")
     return UInt(number)
 

@@ -200,7 +200,7 @@ def _estimate_predicate(test: Range) -> _EstimateRule:
     def estimate(estimator: Estimator, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
         condition, _ = yield from _visit_parts(estimator.scope(_loop_estimates(step, target)), step)
         each = test + Range(1, (ONE_RANGE + condition.cost).max)
-        return NodeEstimate(target.cost + estimator.size(target) * each + ONE_RANGE, estimator.result_type(step.pos))
+        return NodeEstimate(target.cost + estimator.size(target) * each + ONE_RANGE, estimator.checked.types[step.pos])
 
     return estimate
 
@@ -208,7 +208,7 @@ def _estimate_predicate(test: Range) -> _EstimateRule:
 def _estimate_exists_one(estimator: Estimator, step: Macro, target: NodeEstimate) -> Walk[NodeEstimate]:
     condition, _ = yield from _visit_parts(estimator.scope(_loop_estimates(step, target)), step)
     each = condition.cost + Range(1, 2)
-    return NodeEstimate(target.cost + estimator.size(target) * each + _TWO, estimator.result_type(step.pos))
+    return NodeEstimate(target.cost + estimator.size(target) * each + _TWO, estimator.checked.types[step.pos])
 
 
 def _estimate_collection(start: Range, insert: Range) -> _EstimateRule:
@@ -223,7 +223,7 @@ def _estimate_collection(start: Range, insert: Range) -> _EstimateRule:
             each = condition.cost + (each | ONE_RANGE)
         cost = target.cost + start + estimator.size(target) * each + ONE_RANGE
         item = ZERO_RANGE | estimator.size(body) if start is _LIST else None
-        return NodeEstimate(cost, estimator.result_type(step.pos), estimator.size(target), item=item)
+        return NodeEstimate(cost, estimator.checked.types[step.pos], estimator.size(target), item=item)
 
     return estimate
 
@@ -239,7 +239,7 @@ def _estimate_sort(estimator: Estimator, step: Macro, target: NodeEstimate) -> W
         longer = compared + (count * count).scaled(0.1)
         compared = compared | longer if key.type is DYN else longer
     cost = target.cost + _LIST + ONE_RANGE + mapped + Range.of(11) + compared
-    return NodeEstimate(cost, estimator.result_type(step.pos), count * count)
+    return NodeEstimate(cost, estimator.checked.types[step.pos], count * count)
 
 
 def _estimate_optional(wrap: Range) -> _EstimateRule:
@@ -249,7 +249,7 @@ def _estimate_optional(wrap: Range) -> _EstimateRule:
         present = target.cost + ONE_RANGE
         content = target.type.params[0] if target.type.name == "optional_type" else DYN
         _, body = yield from _visit_parts(estimator.scope({step.variables[0]: NodeEstimate(ONE_RANGE, content)}), step)
-        type_ = estimator.result_type(step.pos)
+        type_ = estimator.checked.types[step.pos]
         some = NodeEstimate(present + _LIST + body.cost + wrap, type_)
         return estimator.choose(step.pos, present, some, NodeEstimate(ONE_RANGE, type_))
 

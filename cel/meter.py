@@ -34,8 +34,7 @@ class Meter:
 
     def check(self) -> None:
         """Raise ``CelCostError`` or ``CelDeadlineError`` when the limit or the deadline is passed; else move on."""
-        if self.cost > self.limit:
-            raise CelCostError("operation cancelled: actual cost limit exceeded")
+        check_size(self.cost, self.limit)
         self.check_deadline()
         self.checkpoint = min(self.limit, self.cost + _STRIDE)
 
@@ -67,9 +66,14 @@ def tick(steps: int) -> None:
     if meter is None:
         return
     meter.steps += steps
-    if meter.steps > MOST_STEPS:
-        raise CelCostError("operation cancelled: actual cost limit exceeded")
+    check_size(meter.steps, MOST_STEPS)
     meter.check_deadline()
+
+
+def check_size(size: int, most: int) -> None:
+    """``CelCostError`` for work beyond the limit, or for a value so large that nothing could be done with it."""
+    if size > most:
+        raise CelCostError("operation cancelled: actual cost limit exceeded")
 
 
 def ticking(values: Iterable[T]) -> Iterator[T]:

@@ -12,8 +12,8 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 
 from .declarations import Function, Overload
-from .errors import CelCostError, CelRuntimeError
-from .meter import tick, ticking
+from .errors import CelRuntimeError
+from .meter import check_size, tick, ticking
 from .types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, map_of, optional_of
 from .types import parameter as type_parameter
 from .values import (
@@ -56,10 +56,6 @@ def _traverse_equal(args: tuple[Value, ...], result: Value) -> int:
 
 def _concatenation_cost(args: tuple[Value, ...], _result: Value) -> int:
     return math.ceil((inner_size(args[0]) + inner_size(args[1])) * 0.1)
-
-
-def _search(args: tuple[Value, ...], _result: Value) -> int:
-    return inner_size(args[1])
 
 
 def _not_applied(*_args: Value) -> Value:
@@ -154,7 +150,7 @@ def _functions() -> Iterator[Function]:
     yield Function(
         "@in",
         (
-            _binary("in_list", _A, list_of(_A), BOOL, _contains, _search),
+            _binary("in_list", _A, list_of(_A), BOOL, _contains, lambda args, _result: inner_size(args[1])),
             _binary("in_map", _K, map_of(_K, _V), BOOL, _contains),
         ),
     )
@@ -215,21 +211,16 @@ def _divide_doubles(a: float, b: float) -> float:
     return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def _check_size(size: int, most: int) -> None:
-    if size > most:
-        raise CelCostError("operation cancelled: actual cost limit exceeded")
-
-
 def _concatenate(a: Value, b: Value) -> Value:
     """Two strings, or two bytes, one after the other."""
-    _check_size(len(a) + len(b), _MOST_CHARACTERS)
+    check_size(len(a) + len(b), _MOST_CHARACTERS)
     return a + b
 
 
 def _join_lists(a: Value, b: Value) -> Value:
     """The elements of two lists."""
     size = len(a) + len(b)
-    _check_size(size, _MOST_ELEMENTS)
+    check_size(size, _MOST_ELEMENTS)
     tick(size // _QUICK)
     return [*a, *b]
 

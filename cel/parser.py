@@ -52,7 +52,7 @@ MAX_NESTING = 250
 """How many brackets may stand inside one another, the whole text being the first."""
 
 
-class BracketStack(TokenReader):
+class _Parser(TokenReader):
     """Tokens, and a stack of the brackets that are open at a place among them."""
 
     result: Node
@@ -110,8 +110,6 @@ class BracketStack(TokenReader):
         else:
             CLOSE[bracket.kind](bracket, self.here, self._functions, self.report)
 
-
-class _Parser(BracketStack):
     def run(self) -> Node:
         self.open(precedence.ROOT)
         while self.stack:
@@ -143,9 +141,6 @@ class _Parser(BracketStack):
         else:
             raise UnexpectedToken
 
-    def _constant(self, token: Token) -> None:
-        self.here.begin(Literal(_CONSTANTS[token.kind], token.pos))
-
     def _literal(self, token: Token, sign: str = "") -> None:
         try:
             value = lexer.PARSERS[token.kind](sign + token.text)
@@ -156,18 +151,12 @@ class _Parser(BracketStack):
 
     def _minus(self, token: Token) -> None:
         following = self.peek()
-        if following.kind in ("int", "double") and not self.here.minus_pending:
+        if following.kind in ("int", "double") and self.here.prefixed != "-":
             self._literal(self.take()._replace(pos=token.pos), "-")
-        elif following.kind not in precedence.OPERAND_KINDS or following.kind == "!" or self.here.not_pending:
+        elif following.kind not in precedence.OPERAND_KINDS or following.kind == "!" or self.here.prefixed == "!":
             raise self.dead_end("-", following)
         else:
             self.here.prefix("-", token.pos)
-
-    def _not(self, token: Token) -> None:
-        self.here.prefix("!", token.pos)
-
-    def _leading_dot(self, token: Token) -> None:
-        self._name(self.expect(".", "name"), ".")
 
     def _name(self, token: Token, dot: str = "") -> None:
         if token.text in RESERVED:
@@ -176,15 +165,6 @@ class _Parser(BracketStack):
             self.open(precedence.CALL, self.take().pos, dot + token.text)
         else:
             self.here.begin(Ident(dot + token.text, token.pos))
-
-    def _parenthesis(self, token: Token) -> None:
-        self.open(precedence.PARENTHESIS, token.pos)
-
-    def _list(self, token: Token) -> None:
-        self.open(precedence.LIST, token.pos)
-
-    def _map(self, token: Token) -> None:
-        self.open(precedence.MAP, token.pos)
 
     def _mark(self, token: Token) -> None:
         bracket = self.innermost
@@ -220,9 +200,6 @@ class _Parser(BracketStack):
     def _field(self, expected: str) -> str:
         return self.expect(expected, "name", "quoted").text.strip("`")
 
-    def _subscript(self, token: Token) -> None:
-        self.open(precedence.INDEX, token.pos)
-
     def _brace(self, token: Token) -> None:
         name = self.here.qualified("")
         if name is None:
@@ -238,9 +215,6 @@ class _Parser(BracketStack):
             self.take()
         self.innermost.keys.append(self._field(_FIELD))
         self.expect("':'", ":")
-
-    def _question(self, token: Token) -> None:
-        self.here.question(token.pos)
 
     def _colon(self, token: Token) -> None:
         bracket = self.innermost
@@ -264,22 +238,22 @@ class _Parser(BracketStack):
             raise self.failure(self.peek(), precedence.unexpected_comma(bracket, self.peek(), self.peek(1)))
 
     _OPERANDS: ClassVar[dict[str, Callable[[_Parser, Token], None]]] = {
-        **dict.fromkeys(_CONSTANTS, _constant),
+        **dict.fromkeys(_CONSTANTS, lambda self, token: self.here.begin(Literal(_CONSTANTS[token.kind], token.pos))),
         **dict.fromkeys(lexer.PARSERS, _literal),
         "-": _minus,
-        "!": _not,
-        ".": _leading_dot,
+        "!": lambda self, token: self.here.prefix("!", token.pos),
+        ".": lambda self, token: self._name(self.expect(".", "name"), "."),
         "name": _name,
-        "(": _parenthesis,
-        "[": _list,
-        "{": _map,
+        "(": lambda self, token: self.open(precedence.PARENTHESIS, token.pos),
+        "[": lambda self, token: self.open(precedence.LIST, token.pos),
+        "{": lambda self, token: self.open(precedence.MAP, token.pos),
         "?": _mark,
     }
     _FOLLOWERS: ClassVar[dict[str, Callable[[_Parser, Token], None]]] = {
         ".": _dot,
-        "[": _subscript,
+        "[": lambda self, token: self.open(precedence.INDEX, token.pos),
         "{": _brace,
-        "?": _question,
+        "?": lambda self, token: self.here.question(token.pos),
         ":": _colon,
         ",": _comma,
     }

@@ -178,14 +178,9 @@ class ExpressionBuilder:
         return bool(self._prefixes or self._branches or self._condition or any(self._pending)) or self.complete
 
     @property
-    def minus_pending(self) -> bool:
-        """Whether a minus has been read and its operand not."""
-        return bool(self._prefixes) and self._prefixes[0][0] == "-"
-
-    @property
-    def not_pending(self) -> bool:
-        """Whether an exclamation mark has been read and its operand not."""
-        return bool(self._prefixes) and self._prefixes[0][0] == "!"
+    def prefixed(self) -> str:
+        """The prefix that has been read while its operand has not."""
+        return self._prefixes[0][0] if self._prefixes else ""
 
     @property
     def awaits_colon(self) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeAlias, TypedDict, Unpack
 
 from ..declarations import ONE_RANGE, UNKNOWN_RANGE, Estimate, Function, Operand, Overload, Range
-from ..errors import CelCostError, CelRuntimeError
+from ..errors import CelRuntimeError
 from ..meter import PACE, tick
 from ..syntax import Literal
 from ..types import BYTES, STRING, Type
@@ -39,27 +39,22 @@ def method(
     return Function(name, (Overload(id_, args, result, apply, member=True, **rule),))
 
 
+def is_read_by(read: Callable[..., object]) -> Callable[..., bool]:
+    """The function that tells whether ``read`` takes its arguments."""
+
+    def check(*args: Value) -> bool:
+        try:
+            read(*args)
+        except (CelRuntimeError, ValueError):
+            return False
+        return True
+
+    return check
+
+
 def no_overload(name: str = "", *types: str) -> CelRuntimeError:
     """The error for arguments of the wrong types."""
     return CelRuntimeError(f"no such overload: {name}({', '.join(types)})" if name else "no such overload")
-
-
-def check_length(characters: int) -> None:
-    """``CelCostError`` for a string nothing could be done with any more."""
-    if characters > MOST_CHARACTERS:
-        raise CelCostError("operation cancelled: actual cost limit exceeded")
-
-
-def check_pairs(pairs: int) -> None:
-    """``CelCostError`` where every element would be compared with too many others."""
-    if pairs > MOST_PAIRS:
-        raise CelCostError("operation cancelled: actual cost limit exceeded")
-
-
-def check_elements(elements: int) -> None:
-    """``CelCostError`` for a list nothing could be done with any more."""
-    if elements > MOST_ELEMENTS:
-        raise CelCostError("operation cancelled: actual cost limit exceeded")
 
 
 Cost: TypeAlias = Callable[[tuple[Value, ...], Value], int]
@@ -130,14 +125,14 @@ def cost_per_length(
     }
 
 
-def search(result: ResultSize = unknown_size) -> CostRule:
+def search() -> CostRule:
     """A search for one string in another."""
     return {
         "cost": lambda args, _: (
             scaled_cost(inner_size(args[0]), STRING_FACTOR) * scaled_cost(inner_size(args[1]), STRING_FACTOR)
         ),
         "estimate": lambda operands: Estimate(
-            operands[0].size.scaled(STRING_FACTOR) * operands[1].size.scaled(STRING_FACTOR), result(operands)
+            operands[0].size.scaled(STRING_FACTOR) * operands[1].size.scaled(STRING_FACTOR)
         ),
     }
 
@@ -195,11 +190,10 @@ def _estimated_traversal(operand: Operand, whole: float) -> Range:
     return operand.size * each
 
 
-def _string_weight(value: str) -> int:
-    return len(value if value.isascii() else value.encode("utf-8", "surrogatepass")) // 10
-
-
-_WEIGHTS: dict[type, Callable[[Value], int]] = {str: _string_weight, bytes: lambda value: len(value) // 10}
+_WEIGHTS: dict[type, Callable[[Value], int]] = {
+    str: lambda value: len(value if value.isascii() else value.encode("utf-8", "surrogatepass")) // 10,
+    bytes: lambda value: len(value) // 10,
+}
 _PARTS: dict[type, Callable[[Value], list[Value]]] = {
     list: lambda value: value,
     tuple: list,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from ...models.kubernetes import meta
@@ -18,7 +19,7 @@ from ..declarations import Estimate, Function, Range
 from ..errors import CelRuntimeError
 from ..types import BOOL, DOUBLE, FORMAT, INT, QUANTITY, SEMVER, STRING, list_of, optional_of
 from ..values import NONE, Optional, Value, register, size_of
-from .declare import REGEX_FACTOR, STRING_FACTOR, CostRule, cost_per_length, function, method, scaled_cost
+from .declare import REGEX_FACTOR, STRING_FACTOR, CostRule, cost_per_length, function, is_read_by, method, scaled_cost
 
 
 class ComputedQuantity(Quantity):
@@ -51,14 +52,6 @@ def _parse_quantity(text: str) -> Quantity:
         raise CelRuntimeError(str(error)) from None
 
 
-def _is_quantity(text: str) -> bool:
-    try:
-        Quantity.parse(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _as_integer(quantity: Quantity) -> int:
     integer = quantity.integer
     if integer is None:
@@ -74,7 +67,7 @@ _TWO_QUANTITIES = (QUANTITY, QUANTITY)
 _WITH_INT = (QUANTITY, INT)
 QUANTITY_FUNCTIONS: tuple[Function, ...] = (
     function("quantity", "string_to_quantity", (STRING,), QUANTITY, _parse_quantity, **cost_per_length()),
-    function("isQuantity", "is_quantity_string", (STRING,), BOOL, _is_quantity, **cost_per_length()),
+    function("isQuantity", "is_quantity_string", (STRING,), BOOL, is_read_by(Quantity.parse), **cost_per_length()),
     function("sign", "quantity_sign", (QUANTITY,), INT, lambda q: (q.nano > 0) - (q.nano < 0)),
     method("isGreaterThan", "quantity_is_greater_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano > b.nano),
     method("isLessThan", "quantity_is_less_than", _TWO_QUANTITIES, BOOL, lambda a, b: a.nano < b.nano),
@@ -99,14 +92,6 @@ def _parse_semver(text: str, normalize: bool = False) -> Version:
         raise CelRuntimeError(str(error)) from None
 
 
-def _is_semver(text: str, normalize: bool = False) -> bool:
-    try:
-        _parse_semver(text, normalize)
-    except CelRuntimeError:
-        return False
-    return True
-
-
 def _int64(number: int) -> int:
     """Upstream counts in uint64 and converts without a look."""
     return number if number < 2**63 else number - 2**64
@@ -116,8 +101,8 @@ _TWO_SEMVERS = (SEMVER, SEMVER)
 SEMVER_FUNCTIONS: tuple[Function, ...] = (
     function("semver", "string_to_semver", (STRING,), SEMVER, _parse_semver, **cost_per_length()),
     function("semver", "string_bool_to_semver", (STRING, BOOL), SEMVER, _parse_semver, **cost_per_length()),
-    function("isSemver", "is_semver_string", (STRING,), BOOL, _is_semver, **cost_per_length()),
-    function("isSemver", "is_semver_string_bool", (STRING, BOOL), BOOL, _is_semver, **cost_per_length()),
+    function("isSemver", "is_semver_string", (STRING,), BOOL, is_read_by(_parse_semver), **cost_per_length()),
+    function("isSemver", "is_semver_string_bool", (STRING, BOOL), BOOL, is_read_by(_parse_semver), **cost_per_length()),
     method("major", "semver_major", (SEMVER,), INT, lambda v: _int64(v.major)),
     method("minor", "semver_minor", (SEMVER,), INT, lambda v: _int64(v.minor)),
     method("patch", "semver_patch", (SEMVER,), INT, lambda v: _int64(v.patch)),
@@ -183,18 +168,9 @@ def _datetime(text: str) -> Complaints:
     return ["invalid datetime"]
 
 
-def _named_format(name: str) -> Optional:
-    found = _FORMATS.get(name)
-    return NONE if found is None else Optional(found)
-
-
 def _validate(checked: NamedFormat, text: str) -> Optional:
     complaints = checked.check(text)
     return Optional(complaints) if complaints else NONE
-
-
-def _format_constant(one: NamedFormat) -> Function:
-    return function(f"format.{one.name}", f"format_{one.name}", (), FORMAT, lambda: one)
 
 
 def _validate_cost(args: tuple[Value, ...], result: Value) -> int:
@@ -268,7 +244,16 @@ _FORMATS = {
     )
 }
 NAMED_FORMAT_FUNCTIONS: tuple[Function, ...] = (
-    *map(_format_constant, _FORMATS.values()),
-    function("format.named", "format_named", (STRING,), optional_of(FORMAT), _named_format),
+    *(
+        function(f"format.{name}", f"format_{name}", (), FORMAT, partial(_FORMATS.__getitem__, name))
+        for name in _FORMATS
+    ),
+    function(
+        "format.named",
+        "format_named",
+        (STRING,),
+        optional_of(FORMAT),
+        lambda name: Optional(_FORMATS[name]) if name in _FORMATS else NONE,
+    ),
     method("validate", "format_validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate, **_VALIDATE),
 )

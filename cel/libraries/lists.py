@@ -7,14 +7,15 @@ which the API server extends lists. ``sets`` compares lists without regard to or
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
 from ..declarations import ONE_RANGE, UNBOUNDED, Estimate, Function, Operand, Range
 from ..errors import CelRuntimeError
-from ..meter import PACE, tick, ticking
+from ..meter import PACE, check_size, tick, ticking
 from ..operators import checked_int, checked_uint
 from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, Type, list_of, parameter
 from ..values import Duration, Timestamp, UInt, Value, compare, size_of, surely_equal
@@ -55,15 +56,11 @@ def _flat_once(values: Sequence[Value]) -> list[Value]:
     flat: list[Value] = []
     for value in ticking(values):
         if type(value) in (list, tuple):
-            declare.check_elements(len(flat) + len(value))
+            check_size(len(flat) + len(value), declare.MOST_ELEMENTS)
             flat.extend(value)
         else:
             flat.append(value)
     return flat
-
-
-def _sort(values: Sequence[Value]) -> list[Value]:
-    return sort_by_keys(values, values)
 
 
 def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
@@ -72,7 +69,7 @@ def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
         raise CelRuntimeError("lists must be same length")
     if not keys:
         return []
-    declare.check_pairs(len(keys) ** 2)
+    check_size(len(keys) ** 2, declare.MOST_PAIRS)
     kind = type(keys[0])
     if kind not in _ORDERED_CLASSES:
         raise CelRuntimeError("list elements must be comparable")
@@ -83,7 +80,7 @@ def sort_by_keys(values: Sequence[Value], keys: Sequence[Value]) -> list[Value]:
 
 def _distinct(values: Sequence[Value]) -> list[Value]:
     """The first of each group of equal values."""
-    declare.check_pairs(len(values) ** 2)
+    check_size(len(values) ** 2, declare.MOST_PAIRS)
     found: list[Value] = []
     known: set[Value] = set()
     others: list[Value] = []
@@ -132,86 +129,59 @@ def _estimate_flatten(operands: tuple[Operand, ...]) -> Estimate:
     return Estimate(_NEW_LIST + visited, length)
 
 
-def _squares(count: int, texts: bool) -> float:
-    """Comparisons of each with each; a string costs a little more."""
-    return count * count * (2 + (declare.STRING_FACTOR if texts else 0))
-
-
-def _pairwise_cost(args: tuple[Value, ...], result: Value) -> int:
-    """The last argument holds what is compared."""
-    texts = bool(size_of(args[-1])) and type(args[-1][0]) in (str, bytes)
-    return _NEW_LIST_COST + int(_squares(size_of(args[0]), texts))
-
-
-def _estimate_pairwise(operands: tuple[Operand, ...], texts: bool = False) -> Estimate:
-    """As cel-go has it, the result may be as long as the square of what is sorted."""
-    length = operands[0].size
-    square = Range(min(length.min**2, UNBOUNDED), min(length.max**2, UNBOUNDED))
-    return Estimate(_NEW_LIST + square.scaled(2 + declare.STRING_FACTOR if texts else 2), square)
-
-
 def _pairwise(texts: bool) -> CostRule:
-    return {"cost": _pairwise_cost, "estimate": lambda operands: _estimate_pairwise(operands, texts)}
+    """Comparisons of each with each; a string costs a little more. The last argument holds what is compared."""
+
+    def cost(args: tuple[Value, ...], result: Value) -> int:
+        count, compared = size_of(args[0]), args[-1]
+        are_texts = bool(size_of(compared)) and type(compared[0]) in (str, bytes)
+        return _NEW_LIST_COST + int(count * count * (2 + (declare.STRING_FACTOR if are_texts else 0)))
+
+    def estimate(operands: tuple[Operand, ...]) -> Estimate:
+        """As cel-go has it, the result may be as long as the square of what is sorted."""
+        length = operands[0].size
+        square = Range(min(length.min**2, UNBOUNDED), min(length.max**2, UNBOUNDED))
+        return Estimate(_NEW_LIST + square.scaled(2 + declare.STRING_FACTOR if texts else 2), square)
+
+    return {"cost": cost, "estimate": estimate}
 
 
 def _sorts() -> Iterator[Function]:
     """``sort`` and what ``sortBy`` becomes, for each ordered type."""
     for type_ in _ORDERED_TYPES:
         rule, keys = _pairwise(type_ in _TEXTS), list_of(type_)
-        yield method("sort", f"list_{type_}_sort", (keys,), keys, _sort, **rule)
+        yield method("sort", f"list_{type_}_sort", (keys,), keys, lambda values: sort_by_keys(values, values), **rule)
         id_ = f"list_{type_}_sortByAssociatedKeys"
         yield method("@sortByAssociatedKeys", id_, (_ELEMENT_LIST, keys), _ELEMENT_LIST, sort_by_keys, **rule)
 
 
 LIST_FUNCTIONS: tuple[Function, ...] = (
     method(
-        "slice",
-        "list_slice",
-        (_ELEMENT_LIST, INT, INT),
-        _ELEMENT_LIST,
-        _slice,
-        cost=lambda args, result: _NEW_LIST_COST + size_of(result),
-        estimate=_estimate_slice,
+        "slice", "list_slice", (_ELEMENT_LIST, INT, INT), _ELEMENT_LIST, _slice,
+        cost=lambda args, result: _NEW_LIST_COST + size_of(result), estimate=_estimate_slice,
     ),
     method(
-        "flatten",
-        "list_flatten",
-        (list_of(_ELEMENT_LIST),),
-        _ELEMENT_LIST,
-        _flatten,
-        cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]),
-        estimate=_estimate_flatten,
+        "flatten", "list_flatten", (list_of(_ELEMENT_LIST),), _ELEMENT_LIST, _flatten,
+        cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]), estimate=_estimate_flatten,
     ),
     method(
-        "flatten",
-        "list_flatten_int",
-        (list_of(DYN), INT),
-        list_of(DYN),
-        _flatten,
+        "flatten", "list_flatten_int", (list_of(DYN), INT), list_of(DYN), _flatten,
         cost=lambda args, result: _NEW_LIST_COST + size_of(args[0]) * (args[1] if args[1] >= 0 else 1),
         estimate=_estimate_flatten,
     ),
     *_sorts(),
     method(
-        "reverse",
-        "list_reverse",
-        (_ELEMENT_LIST,),
-        _ELEMENT_LIST,
-        lambda values: values[::-1],
+        "reverse", "list_reverse", (_ELEMENT_LIST,), _ELEMENT_LIST, lambda values: values[::-1],
         cost=lambda args, result: _NEW_LIST_COST + size_of(result),
         estimate=lambda operands: _new_list_rule(operands[0].size),
     ),
     method("distinct", "list_distinct", (_ELEMENT_LIST,), _ELEMENT_LIST, _distinct, **_pairwise(texts=False)),
     function(
-        "lists.range",
-        "lists_range",
-        (INT,),
-        list_of(INT),
-        _range,
+        "lists.range", "lists_range", (INT,), list_of(INT), _range,
         cost=lambda args, result: _NEW_LIST_COST + size_of(result),
         estimate=lambda operands: _new_list_rule(_range_size(operands[0])),
     ),
-)
+)  # fmt: skip
 
 
 def _range_size(count: Operand) -> Range:
@@ -251,17 +221,10 @@ def _is_sorted(values: Sequence[Value]) -> bool:
     return all(_compare_or_equal(a, b) <= 0 for a, b in ticking(pairwise(values)))
 
 
-def _add_double(numbers: Sequence[float]) -> float:
-    total = numbers[0]
-    for number in numbers[1:]:
-        total += number
-    return total
-
-
 _ADDERS: dict[type, Callable[[Sequence[Any]], Value]] = {
     int: lambda numbers: checked_int(sum(numbers)),
     UInt: lambda numbers: checked_uint(sum(numbers)),
-    float: _add_double,
+    float: partial(reduce, operator.add),
     Duration: lambda durations: Duration.checked(sum(duration.ns for duration in durations)),
 }
 _SUM_ZEROS: tuple[tuple[Type, Value], ...] = ((INT, 0), (UINT, UInt(0)), (DOUBLE, 0.0), (DURATION, Duration(0)))
@@ -286,31 +249,23 @@ def _last_index_of(values: Sequence[Value], wanted: Value) -> int:
     return next((index for index in ticking(range(len(values) - 1, -1, -1)) if surely_equal(values[index], wanted)), -1)
 
 
+_TRAVERSAL = declare.traversal()
 LIST_FOLD_FUNCTIONS: tuple[Function, ...] = (
     *(
-        method(
-            name, f"list_{one}_{name}_{one}", (list_of(one),), one, partial(_extreme, name, sign), **declare.traversal()
-        )
+        method(name, f"list_{one}_{name}_{one}", (list_of(one),), one, partial(_extreme, name, sign), **_TRAVERSAL)
         for name, sign in (("min", -1), ("max", 1))
         for one in _ORDERED_TYPES
     ),
     *(
-        method("sum", f"list_{one}_sum_{one}", (list_of(one),), one, partial(_sum, zero), **declare.traversal())
+        method("sum", f"list_{one}_sum_{one}", (list_of(one),), one, partial(_sum, zero), **_TRAVERSAL)
         for one, zero in _SUM_ZEROS
     ),
     *(
-        method("isSorted", f"list_{one}_is_sorted_bool", (list_of(one),), BOOL, _is_sorted, **declare.traversal())
+        method("isSorted", f"list_{one}_is_sorted_bool", (list_of(one),), BOOL, _is_sorted, **_TRAVERSAL)
         for one in _ORDERED_TYPES
     ),
-    method("indexOf", "list_a_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _index_of, **declare.traversal()),
-    method(
-        "lastIndexOf",
-        "list_a_last_index_of_int",
-        (list_of(_ELEMENT), _ELEMENT),
-        INT,
-        _last_index_of,
-        **declare.traversal(),
-    ),
+    method("indexOf", "list_a_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _index_of, **_TRAVERSAL),
+    method("lastIndexOf", "list_a_last_index_of_int", (list_of(_ELEMENT), _ELEMENT), INT, _last_index_of, **_TRAVERSAL),
 )
 _TWO_LISTS = (list_of(parameter("T")), list_of(parameter("T")))
 _EXACT = frozenset({str, bool, bytes})
@@ -331,12 +286,12 @@ def _anymatches(values: Sequence[Value], wanted: Value) -> bool:
 
 
 def _contains(values: Sequence[Value], wanted: Sequence[Value]) -> bool:
-    declare.check_pairs(len(values) * len(wanted))
+    check_size(len(values) * len(wanted), declare.MOST_PAIRS)
     return all(map(_membership_test(values), wanted))
 
 
 def _intersects(a: Sequence[Value], b: Sequence[Value]) -> bool:
-    declare.check_pairs(len(a) * len(b))
+    check_size(len(a) * len(b), declare.MOST_PAIRS)
     return any(map(_membership_test(b), a))
 
 
@@ -354,14 +309,10 @@ SET_FUNCTIONS: tuple[Function, ...] = (
     function("sets.contains", "list_sets_contains_list", _TWO_LISTS, BOOL, _contains, **_pairwise_rule(1)),
     function("sets.intersects", "list_sets_intersects_list", _TWO_LISTS, BOOL, _intersects, **_pairwise_rule(1)),
     function(
-        "sets.equivalent",
-        "list_sets_equivalent_list",
-        _TWO_LISTS,
-        BOOL,
-        lambda a, b: _contains(a, b) and _contains(b, a),
-        **_pairwise_rule(2),
+        "sets.equivalent", "list_sets_equivalent_list", _TWO_LISTS, BOOL,
+        lambda a, b: _contains(a, b) and _contains(b, a), **_pairwise_rule(2),
     ),
-)
+)  # fmt: skip
 
 
 def _includes(value: Value, wanted: Value) -> bool:

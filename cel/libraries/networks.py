@@ -18,24 +18,13 @@ from ..errors import CelRuntimeError
 from ..types import BOOL, CIDR, INT, IP, STRING, URL, list_of, map_of
 from ..values import CelMap, Value, register, size_of
 from . import declare
-from .declare import CostRule, function, method, no_overload
+from .declare import CostRule, function, is_read_by, method, no_overload
 from .strings import go_quote
 
 _MOST_BYTES = 16
 _BROADCAST = IPv4Address("255.255.255.255")
 register(IPv4Address, IP, size=lambda address: 4)
 register(IPv6Address, IP, size=lambda address: _MOST_BYTES)
-
-
-def _is_parsed_by(parse: Callable[[str], object]) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            parse(text)
-        except CelRuntimeError:
-            return False
-        return True
-
-    return check
 
 
 def _is_link_local_multicast(address: Address) -> bool:
@@ -115,15 +104,10 @@ class Cidr:
         return ip_network((int(self.address).to_bytes(self.address.max_prefixlen // 8, "big"), self.bits), strict=False)
 
     def __str__(self) -> str:
-        return f"{address_text(self.address)}/{self.bits}"
+        return f"{self.address}/{self.bits}"
 
 
 register(Cidr, CIDR, size=lambda cidr: -(-cidr.bits // 8))
-
-
-def address_text(address: Address) -> str:
-    """An address as Go writes it: the shortest form, in lower case."""
-    return str(address)
 
 
 def _read_address(text: str) -> Address:
@@ -144,21 +128,17 @@ def _read_ipv4(text: str) -> IPv4Address:
         raise ValueError("unexpected character")
     fields = text.split(".")
     for number, digits in enumerate(fields):
-        _check_octet(digits)
+        if not digits:
+            raise ValueError("IPv4 field must have at least one digit")
+        if len(digits) > 1 and digits[0] == "0":
+            raise ValueError("IPv4 field has octet with leading zero")
+        if len(digits) > 3 or int(digits) > 255:
+            raise ValueError("IPv4 field has value >255")
         if number == 3 and len(fields) > 4:
             raise ValueError("IPv4 address too long")
     if len(fields) < 4:
         raise ValueError("IPv4 address too short")
     return IPv4Address(text)
-
-
-def _check_octet(digits: str) -> None:
-    if not digits:
-        raise ValueError("IPv4 field must have at least one digit")
-    if len(digits) > 1 and digits[0] == "0":
-        raise ValueError("IPv4 field has octet with leading zero")
-    if len(digits) > 3 or int(digits) > 255:
-        raise ValueError("IPv4 field has value >255")
 
 
 def parse_ip(text: str) -> Address:
@@ -205,13 +185,9 @@ def _read_cidr(text: str) -> Cidr:
 NETWORK_FUNCTIONS: tuple[Function, ...] = (
     function("ip", "string_to_ip", (STRING,), IP, parse_ip, **declare.cost_per_length()),
     method("ip", "cidr_ip", (CIDR,), IP, lambda cidr: cidr.address),
-    function("isIP", "is_ip", (STRING,), BOOL, _is_parsed_by(parse_ip), **declare.cost_per_length()),
+    function("isIP", "is_ip", (STRING,), BOOL, is_read_by(parse_ip), **declare.cost_per_length()),
     function(
-        "ip.isCanonical",
-        "ip_is_canonical",
-        (STRING,),
-        BOOL,
-        lambda text: address_text(parse_ip(text)) == text,
+        "ip.isCanonical", "ip_is_canonical", (STRING,), BOOL, lambda text: str(parse_ip(text)) == text,
         **declare.cost_per_length(declare.REPLACE_FACTOR),
     ),
     method("family", "ip_family", (IP,), INT, lambda address: address.version),
@@ -221,25 +197,21 @@ NETWORK_FUNCTIONS: tuple[Function, ...] = (
     _address_test("isLinkLocalUnicast", lambda address: address.is_link_local),
     _address_test("isGlobalUnicast", _is_global_unicast),
     function("cidr", "string_to_cidr", (STRING,), CIDR, parse_cidr, **declare.cost_per_length()),
-    function("isCIDR", "is_cidr", (STRING,), BOOL, _is_parsed_by(parse_cidr), **declare.cost_per_length()),
+    function("isCIDR", "is_cidr", (STRING,), BOOL, is_read_by(parse_cidr), **declare.cost_per_length()),
     method("containsIP", "cidr_contains_ip_ip", (CIDR, IP), BOOL, _contains_ip, **_containment(True, False)),
     method(
         "containsIP", "cidr_contains_ip_string", (CIDR, STRING), BOOL, _contains_ip_text, **_containment(False, False)
     ),
     method("containsCIDR", "cidr_contains_cidr", (CIDR, CIDR), BOOL, _contains_cidr, **_containment(True, True)),
     method(
-        "containsCIDR",
-        "cidr_contains_cidr_string",
-        (CIDR, STRING),
-        BOOL,
-        lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)),
-        **_containment(False, True),
+        "containsCIDR", "cidr_contains_cidr_string", (CIDR, STRING), BOOL,
+        lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)), **_containment(False, True),
     ),
     method("masked", "cidr_masked", (CIDR,), CIDR, lambda cidr: Cidr(cidr.network.network_address, cidr.bits)),
     method("prefixLength", "cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits),
-    function("string", "ip_to_string", (IP,), STRING, address_text),
+    function("string", "ip_to_string", (IP,), STRING, str),
     function("string", "cidr_to_string", (CIDR,), STRING, str),
-)
+)  # fmt: skip
 _T = TypeVar("_T")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -418,28 +390,17 @@ def _query(url: Url) -> CelMap:
     return CelMap.of(found)
 
 
-def _is_url(text: str) -> bool:
-    try:
-        parse_url(text)
-    except ValueError:
-        return False
-    return True
-
-
 URL_FUNCTIONS: tuple[Function, ...] = (
     function(
-        "url",
-        "string_to_url",
-        (STRING,),
-        URL,
+        "url", "string_to_url", (STRING,), URL,
         lambda text: _complete_request_url(_with_url_error(text, parse_url, text)),
         **declare.cost_per_length(result=declare.of_size(0)),
     ),
-    function("isURL", "is_url_string", (STRING,), BOOL, _is_url),
+    function("isURL", "is_url_string", (STRING,), BOOL, is_read_by(parse_url)),
     method("getScheme", "url_get_scheme", (URL,), STRING, lambda url: url.scheme),
     method("getHost", "url_get_host", (URL,), STRING, lambda url: url.host),
     method("getHostname", "url_get_hostname", (URL,), STRING, _hostname),
     method("getPort", "url_get_port", (URL,), STRING, _port),
     method("getEscapedPath", "url_get_escaped_path", (URL,), STRING, _escaped_path),
     method("getQuery", "url_get_query", (URL,), map_of(STRING, list_of(STRING)), _query),
-)
+)  # fmt: skip

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from .. import types, values
-from ..declarations import UNBOUNDED, Estimate, Function, Operand, Range
+from ..declarations import UNBOUNDED, Function, Operand, Range
 from ..errors import CelRuntimeError
 from ..operators import checked_int, checked_uint
 from ..types import Type
-from ..values import NANOS, NONE, Duration, Optional, Timestamp, TypeValue, UInt, Value, size_of, type_name
+from ..values import NANOS, NONE, Duration, Optional, Timestamp, TypeValue, UInt, Value, type_name
 from . import declare
 from .declare import function, method, no_overload
 from .times import format_duration, format_timestamp, parse_duration, parse_timestamp
 
-_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+_BOOLS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True)
+_BOOLS |= dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False)
+_P = TypeVar("_P")
 
 
-def _refusal(to: str) -> CelRuntimeError:
-    return CelRuntimeError(f"type conversion error from 'string' to '{to}'")
+def _required(parsed: _P | None, to: str) -> _P:
+    """What a text was read as; ``CelRuntimeError`` where that is nothing."""
+    if parsed is None:
+        raise CelRuntimeError(f"type conversion error from 'string' to '{to}'")
+    return parsed
 
 
 def _double_to_int(number: float) -> int:
@@ -42,46 +46,13 @@ def _double_to_uint(number: float) -> UInt:
 
 
 def _parse_int(text: str) -> int:
-    number = declare.parse_integer(text)
-    if number is None or not values.INT_MIN <= number <= values.INT_MAX:
-        raise _refusal("int")
-    return number
+    number = _required(declare.parse_integer(text), "int")
+    return _required(number if values.INT_MIN <= number <= values.INT_MAX else None, "int")
 
 
 def _parse_uint(text: str) -> UInt:
-    number = declare.parse_integer(text) if text[:1] not in "+-" else None
-    if number is None or number > values.UINT_MAX:
-        raise _refusal("uint")
-    return UInt(number)
-
-
-def _parse_double(text: str) -> float:
-    number = declare.parse_double(text)
-    if number is None:
-        raise _refusal("double")
-    return number
-
-
-def _parse_bool(text: str) -> bool:
-    if text in _TRUE:
-        return True
-    if text in _FALSE:
-        return False
-    raise _refusal("bool")
-
-
-def _parse_duration(text: str) -> Duration:
-    ns = parse_duration(text)
-    if ns is None:
-        raise _refusal("google.protobuf.Duration")
-    return Duration(ns)
-
-
-def _parse_timestamp(text: str) -> Timestamp:
-    ns = parse_timestamp(text)
-    if ns is None:
-        raise _refusal("google.protobuf.Timestamp")
-    return Timestamp.checked(ns)
+    number = _required(declare.parse_integer(text) if text[:1] not in "+-" else None, "uint")
+    return UInt(_required(number if number <= values.UINT_MAX else None, "uint"))
 
 
 def _decode(value: bytes) -> str:
@@ -115,22 +86,13 @@ def _conversions(name: str, to: Type, *sources: _Source) -> Iterator[Function]:
 def _coded(name: str, id_: str, source: Type, to: Type, apply: Callable[..., Value]) -> Function:
     """Between string and bytes."""
     result = _decoded_size if to is types.STRING else _encoded_size
-    return function(
-        name,
-        id_,
-        (source,),
-        to,
-        apply,
-        cost=lambda args, _: declare.scaled_cost(size_of(args[0]), declare.STRING_FACTOR),
-        estimate=lambda operands: Estimate(operands[0].size.scaled(declare.STRING_FACTOR), result(operands)),
-    )
+    return function(name, id_, (source,), to, apply, **declare.cost_per_length(result=result))
 
 
 _T = types.parameter("T")
 CONVERSION_FUNCTIONS: tuple[Function, ...] = (
     *_conversions(
-        "int",
-        types.INT,
+        "int", types.INT,
         ("int64", types.INT, _same),
         ("uint64", types.UINT, lambda value: checked_int(int(value))),
         ("double", types.DOUBLE, _double_to_int),
@@ -139,25 +101,26 @@ CONVERSION_FUNCTIONS: tuple[Function, ...] = (
         ("duration", types.DURATION, lambda value: value.ns),
     ),
     *_conversions(
-        "uint",
-        types.UINT,
+        "uint", types.UINT,
         ("uint64", types.UINT, _same),
         ("int64", types.INT, checked_uint),
         ("double", types.DOUBLE, _double_to_uint),
         ("string", types.STRING, _parse_uint),
     ),
     *_conversions(
-        "double",
-        types.DOUBLE,
+        "double", types.DOUBLE,
         ("double", types.DOUBLE, _same),
         ("int64", types.INT, float),
         ("uint64", types.UINT, float),
-        ("string", types.STRING, _parse_double),
+        ("string", types.STRING, lambda text: _required(declare.parse_double(text), "double")),
     ),
-    *_conversions("bool", types.BOOL, ("bool", types.BOOL, _same), ("string", types.STRING, _parse_bool)),
     *_conversions(
-        "string",
-        types.STRING,
+        "bool", types.BOOL,
+        ("bool", types.BOOL, _same),
+        ("string", types.STRING, lambda text: _required(_BOOLS.get(text), "bool")),
+    ),
+    *_conversions(
+        "string", types.STRING,
         ("string", types.STRING, _same),
         ("bool", types.BOOL, declare.format_bool),
         ("int64", types.INT, str),
@@ -170,18 +133,22 @@ CONVERSION_FUNCTIONS: tuple[Function, ...] = (
     function("bytes", "bytes_to_bytes", (types.BYTES,), types.BYTES, _same),
     _coded("bytes", "string_to_bytes", types.STRING, types.BYTES, lambda text: text.encode("utf-8", "surrogatepass")),
     *_conversions(
-        "duration", types.DURATION, ("duration", types.DURATION, _same), ("string", types.STRING, _parse_duration)
+        "duration", types.DURATION,
+        ("duration", types.DURATION, _same),
+        ("string", types.STRING, lambda text: Duration(_required(parse_duration(text), "google.protobuf.Duration"))),
     ),
     *_conversions(
-        "timestamp",
-        types.TIMESTAMP,
+        "timestamp", types.TIMESTAMP,
         ("timestamp", types.TIMESTAMP, _same),
         ("int64", types.INT, lambda seconds: Timestamp.checked(seconds * NANOS)),
-        ("string", types.STRING, _parse_timestamp),
+        (
+            "string", types.STRING,
+            lambda text: Timestamp.checked(_required(parse_timestamp(text), "google.protobuf.Timestamp")),
+        ),
     ),
     function("dyn", "to_dyn", (_T,), types.DYN, _same, **declare.sized_result(declare.of_size(0))),
     function("type", "type", (_T,), types.type_of(_T), lambda value: TypeValue(type_name(value))),
-)
+)  # fmt: skip
 _TYPES_WITH_SIZE = (
     ("string", types.STRING),
     ("bytes", types.BYTES),
@@ -225,32 +192,21 @@ OPTIONAL_FUNCTIONS: tuple[Function, ...] = (
     function("optional.of", "optional_of", (_V,), _OPTIONAL, Optional),
     function("optional.none", "optional_none", (), _OPTIONAL, lambda: NONE),
     function(
-        "optional.ofNonZeroValue",
-        "optional_ofNonZeroValue",
-        (_V,),
-        _OPTIONAL,
+        "optional.ofNonZeroValue", "optional_ofNonZeroValue", (_V,), _OPTIONAL,
         lambda value: NONE if _is_zero(value) else Optional(value),
     ),
     method("hasValue", "optional_hasValue", (_OPTIONAL,), types.BOOL, lambda optional: optional.present),
     method("value", "optional_value", (_OPTIONAL,), _V, _optional_value),
     method(
-        "or",
-        "optional_or_optional",
-        (_OPTIONAL, _OPTIONAL),
-        _OPTIONAL,
-        lambda optional, other: optional if optional.present else other,
-        **declare.free_call(),
+        "or", "optional_or_optional", (_OPTIONAL, _OPTIONAL), _OPTIONAL,
+        lambda optional, other: optional if optional.present else other, **declare.free_call(),
     ),
     method(
-        "orValue",
-        "optional_orValue_value",
-        (_OPTIONAL, _V),
-        _V,
-        lambda optional, other: optional.value if optional.present else other,
-        **declare.free_call(),
+        "orValue", "optional_orValue_value", (_OPTIONAL, _V), _V,
+        lambda optional, other: optional.value if optional.present else other, **declare.free_call(),
     ),
     method("first", "list_first", (_VALUE_LIST,), _OPTIONAL, lambda values: Optional(values[0]) if values else NONE),
     method("last", "list_last", (_VALUE_LIST,), _OPTIONAL, lambda values: Optional(values[-1]) if values else NONE),
     function("optional.unwrap", "optional_unwrap", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "optional.unwrap")),
     method("unwrapOpt", "optional_unwrapOpt", (_OPTIONALS,), _VALUE_LIST, partial(_unwrap, "unwrapOpt")),
-)
+)  # fmt: skip

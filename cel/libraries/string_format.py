@@ -9,10 +9,10 @@ from typing import NoReturn, TypeAlias
 
 from ..declarations import Function
 from ..errors import CelRuntimeError
-from ..meter import PACE, tick
+from ..meter import PACE, check_size, tick
 from ..types import DYN, STRING, list_of
 from ..values import CelMap, Duration, Timestamp, TypeValue, UInt, Value, inner_size, type_name
-from .declare import check_length, cost_per_length, format_bool, format_double, format_special, method
+from .declare import MOST_CHARACTERS, cost_per_length, format_bool, format_double, format_special, method
 from .strings import go_quote
 from .times import format_duration, format_timestamp
 
@@ -25,39 +25,51 @@ _MOST_PRECISION = 250
 
 def _format(template: str, args: Sequence[Value]) -> str:
     parts: list[str] = []
-    length = end = used = 0
-    while (start := template.find("%", end)) >= 0:
-        parts.append(template[end:start])
-        letter, precision, end = _clause(template, start + 1)
-        if letter == "%":
-            parts.append("%")
+    length = used = 0
+    for text, letter, precision in read_clauses(template):
+        parts.append(text)
+        if not letter:
             continue
         if used >= len(args):
             raise CelRuntimeError(f"index {used} out of range")
-        parts.append(_print(letter, args[used], precision))
+        printers, complaint = CLAUSES[letter]
+        printer = printers.get(type(args[used]))
+        if printer is None:
+            fail(f"{complaint}, was given {type_name(args[used])}")
+        parts.append(printer(args[used], precision))
         used += 1
         length += len(parts[-1])
-        check_length(length)
-    parts.append(template[end:])
+        check_size(length, MOST_CHARACTERS)
     return "".join(parts)
 
 
-def _clause(template: str, start: int) -> tuple[str, int, int]:
-    """The letter of the clause, its precision, and where it ends."""
-    if start == len(template):
-        raise CelRuntimeError("unexpected end of string")
-    end, precision = start, _DEFAULT_PRECISION
-    if template[start] == ".":
-        end, precision = _precision(template, start + 1)
-    letter = template[end]
-    if letter not in CLAUSES and not (letter == "%" and end == start):
-        # Go looks at bytes, and prints the first one as a character.
-        first = letter.encode("utf-8", "surrogatepass")[:1].decode("latin-1")
-        raise CelRuntimeError(f'{_PARSE}unrecognized formatting clause "{first}"')
-    return letter, precision, end + 1
+def read_clauses(template: str, *, static: bool = False) -> Iterator[tuple[str, str, int]]:
+    """The clauses of a format string: the text before each, its letter and its precision; last, text alone.
+
+    ``CelRuntimeError`` for what is no clause. The ``static`` check of cel-go takes any precision, and prints a wrong
+    letter as a character, where the function itself looks at bytes, and prints the first one as a character.
+    """
+    begun = end = 0
+    while (start := template.find("%", end)) >= 0:
+        end, precision = start + 1, _DEFAULT_PRECISION
+        if end == len(template):
+            raise CelRuntimeError("unexpected end of string")
+        if template[end] == "%":
+            yield template[begun:end], "", precision
+            begun = end = end + 1
+            continue
+        if template[end] == ".":
+            end, precision = _precision(template, end + 1, static)
+        letter = template[end]
+        if letter not in CLAUSES:
+            wrong = letter if static else letter.encode("utf-8", "surrogatepass")[:1].decode("latin-1")
+            raise CelRuntimeError(f'{_PARSE}unrecognized formatting clause "{wrong}"')
+        yield template[begun:start], letter, precision
+        begun = end = end + 1
+    yield template[begun:], "", 0
 
 
-def _precision(template: str, start: int) -> tuple[int, int]:
+def _precision(template: str, start: int, static: bool) -> tuple[int, int]:
     end = start
     while end < len(template) and template[end] in "0123456789":
         end += 1
@@ -68,17 +80,11 @@ def _precision(template: str, start: int) -> tuple[int, int]:
         raise CelRuntimeError(
             f'{_PRECISION}error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
         )
+    if static:
+        return end, 0
     if len(digits) > 18 or int(digits) > _MOST_PRECISION:
         raise CelRuntimeError(f"{_PRECISION}precision {digits[:20]} is too large")
     return end, int(digits)
-
-
-def _print(letter: str, value: Value, precision: int) -> str:
-    printers, complaint = CLAUSES[letter]
-    printer = printers.get(type(value))
-    if printer is None:
-        fail(f"{complaint}, was given {type_name(value)}")
-    return printer(value, precision)
 
 
 Print: TypeAlias = Callable[[Value, int], str]
@@ -172,7 +178,7 @@ def _container(value: Value, precision: int) -> str:
             if len(written) % PACE == 0:
                 tick(PACE)
             length += len(text)
-            check_length(length)
+            check_size(length, MOST_CHARACTERS)
         else:
             opened.pop()
     return "".join(written)

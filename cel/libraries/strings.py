@@ -16,7 +16,7 @@ from typing import Any
 
 from ..declarations import UNBOUNDED, UNKNOWN_RANGE, ZERO_RANGE, Estimate, Function, Operand, Range
 from ..errors import CelCostError, CelRuntimeError
-from ..meter import tick
+from ..meter import check_size, tick
 from ..types import BOOL, INT, STRING, list_of
 from ..values import inner_size, size_of, type_name
 from . import declare
@@ -57,14 +57,16 @@ def _last_index_of(text: str, part: str, start: int | None = None) -> int:
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
     if len(new) > len(old):
         places = text.count(old)
-        declare.check_length(len(text) + (places if limit < 0 else min(places, limit)) * (len(new) - len(old)))
+        check_size(
+            len(text) + (places if limit < 0 else min(places, limit)) * (len(new) - len(old)), declare.MOST_CHARACTERS
+        )
     return text.replace(old, new, limit if limit >= 0 else -1)
 
 
 def _split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0 or not (text or separator):
         return []
-    declare.check_elements(text.count(separator) if limit < 0 else min(limit, text.count(separator)))
+    check_size(text.count(separator) if limit < 0 else min(limit, text.count(separator)), declare.MOST_ELEMENTS)
     if separator:
         return text.split(separator, limit - 1 if limit > 0 else -1)
     if limit < 0 or limit >= len(text):
@@ -86,7 +88,7 @@ def _join(texts: Sequence[str], *given: str) -> str:
     if any(type(text) is not str for text in texts):
         raise no_overload("join", "list", *map(type_name, given))
     separator = given[0] if given else ""
-    declare.check_length(sum(map(len, texts)) + max(0, len(texts) - 1) * len(separator))
+    check_size(sum(map(len, texts)) + max(0, len(texts) - 1) * len(separator), declare.MOST_CHARACTERS)
     return separator.join(texts)
 
 
@@ -97,32 +99,20 @@ def _split_size(operands: tuple[Operand, ...]) -> Range:
     return Range(0, most if limit is None or limit < 0 else min(most, limit))
 
 
-def _joined_size(operands: tuple[Operand, ...]) -> Range:
+def _estimate_join(operands: tuple[Operand, ...]) -> Estimate:
     """The elements, and a separator between each two."""
-    count, each = (
-        operands[0].size,
-        operands[0].element or (UNKNOWN_RANGE if operands[0].type.name == "list" else ZERO_RANGE),
-    )
-    between = operands[1].size if len(operands) > 1 else ZERO_RANGE
-    return Range(
+    lists, *separators = operands
+    count, each = lists.size, lists.element or (UNKNOWN_RANGE if lists.type.name == "list" else ZERO_RANGE)
+    between = separators[0].size if separators else ZERO_RANGE
+    result = Range(
         _clip(count.min * each.min + max(0, count.min - 1) * between.min),
         _clip(count.max * each.max + max(0, count.max - 1) * between.max),
     )
+    return Estimate(result.scaled(declare.STRING_FACTOR), result)
 
 
 def _clip(number: int) -> int:
     return min(number, UNBOUNDED)
-
-
-def _join_rule() -> CostRule:
-    def estimate(operands: tuple[Operand, ...]) -> Estimate:
-        result = _joined_size(operands)
-        return Estimate(result.scaled(declare.STRING_FACTOR), result)
-
-    return {
-        "cost": lambda args, result: declare.scaled_cost(size_of(result), declare.REPLACE_FACTOR),
-        "estimate": estimate,
-    }
 
 
 def _replaced_size(operands: tuple[Operand, ...]) -> Range:
@@ -155,6 +145,10 @@ _AFFIX = declare.cost_per_length(index=1, measure=inner_size)
 _QUOTE = declare.cost_per_length(result=_quoted_size, measure=inner_size)
 _SAME_SIZE = declare.cost_per_length(result=declare.of_size(0))
 _REPLACE = declare.cost_per_length(declare.REPLACE_FACTOR, result=_replaced_size)
+_JOIN: CostRule = {
+    "cost": lambda args, result: declare.scaled_cost(size_of(result), declare.REPLACE_FACTOR),
+    "estimate": _estimate_join,
+}
 _SPLIT = declare.cost_per_length(declare.REPLACE_FACTOR, result=_split_size)
 _ESCAPES = {
     "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\"",
@@ -176,28 +170,16 @@ STRING_FUNCTIONS: tuple[Function, ...] = (
     method("indexOf", "string_index_of_string_int", (*_TWO_STRINGS, INT), INT, _index_of, **declare.traversal()),
     method("lastIndexOf", "string_last_index_of_string", _TWO_STRINGS, INT, _last_index_of, **declare.traversal()),
     method(
-        "lastIndexOf",
-        "string_last_index_of_string_int",
-        (*_TWO_STRINGS, INT),
-        INT,
-        _last_index_of,
-        **declare.traversal(),
+        "lastIndexOf", "string_last_index_of_string_int", (*_TWO_STRINGS, INT), INT,
+        _last_index_of, **declare.traversal(),
     ),
     method(
-        "lowerAscii",
-        "string_lower_ascii",
-        (STRING,),
-        STRING,
-        lambda text: text.lower() if text.isascii() else text.translate(_LOWER),
-        **_SAME_SIZE,
+        "lowerAscii", "string_lower_ascii", (STRING,), STRING,
+        lambda text: text.lower() if text.isascii() else text.translate(_LOWER), **_SAME_SIZE,
     ),
     method(
-        "upperAscii",
-        "string_upper_ascii",
-        (STRING,),
-        STRING,
-        lambda text: text.upper() if text.isascii() else text.translate(_UPPER),
-        **_SAME_SIZE,
+        "upperAscii", "string_upper_ascii", (STRING,), STRING,
+        lambda text: text.upper() if text.isascii() else text.translate(_UPPER), **_SAME_SIZE,
     ),
     method("replace", "string_replace_string_string", (*_TWO_STRINGS, STRING), STRING, _replace, **_REPLACE),
     method("replace", "string_replace_string_string_int", (*_TWO_STRINGS, STRING, INT), STRING, _replace, **_REPLACE),
@@ -206,10 +188,10 @@ STRING_FUNCTIONS: tuple[Function, ...] = (
     method("substring", "string_substring_int", (STRING, INT), STRING, _substring, **_SAME_SIZE),
     method("substring", "string_substring_int_int", (STRING, INT, INT), STRING, _substring, **_SAME_SIZE),
     method("trim", "string_trim", (STRING,), STRING, lambda text: text.strip(_SPACES), **_SAME_SIZE),
-    method("join", "list_join", (_STRINGS,), STRING, _join, **_join_rule()),
-    method("join", "list_join_string", (_STRINGS, STRING), STRING, _join, **_join_rule()),
+    method("join", "list_join", (_STRINGS,), STRING, _join, **_JOIN),
+    method("join", "list_join_string", (_STRINGS, STRING), STRING, _join, **_JOIN),
     function("strings.quote", "strings_quote", (STRING,), STRING, quote, **_QUOTE),
-)
+)  # fmt: skip
 
 
 def go_quote(text: str) -> str:
@@ -274,8 +256,7 @@ class CompiledPattern:
         """Account for a search; ``CelCostError`` where it may take too long."""
         length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         work = length * self.size
-        if work > _MOST_WORK:
-            raise CelCostError("operation cancelled: actual cost limit exceeded")
+        check_size(work, _MOST_WORK)
         tick(work // _WORK_IN_A_STEP)
 
 
@@ -301,7 +282,11 @@ def _compile(pattern: str) -> CompiledPattern:
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as error:
-        raise CelRuntimeError(f"error parsing regexp: {_go_complaint(error, pattern)}") from None
+        detail = error.args[0]
+        text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
+        reason, _, where = text.partition(": ")
+        shown = pattern if reason == "missing )" else where
+        raise CelRuntimeError(f"error parsing regexp: {_COMPLAINTS.get(reason, reason)}: `{shown}`") from None
     return CompiledPattern(compiled, compiled.programsize)
 
 
@@ -309,15 +294,6 @@ def _nesting(pattern: str) -> int:
     """How deep groups stand inside one another."""
     steps = (1 if mark == "(" else -1 for mark in _MARK.findall(pattern) if mark in "()")
     return max(accumulate(steps), default=0)
-
-
-def _go_complaint(error: Exception, pattern: str) -> str:
-    detail = error.args[0]
-    text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
-    reason, _, where = text.partition(": ")
-    if reason == "missing )":
-        where = pattern
-    return f"{_COMPLAINTS.get(reason, reason)}: `{where}`"
 
 
 _compile_remembered = lru_cache(maxsize=_MOST_COMPILED)(_compile)
@@ -374,24 +350,11 @@ def _ticking_matches(matches: Iterable[Any]) -> Iterator[Any]:
         yield match
 
 
+_MATCH, _FIND = declare.regex_search(measure=inner_size), declare.regex_search(declare.up_to_size(0))
 REGEX_FUNCTIONS: tuple[Function, ...] = (
-    function("matches", "matches", _TWO_STRINGS, BOOL, _matches, **declare.regex_search(measure=inner_size)),
-    method("matches", "matches_string", _TWO_STRINGS, BOOL, _matches, **declare.regex_search(measure=inner_size)),
-    method("find", "string_find_string", _TWO_STRINGS, STRING, _find, **declare.regex_search(declare.up_to_size(0))),
-    method(
-        "findAll",
-        "string_find_all_string",
-        _TWO_STRINGS,
-        list_of(STRING),
-        _find_all,
-        **declare.regex_search(declare.up_to_size(0)),
-    ),
-    method(
-        "findAll",
-        "string_find_all_string_int",
-        (*_TWO_STRINGS, INT),
-        list_of(STRING),
-        _find_all,
-        **declare.regex_search(declare.up_to_size(0)),
-    ),
+    function("matches", "matches", _TWO_STRINGS, BOOL, _matches, **_MATCH),
+    method("matches", "matches_string", _TWO_STRINGS, BOOL, _matches, **_MATCH),
+    method("find", "string_find_string", _TWO_STRINGS, STRING, _find, **_FIND),
+    method("findAll", "string_find_all_string", _TWO_STRINGS, _STRINGS, _find_all, **_FIND),
+    method("findAll", "string_find_all_string_int", (*_TWO_STRINGS, INT), _STRINGS, _find_all, **_FIND),
 )

@@ -48,7 +48,10 @@ def _zone_offset(zone: str, seconds: int) -> int:
         return 0
     hours, colon, minutes = zone.partition(":")
     if not colon:
-        return _named_offset(zone, seconds)
+        when = min(max(_FIRST, _EPOCH_DATETIME + timedelta(seconds=seconds)), _LAST)
+        offset = when.astimezone(_load_zone(zone)).utcoffset()
+        assert offset is not None
+        return int(offset.total_seconds())
     # As cel-go has it, "-00:30" is east of Greenwich.
     hour, minute = _integer(hours), _integer(minutes)
     return hour * 3600 + (-minute if hour < 0 else minute) * 60
@@ -58,13 +61,6 @@ def _integer(text: str) -> int:
     if not _NUMBER.fullmatch(text):
         raise CelRuntimeError(f'strconv.Atoi: parsing "{text}": invalid syntax')
     return int(text)
-
-
-def _named_offset(name: str, seconds: int) -> int:
-    when = min(max(_FIRST, _EPOCH_DATETIME + timedelta(seconds=seconds)), _LAST)
-    offset = when.astimezone(_load_zone(name)).utcoffset()
-    assert offset is not None
-    return int(offset.total_seconds())
 
 
 @lru_cache(maxsize=64)
@@ -214,10 +210,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 _PARTS: dict[str, tuple[str, Callable[[int], int]]] = {
     "getFullYear": ("year", _year),
     "getMonth": ("month", lambda seconds: civil_from_days(seconds // _SECONDS_PER_DAY)[1] - 1),
-    "getDayOfYear": (
-        "day_of_year",
-        lambda seconds: seconds // _SECONDS_PER_DAY - days_from_civil(_year(seconds), 1, 1),
-    ),
+    "getDayOfYear": ("day_of_year", lambda time: time // _SECONDS_PER_DAY - days_from_civil(_year(time), 1, 1)),
     "getDayOfMonth": ("day_of_month", lambda seconds: _date(seconds) - 1),
     "getDate": ("day_of_month_1_based", _date),
     "getDayOfWeek": ("day_of_week", lambda seconds: (seconds // _SECONDS_PER_DAY + 4) % 7),
