@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ..models.kubernetes.claims import DeviceRequestAllocationResult
 from ..models.results.common import AllocationDocument, ClaimAnswer, RejectedNodes, StageAnswer, UnitAnswer
-from ..solver.engines.reasons import DEVICES_REASON
+from ..solver.engines.outcome import DEVICES_REASON
 from .tables import display_unit
 
 HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")

@@ -27,8 +27,7 @@ from ...problem.shapes import NodeView
 from ..engines.auto import decide_by_counting
 from ..engines.engine import Decision, OptimizingDecider, Pick, Session
 from ..engines.engines import NodeEngine, decisive_error, decisive_relation_error, problem_names, reason_from_error
-from ..engines.outcome import NodeClassFailure, UnitOutcome
-from ..engines.reasons import deletion_filter, device_reasons
+from ..engines.outcome import NodeClassFailure, UnitOutcome, deletion_filter, device_reasons
 from ..engines.result import has_uncombinable_selector, node_selection_of, soft_entries
 from .coupling import AdmissibleNodes, CoupledUnits, GroupAbortedError, SameNodeUnits, name_fatal_errors
 from .group_builder import STAND_IN_POOL, ContradictingViewsError, MergedView, held_claims, merge_views, reduce_nodes

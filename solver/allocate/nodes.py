@@ -22,8 +22,7 @@ from ...models.results.common import Reason, Status
 from ...problem.messages import Justification
 from ...problem.node_state import AllocatedState
 from ..engines.engine import NodeResult
-from ..engines.outcome import DemandTable, NodeClassFailure
-from ..engines.reasons import misfit_reasons
+from ..engines.outcome import DemandTable, NodeClassFailure, misfit_reasons
 
 encode_key = msgspec.msgpack.Encoder().encode
 

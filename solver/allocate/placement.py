@@ -25,10 +25,11 @@ from ..engines.outcome import (
     Objective,
     UnitOutcome,
     bound_over_nodes,
+    device_reasons,
     is_zero_objective,
+    missing_reference_reasons,
     objective_vector,
 )
-from ..engines.reasons import device_reasons, missing_reference_reasons
 from .coupling import AdmissibleNodes, CoupledUnits, SameNodeUnits, split_soft_coupling
 from .nodes import FailedNodes, OpenNodes, SuitableNodes, encode_key, pod_suitability_key
 

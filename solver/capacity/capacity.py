@@ -27,8 +27,7 @@ from ..allocate.check import check_allocations
 from ..allocate.nodes import SuitableNodes
 from ..engines.copies import connected_groups
 from ..engines.engine import Session, work_for_time_limit
-from ..engines.outcome import SearchInterrupted, UnitOutcome
-from ..engines.reasons import missing_reference_reasons
+from ..engines.outcome import SearchInterrupted, UnitOutcome, missing_reference_reasons
 from .node import (
     CopyEngine,
     CopyFeasibility,

@@ -34,8 +34,7 @@ from ..engines.auto import SearchThenSolve
 from ..engines.copies import independent_parts, only_unlimited_devices, per_copy
 from ..engines.engine import Decision, NodeResult, Pick, Session
 from ..engines.engines import NodeEngine, display_message, problem_names
-from ..engines.outcome import NodeClassFailure
-from ..engines.reasons import class_reasons
+from ..engines.outcome import NodeClassFailure, class_reasons
 from ..proofs import find_witness
 from .records import CopySource, NodeRoom, Room
 

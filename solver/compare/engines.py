@@ -38,8 +38,7 @@ from ..allocate.placement import unplaced_outcome
 from ..allocate.unsupported import check_engine_support, ignored_soft_entries
 from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import check_peer_policy, named_classes, with_seeded_share_ids
-from ..engines.outcome import AllocationOutcome, Statistics, UnitOutcome
-from ..engines.reasons import missing_reference_reasons
+from ..engines.outcome import AllocationOutcome, Statistics, UnitOutcome, missing_reference_reasons
 from ..engines.registry import check_engine
 
 DEFAULT_ENGINES = ("backtracking", KUBE_SCHEDULER)

@@ -34,7 +34,7 @@ from ...problem.requests import VisibleAttributes
 from ...problem.shapes import NodeView, NodeViews
 from ..allocate.nodes import SuitableNodes, pod_suitability_key
 from ..engines.engine import Engine, NodeResult
-from ..engines.reasons import missing_reference_reasons
+from ..engines.outcome import missing_reference_reasons
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -49,7 +49,9 @@ class SearchThenSolve:
         if start.status is Status.UNALLOCATABLE:
             return start
         decision = self._solve(problem, in_use, candidates, (), deadline)
-        return decision if self._is_final(decision) else bounded_search(problem, in_use, self.counts, deadline)
+        # The solver's decision does not count if the model cannot be solved at all.
+        unsolvable = decision.status is Status.UNKNOWN and decision.retry
+        return bounded_search(problem, in_use, self.counts, deadline) if unsolvable else decision
 
     def _improve(
         self,
@@ -81,10 +83,6 @@ class SearchThenSolve:
 
         limits = Limits(deadline, self._session.work, self._session.seed)
         return solve(problem, in_use, candidates, self.counts, limits, start, thorough=False)
-
-    def _is_final(self, decision: Decision) -> bool:
-        """Whether the solver's decision counts: not if the model cannot be solved at all."""
-        return decision.status is not Status.UNKNOWN or not decision.retry
 
     def best(self, problem: Problem, in_use: InUse, deadline: float | None, work: float | None) -> Decision:
         """Return the dive's answer if nothing can be better, else improve it."""

@@ -1,9 +1,7 @@
-"""Many copies of the claims of one unit, side by side in one Problem.
+"""Many copies of the claims of one unit, side by side in one Problem, and devices in independent parts.
 
-Devices in parts that have nothing to do with each other, where every copy stays within one of them.
-
-What fits on all parts is then the sum, and each of them is small: eight partitioned GPUs are eight times one. A solver
-that has to find out by itself that the parts are independent tries their combinations.
+Where every copy stays within one part, what fits is the sum over the parts: eight partitioned GPUs are eight times one.
+A solver that has to find that out by itself tries the combinations of the parts.
 """
 
 from __future__ import annotations
@@ -32,14 +30,12 @@ def only_unlimited_devices(problem: Problem) -> Problem:
     A copy that is content with them fits as often as one likes: the second takes the same again, draws no counters
     (CTR-3) and no capacity. A copy that is not holds a device alone or some of a capacity, so that the number ends.
     """
-    return problem.restricted(lambda demand, device: not _consumes(problem, device, demand))
 
+    def is_unlimited(demand: Demand, device: int) -> bool:
+        amounts = demand.amounts.get(device, ())
+        return demand.admin or (device in problem.shared and not any(amount > 0 for _, amount in amounts))
 
-def _consumes(problem: Problem, device: int, demand: Demand) -> bool:
-    """Tell whether a demand leaves less for the next one when it takes the device."""
-    if demand.admin:
-        return False
-    return device not in problem.shared or any(amount > 0 for _, amount in demand.amounts.get(device, ()))
+    return problem.restricted(is_unlimited)
 
 
 T = TypeVar("T", bound=Hashable)

@@ -172,8 +172,16 @@ def run_solver(
     progress = _ProgressCallback() if watch else None
     if progress:
         solver.on_bound = progress.note_bound
+    # By an event, as a join that Ctrl-C ends takes the thread for dead (Python 3.11).
     done = Event()
-    thread = Thread(target=_solve_and_signal, args=(solver, rows, progress, done), daemon=True)
+
+    def solve_and_signal() -> None:
+        try:
+            solver.solve(rows.proto, progress)
+        finally:
+            done.set()
+
+    thread = Thread(target=solve_and_signal, daemon=True)
     try:
         thread.start()
         while not done.wait(_POLL_SECONDS):
@@ -192,14 +200,6 @@ def _stop_solver(solver: CpSatRun, done: Event) -> None:
             # A search that has not begun yet cannot be stopped.
             solver.stop()
             done.wait(_POLL_SECONDS / 10)
-
-
-def _solve_and_signal(solver: CpSatRun, rows: CpSatRows, progress: _ProgressCallback | None, done: Event) -> None:
-    """Tell by an event that the solver has ended: a join that Ctrl-C ends takes the thread for dead (Python 3.11)."""
-    try:
-        solver.solve(rows.proto, progress)
-    finally:
-        done.set()
 
 
 def run_by_configurations(
@@ -333,32 +333,26 @@ def solve_with_lazy_constraints(
     work, conflicts = 0.0, 0
     for number in range(MAX_ROUNDS):
         try:
-            found = solve(_remaining_limits(limits, work))
+            left = None if limits.work is None else max(0.0, limits.work - work)
+            found = solve(replace(limits, work=left))
         except SolveInterrupted as interrupted:
-            raise SolveInterrupted(_without_violating_solution(model, interrupted.found)) from None
+            found = interrupted.found
+            if _violated_constraints(model, found.values):
+                found = replace(found, status=SolverStatus.UNKNOWN, values=())
+            raise SolveInterrupted(found) from None
         work, conflicts = work + found.work, conflicts + found.conflicts
         failing = _violated_constraints(model, found.values)
         if not failing:
             return replace(found, work=work, conflicts=conflicts)
         for lazy in failing:
-            _forbid_counts(lazy, found.values)
+            vector = [sum(factor * found.values[variable] for variable, factor in terms) for terms in lazy.order.counts]
+            (forbid_at_least if lazy.antimonotone else forbid)(lazy.order, vector, lazy.guard)
         counts.no_goods += len(failing)
         if number == ROUNDS_BEFORE_FORBIDDING_ALL:
             counts.no_goods += sum(map(_forbid_all_failing, model.lazy_constraints))
         if hints:
             model.rows.hint(dict(enumerate(found.values[: model.rows.variables])))
     return SolveResult(SolverStatus.UNKNOWN, work=work, conflicts=conflicts)
-
-
-def _remaining_limits(limits: Limits, work: float) -> Limits:
-    return limits if limits.work is None else replace(limits, work=max(0.0, limits.work - work))
-
-
-def _without_violating_solution(model: AllocationModel, found: SolveResult) -> SolveResult:
-    """Forget a solution that does not hold."""
-    return (
-        replace(found, status=SolverStatus.UNKNOWN, values=()) if _violated_constraints(model, found.values) else found
-    )
 
 
 def _violated_constraints(model: AllocationModel, values: Sequence[int]) -> list[LazyConstraint]:
@@ -370,12 +364,6 @@ def _violated_constraints(model: AllocationModel, values: Sequence[int]) -> list
     found = [(lazy, lazy.relation.record.verdict(taken)) for lazy in in_force]
     model.excludes_errors |= any(isinstance(verdict, RelationError) for _, verdict in found)
     return [lazy for lazy, verdict in found if verdict is not True]
-
-
-def _forbid_counts(lazy: LazyConstraint, values: Sequence[int]) -> None:
-    vector = [sum(coefficient * values[variable] for variable, coefficient in terms) for terms in lazy.order.counts]
-    post = forbid_at_least if lazy.antimonotone else forbid
-    post(lazy.order, vector, lazy.guard)
 
 
 def _forbid_all_failing(lazy: LazyConstraint) -> int:

@@ -23,7 +23,7 @@ from ...problem.filters import EXPRESSION_FILTERS
 from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justification, ProblemNames, claim_text
 from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState, NodeContextBuilder
-from ...problem.problem import FilterFailure, InUse, NodeContext, Problem, RelationError, trap_error
+from ...problem.problem import InUse, NodeContext, Problem, RelationError, trap_error
 from ...problem.selectors import CelExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
 from ...problem.topology import membership_of
@@ -204,7 +204,8 @@ class OptimizingEngine(NodeEngine):
         """Find the best allocation on the node by the session's stages."""
 
         def decide(query: NodeQuery, problem: Problem) -> Decision:
-            landscape = self._node_context(query)
+            survey = self._surveyor and self._surveyor.survey(query.view, query.question.visible)
+            landscape = survey or NodeContext()
             # The same question may come with fewer devices.
             devices = tuple(demand.candidates for demand in problem.demands)
             errors_count = any(relation.errors_count_as_true for relation in problem.relations)
@@ -218,11 +219,6 @@ class OptimizingEngine(NodeEngine):
             return decision
 
         return self.answer(node, claims, ledger, deadline, decide)
-
-    def _node_context(self, query: NodeQuery) -> NodeContext:
-        if self._surveyor is None:
-            return NodeContext()
-        return self._surveyor.survey(query.view, query.question.visible)
 
 
 def decisive_relation_error(problem: Problem, decide: Callable[[Problem], Decision]) -> FatalError | None:
@@ -249,13 +245,13 @@ def decisive_error(problem: Problem, in_use: InUse, in_order: bool) -> FatalErro
     for demand in problem.demands:
         for device, failed in enumerate(demand.failures):
             free = demand.admin or device not in in_use.dedicated
-            if failed and free and all(_is_error(one, in_order) for one in failed):
+            if (
+                failed
+                and free
+                and all(one.error and (one.filter in EXPRESSION_FILTERS or not in_order) for one in failed)
+            ):
                 return trap_error(failed[0], demand.claim, device)
     return None
-
-
-def _is_error(failure: FilterFailure, in_order: bool) -> bool:
-    return bool(failure.error) and (failure.filter in EXPRESSION_FILTERS or not in_order)
 
 
 def _unallocatable_result(failure: _NodeFailure, claims: Sequence[ResourceClaim], view: NodeView) -> NodeResult:
@@ -305,18 +301,16 @@ Axes = tuple[Axis, ...]
 
 def cluster_axes(cluster: Cluster, gates: FeatureGates) -> Mapping[str, Axes]:
     """Find the axes of topologies of scope Cluster that give no size, by name; kept with the cluster."""
-    return cluster.memo(("topology.axes", gates), lambda: _find_cluster_axes(cluster, gates))
 
+    def find() -> dict[str, Axes]:
+        topologies = cluster.topologies.values()
+        open_ended = [one for one in topologies if one.spec.scope == "Cluster" and one.spec.size is None]
+        axes = {
+            one.metadata.name: _instance_axes(one, cluster, gates) for one in open_ended if one.spec.shape in LATTICES
+        }
+        return {name: found for name, found in axes.items() if found}
 
-def _find_cluster_axes(cluster: Cluster, gates: FeatureGates) -> dict[str, Axes]:
-    spanning = (one for one in cluster.topologies.values() if _has_cluster_axes(one))
-    axes = {one.metadata.name: _instance_axes(one, cluster, gates) for one in spanning}
-    return {name: found for name, found in axes.items() if found}
-
-
-def _has_cluster_axes(topology: DeviceTopology) -> bool:
-    spec = topology.spec
-    return spec.scope == "Cluster" and spec.shape in LATTICES and spec.size is None
+    return cluster.memo(("topology.axes", gates), find)
 
 
 def _instance_axes(topology: DeviceTopology, cluster: Cluster, gates: FeatureGates) -> Axes:

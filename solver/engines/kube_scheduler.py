@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from time import monotonic
 
 from msgspec.structs import replace
 
 from ...models.cluster.cluster import Cluster
 from ...models.cluster.node_fit import ReachIndex, SelectorError
-from ...models.cluster.usage import Hold, Usage
+from ...models.cluster.usage import Usage
 from ...models.formats.decode import QuantityText
 from ...models.kubernetes.claims import (
     AllocationResult,
@@ -21,7 +21,7 @@ from ...models.kubernetes.claims import (
     ResourceClaimStatus,
 )
 from ...models.kubernetes.core import Node
-from ...models.kubernetes.meta import DeviceId, ObjectKey, ObjectMeta, PoolId
+from ...models.kubernetes.meta import ObjectKey, ObjectMeta, PoolId
 from ...models.kubernetes.quantity import Quantity
 from ...models.kubernetes.slices import ResourceSlice
 from ...models.results.common import Status
@@ -32,7 +32,7 @@ from ...peers.requests import AllocateRequest, features_of_gates
 from ...problem.messages import KUBE
 from ...problem.node_state import AllocatedState
 from .engine import TIME_LIMIT_RULE, Counts, NodeResult, Session
-from .reasons import device_class_names
+from .outcome import device_class_names
 from .result import share_id
 
 NAME = "kube-scheduler"
@@ -127,40 +127,36 @@ def named_classes(claims: Iterable[ResourceClaim], cluster: Cluster) -> tuple[De
 def claims_in_use(usage: Usage, slices: Iterable[ResourceSlice]) -> tuple[ResourceClaim, ...]:
     """Write down as claims what is held of the devices of these slices (IN-2, IN-3)."""
     held: dict[ObjectKey, list[DeviceRequestAllocationResult]] = defaultdict(list)
-    for device in dict.fromkeys(_device_ids(slices)):
-        for hold in usage.holds(device):
-            held[hold.claim].append(_held_result(device, hold))
-    return tuple(_holding_claim(key, results) for key, results in held.items())
-
-
-def _held_result(device: DeviceId, hold: Hold) -> DeviceRequestAllocationResult:
-    consumed: dict[str, QuantityText] | None = None
-    if hold.consumed is not None:
-        consumed = {name: str(Quantity.from_nano(nano)) for name, nano in hold.consumed.items()}
-    driver, pool, name = device
-    return DeviceRequestAllocationResult(
-        driver=driver, pool=pool, device=name, share_id=hold.share_id, consumed_capacity=consumed
+    devices = ((*_pool_id(slice_), device.name) for slice_ in slices for device in slice_.spec.devices or ())
+    for driver, pool, name in dict.fromkeys(devices):
+        for hold in usage.holds((driver, pool, name)):
+            consumed: dict[str, QuantityText] | None = None
+            if hold.consumed is not None:
+                consumed = {capacity: str(Quantity.from_nano(nano)) for capacity, nano in hold.consumed.items()}
+            result = DeviceRequestAllocationResult(
+                driver=driver, pool=pool, device=name, share_id=hold.share_id, consumed_capacity=consumed
+            )
+            held[hold.claim].append(result)
+    return tuple(
+        ResourceClaim(
+            metadata=ObjectMeta(namespace=namespace, name=name),
+            status=ResourceClaimStatus(
+                allocation=AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
+            ),
+        )
+        for (namespace, name), results in held.items()
     )
-
-
-def _device_ids(slices: Iterable[ResourceSlice]) -> Iterator[DeviceId]:
-    for slice_ in slices:
-        for device in slice_.spec.devices or ():
-            yield (*_pool_id(slice_), device.name)
-
-
-def _holding_claim(key: ObjectKey, results: Iterable[DeviceRequestAllocationResult]) -> ResourceClaim:
-    allocation = AllocationResult(devices=DeviceAllocationResult(results=tuple(results)))
-    metadata = ObjectMeta(namespace=key[0], name=key[1])
-    return ResourceClaim(metadata=metadata, status=ResourceClaimStatus(allocation=allocation))
 
 
 def node_result_of(verdict: AllocatorVerdict, claims: Sequence[ResourceClaim], seed: int) -> NodeResult:
     """Turn a verdict into an attempt. Raises ``PeerError`` if it does not have an allocation for each claim."""
-    return _RESULT_OF_OUTCOME[verdict.outcome](verdict, claims, seed)
-
-
-def _allocated_result(verdict: AllocatorVerdict, claims: Sequence[ResourceClaim], seed: int) -> NodeResult:
+    if verdict.outcome == "error":
+        return NodeResult(Status.ERROR, rule="error", message=verdict.error)
+    if verdict.outcome == "timeout":
+        return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=verdict.error or _TIME_OVER)
+    if verdict.outcome == "unallocatable":
+        rule = "pool" if verdict.error.startswith(_INVALID_POOLS) else ""
+        return NodeResult(Status.UNALLOCATABLE, rule=rule, message=verdict.error or _NO_SOLUTION)
     made = verdict.allocations or ()
     if len(made) != len(claims):
         raise PeerError(f"peer {NAME} answered nonsense: {len(made)} allocations for {len(claims)} claims")
@@ -177,24 +173,3 @@ def with_seeded_share_ids(allocation: AllocationResult, claim: ResourceClaim, se
         for position, result in enumerate(allocation.devices.results or ())
     )
     return replace(allocation, devices=replace(allocation.devices, results=results or None))
-
-
-def _unallocatable_result(verdict: AllocatorVerdict, _claims: Sequence[ResourceClaim], _seed: int) -> NodeResult:
-    rule = "pool" if verdict.error.startswith(_INVALID_POOLS) else ""
-    return NodeResult(Status.UNALLOCATABLE, rule=rule, message=verdict.error or _NO_SOLUTION)
-
-
-def _fatal_result(verdict: AllocatorVerdict, _claims: Sequence[ResourceClaim], _seed: int) -> NodeResult:
-    return NodeResult(Status.ERROR, rule="error", message=verdict.error)
-
-
-def _timeout_result(verdict: AllocatorVerdict, _claims: Sequence[ResourceClaim], _seed: int) -> NodeResult:
-    return NodeResult(Status.UNKNOWN, rule=TIME_LIMIT_RULE, message=verdict.error or _TIME_OVER)
-
-
-_RESULT_OF_OUTCOME: dict[str, Callable[[AllocatorVerdict, Sequence[ResourceClaim], int], NodeResult]] = {
-    "allocated": _allocated_result,
-    "unallocatable": _unallocatable_result,
-    "error": _fatal_result,
-    "timeout": _timeout_result,
-}

@@ -98,7 +98,12 @@ class LexicographicOptimization:
         scaled, divisor = _scaled_terms(terms)
         self.model.rows.minimize(scaled)
         self.model.rows.hint(dict(enumerate(self.found.values)))
-        better = self._solve(self._share(left), watch and _unscaled_watch(watch, divisor))
+
+        def unscaled(value: int | None, bound: int | None) -> None:
+            if watch:
+                watch(*(None if one is None else one * divisor for one in (value, bound)))
+
+        better = self._solve(self._share(left), watch and unscaled)
         if better.status not in (SolverStatus.OPTIMAL, SolverStatus.FEASIBLE):
             return 0
         self._take(better, terms)
@@ -149,7 +154,8 @@ def tighten_solution(
     model: AllocationModel, values: Sequence[int], terms: ObjectivePart, counts: Counts
 ) -> SolveResult:
     """Complete the variables that say what is taken: those of objectives as low as they can be."""
-    kept = {variable: values[variable] for variable in _decision_variables(model)}
+    chosen = (choice for choice in model.choices if choice is not None)
+    kept = {variable: values[variable] for variable in (*model.takes.values(), *chosen)}
     return complete_solution(model, kept, terms, counts)
 
 
@@ -162,11 +168,6 @@ def complete_solution(
     return solve_with_lazy_constraints(
         model, lambda limits: run_solver(model.rows, limits, COMPLETING), Limits(), counts, hints=False
     )
-
-
-def _decision_variables(model: AllocationModel) -> list[int]:
-    """List the variables that make an answer: what is taken, and which alternatives are chosen."""
-    return [*model.takes.values(), *(choice for choice in model.choices if choice is not None)]
 
 
 def combine_parts(parts: Sequence[ObjectivePart], rows: CpSatRows) -> ObjectivePart:
@@ -202,7 +203,3 @@ def _scaled_terms(terms: ObjectivePart) -> tuple[ObjectivePart, int]:
     if any(abs(coefficient) >= COEFFICIENT_LIMIT for _, coefficient in scaled):
         raise CoefficientError("an objective is too large for the solver")
     return scaled, divisor
-
-
-def _unscaled_watch(watch: SolveWatch, divisor: int) -> SolveWatch:
-    return lambda value, bound: watch(*(None if one is None else one * divisor for one in (value, bound)))

@@ -1,17 +1,24 @@
-"""What ``allocate`` found: outcomes of units, tables of rejected devices by demand, and values of objective stages."""
+"""What ``allocate`` found: outcomes of units, tables of rejected devices, values of objective stages, reasons in words.
+
+A unit with missing references is tried on no node (SCHED-1, SCHED-3). ``deletion_filter`` reduces a set of reasons to a
+minimal one.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from ...models.kubernetes.claims import AllocationResult
+from ...models.cluster.node_fit import Misfit
+from ...models.kubernetes.claims import AllocationResult, ResourceClaim
 from ...models.kubernetes.gates import FeatureGates
 from ...models.results.common import Reason, RejectedDevices, SoftEntry, Status
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.constraints import draws_counters
+from ...problem.messages import claim_text
 from ...problem.problem import BoundedValue, Demand, InUse, Problem, groups_compatible
 
 if TYPE_CHECKING:
@@ -150,23 +157,17 @@ def demand_tables(problem: Problem, in_use: InUse) -> tuple[DemandTable, ...]:
     """Tables of all demands, in order."""
     checks = _DeviceChecks(problem, in_use)
     known: dict[Hashable, tuple[int, tuple[RejectedDevices, ...]]] = {}
-    return tuple(_demand_table(demand, problem, checks, known) for demand in problem.demands)
-
-
-def _demand_table(
-    demand: Demand,
-    problem: Problem,
-    checks: _DeviceChecks,
-    known: dict[Hashable, tuple[int, tuple[RejectedDevices, ...]]],
-) -> DemandTable:
-    # Demands that are alike share these objects.
-    alike = id(demand.failures), id(demand.amounts), demand.admin
-    if alike not in known:
-        known[alike] = _rejected_devices(demand, problem, checks)
-    fitting, fallen = known[alike]
-    # All is never content with nothing (SRCH-6).
-    needed = max(demand.count, 1) if demand.all_devices else demand.count
-    return DemandTable(demand.claim, demand.request, demand.subrequest, needed, problem.size, fitting, fallen)
+    tables = []
+    for demand in problem.demands:
+        # Demands that are alike share these objects.
+        alike = id(demand.failures), id(demand.amounts), demand.admin
+        if alike not in known:
+            known[alike] = _rejected_devices(demand, problem, checks)
+        # All is never content with nothing (SRCH-6).
+        needed = max(demand.count, 1) if demand.all_devices else demand.count
+        row = demand.claim, demand.request, demand.subrequest, needed, problem.size
+        tables.append(DemandTable(*row, *known[alike]))
+    return tuple(tables)
 
 
 def _rejected_devices(
@@ -286,7 +287,14 @@ def bound_over_nodes(best: Objective, others: Sequence[Objective | None]) -> Obj
     these were no better than the best answer's, which such an answer could then be as well.
     """
     rivals = [_OtherNode(other) for other in others]
-    return tuple(_bounded_stage(stage, number, rivals) for number, stage in enumerate(best))
+    found = []
+    for number, stage in enumerate(best):
+        parts = []
+        for position, part in enumerate(stage.parts):
+            met = [rival.meet(number, position, part.value) for rival in rivals if not rival.beaten]
+            parts.append(BoundedValue(part.value, min([part.bound, *met])))
+        found.append(StageValue(stage.stage, tuple(parts)))
+    return tuple(found)
 
 
 class _OtherNode:
@@ -300,7 +308,9 @@ class _OtherNode:
         """Return its bound for a part, and note what follows from that for the parts to come."""
         if self._objective is None:
             return 0
-        own = _part_value(self._objective[stage], part)
+        # An answer that costs nothing has no parts.
+        parts = self._objective[stage].parts
+        own = parts[part] if part < len(parts) else BoundedValue(0, 0)
         self.beaten = own.bound > value
         if own.value < value:
             # From here on its bounds are about better answers only.
@@ -308,14 +318,107 @@ class _OtherNode:
         return own.bound
 
 
-def _part_value(stage: StageValue, number: int) -> BoundedValue:
-    """An answer that costs nothing has no parts."""
-    return stage.parts[number] if number < len(stage.parts) else BoundedValue(0, 0)
+# The id of a reason where no filter takes devices away: there are too few to begin with.
+DEVICES_REASON = "devices"
 
 
-def _bounded_stage(stage: StageValue, number: int, rivals: Sequence[_OtherNode]) -> StageValue:
-    parts = []
-    for position, part in enumerate(stage.parts):
-        met = [rival.meet(number, position, part.value) for rival in rivals if not rival.beaten]
-        parts.append(BoundedValue(part.value, min([part.bound, *met])))
-    return StageValue(stage.stage, tuple(parts))
+def device_reasons(failures: Sequence[NodeClassFailure], claims: Sequence[str]) -> tuple[Reason, ...]:
+    """Say for the largest class of nodes which requests find too few devices; ``claims`` are the names by number."""
+    if not failures:
+        return ()
+    where = f"{len(failures[0].nodes)} of {sum(len(failure.nodes) for failure in failures)} nodes"
+    reasons = class_reasons(failures[0], claims)
+    return tuple(Reason(one.id, one.claim, f"{where}: {one.message}") for one in reasons)
+
+
+def class_reasons(failure: NodeClassFailure, claims: Sequence[str]) -> tuple[Reason, ...]:
+    """Say which requests find too few devices on nodes of one class."""
+    if failure.message.startswith("invalid resource pools"):
+        return (Reason("pool", "", failure.message),)
+    if failure.proof and not any(table.is_short for table in failure.tables):
+        return (failure.proof,)
+    if not failure.tables:
+        # The engine says no more than that.
+        return (Reason("combination", "", failure.message),)
+    requests = [list(own) for _, own in groupby(failure.tables, key=lambda table: (table.claim, table.request))]
+    reasons = []
+    for table in chain.from_iterable(own for own in requests if all(table.is_short for table in own)):
+        # The filter at which most devices fall, of those that are meant if there are any.
+        fallen = [row.filter for row in table.fallen]
+        main = next(iter([one for one in fallen if one not in SELECTOR_FILTERS] or fallen), DEVICES_REASON)
+        needs = f"request {table.label} needs {table.needed}, {table.fitting} fit"
+        reasons.append(Reason(main, claims[table.claim], f"{needs} of {table}"))
+    together = "each request finds enough devices alone, but not all of them together"
+    return tuple(reasons) or (Reason("combination", "", together),)
+
+
+def misfit_reasons(misfits: Sequence[Misfit], nodes: int) -> tuple[Reason, ...]:
+    """Say how many nodes the pod itself does not fit, by the first test that each fails."""
+    counts = Counter(misfit.id for misfit in misfits)
+    examples = {misfit.id: misfit.message for misfit in reversed(misfits)}
+    return tuple(
+        Reason(id_, "", f"{count} of {nodes} nodes: {examples[id_]}")
+        for id_, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+def missing_reference_reasons(unit: Unit, classes: Container[str]) -> list[Reason]:
+    """List what a unit has to wait for: missing claims, else missing classes, also those of unused alternatives."""
+    return [Reason("claim", "", problem) for problem in unit.problems] or [
+        Reason("deviceClass", claim_text(ref.key), f"device class {name} does not exist")
+        for ref in unit.requested_claims
+        for name in device_class_names(ref.claim)
+        if name and name not in classes
+    ]
+
+
+def device_class_names(claim: ResourceClaim | None) -> Iterator[str]:
+    """Yield the class of each request and alternative."""
+    for request in (claim.spec.devices.requests if claim else None) or ():
+        specs = (request.exactly,) if request.exactly else request.first_available or ()
+        yield from (spec.device_class_name for spec in specs)
+
+
+Item = TypeVar("Item")
+
+
+def deletion_filter(blocks: Iterable[Sequence[Item]], is_enough: Callable[[list[Item]], bool]) -> list[Item]:
+    """Leave items out as long as the rest is enough, so that a minimal set is left (Chinneck and Dravnieks, 1991).
+
+    Parameters
+    ----------
+    blocks
+        All items, in the order in which they are tried. A block is tried as a whole first, and then by halves: few of
+        many items are ever needed.
+    is_enough
+        Tells whether so many items are enough. More items must be enough whenever fewer are.
+
+    Returns
+    -------
+    list
+        The items that are left, in their order. All items together are taken to be enough.
+
+    """
+    listed = [list(block) for block in blocks]
+    items = list(chain.from_iterable(listed))
+    kept = list(range(len(items)))
+
+    def leave_out(block: range, *, needed: bool = False) -> bool:
+        """Leave out as much of a block as possible, and tell whether that was all; ``needed``: some of it must stay."""
+        nonlocal kept
+        if not needed:
+            rest = [number for number in kept if number not in block]
+            if is_enough([items[number] for number in rest]):
+                kept = rest
+                return True
+        if len(block) > 1:
+            half = len(block) // 2
+            # If the first half can go, the second cannot as well.
+            leave_out(block[half:], needed=leave_out(block[:half]))
+        return False
+
+    start = 0
+    for block in listed:
+        leave_out(range(start, start + len(block)))
+        start += len(block)
+    return [items[number] for number in kept]

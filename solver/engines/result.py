@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...models.cluster.node_fit import Located, per_device
@@ -19,6 +19,7 @@ from ...models.kubernetes.claims import (
     DeviceAllocationResult,
     DeviceClass,
     DeviceRequestAllocationResult,
+    OpaqueDeviceConfiguration,
     ResourceClaim,
 )
 from ...models.kubernetes.core import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -88,6 +89,12 @@ class ResultBuilder:
         binding = self._gates.binding_conditions
         shared = self._gates.consumable_capacity and device.allow_multiple_allocations
         driver, pool, name = taken.device.id
+        consumed: dict[str, str | int | float] | None = None
+        if shared:
+            # What is taken of every capacity, also none of it (CAP-8).
+            drawn = compute_capacity_draw(device, ask.capacity, self._gates.fractional_capacity_range)
+            consumed = {name: str(amount) for name, amount in drawn.amounts.items()} or None
+        skipped = taken.device.slice.spec.skip_node_operations if self._gates.optional_node_operations else None
         return DeviceRequestAllocationResult(
             request=f"{ask.request}/{ask.subrequest}" if ask.subrequest else ask.request,
             driver=driver,
@@ -98,18 +105,9 @@ class ResultBuilder:
             binding_conditions=(device.binding_conditions or None) if binding else None,
             binding_failure_conditions=(device.binding_failure_conditions or None) if binding else None,
             share_id=share_id(self._seed, claim, position, taken.device.id) if shared else None,
-            consumed_capacity=(self._consumed(taken) or None) if shared else None,
-            skip_node_operations=self._skipped(taken.device),
+            consumed_capacity=consumed,
+            skip_node_operations=skipped or None,
         )
-
-    def _skipped(self, device: PoolDevice) -> tuple[str, ...] | None:
-        """Copy what the slice says; only the experimental variant does."""
-        return (device.slice.spec.skip_node_operations or None) if self._gates.optional_node_operations else None
-
-    def _consumed(self, taken: TakenDevice) -> dict[str, str | int | float]:
-        """List what is taken of every capacity, also none of it (CAP-8)."""
-        drawn = compute_capacity_draw(taken.device.device, taken.ask.capacity, self._gates.fractional_capacity_range)
-        return {name: str(amount) for name, amount in drawn.amounts.items()}
 
 
 def share_id(seed: int, claim: ResourceClaim, position: int, device: DeviceId) -> str:
@@ -139,33 +137,23 @@ class SelectedRequest:
 def allocation_configuration(
     claim: ResourceClaim, selected: Sequence[SelectedRequest]
 ) -> tuple[DeviceAllocationConfiguration, ...]:
-    """List the entries of the classes, then those of the claim."""
-    return (*_class_configuration(selected), *_claim_configuration(claim, selected))
-
-
-def _class_configuration(selected: Sequence[SelectedRequest]) -> Iterator[DeviceAllocationConfiguration]:
-    """Yield each class's entries once, for all requests that use the class (RES-3)."""
+    """List each class's entries once (RES-3), then the claim's that mean something which was selected (RES-4)."""
     users: dict[str, list[SelectedRequest]] = {}
     for request in selected:
         users.setdefault(request.device_class.metadata.name, []).append(request)
+    found: list[tuple[str, Sequence[str], OpaqueDeviceConfiguration | None]] = []
     for requests in users.values():
-        labels = tuple(request.label for request in requests)
-        for entry in requests[0].device_class.spec.config or ():
-            covered = _covered_requests(labels, selected)
-            yield DeviceAllocationConfiguration(source=FROM_CLASS, requests=covered, opaque=entry.opaque)
-
-
-def _claim_configuration(
-    claim: ResourceClaim, selected: Sequence[SelectedRequest]
-) -> Iterator[DeviceAllocationConfiguration]:
-    """Yield the claim's entries that mean something which was selected (RES-4)."""
+        labels = [request.label for request in requests]
+        found += [(FROM_CLASS, labels, entry.opaque) for entry in requests[0].device_class.spec.config or ()]
     known = {request.request for request in selected} | {request.label for request in selected}
     for entry in claim.spec.devices.config or ():
         names = entry.requests or ()
         if not names or known.intersection(names):
-            yield DeviceAllocationConfiguration(
-                source=FROM_CLAIM, requests=_covered_requests(names, selected), opaque=entry.opaque
-            )
+            found.append((FROM_CLAIM, names, entry.opaque))
+    return tuple(
+        DeviceAllocationConfiguration(source=source, requests=_covered_requests(names, selected), opaque=opaque)
+        for source, names, opaque in found
+    )
 
 
 def _covered_requests(names: Sequence[str], selected: Sequence[SelectedRequest]) -> tuple[str, ...] | None:
@@ -187,10 +175,16 @@ def combined_node_selector(
     for device in devices:
         located = node_selection_of(device)
         if located.node_name or (binding and device.device.binds_to_node):
-            return _single_node_selector(node_name)
+            field = NodeSelectorRequirement(key="metadata.name", operator="In", values=(node_name,))
+            return NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(field,)),))
         if located.node_selector is None or located.all_nodes:
             continue
-        term = _only_term(claim, located.node_selector)
+        terms = located.node_selector.node_selector_terms or ()
+        if len(terms) != 1:
+            problem = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
+            message = ("create NodeSelector for claim ", Placeholder.CLAIM_NAME, f": {problem}")
+            raise FatalError("nodeSelector", message, claim=claim)
+        term = terms[0]
         _append_requirements(expressions, term.match_expressions or ())
         _append_requirements(fields, term.match_fields or ())
     if not expressions and not fields:
@@ -212,20 +206,6 @@ def node_selection_of(device: PoolDevice) -> Located:
     return device.device if per_device(device.slice) else device.slice.spec
 
 
-def _single_node_selector(name: str) -> NodeSelector:
-    field = NodeSelectorRequirement(key="metadata.name", operator="In", values=(name,))
-    return NodeSelector(node_selector_terms=(NodeSelectorTerm(match_fields=(field,)),))
-
-
-def _only_term(claim: int, selector: NodeSelector) -> NodeSelectorTerm:
-    terms = selector.node_selector_terms or ()
-    if len(terms) != 1:
-        problem = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
-        message = ("create NodeSelector for claim ", Placeholder.CLAIM_NAME, f": {problem}")
-        raise FatalError("nodeSelector", message, claim=claim)
-    return terms[0]
-
-
 def _append_requirements(known: list[NodeSelectorRequirement], added: Iterable[NodeSelectorRequirement]) -> None:
     """Add the requirements that are not there already, whatever the order of their values."""
     seen = {_requirement_key(requirement) for requirement in known}
@@ -241,16 +221,12 @@ def _requirement_key(requirement: NodeSelectorRequirement) -> tuple[str, str, fr
 
 def soft_entries(problem: Problem, picks: Sequence[Pick], claims: Sequence[ObjectKey]) -> tuple[SoftEntry, ...]:
     """List the soft entries of a problem about these claims, judged by the final choice."""
-    return tuple(_evaluated_soft_entries(problem, picks, claims))
-
-
-def _evaluated_soft_entries(
-    problem: Problem, picks: Sequence[Pick], claims: Sequence[ObjectKey]
-) -> Iterator[SoftEntry]:
     picked = [(pick.demand, pick.device) for pick in picks]
+    found = []
     for relation in problem.soft_relations:
         cost = penalty(relation, picked)
         # Those of groups are named by their group first, however many claims they reach.
         name = relation.label.removeprefix("entry ")
         claim = claim_text(claims[relation.claims[0]]) if name != relation.label else ""
-        yield SoftEntry(claim, name, relation.id, relation.weight or 0, not cost, cost)
+        found.append(SoftEntry(claim, name, relation.id, relation.weight or 0, not cost, cost))
+    return tuple(found)

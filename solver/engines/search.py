@@ -107,7 +107,15 @@ class Search:
         """
         frames = self.frames
         while True:
-            ending = self._step()
+            self.steps += 1
+            if self.steps > self._next_check:
+                if self._budget is not None and self.visits > self._budget:
+                    raise BudgetError
+                self._next_check = self.steps + self._interval
+                if self._deadline is not None and self._clock() >= self._deadline:
+                    raise DeadlineExceededError("filter operation aborted: the time limit passed")
+            plan = self.plan
+            ending = self.node.start(self) if plan is None else plan.enter(self, self.k)
             while ending is not None:
                 if ending is SOLVED:
                     return self.picks()
@@ -115,20 +123,6 @@ class Search:
                 if not frames:
                     return None
                 ending = frames[-1].resume(self, ending)
-
-    def _step(self) -> BranchStatus | None:
-        self.steps += 1
-        if self.steps > self._next_check:
-            self._check_limits()
-        plan = self.plan
-        return self.node.start(self) if plan is None else plan.enter(self, self.k)
-
-    def _check_limits(self) -> None:
-        if self._budget is not None and self.visits > self._budget:
-            raise BudgetError
-        self._next_check = self.steps + self._interval
-        if self._deadline is not None and self._clock() >= self._deadline:
-            raise DeadlineExceededError("filter operation aborted: the time limit passed")
 
     def picks(self) -> tuple[Pick, ...]:
         """List what is taken now, in order."""
@@ -205,7 +199,10 @@ class DemandSearch:
         for position, tracker in enumerate(self.trackers):
             if not tracker.add(device):
                 if tracker.fatal_under_all and demand.all_devices and self.state.fatal_constraints:
-                    raise _unsatisfied_constraint(demand, device)
+                    reason = f", request {demand.own_name}: cannot add device "
+                    unsatisfied = " because a claim constraint would not be satisfied"
+                    message = ("claim ", Placeholder.CLAIM, reason, Placeholder.DEVICE, unsatisfied)
+                    raise FatalError("constraints", message, claim=demand.claim, device=device)
                 for earlier in reversed(self.trackers[:position]):
                     earlier.undo(device)
                 return False
@@ -225,12 +222,6 @@ class DemandSearch:
             self.held[device] &= ~self.bit
         for tracker in reversed(self.trackers):
             tracker.undo(device)
-
-
-def _unsatisfied_constraint(demand: Demand, device: int) -> FatalError:
-    reason = " because a claim constraint would not be satisfied"
-    message = (Placeholder.CLAIM, f", request {demand.own_name}: cannot add device ", Placeholder.DEVICE, reason)
-    return FatalError("constraints", ("claim ", *message), claim=demand.claim, device=device)
 
 
 class DeviceChoice:
@@ -413,7 +404,13 @@ class SearchEnd:
 
 def build_search_program(problem: Problem, state: SearchState) -> SearchPoint:
     """Return the first point of the search, linked to all that follow."""
-    judged = _relations_by_request(problem)
+    requests = [request for claim in problem.claims for request in claim.requests]
+    first_demand = {demand: request.demands[0] for request in requests for demand in request.demands}
+    # What must hold when a request has its devices; requests are known by their first demand.
+    judged: dict[int, list[Relation]] = defaultdict(list)
+    for relation in problem.relations:
+        if relation.hard and relation.demands:
+            judged[first_demand[max(relation.demands)]].append(relation)
     node: SearchPoint = SearchEnd()
     for claim in reversed(problem.claims):
         node = ClaimEnd(node)
@@ -424,18 +421,3 @@ def build_search_program(problem: Problem, state: SearchState) -> SearchPoint:
             plans = tuple(DemandSearch(problem.demands[index], state, node) for index in request.demands)
             node = ListRequest(plans) if request.listed else ExactRequest(plans[0])
     return node
-
-
-def _relations_by_request(problem: Problem) -> dict[int, list[Relation]]:
-    """Find the relations that must hold by each request, in their order; requests are known by their first demand."""
-    request_of = {
-        demand: request.demands[0]
-        for claim in problem.claims
-        for request in claim.requests
-        for demand in request.demands
-    }
-    found: dict[int, list[Relation]] = defaultdict(list)
-    for relation in problem.relations:
-        if relation.hard and relation.demands:
-            found[request_of[max(relation.demands)]].append(relation)
-    return found

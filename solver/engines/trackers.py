@@ -7,7 +7,7 @@ and compatibility groups of the devices drawn from one counter set (section 12).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ...problem.conditions import pruning_constraint
@@ -54,22 +54,15 @@ class SearchState:
 
     def trackers(self, demand: Demand) -> tuple[Tracker, ...]:
         """Return the rules that can refuse a candidate of this demand, in their order (DEV-6, 8, 11, 12)."""
-        capacity = self._capacity_trackers(demand)
-        placed = [*self._placement_trackers(demand), *self._constraint_trackers(demand)]
-        return (*placed, *capacity) if demand.all_devices else (*capacity, *placed)
-
-    def _capacity_trackers(self, demand: Demand) -> list[Tracker]:
-        return [CapacityTracker(self._capacity, demand.amounts)] if demand.amounts else []
-
-    def _placement_trackers(self, demand: Demand) -> Iterator[Tracker]:
+        capacity = [CapacityTracker(self._capacity, demand.amounts)] if demand.amounts else []
+        placed: list[Tracker] = []
         if not self._problem.groups.membership.keys().isdisjoint(demand.candidates):
-            yield self._groups
+            placed.append(self._groups)
         if not self._problem.counters.consumption.keys().isdisjoint(demand.candidates):
-            yield self._counters
-
-    def _constraint_trackers(self, demand: Demand) -> list[ConstraintTracker]:
-        spanning = (trackers[demand.index] for trackers in self._spanning if demand.index in trackers)
-        return [*(self._constraints[index][demand.index] for index in demand.constraints), *spanning]
+            placed.append(self._counters)
+        placed += [self._constraints[index][demand.index] for index in demand.constraints]
+        placed += [trackers[demand.index] for trackers in self._spanning if demand.index in trackers]
+        return (*placed, *capacity) if demand.all_devices else (*capacity, *placed)
 
 
 class Tracker(Protocol):
@@ -104,21 +97,17 @@ class ConstraintTracker:
         self.min_size = constraint.min_size
 
     def add(self, device: int) -> bool:
-        """Take the device if the entry allows it beside those taken before."""
+        """Take the device if the entry allows it beside those taken before; not without the attribute (CON-3)."""
         token = self.tokens.get(device)
-        if token is None:
-            return self._missing(device)
-        return self._admit(token)
+        if token is not None:
+            return self._admit(token)
+        if device in self.errors:
+            raise trap_error(self.errors[device], self.claim, device)
+        return False
 
     def undo(self, device: int) -> None:
         """Forget the device taken last."""
         self.stack.pop()
-
-    def _missing(self, device: int) -> bool:
-        """Without the attribute the device cannot be used (CON-3)."""
-        if device in self.errors:
-            raise trap_error(self.errors[device], self.claim, device)
-        return False
 
     def _admit(self, token: int) -> bool:
         raise NotImplementedError

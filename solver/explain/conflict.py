@@ -43,7 +43,7 @@ from ..engines.cp_sat import (
 )
 from ..engines.engine import Counts, Session
 from ..engines.engines import NodeCompiler, problem_names, reason_from_error
-from ..engines.reasons import deletion_filter
+from ..engines.outcome import deletion_filter
 from ..proofs import find_witness
 
 REQUEST_REASONS = frozenset({"exactCount", "all", "firstAvailable"})

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.explanation import RelaxationAnswer
-from ..engines.reasons import deletion_filter
+from ..engines.outcome import deletion_filter
 from .changes import Change, RelaxationOption, freeing_change, holding_claims, pod_changes, relaxation_options
 from .what_if import TrialLimitError, WhatIf, WhatIfTrials
 from .wording import ReasonWording

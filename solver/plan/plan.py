@@ -21,8 +21,7 @@ from ...models.workload.unit_classes import UnitShape
 from ...problem.messages import check_policy
 from ..allocate.allocate import gates_of
 from ..engines.engine import Session
-from ..engines.outcome import SearchInterrupted
-from ..engines.reasons import missing_reference_reasons
+from ..engines.outcome import SearchInterrupted, missing_reference_reasons
 from ..engines.registry import effective_policy
 from .assign import assign_plan, build_plan_outcome
 from .build import EarlierPlacements, PlanInstance, PlanRequest, build_plan_instance, no_earlier_placements

@@ -17,8 +17,7 @@ from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, Status
 from ...models.workload.requests import format_amount
 from ...problem.messages import claim_text
-from ..engines.outcome import DemandTable
-from ..engines.reasons import deletion_filter, device_reasons
+from ..engines.outcome import DemandTable, deletion_filter, device_reasons
 from ..explain.what_if import WhatIf
 from ..proofs.counting import plural
 from .node_survey import (

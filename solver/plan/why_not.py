@@ -28,7 +28,7 @@ from ...models.workload.unit_classes import Gang
 from ...models.workload.units import ClaimRef, Unit
 from ...problem.messages import claim_text
 from ...problem.node_state import AllocatedState
-from ..engines.reasons import missing_reference_reasons
+from ..engines.outcome import missing_reference_reasons
 from .node_survey import NodeScreening, RemainingResources, RoomByNode, ScreeningResult, UnitDemand, unit_demand
 from .relaxation import UnplacedRelaxationSearch, shortage_reasons
 

@@ -18,7 +18,7 @@ from drasat.solver.compare.figures import SchedulingContext, SchedulingInput
 from drasat.solver.compare.plans import PLACEMENT_POLICIES, schedule
 from drasat.solver.compare.schedulers import arrival_order
 from drasat.solver.engines.engine import Session
-from drasat.solver.engines.reasons import missing_reference_reasons
+from drasat.solver.engines.outcome import missing_reference_reasons
 from drasat.solver.engines.registry import backtracking_engine
 
 OURS = ("first-fit", "best-fit", "fgd")
