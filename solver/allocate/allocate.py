@@ -108,7 +108,8 @@ def allocate(
     searched = monotonic()
     check_allocations(cluster, outcomes, gates, policy, given, groups=not is_upstream(name))
     seconds = {"search": searched - started, "verify": monotonic() - searched}
-    statistics = _statistics(cluster, worker)
+    counts = replace(worker.counts, devices=cluster.device_count)
+    statistics = Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})
     notices = (*ignored_soft_entries(name, cluster, requested, given), *placer.notices)
     answer = AllocationOutcome(name, outcomes, gates, policy, True, statistics, seconds, notices)
     if interrupted:
@@ -180,8 +181,3 @@ def place_units(
 
 
 _INTERRUPTED_REASON = Reason("interrupted", "", "interrupted before this was decided")
-
-
-def _statistics(cluster: Cluster, engine: Engine) -> Statistics:
-    counts = replace(engine.counts, devices=cluster.device_count)
-    return Statistics(**{field.name: getattr(counts, field.name) for field in fields(Statistics)})

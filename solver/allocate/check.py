@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -46,7 +46,11 @@ def check_allocations(
 
 def _placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -> Iterator[Placement]:
     made: dict[tuple[str, str], ResourceClaim] = {}
-    costs = _soft_costs_by_claim(outcomes)
+    # Of the soft entries of each claim, in their order; those of groups are no claim's.
+    costs: dict[ObjectKey, list[int]] = defaultdict(list)
+    for entry in (entry for outcome in outcomes for entry in outcome.soft_entries):
+        namespace, _, name = entry.claim.rpartition("/")
+        costs[namespace, name].append(entry.cost)
     for outcome in outcomes:
         if outcome.outcome != Status.ALLOCATED:
             continue
@@ -58,13 +62,3 @@ def _placements_of_outcomes(cluster: Cluster, outcomes: Sequence[UnitOutcome]) -
         for ref, allocation in outcome.allocations:
             if ref.claim is not None:
                 made[ref.key] = replace(ref.claim, status=ResourceClaimStatus(allocation=allocation))
-
-
-def _soft_costs_by_claim(outcomes: Iterable[UnitOutcome]) -> dict[ObjectKey, list[int]]:
-    """List what is said of the soft entries of each claim, in their order; those of groups are no claim's."""
-    costs: dict[ObjectKey, list[int]] = defaultdict(list)
-    for outcome in outcomes:
-        for entry in outcome.soft_entries:
-            namespace, _, name = entry.claim.rpartition("/")
-            costs[namespace, name].append(entry.cost)
-    return dict(costs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -101,13 +101,18 @@ def split_soft_coupling(coupled: CoupledUnits) -> tuple[Unit | CoupledUnits, ...
 
 
 def _coupled_sets(node_groups: Sequence[SameNodeUnits], scopes: Sequence[GroupScope]) -> tuple[CoupledUnits, ...]:
-    own = [{ref.key for ref in node_group.requested} for node_group in node_groups]
+    keys = [{ref.key for ref in node_group.requested} for node_group in node_groups]
     reached = {
-        number: [place for place, scope in enumerate(scopes) if not keys.isdisjoint(scope.claims)]
-        for number, keys in enumerate(own)
+        number: [place for place, scope in enumerate(scopes) if not own.isdisjoint(scope.claims)]
+        for number, own in enumerate(keys)
     }
     sets = connected_groups({number: places for number, places in reached.items() if places})
-    return tuple(_coupled_units_of(set_, node_groups, scopes, reached) for set_ in sets)
+    found = []
+    for own in map(sorted, sets):
+        concerned = sorted({place for number in own for place in reached[number]})
+        seats = tuple(node_groups[number] for number in own)
+        found.append(CoupledUnits(seats, tuple(scopes[place] for place in concerned)))
+    return tuple(found)
 
 
 def _has_demands(group: ConstraintGroup) -> bool:
@@ -119,24 +124,12 @@ def _group_units_sharing_claims(requested: Sequence[Unit]) -> list[SameNodeUnits
     sharing = connected_groups(
         {number: [ref.key for ref in unit.requested_claims] for number, unit in enumerate(requested)}
     )
-    return [_same_node_units([requested[number] for number in numbers]) for numbers in sharing]
-
-
-def _same_node_units(units: Sequence[Unit]) -> SameNodeUnits:
-    refs = {ref.key: ref for unit in reversed(units) for ref in reversed(unit.requested_claims)}
-    ordered = dict.fromkeys(ref.key for unit in units for ref in unit.requested_claims)
-    return SameNodeUnits(tuple(units), tuple(refs[key] for key in ordered))
-
-
-def _coupled_units_of(
-    numbers: Iterable[int],
-    node_groups: Sequence[SameNodeUnits],
-    scopes: Sequence[GroupScope],
-    reached: Mapping[int, Sequence[int]],
-) -> CoupledUnits:
-    own = sorted(numbers)
-    concerned = sorted({scope for number in own for scope in reached[number]})
-    return CoupledUnits(tuple(node_groups[number] for number in own), tuple(scopes[scope] for scope in concerned))
+    found = []
+    for units in ([requested[number] for number in numbers] for numbers in sharing):
+        refs = {ref.key: ref for unit in reversed(units) for ref in reversed(unit.requested_claims)}
+        ordered = dict.fromkeys(ref.key for unit in units for ref in unit.requested_claims)
+        found.append(SameNodeUnits(tuple(units), tuple(refs[key] for key in ordered)))
+    return found
 
 
 def in_request_order(requested: Sequence[Unit], sets: Sequence[CoupledUnits]) -> Iterator[Unit | CoupledUnits]:

@@ -29,7 +29,6 @@ from ...models.kubernetes.claims import (
 )
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import DeviceId, ObjectKey, PoolId, key_of
-from ...models.kubernetes.slices import ResourceSlice
 from ...problem.compiler import Compiler
 from ...problem.problem import Amounts, Claim, Demand, Request
 from ...problem.requests import EXACT_COUNT, ResolvedRequest, VisibleAttributes, alternatives, resolve_request
@@ -232,23 +231,21 @@ def merge_views(
     seen: dict[PoolId, list[Pool]] = defaultdict(list)
     for pool in dict.fromkeys(pool for view in views.values() for pool in view.pools):
         seen[pool.id].append(pool)
-    pools = [_merged_pool(own) for own in seen.values()]
+    pools = []
+    for id_, own in seen.items():
+        whole = merge_pool_views(own)
+        if whole is None:
+            raise ContradictingViewsError(
+                f"nodes see different generations or counters of resource pool {'/'.join(id_)}"
+            )
+        pools.append(whole)
     there = {device.id for pool in pools for device in pool.devices}
     published = published_devices(cluster)
     stand_ins = stand_in_pool(published, held)
     pools += [stand_ins] if stand_ins else []
     able = next((view for view in views.values() if view.shape.node_skips), next(iter(views.values())))
-    whole = all_views.of_pools(able.node, pools, visible)
-    return MergedView(whole, views, frozenset(held), frozenset(id_[:2] for id_ in published.keys() - there))
-
-
-def _merged_pool(views: Sequence[Pool]) -> Pool:
-    whole = merge_pool_views(views)
-    if whole is None:
-        raise ContradictingViewsError(
-            f"nodes see different generations or counters of resource pool {'/'.join(views[0].id)}"
-        )
-    return whole
+    view = all_views.of_pools(able.node, pools, visible)
+    return MergedView(view, views, frozenset(held), frozenset(id_[:2] for id_ in published.keys() - there))
 
 
 # No driver's pool can have this name.
@@ -294,15 +291,11 @@ def held_claims(cluster: Cluster, keys: Iterable[ObjectKey]) -> list[HeldClaim]:
         claim = cluster.claims.get(key)
         if claim is not None and claim.status is not None and claim.status.allocation is not None:
             allocation = claim.status.allocation
-            found.append(HeldClaim(key, claim, allocation, _devices_by_request(allocation)))
+            requests: dict[str, tuple[DeviceId, ...]] = defaultdict(tuple)
+            for result in allocation.devices.results or ():
+                requests[result.request] += ((result.driver, result.pool, result.device),)
+            found.append(HeldClaim(key, claim, allocation, dict(requests)))
     return found
-
-
-def _devices_by_request(allocation: AllocationResult) -> dict[str, tuple[DeviceId, ...]]:
-    found: dict[str, list[DeviceId]] = {}
-    for result in allocation.devices.results or ():
-        found.setdefault(result.request, []).append((result.driver, result.pool, result.device))
-    return {label: tuple(devices) for label, devices in found.items()}
 
 
 def stand_in_id(id_: DeviceId) -> DeviceId:
@@ -313,27 +306,25 @@ def stand_in_id(id_: DeviceId) -> DeviceId:
 
 def stand_in_pool(published: Mapping[DeviceId, PoolDevice], ids: Iterable[DeviceId]) -> Pool | None:
     """Make a pool of stand-ins for the held devices that are published; None if there are none."""
-    devices = tuple(_stand_in_device(published[id_]) for id_ in dict.fromkeys(ids) if id_ in published)
-    return Pool("", STAND_IN_POOL, 1, devices=devices) if devices else None
+    devices = []
+    for device in (published[id_] for id_ in dict.fromkeys(ids) if id_ in published):
+        bare = replace_struct(device.device, consumes_counters=None)
+        devices.append(PoolDevice(bare, device.slice, stand_in_id(device.id)))
+    return Pool("", STAND_IN_POOL, 1, devices=tuple(devices)) if devices else None
 
 
 def published_devices(cluster: Cluster) -> Mapping[DeviceId, PoolDevice]:
     """List all devices of a cluster, those of the newest generation where there are several."""
-    return cluster.memo("devices by id", lambda: _newest_devices(cluster.slices))
 
+    def find() -> dict[DeviceId, PoolDevice]:
+        found: dict[DeviceId, PoolDevice] = {}
+        for slice_ in sorted(cluster.slices, key=lambda one: one.spec.pool.generation):
+            for device in slice_.spec.devices or ():
+                id_ = slice_.spec.driver, slice_.spec.pool.name, device.name
+                found[id_] = PoolDevice(device, slice_, id_)
+        return found
 
-def _newest_devices(slices: Iterable[ResourceSlice]) -> dict[DeviceId, PoolDevice]:
-    found: dict[DeviceId, PoolDevice] = {}
-    for slice_ in sorted(slices, key=lambda one: one.spec.pool.generation):
-        for device in slice_.spec.devices or ():
-            id_ = slice_.spec.driver, slice_.spec.pool.name, device.name
-            found[id_] = PoolDevice(device, slice_, id_)
-    return found
-
-
-def _stand_in_device(device: PoolDevice) -> PoolDevice:
-    bare = replace_struct(device.device, consumes_counters=None)
-    return PoolDevice(bare, device.slice, stand_in_id(device.id))
+    return cluster.memo("devices by id", find)
 
 
 def reduce_nodes(
@@ -350,30 +341,22 @@ def reduce_nodes(
     of these labels. A ``held`` device is like no other.
     """
     open_to = [{node.metadata.name for node in own} for own in nodes_of]
-    named = _SharedNames(views, held)
+    devices = Counter(device.id for view in views.values() for device in view.devices)
+    pools = Counter(pool.id for view in views.values() for pool in view.pools)
+    shared_devices = {id_ for id_, count in devices.items() if count > 1}.union(held)
+
+    def not_its_own(view: NodeView) -> Hashable:
+        """List pools that others see too, whose counters they may share, and devices, by their place in the view."""
+        seen_pools = tuple((place, pool.id) for place, pool in enumerate(view.pools) if pools[pool.id] > 1)
+        return seen_pools, tuple((place, one.id) for place, one in enumerate(view.devices) if one.id in shared_devices)
+
     kept: Counter[Hashable] = Counter()
     left: set[str] = set()
     for name, node in {node.metadata.name: node for node in chain.from_iterable(nodes_of)}.items():
         view, own = views[name], node.metadata.labels or {}
         suits = tuple(name in others for others in open_to)
-        key = view.shape.index, state(view), suits, tuple(map(own.get, labels)), named.of(view)
+        key = view.shape.index, state(view), suits, tuple(map(own.get, labels)), not_its_own(view)
         kept[key] += 1
         if kept[key] > len(nodes_of):
             left.add(name)
     return [[node for node in own if node.metadata.name not in left] for own in nodes_of]
-
-
-class _SharedNames:
-    """Names of what is not a node's own, by its place in the view."""
-
-    def __init__(self, views: Mapping[str, NodeView], held: Collection[DeviceId]) -> None:
-        devices = Counter(device.id for view in views.values() for device in view.devices)
-        pools = Counter(pool.id for view in views.values() for pool in view.pools)
-        self._devices = {id_ for id_, count in devices.items() if count > 1}.union(held)
-        self._pools = {id_ for id_, count in pools.items() if count > 1}
-
-    def of(self, view: NodeView) -> Hashable:
-        """Return pools that others see too, whose counters they may share, and devices."""
-        pools = tuple((place, pool.id) for place, pool in enumerate(view.pools) if pool.id in self._pools)
-        devices = tuple((place, one.id) for place, one in enumerate(view.devices) if one.id in self._devices)
-        return pools, devices

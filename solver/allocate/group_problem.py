@@ -17,7 +17,7 @@ from ...models.kubernetes.extensions import DeviceTopology, Entry, requests_in_c
 from ...models.kubernetes.meta import key_of
 from ...problem.compiler import Compiler, with_constraints
 from ...problem.conditions import EntryContext, TokenCondition, compile_entries, compile_spanning_entry
-from ...problem.constraints import ApplicableEntry, entries_of_claim, entries_of_owner, entry_applies
+from ...problem.constraints import entries_of_claim, entries_of_owner, entry_applies
 from ...problem.messages import FatalError, ProblemNames
 from ...problem.problem import Constraint, Problem, Relation
 from ...problem.requests import ResolvedRequest
@@ -93,12 +93,20 @@ def build_group_problem(
 
 
 def _check_topologies(problem: Problem, compiler: Compiler, merged_view: MergedView) -> None:
-    """Raise ``ContradictingViewsError`` where a topology entry has different meanings on several nodes."""
+    """Raise ``ContradictingViewsError`` where a topology entry has different meanings on several nodes.
+
+    No request may take a device that a claim of the group holds: it would be in two places.
+    """
+    taken = {
+        device for demand in problem.demands for device in demand.candidates if demand.admin or device in problem.shared
+    }
     found = [relation.condition for relation in problem.relations if relation.id == "topology"]
     for condition in (cast("TopologyCondition", one) for one in found):
         topology = compiler.topologies.topologies[condition.ask.name]
         _check_instances(topology, condition, merged_view)
-        _check_stand_ins(topology, problem, merged_view)
+        if not merged_view.replaced.isdisjoint(taken):
+            text = f"a device in topology {condition.ask.name} that a claim of a group holds can be taken again"
+            raise ContradictingViewsError(text)
 
 
 def _check_instances(topology: DeviceTopology, condition: TopologyCondition, merged_view: MergedView) -> None:
@@ -118,15 +126,6 @@ def _check_instances(topology: DeviceTopology, condition: TopologyCondition, mer
         clashing = bool(unseen) or any(len(own) > 1 for own in seen)
     if clashing:
         raise ContradictingViewsError(f"nodes see different devices of one {scope.lower()} of topology {ask.name}")
-
-
-def _check_stand_ins(topology: DeviceTopology, problem: Problem, merged_view: MergedView) -> None:
-    """Check that no request can take a device that a claim of the group holds: it would be in two places."""
-    taken = {device for demand in problem.demands for device in demand.candidates if demand.admin}
-    taken |= {device for demand in problem.demands for device in demand.candidates if device in problem.shared}
-    if not merged_view.replaced.isdisjoint(taken):
-        name = topology.metadata.name
-        raise ContradictingViewsError(f"a device in topology {name} that a claim of a group holds can be taken again")
 
 
 # Entries of claims have lower positions, whatever claim they are of.
@@ -163,20 +162,18 @@ class GroupRelations:
         """Yield the relations of a group about claims without devices, hard and soft. Raises ``FatalError``."""
         spec, builder = scope.group.spec, self._builder
         inside = [claim for claim, key in enumerate(builder.keys) if key in scope.claims]
-        for group_problem in self._group_problem(scope, inside):
+        try:
+            entries = entries_of_owner(scope.label, spec.constraints or (), self._compiler.gates)
+        except FatalError as error:
+            error.claim = inside[0]
+            raise
+        for group_problem in entries:
             covered = [pair for claim in inside for pair in self._covered(group_problem.entry, claim)]
             claims = tuple(dict.fromkeys(builder.demands[demand].claim for demand, _ in covered))
             if not all(map(builder.is_held, claims)):
                 yield self._with_position(compile_spanning_entry(group_problem, claims, covered, self._entries))
         if spec.same_node_label:
             yield from self._same_label(scope, spec.same_node_label, inside)
-
-    def _group_problem(self, scope: GroupScope, inside: Sequence[int]) -> tuple[ApplicableEntry, ...]:
-        try:
-            return entries_of_owner(scope.label, scope.group.spec.constraints or (), self._compiler.gates)
-        except FatalError as error:
-            error.claim = inside[0]
-            raise
 
     def _covered(self, entry: Entry, claim: int) -> list[tuple[int, ResolvedRequest]]:
         """List what an entry of a group covers of a claim."""

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -14,7 +14,7 @@ from typing import cast
 from msgspec import structs
 
 from ...models.cluster.node_fit import SelectorError
-from ...models.kubernetes.claims import AllocationResult, ResourceClaim
+from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.core import Node
 from ...models.kubernetes.meta import ObjectKey
 from ...models.results.common import Reason, SoftEntry, Status
@@ -34,7 +34,7 @@ from .group_builder import STAND_IN_POOL, ContradictingViewsError, MergedView, h
 from .group_problem import GroupProblem, build_group_problem, group_problem_names
 from .nodes import FailedNodes
 
-AllocationsByClaim = Mapping[ObjectKey, AllocationResult]
+AllocationsByClaim = dict[ObjectKey, AllocationResult]
 
 
 class GroupPlacer:
@@ -107,8 +107,11 @@ class GroupPlacer:
     ) -> list[UnitOutcome]:
         found: list[UnitOutcome] = []
         for number, node_group in enumerate(coupled.node_groups):
-            node, allocations = self._allocate_node_group(number, node_group, nodes[number], group_problem, decision)
-            found += _unit_outcomes(node_group, node, allocations)
+            node, left = self._allocate_node_group(number, node_group, nodes[number], group_problem, decision)
+            for unit in node_group.units:
+                # No earlier unit has these.
+                pairs = tuple((ref, left.pop(ref.key)) for ref in unit.requested_claims if ref.key in left)
+                found.append(UnitOutcome(unit, Status.ALLOCATED, node.metadata.name, allocations=pairs))
         soft = soft_entries(group_problem.problem, decision.picks, group_problem.builder.keys)
         own = len(soft) - sum(not relation.hard for relation in group_problem.group_relations)
         # An entry of a group is no claim's, even if it covers one only.
@@ -135,14 +138,6 @@ class GroupPlacer:
                 node_group.claims, [served[demand].ask for demand in own], renumbered, view
             )
         return node, dict(zip((ref.key for ref in node_group.requested), made, strict=True))
-
-
-def _unit_outcomes(node_group: SameNodeUnits, node: Node, allocations: AllocationsByClaim) -> Iterator[UnitOutcome]:
-    """Give each unit of a node group the allocations that no earlier unit has."""
-    left = dict(allocations)
-    for unit in node_group.units:
-        pairs = tuple((ref, left.pop(ref.key)) for ref in unit.requested_claims if ref.key in left)
-        yield UnitOutcome(unit, Status.ALLOCATED, node.metadata.name, allocations=pairs)
 
 
 def _with_soft_entries(
@@ -186,6 +181,7 @@ class GroupSolver:
         self.held = held_claims(session.cluster, dict.fromkeys(key for scope in coupled.groups for key in scope.claims))
         claims = [claim for node_group in coupled.node_groups for claim in node_group.claims]
         entries = [entry for scope in coupled.groups for entry in scope.group.spec.constraints or ()]
+        self._held_devices = [id_ for one in self.held for devices in one.requests.values() for id_ in devices]
         self._visible = engine.compiler.visible(claims, entries)
         self._surveyor = NodeContextBuilder(session.cluster) if session.stages else None
 
@@ -198,7 +194,9 @@ class GroupSolver:
             list(self._nodes_with_enough_devices(node_group, own.nodes))
             for node_group, own in zip(self.coupled.node_groups, admissible, strict=True)
         ]
-        kept = self._without_equal_nodes(able)
+        labels = sorted({scope.group.spec.same_node_label for scope in self.coupled.groups} - {""})
+        # Nodes that make no difference are left out.
+        kept = reduce_nodes(able, self._views(able), self._state, labels, self._held_devices)
         if not all(kept):
             return
         if not self.session.stages and any(len(own) > NODES_TRIED_FIRST for own in kept):
@@ -232,14 +230,9 @@ class GroupSolver:
             self.errors.append(reason_from_error(wrong, problem_names(node_group.claims, view), where))
         return able
 
-    def _without_equal_nodes(self, nodes: CandidateNodes) -> list[list[Node]]:
-        """Leave out nodes that make no difference."""
-        views = {
-            node.metadata.name: self.engine.compiler.views.of(node, self._visible) for own in nodes for node in own
-        }
-        labels = sorted({scope.group.spec.same_node_label for scope in self.coupled.groups} - {""})
-        held = {id_ for one in self.held for devices in one.requests.values() for id_ in devices}
-        return reduce_nodes(nodes, views, self._state, labels, held)
+    def _views(self, nodes: CandidateNodes) -> dict[str, NodeView]:
+        views = self.engine.compiler.views
+        return {node.metadata.name: views.of(node, self._visible) for own in nodes for node in own}
 
     def _state(self, view: NodeView) -> Hashable:
         """Return what is in use on a node, and what objectives see of it."""
@@ -253,12 +246,13 @@ class GroupSolver:
         """
         units = [{ref.key for ref in unit.requested_claims} for unit in node_group.units]
         shared = {place for place, ref in enumerate(node_group.requested) if sum(ref.key in own for own in units) > 1}
-        far = (
-            [self._requests_served_off_node(node_group, node) for node in self.session.cluster.nodes.values()]
-            if shared
-            else []
-        )
-        requests = [(place, name) for place, claim in enumerate(node_group.claims) for name in _request_names(claim)]
+        nodes = self.session.cluster.nodes.values() if shared else ()
+        far = [self._requests_served_off_node(node_group, node) for node in nodes]
+        requests = [
+            (place, request.name)
+            for place, claim in enumerate(node_group.claims)
+            for request in claim.spec.devices.requests or ()
+        ]
         tied = {place for place, name in requests if not any((place, name) in own for own in far)}
         return not shared <= tied
 
@@ -276,18 +270,12 @@ class GroupSolver:
 
     def build_problem(self, nodes: CandidateNodes) -> GroupProblem:
         """Compile the question about these nodes. Raises ``AbortedError`` and ``UndecidedError``."""
-        merged_view = self._merged_view(nodes)
+        views, cluster = self._views(nodes), self.session.cluster
+        merged_view = merge_views(views, self.engine.compiler.views, cluster, self._held_devices, self._visible)
         everywhere = self.session.cluster.nodes.values()
         with name_fatal_errors(self.names(merged_view)):
             found = build_group_problem(self.engine.compiler, merged_view, self.coupled, nodes, self.held, everywhere)
         return found if self.engine.decider.in_order else replace(found, problem=found.problem.order_independent())
-
-    def _merged_view(self, nodes: CandidateNodes) -> MergedView:
-        views = {
-            node.metadata.name: self.engine.compiler.views.of(node, self._visible) for own in nodes for node in own
-        }
-        ids = [id_ for one in self.held for devices in one.requests.values() for id_ in devices]
-        return merge_views(views, self.engine.compiler.views, self.session.cluster, ids, self._visible)
 
     def names(self, merged_view: MergedView) -> ProblemNames:
         """Names for the numbers of a question about this ground."""
@@ -317,10 +305,6 @@ class GroupSolver:
         return cast("OptimizingDecider", decider).best(seen, in_use, self.deadline, self.session.work)
 
 
-def _request_names(claim: ResourceClaim) -> Iterator[str]:
-    return (request.name for request in claim.spec.devices.requests or ())
-
-
 # Demands of groups that are tried one by one; of more all are named.
 MAX_GROUP_DEMANDS = 16
 CONSTRAINT_GROUP_REASON = "constraintGroup"
@@ -340,20 +324,25 @@ class GroupFailureExplainer:
         coupled = solver.coupled
         self._units = ", ".join(unit.name for unit in coupled.units)
         self._groups = ", ".join(scope.label for scope in coupled.groups)
+        self._together = f"{self._units} cannot be allocated together as {self._groups} demands"
 
     def outcomes(self) -> list[UnitOutcome]:
         """Give each unit its outcome, with reasons."""
         coupled = self._solver.coupled
-        doubt = self._doubt()
-        if doubt:
-            return [
-                UnitOutcome(unit, Status.UNKNOWN, reasons=(Reason(CONSTRAINT_GROUP_REASON, "", doubt),))
-                for unit in coupled.units
-            ]
+        if any(map(self._solver.may_use_several_nodes, coupled.node_groups)):
+            # The no is not sure.
+            doubt = f"{self._together} with pods that share a claim on one node"
+            return _same_outcome_for_all(coupled, Status.UNKNOWN, Reason(CONSTRAINT_GROUP_REASON, "", doubt))
         alone = [
             self._alone(node_group, own) for node_group, own in zip(coupled.node_groups, self._suited, strict=True)
         ]
-        reasons = self._of_others(alone) if any(alone) else self._of_groups()
+        if any(alone):
+            pairs = zip(coupled.node_groups, alone, strict=True)
+            names = ", ".join(unit.name for node_group, own in pairs if own for unit in node_group.units)
+            fault = f"{names} finds no devices, and {self._groups} demands that all are allocated together"
+            reasons = [Reason(CONSTRAINT_GROUP_REASON, "", fault)]
+        else:
+            reasons = self._of_groups()
         found = []
         for node_group, own in zip(coupled.node_groups, alone, strict=True):
             mine, failures = own or (tuple(reasons), ())
@@ -361,13 +350,6 @@ class GroupFailureExplainer:
                 UnitOutcome(unit, Status.UNALLOCATABLE, reasons=mine, failures=failures) for unit in node_group.units
             ]
         return found
-
-    def _doubt(self) -> str:
-        """Say why the no is not sure, if it is not."""
-        together = f"{self._units} cannot be allocated together as {self._groups} demands"
-        if any(map(self._solver.may_use_several_nodes, self._solver.coupled.node_groups)):
-            return f"{together} with pods that share a claim on one node"
-        return ""
 
     def _alone(self, node_group: SameNodeUnits, admissible: AdmissibleNodes) -> AloneFailure | None:
         """Try a node group alone on all its nodes; None if it fits, or if that is not known."""
@@ -383,30 +365,21 @@ class GroupFailureExplainer:
         reasons = (*device_reasons(report, names), *admissible.reasons)
         return reasons or (Reason("nodes", "", "there are no nodes"),), report
 
-    def _of_others(self, alone: Sequence[AloneFailure | None]) -> list[Reason]:
-        """Say whose fault it is that a unit that finds devices alone gets none."""
-        pairs = zip(self._solver.coupled.node_groups, alone, strict=True)
-        names = ", ".join(unit.name for node_group, own in pairs if own for unit in node_group.units)
-        return [
-            Reason(
-                CONSTRAINT_GROUP_REASON,
-                "",
-                f"{names} finds no devices, and {self._groups} demands that all are allocated together",
-            )
-        ]
-
     def _of_groups(self) -> list[Reason]:
         """Name a minimal set of demands of groups, so that without any one of them all could be allocated."""
+        whole = self._group_problem
+        unexplained = [Reason(CONSTRAINT_GROUP_REASON, "", self._together)]
+        if whole is None:
+            return unexplained
+        kept = [[relation] for relation in whole.group_relations if relation.hard]
         try:
-            needed = self._needed()
+            if self._is_no(whole, ()):
+                kept = []
+            elif len(kept) > MAX_GROUP_DEMANDS:
+                return unexplained
+            needed = deletion_filter(kept, lambda rest: bool(rest) and self._is_no(whole, rest)) if kept else []
         except (DeadlineExceededError, FatalError):
-            needed = None
-        if needed is None:
-            return [
-                Reason(
-                    CONSTRAINT_GROUP_REASON, "", f"{self._units} cannot be allocated together as {self._groups} demands"
-                )
-            ]
+            return unexplained
         if not needed:
             text = "each finds devices alone, but not all of them together, whatever groups demand"
             return [Reason("combination", "", f"{self._units}: {text}")]
@@ -416,19 +389,13 @@ class GroupFailureExplainer:
             "",
             f"{self._units}: each finds devices alone, but not all of them as groups demand",
         )
-        return [head, *(Reason(one.id, "", f"{_relation_label(one)}: {together}") for one in needed)]
-
-    def _needed(self) -> list[Relation] | None:
-        """Leave out demands as long as the rest is still too much (deletion filter); None: too many to try."""
-        if self._group_problem is None:
-            return None
-        kept = [relation for relation in self._group_problem.group_relations if relation.hard]
-        if self._is_no(self._group_problem, ()):
-            return []
-        if len(kept) > MAX_GROUP_DEMANDS:
-            return None
-        group_problem = self._group_problem
-        return deletion_filter([[one] for one in kept], lambda rest: bool(rest) and self._is_no(group_problem, rest))
+        reasons = [head]
+        for one in needed:
+            label = one.label
+            if one.id != "nodeLabel" and isinstance(one.condition, TokenCondition):
+                label += f" ({one.id} {one.condition.constraint.attribute})"
+            reasons.append(Reason(one.id, "", f"{label}: {together}"))
+        return reasons
 
     def _is_no(self, group_problem: GroupProblem, kept: Collection[Relation]) -> bool:
         """Tell whether the units still do not fit with only these demands of groups."""
@@ -438,10 +405,3 @@ class GroupFailureExplainer:
         relations = tuple(one for one in group_problem.problem.relations if one.position not in positions)
         decision = self._solver.decide(group_problem, replace(group_problem.problem, relations=relations))
         return decision.status is Status.UNALLOCATABLE
-
-
-def _relation_label(relation: Relation) -> str:
-    condition = relation.condition
-    if relation.id == "nodeLabel" or not isinstance(condition, TokenCondition):
-        return relation.label
-    return f"{relation.label} ({relation.id} {condition.constraint.attribute})"

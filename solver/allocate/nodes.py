@@ -58,22 +58,15 @@ class SuitableNodes:
     def _find_one(self) -> bool:
         """Test nodes until one more suits; False if there is none."""
         while self._tested < len(self._nodes):
-            misfit = self._misfit(self._nodes[self._tested])
+            node = self._nodes[self._tested]
             self._tested += 1
-            if misfit is None:
+            misfits = pod_fits(self._spec, node) if self._spec else []
+            if not misfits and all(test(node) for test in self._tests):
                 self._positions.append(self._tested - 1)
                 return True
-            self._misfits.append(misfit)
+            allocated = Misfit("allocatedClaim", "a claim of the pod is allocated for other nodes")
+            self._misfits.append(next(iter(misfits), allocated))
         return False
-
-    def _misfit(self, node: Node) -> Misfit | None:
-        """Find the first reason why a node does not suit."""
-        found = pod_fits(self._spec, node) if self._spec else []
-        if found:
-            return found[0]
-        if all(test(node) for test in self._tests):
-            return None
-        return Misfit("allocatedClaim", "a claim of the pod is allocated for other nodes")
 
     @cached_property
     def misfits(self) -> tuple[tuple[int, Misfit], ...]:
@@ -105,7 +98,12 @@ class OpenNodes:
 
     def __iter__(self) -> Iterator[int]:
         """Yield the nodes to try; ``fail`` may be called meanwhile for those that were yielded."""
-        self._reopen()
+        for pool in self._ledger.changed_since(self._seen):
+            for position in self._watchers.pop(pool, ()):
+                if position in self.failed:
+                    self.failed.remove(position)
+                    insort(self._open, -position)
+        self._seen = self._ledger.changes
         index = len(self._open)
         while index:
             last = self._open[index - 1]
@@ -122,14 +120,6 @@ class OpenNodes:
             for pool in pools:
                 self._watchers[pool].add(position)
             del self._open[bisect_left(self._open, -position)]
-
-    def _reopen(self) -> None:
-        for pool in self._ledger.changed_since(self._seen):
-            for position in self._watchers.pop(pool, ()):
-                if position in self.failed:
-                    self.failed.remove(position)
-                    insort(self._open, -position)
-        self._seen = self._ledger.changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,21 @@ class Placer:
             candidates = self._candidates_for(unit, requested)
         except SelectorError as error:
             return unplaced_outcome(unit, Status.ERROR, [Reason("nodeSelector", "", str(error))])
-        return self._place_on_first_fit(unit, requested, candidates)
+        walked = self._walk.walk(_claims_of_refs(requested), candidates.open)
+        self.interrupted = walked.interrupted
+        # What failed before this unit's own allocation is known to fail until something changes.
+        pools_for = self._session.cluster.pools(self._session.gates).pools_for
+        candidates.open.fail(
+            (position, attempt, [pool.id for pool in pools_for(self._nodes[position])])
+            for position, attempt in walked.failed
+        )
+        if walked.decisive is None:
+            return self._no_node_outcome(unit, requested, candidates)
+        position, attempt = walked.decisive
+        answer = self._decided_outcome(unit, requested, self._nodes[position], attempt)
+        if answer.outcome == Status.ALLOCATED:
+            self._commit(answer)
+        return answer
 
     def place_together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
         """Find nodes and devices for all of the coupled units, and commit them, or for none.
@@ -111,10 +125,8 @@ class Placer:
             # A no never depends on soft entries.
             return answers
         self.notices.append(f"not all units fit together: soft entries are left aside, those of {soft}")
-        return [answer for part in parts for answer in self._part(part)]
-
-    def _part(self, part: Unit | CoupledUnits) -> list[UnitOutcome]:
-        return [self.place(part)] if isinstance(part, Unit) else self._together(part)
+        placed = ([self.place(part)] if isinstance(part, Unit) else self._together(part) for part in parts)
+        return [answer for own in placed for answer in own]
 
     def _together(self, coupled: CoupledUnits) -> list[UnitOutcome]:
         refused = [
@@ -155,21 +167,6 @@ class Placer:
         )
         return AdmissibleNodes(tuple(self._nodes[position] for position in nodes), tuple(reasons))
 
-    def _place_on_first_fit(
-        self, unit: Unit, requested: Sequence[ClaimRef], candidates: _CandidateNodes
-    ) -> UnitOutcome:
-        walked = self._walk.walk(_claims_of_refs(requested), candidates.open)
-        self.interrupted = walked.interrupted
-        # What failed before this unit's own allocation is known to fail until something changes.
-        candidates.open.fail((position, attempt, self._pools(position)) for position, attempt in walked.failed)
-        if walked.decisive is None:
-            return self._no_node_outcome(unit, requested, candidates)
-        position, attempt = walked.decisive
-        answer = self._decided_outcome(unit, requested, self._nodes[position], attempt)
-        if answer.outcome == Status.ALLOCATED:
-            self._commit(answer)
-        return answer
-
     def _decided_outcome(
         self, unit: Unit, requested: Sequence[ClaimRef], node: Node, attempt: NodeResult
     ) -> UnitOutcome:
@@ -197,26 +194,17 @@ class Placer:
     def _no_node_outcome(self, unit: Unit, requested: Sequence[ClaimRef], candidates: _CandidateNodes) -> UnitOutcome:
         failed = candidates.open.failed
         report = failed.report()
-        error = self._decisive_error(requested, failed)
-        if error is not None:
-            return unplaced_outcome(unit, Status.ERROR, [error], report)
+        position = failed.first_erring
+        if position is not None:
+            # An error that may be why nothing fits (policy ``strict``), in words for this unit's own claims.
+            node = self._nodes[position]
+            again = self._engine.allocate_on(node, _claims_of_refs(requested), self._ledger, self._deadline)
+            message = f"node {node.metadata.name}: {again.error or failed[position].error}"
+            return unplaced_outcome(unit, Status.ERROR, [Reason("expression", "", message)], report)
         names = [claim_text(ref.key) for ref in requested]
         reasons = [*device_reasons(report, names), *candidates.suitable.reasons]
         outcome = Status.UNKNOWN if failed.undecided else Status.UNALLOCATABLE
         return unplaced_outcome(unit, outcome, reasons or [Reason("nodes", "", "there are no nodes")], report)
-
-    def _decisive_error(self, requested: Sequence[ClaimRef], failed: FailedNodes) -> Reason | None:
-        """Word the error that may be why nothing fits (policy ``strict``), for this unit's own claims."""
-        position = failed.first_erring
-        if position is None:
-            return None
-        node = self._nodes[position]
-        again = self._engine.allocate_on(node, _claims_of_refs(requested), self._ledger, self._deadline)
-        return Reason("expression", "", f"node {node.metadata.name}: {again.error or failed[position].error}")
-
-    def _pools(self, position: int) -> Iterable[tuple[str, str]]:
-        pools = self._session.cluster.pools(self._session.gates).pools_for(self._nodes[position])
-        return (pool.id for pool in pools)
 
     def _candidates_for(self, unit: Unit, requested: Sequence[ClaimRef]) -> _CandidateNodes:
         """Find the nodes that suit the pod and its claims that are allocated already (SCHED-2).
@@ -342,7 +330,13 @@ class _BestNodeSearch:
     def note(self, position: int, attempt: NodeResult) -> bool:
         """Take a node's result into account; return whether the walk is over."""
         if attempt.status is Status.ALLOCATED:
-            self._compare(position, attempt)
+            if self.best is None:
+                self.best = position, attempt
+            elif objective_vector(attempt.objective) < objective_vector(self.best[1].objective):
+                self.others.append(self.best[1].objective)
+                self.best = position, attempt
+            else:
+                self.others.append(attempt.objective)
             return attempt.interrupted or is_zero_objective(attempt.objective)
         if attempt.fails_here:
             self.failed.append((position, attempt))
@@ -352,15 +346,6 @@ class _BestNodeSearch:
         if self.best is None:
             self.decisive = position, attempt
         return self.best is None or attempt.timed_out
-
-    def _compare(self, position: int, attempt: NodeResult) -> None:
-        if self.best is None:
-            self.best = position, attempt
-        elif objective_vector(attempt.objective) < objective_vector(self.best[1].objective):
-            self.others.append(self.best[1].objective)
-            self.best = position, attempt
-        else:
-            self.others.append(attempt.objective)
 
     def walked(self, *, complete: bool, interrupted: bool = False) -> WalkResult:
         """Conclude, with bounds that hold over all nodes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...models.cluster.cluster import Cluster, TopologyInstance, topology_instances
@@ -66,28 +66,17 @@ def topology(
         if name not in cluster.topologies:
             raise ValueError(f"DeviceTopology {name} not found")
     requested = [one for name, one in cluster.topologies.items() if not names or name in names]
-    there = frozenset(chosen)
-    surveys = (TopologySurvey(one, tuple(_instance_surveys(one, cluster, gates, node, there))) for one in requested)
+    usage, surveys = cluster.usage(gates), []
+    for one in requested:
+        found = []
+        for instance in topology_instances(one, cluster, gates, membership_of(one, cluster.classes), node):
+            places = place_devices(one, instance.devices, instance.label)
+            used = frozenset(device for device in places.devices if usage.in_use(device))
+            free, here = frozenset(places.devices) - used, frozenset(chosen).intersection(places.devices) - used
+            largest, levels = largest_free_shape(places, free), largest_free_by_level(places, free)
+            left, levels_left = largest, levels
+            if here:
+                left, levels_left = largest_free_shape(places, free - here), largest_free_by_level(places, free - here)
+            found.append(InstanceSurvey(instance, places, used, here, largest, left, levels, levels_left))
+        surveys.append(TopologySurvey(one, tuple(found)))
     return TopologyOutcome(tuple(surveys), gates)
-
-
-def _instance_surveys(
-    topology: DeviceTopology, cluster: Cluster, gates: FeatureGates, node: str | None, chosen: frozenset[DeviceId]
-) -> Iterator[InstanceSurvey]:
-    usage = cluster.usage(gates)
-    belongs = membership_of(topology, cluster.classes)
-    for instance in topology_instances(topology, cluster, gates, belongs, node):
-        places = place_devices(topology, instance.devices, instance.label)
-        used = frozenset(device for device in places.devices if usage.in_use(device))
-        yield _instance_survey(instance, places, used, chosen.intersection(places.devices) - used)
-
-
-def _instance_survey(
-    instance: TopologyInstance, places: PlacedDevices, used: frozenset[DeviceId], chosen: frozenset[DeviceId]
-) -> InstanceSurvey:
-    free = frozenset(places.devices) - used
-    largest, levels = largest_free_shape(places, free), largest_free_by_level(places, free)
-    if not chosen:
-        return InstanceSurvey(instance, places, used, chosen, largest, largest, levels, levels)
-    left, levels_left = largest_free_shape(places, free - chosen), largest_free_by_level(places, free - chosen)
-    return InstanceSurvey(instance, places, used, chosen, largest, left, levels, levels_left)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...models.cluster.cluster import Cluster
-from ...models.kubernetes.claims import SEMANTICS_FIELDS, DeviceConstraint, ResourceClaim
-from ...models.kubernetes.extensions import CallerConstraint, ConstraintGroup, annotated_entries
+from ...models.kubernetes.claims import SEMANTICS_FIELDS, ResourceClaim
+from ...models.kubernetes.extensions import CallerConstraint, ConstraintGroup, Entry, annotated_entries
 from ...models.kubernetes.meta import ObjectKey, key_of
 from ...models.workload.groups import group_members
 from ...models.workload.units import Unit
@@ -22,7 +22,20 @@ def check_engine_support(
     """Raise ``ValueError``, one line, if the engine knows nothing of what some of these claims demand."""
     if not is_upstream(engine):
         return
-    found = [*_unsupported_demands(cluster, requested), *_hard_caller_constraints(given)]
+    found, claims = [], _requested_claims(requested)
+    for key, claim in claims.items():
+        fields = []
+        for index, constraint in enumerate(claim.spec.devices.constraints or ()):
+            if constraint.cel is not None:
+                fields.append(f"cel of constraint #{index}")
+            if any(getattr(constraint, spelling) is not None for spelling in SEMANTICS_FIELDS):
+                fields.append(f"semantics of constraint #{index}")
+        entries = enumerate(annotated_entries(claim.metadata))
+        fields += [f"entry {one.name or f'#{index}'}" for index, one in entries if one.weight is None]
+        found += [f"{field} of claim {claim_text(key)}" for field in fields]
+    found += [_group_label(group) for group in groups_of_claims(cluster, claims) if _has_hard_demands(group)]
+    hard = (entry for entry in given if entry.weight is None)
+    found += [f"given constraint {entry.name or f'#{index}'}" for index, entry in enumerate(hard)]
     if found:
         more = f" and {len(found) - _MAX_NAMED} more" if len(found) > _MAX_NAMED else ""
         raise ValueError(f"engine {engine} cannot honour {', '.join(found[:_MAX_NAMED])}{more}")
@@ -36,36 +49,15 @@ def check_planner_support(planner: str, cluster: Cluster, requested: Sequence[Un
     own = {ref.key for unit in requested for ref in unit.requested_claims}
     for group in cluster.constraint_groups.values():
         if _has_hard_demands(group) and own.intersection(group_members(group, cluster, requested)):
-            raise ValueError(f"planner {planner} cannot honour ConstraintGroup {claim_text(key_of(group.metadata))}")
+            raise ValueError(f"planner {planner} cannot honour {_group_label(group)}")
 
 
-def _unsupported_demands(cluster: Cluster, requested: Iterable[Unit]) -> Iterator[str]:
-    claims = {ref.key: ref.claim for unit in requested for ref in unit.requested_claims if ref.claim is not None}
-    for key, claim in claims.items():
-        yield from (f"{what} of claim {claim_text(key)}" for what in _unsupported_fields(claim))
-    for group in groups_of_claims(cluster, claims):
-        if _has_hard_demands(group):
-            yield f"ConstraintGroup {claim_text(key_of(group.metadata))}"
+def _requested_claims(requested: Iterable[Unit]) -> dict[ObjectKey, ResourceClaim]:
+    return {ref.key: ref.claim for unit in requested for ref in unit.requested_claims if ref.claim is not None}
 
 
-def _hard_caller_constraints(entries: Iterable[CallerConstraint]) -> Iterator[str]:
-    hard = (entry for entry in entries if entry.weight is None)
-    yield from (f"given constraint {entry.name or f'#{index}'}" for index, entry in enumerate(hard))
-
-
-def _unsupported_fields(claim: ResourceClaim) -> Iterator[str]:
-    for index, constraint in enumerate(claim.spec.devices.constraints or ()):
-        yield from (f"{field} of constraint #{index}" for field in _fields_beyond_upstream(constraint))
-    for index, entry in enumerate(annotated_entries(claim.metadata)):
-        if entry.weight is None:
-            yield f"entry {entry.name or f'#{index}'}"
-
-
-def _fields_beyond_upstream(constraint: DeviceConstraint) -> Iterator[str]:
-    if constraint.cel is not None:
-        yield "cel"
-    if any(getattr(constraint, spelling) is not None for spelling in SEMANTICS_FIELDS):
-        yield "semantics"
+def _group_label(group: ConstraintGroup) -> str:
+    return f"ConstraintGroup {claim_text(key_of(group.metadata))}"
 
 
 def _has_hard_demands(group: ConstraintGroup) -> bool:
@@ -82,21 +74,17 @@ def ignored_soft_entries(
     """
     if engine in OPTIMIZERS:
         return ()
-    names = [*_soft_entry_owners(cluster, requested)]
-    if any(entry.weight is not None for entry in given):
-        names.append("the caller")
+    claims = _requested_claims(requested)
+    soft = [key for key, claim in claims.items() if _any_soft(annotated_entries(claim.metadata))]
+    names = [f"claim {claim_text(key)}" for key in soft]
+    groups = groups_of_claims(cluster, claims)
+    names += [_group_label(group) for group in groups if _any_soft(group.spec.constraints or ())]
+    names += ["the caller"] if _any_soft(given) else []
     return (f"engine {engine} does not mind soft entries: those of {', '.join(names)}",) if names else ()
 
 
-def _soft_entry_owners(cluster: Cluster, requested: Iterable[Unit]) -> Iterator[str]:
-    """Name the claims and groups that have soft entries."""
-    claims = {ref.key: ref.claim for unit in requested for ref in unit.requested_claims if ref.claim is not None}
-    for key, claim in claims.items():
-        if any(entry.weight is not None for entry in annotated_entries(claim.metadata)):
-            yield f"claim {claim_text(key)}"
-    for group in groups_of_claims(cluster, claims):
-        if any(entry.weight is not None for entry in group.spec.constraints or ()):
-            yield f"ConstraintGroup {claim_text(key_of(group.metadata))}"
+def _any_soft(entries: Iterable[Entry | CallerConstraint]) -> bool:
+    return any(entry.weight is not None for entry in entries)
 
 
 def groups_of_claims(cluster: Cluster, claims: Iterable[ObjectKey]) -> Iterator[ConstraintGroup]:

@@ -17,7 +17,7 @@ from ...cel.environment import TOO_COSTLY
 from ...cel.errors import CelCompileError, CelError
 from ...cel.meter import COST_LIMIT
 from ...cel.program import Program
-from ...cel.selector import compile_selector
+from ...cel.selector import DeviceSetExpression, compile_selector
 from ...cel.types import DEVICE
 from ...cel.values import Value
 from ...models.cluster.cluster import Cluster, topology_instances
@@ -73,26 +73,14 @@ def _expression_problems(manifests: Iterable[Manifest]) -> Iterator[InputProblem
     for manifest in manifests:
         for field, text, purpose in expressions(manifest.kind, manifest.object):
             # What is empty or too long has been refused for that.
-            message = (
-                _expression_problem(text, purpose) if text.strip() and byte_length(text) <= EXPRESSION_MAX else None
-            )
-            if message is not None:
-                yield input_problem(manifest, field, message)
-
-
-def _expression_problem(text: str, purpose: Purpose) -> str | None:
-    try:
-        program = _COMPILERS[purpose](text)
-    except CelCompileError as error:
-        told = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
-        return f"Invalid value: {quote(text)}: {told}"
-    if program.estimate.max > COST_LIMIT:
-        return f"Forbidden: {TOO_COSTLY}"
-    return None
-
-
-def _selector_program(text: str) -> Program:
-    return compile_selector(text).program
+            if not text.strip() or byte_length(text) > EXPRESSION_MAX:
+                continue
+            try:
+                if _COMPILERS[purpose](text).estimate.max > COST_LIMIT:
+                    yield input_problem(manifest, field, f"Forbidden: {TOO_COSTLY}")
+            except CelCompileError as error:
+                told = " ".join(line for line in str(error).splitlines() if not line.startswith(" |"))
+                yield input_problem(manifest, field, f"Invalid value: {quote(text)}: {told}")
 
 
 def _derived_attribute_program(text: str) -> Program:
@@ -101,17 +89,10 @@ def _derived_attribute_program(text: str) -> Program:
     return program
 
 
-def _constraint_program(text: str) -> Program:
-    # Few claims have any.
-    from ...cel.selector import DeviceSetExpression
-
-    return DeviceSetExpression(text).program
-
-
 _COMPILERS: dict[Purpose, Callable[[str], Program]] = {
-    "selector": _selector_program,
+    "selector": lambda text: compile_selector(text).program,
     "derivedAttribute": _derived_attribute_program,
-    "constraint": _constraint_program,
+    "constraint": lambda text: DeviceSetExpression(text).program,
 }
 
 
@@ -160,7 +141,7 @@ def indistinguishable_devices(manifests: Sequence[Manifest]) -> Iterator[InputPr
         (manifest, placed)
         for manifest in manifests
         for placed in located_entries(manifest.kind, manifest.object)
-        if placed.entry.cel is not None and _compares_devices(placed.entry.cel.expression)
+        if placed.entry.cel is not None and DeviceSetExpression(placed.entry.cel.expression).compares_devices
     ]
     if not comparing:
         return
@@ -173,12 +154,6 @@ def indistinguishable_devices(manifests: Sequence[Manifest]) -> Iterator[InputPr
             names = " and ".join("/".join(device) for device in pair[1:])
             message = f"compares devices, and to it {names} are one: driver, attributes and capacity are equal"
             yield input_problem(manifest, cel_path(placed), message, "warning")
-
-
-def _compares_devices(text: str) -> bool:
-    from ...cel.selector import DeviceSetExpression
-
-    return DeviceSetExpression(text).compares_devices
 
 
 class _PairSearch:
@@ -202,15 +177,13 @@ class _PairSearch:
         """A pair that the entry may be about; claims of a group may be on several nodes."""
         if placed.claim is None:
             return self._any_pair
-        found = (
-            self._device_pair(selectors) for selectors in _selectors_of_requests(placed, placed.claim, self._classes)
-        )
-        return next(filter(None, found), None)
-
-    def _device_pair(self, selectors: _SelectorTexts) -> _DevicePair | None:
-        if selectors not in self._found:
-            self._found[selectors] = next((pair for pair in self._together if self._takes(selectors, pair)), None)
-        return self._found[selectors]
+        for selectors in _selectors_of_requests(placed, placed.claim, self._classes):
+            if selectors not in self._found:
+                self._found[selectors] = next((pair for pair in self._together if self._takes(selectors, pair)), None)
+            pair = self._found[selectors]
+            if pair is not None:
+                return pair
+        return None
 
     def _takes(self, selectors: _SelectorTexts, pair: _DevicePair) -> bool:
         try:
@@ -246,7 +219,9 @@ def _equal_device_pairs(slices: Sequence[ResourceSlice], anywhere: bool) -> Iter
         key = _content_key(content) if content.error is None else None
         if key is None or key in found:
             continue
-        node = "" if anywhere else _only_node(slice_, device)
+        # The only node that may use the device; empty if there may be several.
+        own = device.node_name if per_device(slice_) else slice_.spec.node_name
+        node = "" if anywhere else own or ""
         nodes, id_ = known.setdefault(key, {}), (slice_.spec.driver, slice_.spec.pool.name, device.name)
         other = nodes.get(node) or nodes.get("") or (next(iter(nodes.values()), None) if not node else None)
         if other is None:
@@ -271,11 +246,6 @@ def _content_key(content: PreparedDevice) -> Hashable:
 def _hashable_value(value: Value) -> Hashable:
     """A value with its type: in Python True equals 1."""
     return tuple(map(_hashable_value, value)) if isinstance(value, list) else (type(value), value)
-
-
-def _only_node(slice_: ResourceSlice, device: Device) -> str:
-    """The only node that may use a device; empty if there may be several."""
-    return (device.node_name if per_device(slice_) else slice_.spec.node_name) or ""
 
 
 def _newest_published_devices(slices: Sequence[ResourceSlice]) -> Iterator[tuple[ResourceSlice, Device]]:

@@ -18,6 +18,7 @@ from ...problem.messages import DeadlineExceededError
 from ...problem.problem import InUse, Member, Problem
 from ..proofs import find_witness
 from .engine import Counts, Decision, Pick, Session
+from .outcome import zero_objective
 from .search import BudgetError, bounded_search
 
 # Devices that a dive may visit: about as long as building and solving a small model takes.
@@ -94,8 +95,6 @@ class SearchThenSolve:
             return start
         picked = _members_of_decision(start)
         if start.status is Status.ALLOCATED and all(stage.is_free(problem, picked) for stage in self._session.stages):
-            from .outcome import zero_objective
-
             return replace(start, objective=zero_objective(self._session.stages))
         from .cp_sat import Limits
         from .optimize import optimize

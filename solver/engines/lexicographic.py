@@ -141,22 +141,14 @@ class LexicographicOptimization:
 
     def _tighten(self, parts: Sequence[ObjectivePart]) -> None:
         """Find the true values where a run was stopped: literals that were not minimised may be true without need."""
-        settled = tighten_solution(
-            self.model, self.found.values, [term for part in parts for term in part], self.counts
-        )
+        chosen = (choice for choice in self.model.choices if choice is not None)
+        # What is taken is kept; what objectives see of it becomes as low as it can be.
+        kept = {variable: self.found.values[variable] for variable in (*self.model.takes.values(), *chosen)}
+        settled = complete_solution(self.model, kept, [term for part in parts for term in part], self.counts)
         if settled.status is SolverStatus.OPTIMAL:
             self.found = settled
             values = [_value_of_part(terms, settled) for terms in parts]
             self.reached = [BoundedValue(v, part.bound) for v, part in zip(values, self.reached, strict=True)]
-
-
-def tighten_solution(
-    model: AllocationModel, values: Sequence[int], terms: ObjectivePart, counts: Counts
-) -> SolveResult:
-    """Complete the variables that say what is taken: those of objectives as low as they can be."""
-    chosen = (choice for choice in model.choices if choice is not None)
-    kept = {variable: values[variable] for variable in (*model.takes.values(), *chosen)}
-    return complete_solution(model, kept, terms, counts)
 
 
 def complete_solution(

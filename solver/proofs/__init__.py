@@ -120,7 +120,8 @@ def no_feasible_value(tally: Tally) -> Justification | None:
     for number, constraint in enumerate(tally.problem.constraints):
         if constraint.kind != "matchAttribute":
             continue
-        scope = _claim_scope(tally, constraint.claim)
+        own = tuple(need for need in tally.needs if need.claim == constraint.claim)
+        scope = tally if len(tally.needs) <= _MAX_JOINT_NEEDS else tally.with_needs(own)
         key = (
             constraint.attribute,
             tuple((scope.masks[option], scope.demand(option).count) for need in scope.needs for option in need.options),
@@ -140,12 +141,6 @@ def unmatched_justification(tally: Tally, number: int, reasons: Sequence[Justifi
     head = f"{constraint_label(tally, number)}: "
     claim = tally.one_claim(tally.needs)
     return Justification("matchAttribute", (head, *_unmatched_text(tally, number, needs, reasons, nested)), claim)
-
-
-def _claim_scope(tally: Tally, claim: int) -> Tally:
-    if len(tally.needs) <= _MAX_JOINT_NEEDS:
-        return tally
-    return tally.with_needs(tuple(need for need in tally.needs if need.claim == claim))
 
 
 def _refute_match(tally: Tally, number: int) -> Justification | None:
@@ -256,17 +251,14 @@ class _CaseAnalysis:
             return self.refute(tally, choices[1:], nested)
         reasons = []
         for case in cases:
-            reason = self._refute_case(case, choices[1:])
+            self._left -= 1
+            if self._left < 0:
+                return None
+            reason = refute_plainly(case) or self.refute(case, choices[1:], nested=True)
             if reason is None:
                 return None
             reasons.append(reason)
         return choices[0].justify(tally, reasons, nested)
-
-    def _refute_case(self, case: Tally, choices: Sequence[_CaseSplit]) -> Justification | None:
-        self._left -= 1
-        if self._left < 0:
-            return None
-        return refute_plainly(case) or self.refute(case, choices, nested=True)
 
 
 PROOFS: tuple[Proof, ...] = (*PLAIN_PROOFS, no_feasible_value, no_feasible_case)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ...problem.constraints import pools_with_negative_draws
 from ...problem.messages import Justification
 from ...problem.problem import Amounts, members_of_mask
-from .counting import Need, Tally, display_amount, display_requests, justification_for, plural, union_of_masks, verb
+from .counting import Need, Tally, display_amount, justification_for, plural, requests_need, union_of_masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,6 @@ class Overdraft:
     left: int
 
 
-@dataclass(frozen=True, slots=True)
-class RoomShortage:
-    """Requests that need ``needed`` devices, where there is room for ``room``."""
-
-    needs: list[Need]
-    needed: int
-    room: int
-
-
 DrawProfiles = list[tuple[Need, DrawProfile]]
 
 
@@ -99,7 +90,8 @@ def find_overdraft(rows: AmountRows, profiles: DrawProfiles) -> Overdraft | None
     """Find rows of one name that together have less than the requests that draw from them alone."""
     for name in dict.fromkeys(name for _, profile in profiles for name in profile.totals):
         drawing = [(need, profile) for need, profile in profiles if profile.totals.get(name)]
-        for scope in dict.fromkeys([*(profile.rows[name] for _, profile in drawing), _all_rows(drawing, name)]):
+        own = [profile.rows[name] for _, profile in drawing]
+        for scope in dict.fromkeys([*own, union_of_masks(own)]):
             inside = [(need, profile) for need, profile in drawing if not profile.rows[name] & ~scope]
             needed = sum(profile.totals[name] for _, profile in inside)
             left = sum(max(0, rows.left[row]) for row in members_of_mask(scope))
@@ -108,8 +100,8 @@ def find_overdraft(rows: AmountRows, profiles: DrawProfiles) -> Overdraft | None
     return None
 
 
-def find_room_shortage(tally: Tally, rows: AmountRows, profiles: DrawProfiles) -> RoomShortage | None:
-    """Find requests that need more devices than fit into the places of these devices."""
+def find_room_shortage(tally: Tally, rows: AmountRows, profiles: DrawProfiles) -> tuple[list[Need], int, int] | None:
+    """Find requests that need more devices than fit into the places of these devices; say how many, and the room."""
     competing = set(tally.competing())
     taking = [(need, profile) for need, profile in profiles if profile.count and need in competing]
     scopes = dict.fromkeys(profile.devices for _, profile in taking)
@@ -118,14 +110,10 @@ def find_room_shortage(tally: Tally, rows: AmountRows, profiles: DrawProfiles) -
     for scope in scopes:
         inside = [(need, profile) for need, profile in taking if not profile.devices & ~scope]
         needed = sum(profile.count for _, profile in inside)
-        rooms = _room_by_place(tally, rows, inside)
-        if needed > sum(rooms):
-            return RoomShortage([need for need, _ in inside], needed, sum(rooms))
+        room = sum(_room_by_place(tally, rows, inside))
+        if needed > room:
+            return [need for need, _ in inside], needed, room
     return None
-
-
-def _all_rows(drawing: DrawProfiles, name: str) -> int:
-    return union_of_masks([profile.rows[name] for _, profile in drawing])
 
 
 def _draw_profile(tally: Tally, rows: AmountRows, option: int) -> DrawProfile:
@@ -148,24 +136,17 @@ def _draw_profile(tally: Tally, rows: AmountRows, option: int) -> DrawProfile:
         for name, amount in own.items():
             amounts.setdefault(name, []).append(amount)
         place = rows.place(drawn[0][0])
-        share = PlaceShare(1 << device, _amounts_at_place(rows, place, drawn))
+        there: dict[int, int] = {}
+        for row, amount in drawn:
+            if rows.place(row) == place:
+                there[row] = there.get(row, 0) + amount
+        share = PlaceShare(1 << device, there)
         shares[place] = shares[place].joined(share) if place in shares else share
     if bare:
         shares[None] = PlaceShare(bare, {})
-    totals = {name: _sum_of_smallest(found, count - mask.bit_count() + len(found)) for name, found in amounts.items()}
+    lacking = mask.bit_count() - count
+    totals = {name: sum(sorted(found)[: max(0, len(found) - lacking)]) for name, found in amounts.items()}
     return DrawProfile(count, mask, totals, touched, shares)
-
-
-def _amounts_at_place(rows: AmountRows, place: Hashable, drawn: Amounts) -> dict[int, int]:
-    found: dict[int, int] = {}
-    for row, amount in drawn:
-        if rows.place(row) == place:
-            found[row] = found.get(row, 0) + amount
-    return found
-
-
-def _sum_of_smallest(amounts: list[int], count: int) -> int:
-    return sum(sorted(amounts)[: max(0, count)])
 
 
 def _least_profile(options: list[DrawProfile]) -> DrawProfile:
@@ -197,23 +178,25 @@ def _room_by_place(tally: Tally, rows: AmountRows, inside: DrawProfiles) -> list
     for _, profile in inside:
         for place, share in profile.shares.items():
             takers[place] = takers.get(place, 0) + (share.devices & tally.shared).bit_count()
-    return [
-        min([(share.devices & ~tally.shared).bit_count() + takers[place], *_devices_that_fit(rows, share)])
-        for place, share in shares.items()
-    ]
-
-
-def _devices_that_fit(rows: AmountRows, share: PlaceShare) -> list[int]:
-    return [max(0, rows.left[row]) // amount for row, amount in share.least.items() if amount > 0]
+    rooms = []
+    for place, share in shares.items():
+        fitting = [max(0, rows.left[row]) // amount for row, amount in share.least.items() if amount > 0]
+        rooms.append(min([(share.devices & ~tally.shared).bit_count() + takers[place], *fitting]))
+    return rooms
 
 
 def overdrawn_counters(tally: Tally) -> Justification | None:
     """The partitions that the requests take draw more from counter sets than is left of them."""
     if not tally.problem.counters.consumption:
         return None
-    return exhausted_rows(
-        tally, tally.once("counters", _counter_rows), RowsWording("counters", "counters", _display_counters)
-    )
+    counters = tally.problem.counters
+
+    def where(found: Overdraft) -> str:
+        sets = {(counters.pool_of_row[row], counters.names[row][0]) for row in members_of_mask(found.rows)}
+        place = f"counter set {next(iter(sets))[1]}" if len(sets) == 1 else f"{len(sets)} counter sets"
+        return f"counter {found.name} of {place}"
+
+    return exhausted_rows(tally, tally.once("counters", _counter_rows), "counters", "counters", where)
 
 
 def _counter_rows(tally: Tally) -> AmountRows:
@@ -233,20 +216,17 @@ def _counter_rows(tally: Tally) -> AmountRows:
     return AmountRows(tally.in_use.available, lambda row: counters.names[row][1], place, draws, lambda _option: None)
 
 
-def _display_counters(tally: Tally, found: Overdraft) -> str:
-    counters = tally.problem.counters
-    sets = {(counters.pool_of_row[row], counters.names[row][0]) for row in members_of_mask(found.rows)}
-    where = f"counter set {next(iter(sets))[1]}" if len(sets) == 1 else f"{len(sets)} counter sets"
-    return f"counter {found.name} of {where}"
-
-
 def consumed_capacity(tally: Tally) -> Justification | None:
     """The requests consume more of the shared devices' capacities than is left of them."""
     if not tally.shared or not tally.problem.capacities.rows:
         return None
-    return exhausted_rows(
-        tally, tally.once("capacity", _capacity_rows), RowsWording("capacity", "capacities", _display_capacities)
-    )
+    rows_of_device = tally.problem.capacities.rows.values()
+
+    def where(found: Overdraft) -> str:
+        devices = sum(any(found.rows >> row & 1 for row in rows) for rows in rows_of_device)
+        return f"capacity {found.name} of {plural(devices, 'shared device')}"
+
+    return exhausted_rows(tally, tally.once("capacity", _capacity_rows), "capacity", "capacities", where)
 
 
 def _capacity_rows(tally: Tally) -> AmountRows:
@@ -265,39 +245,25 @@ def _capacity_rows(tally: Tally) -> AmountRows:
     return AmountRows(left, capacities.names.__getitem__, device_of.__getitem__, draws, same)
 
 
-def _display_capacities(tally: Tally, found: Overdraft) -> str:
-    capacities = tally.problem.capacities.rows
-    devices = sum(1 for rows in capacities.values() if any(found.rows >> row & 1 for row in rows))
-    return f"capacity {found.name} of {plural(devices, 'shared device')}"
+def exhausted_rows(
+    tally: Tally, rows: AmountRows, id_: str, noun: str, where: Callable[[Overdraft], str]
+) -> Justification | None:
+    """Find requests that need more of the rows than is left, or more devices than they have room for.
 
-
-@dataclass(frozen=True, slots=True)
-class RowsWording:
-    """The words of a proof: the encoder's id, the noun of the rows, and a phrase for overdrawn rows."""
-
-    id: str
-    rows: str
-    where: Callable[[Tally, Overdraft], str]
-
-
-def exhausted_rows(tally: Tally, rows: AmountRows, wording: RowsWording) -> Justification | None:
-    """Find requests that need more of the rows than is left, or more devices than they have room for."""
+    ``id_`` is the encoder's id; ``noun`` and ``where`` are the words for the rows and for overdrawn ones.
+    """
     profiles = draw_profiles(tally, rows)
     drawn = find_overdraft(rows, profiles)
     if drawn is not None:
-        needed = f"{_display_needs(tally, drawn.needs)} at least {display_amount(drawn.needed)}"
-        text = f"{wording.where(tally, drawn)}: {needed}, {display_amount(drawn.left)} left"
-        return justification_for(wording.id, text, tally, drawn.needs)
+        needed = f"{requests_need(tally, drawn.needs)} at least {display_amount(drawn.needed)}"
+        text = f"{where(drawn)}: {needed}, {display_amount(drawn.left)} left"
+        return justification_for(id_, text, tally, drawn.needs)
     found = find_room_shortage(tally, rows, profiles)
     if found is None:
         return None
-    needed = f"{_display_needs(tally, found.needs)} {plural(found.needed, 'device')}"
-    text = f"{needed}, what is left of the {wording.rows} has room for {found.room}"
-    return justification_for(wording.id, text, tally, found.needs)
-
-
-def _display_needs(tally: Tally, needs: list[Need]) -> str:
-    return f"{display_requests(tally, needs)} {verb(needs, 'needs', 'need')}"
+    needs, wanted, room = found
+    text = f"{requests_need(tally, needs)} {plural(wanted, 'device')}"
+    return justification_for(id_, f"{text}, what is left of the {noun} has room for {room}", tally, needs)
 
 
 def incompatible_groups(tally: Tally) -> Justification | None:
@@ -312,7 +278,9 @@ def incompatible_groups(tally: Tally) -> Justification | None:
         inside = [need for need in taking if not tally.devices(need) & ~scope]
         needed, room = sum(map(tally.least, inside)), _compatible_room(tally, scope, inside)
         if needed > room:
-            return _compatibility_justification(tally, inside, needed, room)
+            wanted = f"{requests_need(tally, inside)} {plural(needed, 'device')}"
+            text = f"{wanted}, at most {room} are compatible on their counter sets"
+            return justification_for("compatibilityGroups", text, tally, inside)
     return None
 
 
@@ -335,9 +303,3 @@ def _compatible_room(tally: Tally, scope: int, needs: list[Need]) -> int:
         else:
             room += 1
     return room + sum(max(counts.values(), default=1) for counts in places.values())
-
-
-def _compatibility_justification(tally: Tally, needs: list[Need], needed: int, room: int) -> Justification:
-    wanted = f"{display_requests(tally, needs)} {verb(needs, 'needs', 'need')} {plural(needed, 'device')}"
-    text = f"{wanted}, at most {room} are compatible on their counter sets"
-    return justification_for("compatibilityGroups", text, tally, needs)

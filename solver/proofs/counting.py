@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from ...models.kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
 from ...problem.messages import Justification
-from ...problem.problem import RESULT_LIMIT, Constraint, Demand, InUse, Problem, members_of_mask
+from ...problem.problem import RESULT_LIMIT, Demand, InUse, Problem, members_of_mask
 
 _Made = TypeVar("_Made")
 
@@ -55,14 +55,15 @@ class Tally:
         """Begin with the devices that each demand could take alone."""
         known: dict[tuple[int, ...], int] = {}
         masks = tuple([known.get(devices) or known.setdefault(devices, mask_of(devices)) for devices in candidates])
-        needs = tuple(
-            [
-                Need(number, request.name, _open_options(problem, masks, request.demands))
-                for number, claim in enumerate(problem.claims)
-                for request in claim.requests
-            ]
-        )
-        return cls(problem, in_use, masks, mask_of(problem.shared), needs)
+        needs = []
+        for number, claim in enumerate(problem.claims):
+            for request in claim.requests:
+                options = request.demands
+                if len(options) > 1:
+                    # Alternatives without enough devices are left out, unless there are no others.
+                    options = tuple([one for one in options if not _is_short(problem, masks, one)]) or options
+                needs.append(Need(number, request.name, options))
+        return cls(problem, in_use, masks, mask_of(problem.shared), tuple(needs))
 
     def once(self, name: str, make: Callable[[Tally], _Made]) -> _Made:
         """Return what is made for the question by this name; cases do not make it again."""
@@ -125,13 +126,6 @@ def _is_short(problem: Problem, masks: Sequence[int], option: int) -> bool:
     return demand.count > masks[option].bit_count() or (demand.all_devices and not demand.count)
 
 
-def _open_options(problem: Problem, masks: Sequence[int], options: tuple[int, ...]) -> tuple[int, ...]:
-    """Leave out alternatives without enough devices, unless there are no others."""
-    if len(options) == 1:
-        return options
-    return tuple([option for option in options if not _is_short(problem, masks, option)]) or options
-
-
 def mask_of(devices: Sequence[int] | frozenset[int]) -> int:
     """Write devices as a bit set."""
     return reduce(or_, map((1).__lshift__, devices), 0)
@@ -150,9 +144,9 @@ def competition(tally: Tally) -> Justification | None:
     if not sets:
         return None
     needs = [need for need, count, mask in own if count and mask in sets]
-    return _competition_justification(
-        tally, needs, sum(wanted[mask] for mask in sets), union_of_masks(sets).bit_count()
-    )
+    needed = plural(sum(wanted[mask] for mask in sets), "device") + (" of their own" if tally.shared else "")
+    text = f"{requests_need(tally, needs)} {needed}, {union_of_masks(sets).bit_count()} can be used"
+    return justification_for("devices", text, tally, needs)
 
 
 def deficient_sets(wanted: Mapping[int, int]) -> tuple[int, ...]:
@@ -185,12 +179,6 @@ def dedicated_devices(tally: Tally, need: Need) -> tuple[int, int]:
     return max(0, min(counts)), tally.devices(need) & ~tally.shared
 
 
-def _competition_justification(tally: Tally, needs: Sequence[Need], wanted: int, there: int) -> Justification:
-    own = " of their own" if tally.shared else ""
-    needed = f"{display_requests(tally, needs)} {verb(needs, 'needs', 'need')} {plural(wanted, 'device')}{own}"
-    return justification_for("devices", f"{needed}, {there} can be used", tally, needs)
-
-
 class _Flow:
     """Members flow from cells to sets, along shortest augmenting paths."""
 
@@ -198,7 +186,12 @@ class _Flow:
         # Sets with few members first: fewer paths must be changed.
         self._sets = sorted(wanted, key=lambda mask: (mask.bit_count(), mask))
         self._missing = [wanted[mask] for mask in self._sets]
-        cells = _count_cells(self._sets)
+        # Members that are in the same sets are one cell; its key is the bit set of the sets' numbers.
+        owners_of: dict[int, int] = {}
+        for number, mask in enumerate(self._sets):
+            for member in members_of_mask(mask):
+                owners_of[member] = owners_of.get(member, 0) | 1 << number
+        cells = Counter(owners_of.values())
         self._left = list(cells.values())
         self._reach: list[list[int]] = [[] for _ in self._sets]
         for cell, owners in enumerate(cells):
@@ -259,15 +252,6 @@ class _Flow:
             del gifts[number]
 
 
-def _count_cells(sets: Sequence[int]) -> Counter[int]:
-    """Count the members that are in the same sets: the keys are bit sets of the sets' numbers."""
-    owners: dict[int, int] = {}
-    for number, mask in enumerate(sets):
-        for member in members_of_mask(mask):
-            owners[member] = owners.get(member, 0) | 1 << number
-    return Counter(owners.values())
-
-
 def shortage(tally: Tally) -> Justification | None:
     """Every alternative of a request needs more devices than could be used."""
     for need in tally.needs:
@@ -284,13 +268,10 @@ def result_limit(tally: Tally) -> Justification | None:
         wanted[need.claim] = wanted.get(need.claim, 0) + tally.least(need)
     for claim, count in wanted.items():
         if count > RESULT_LIMIT:
-            return _over_limit(tally, [need for need in tally.needs if need.claim == claim], count)
+            needs = [need for need in tally.needs if need.claim == claim]
+            wants = f"{display_requests(tally, needs)}: {plural(count, 'device')} at least"
+            return justification_for("resultLimit", f"{wants}, one claim may get {RESULT_LIMIT}", tally, needs)
     return None
-
-
-def _over_limit(tally: Tally, needs: list[Need], count: int) -> Justification:
-    text = f"{display_requests(tally, needs)}: {plural(count, 'device')} at least, one claim may get {RESULT_LIMIT}"
-    return justification_for("resultLimit", text, tally, needs)
 
 
 def _shortfall(tally: Tally, option: int) -> str:
@@ -317,12 +298,17 @@ def display_requests(tally: Tally, needs: Sequence[Need]) -> str:
     claims = len({need.claim for need in needs})
     if claims > 1:
         return f"{len(needs)} requests of {claims} claims"
-    names = [_request_label(tally, need) for need in needs]
+    names = [tally.demand(one.options[0]).label if len(one.options) == 1 else one.request for one in needs]
     if len(names) == 1:
         return f"request {names[0]}"
     if len(names) <= _MAX_REQUEST_NAMES:
         return f"requests {', '.join(names[:-1])} and {names[-1]}"
     return f"requests {', '.join(names[: _MAX_REQUEST_NAMES - 1])} and {len(names) - _MAX_REQUEST_NAMES + 1} more"
+
+
+def requests_need(tally: Tally, needs: Sequence[Need]) -> str:
+    """Name the requests, with the verb: ``request a needs``, ``requests a and b need``."""
+    return f"{display_requests(tally, needs)} {verb(needs, 'needs', 'need')}"
 
 
 def verb(needs: Sequence[Need], one: str, several: str) -> str:
@@ -346,13 +332,5 @@ def constraint_label(tally: Tally, number: int) -> str:
     """Name a constraint by its place in its claim and what it asks for."""
     constraints = tally.problem.constraints
     constraint = constraints[number]
-    position = number - _first_constraint_of(constraints, constraint.claim)
-    return f"constraint {position}, {constraint.kind} {constraint.attribute}"
-
-
-def _first_constraint_of(constraints: Sequence[Constraint], claim: int) -> int:
-    return next(number for number, constraint in enumerate(constraints) if constraint.claim == claim)
-
-
-def _request_label(tally: Tally, need: Need) -> str:
-    return tally.demand(need.options[0]).label if len(need.options) == 1 else need.request
+    first = next(number for number, other in enumerate(constraints) if other.claim == constraint.claim)
+    return f"constraint {number - first}, {constraint.kind} {constraint.attribute}"

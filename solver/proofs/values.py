@@ -11,7 +11,7 @@ suffice for, rounded down. Counting devices over all values misses that bound.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...problem.constraints import INCOMPARABLE
@@ -23,11 +23,10 @@ from .counting import (
     constraint_label,
     dedicated_devices,
     deficient_sets,
-    display_requests,
     justification_for,
     plural,
+    requests_need,
     union_of_masks,
-    verb,
 )
 
 
@@ -94,26 +93,24 @@ def _compete_for_values(
     tally: Tally, number: int, needs: tuple[Need, ...], wanted_by: _ValueCounter, noun: str
 ) -> Justification | None:
     """Hand out values to the requests, as many as they want at least."""
-    wants = [(need, *_wanted_values(tally, number, need, wanted_by)) for need in needs]
+    wants: list[tuple[Need, int]] = []
     wanted: dict[int, int] = {}
-    for _, values, count in wants:
-        wanted[values] = wanted.get(values, 0) + count
+    for need in needs:
+        options = [
+            (tally.demand(option).count, *wanted_by(_tokens_of_option(tally, number, option)))
+            for option in need.options
+        ]
+        values = union_of_masks([values for _, values, _ in options])
+        wants.append((need, values))
+        wanted[values] = wanted.get(values, 0) + min(count * least for count, _, least in options)
     sets = deficient_sets(wanted)
     if not sets:
         return None
-    lacking = [need for need, values, _ in wants if values in sets]
+    lacking = [need for need, values in wants if values in sets]
     needed = plural(sum(wanted[values] for values in sets), noun)
     there = union_of_masks(sets).bit_count()
-    text = f"{display_requests(tally, lacking)} {verb(lacking, 'needs', 'need')} {needed}, there are {there}"
+    text = f"{requests_need(tally, lacking)} {needed}, there are {there}"
     return justification_for("distinctAttribute", f"{constraint_label(tally, number)}: {text}", tally, lacking)
-
-
-def _wanted_values(tally: Tally, number: int, need: Need, wanted_by: _ValueCounter) -> tuple[int, int]:
-    """Return the values that a request may use, and how many it uses up at least."""
-    options = [
-        (tally.demand(option).count, wanted_by(_tokens_of_option(tally, number, option))) for option in need.options
-    ]
-    return union_of_masks([values for _, (values, _) in options]), min(count * least for count, (_, least) in options)
 
 
 def _tokens_of_option(tally: Tally, number: int, option: int) -> list[int]:
@@ -162,10 +159,12 @@ class _ValueDemand:
 class _TiedClaims:
     """The bundles of claims whose constraints see the same value on every device.
 
-    ``counted`` are the needs that they are made of: what two constraints of a claim are about is wanted once.
+    ``kind`` is what they see: the attribute, whether it has lists, and the values by device. ``counted`` are the needs
+    that they are made of: what two constraints of a claim are about is wanted once.
     """
 
     constraint: Constraint
+    kind: tuple[str, bool, Mapping[int, int]]
     bundles: list[_ValueDemand]
     counted: set[Need]
 
@@ -188,9 +187,10 @@ def _tied_claims(tally: Tally) -> list[_TiedClaims]:
         bundle = _value_demand(tally, number) if constraint.kind == "matchAttribute" else None
         if bundle is None:
             continue
-        peers = next((peers for peers in found if _has_same_values(constraint, peers.constraint)), None)
+        kind = constraint.attribute, constraint.sets, next(iter(constraint.tokens.values()))
+        peers = next((peers for peers in found if peers.kind == kind), None)
         if peers is None:
-            found.append(peers := _TiedClaims(constraint, [], set()))
+            found.append(peers := _TiedClaims(constraint, kind, [], set()))
         needs = tied_needs(tally, number)
         if peers.counted.isdisjoint(needs):
             peers.counted.update(needs)
@@ -211,13 +211,6 @@ def _value_demand(tally: Tally, number: int) -> _ValueDemand | None:
     return _ValueDemand(tuple(sorted(wanted.items()))) if wanted and alike else None
 
 
-def _has_same_values(constraint: Constraint, other: Constraint) -> bool:
-    if (constraint.attribute, constraint.sets) != (other.attribute, other.sets):
-        return False
-    tokens, others = (next(iter(one.tokens.values())) for one in (constraint, other))
-    return tokens is others or tokens == others
-
-
 def _refute_tied_claims(peers: _TiedClaims) -> Justification | None:
     """Look at claims that want the same, and at all that want so many devices or more."""
     option = next(iter(peers.constraint.tokens))
@@ -231,7 +224,11 @@ def _refute_tied_claims(peers: _TiedClaims) -> Justification | None:
     for sample in samples:
         room = sum(_claims_per_value(value, sample) for value in values)
         if len(sample) > 1 and room < len(sample):
-            return _tied_claims_justification(peers.constraint, sample, len(values), room)
+            sizes = {bundle.count for bundle in sample}
+            count = plural(min(sizes), "device") + ("" if len(sizes) == 1 else " or more")
+            wanted = f"{len(sample)} claims of {count} with one value of {peers.constraint.attribute} each"
+            text = f"{wanted}: {plural(len(values), 'value')} have room for {room}"
+            return Justification("matchAttribute", (text,))
     return None
 
 
@@ -243,12 +240,3 @@ def _claims_per_value(value: int, sample: Sequence[_ValueDemand]) -> int:
     if all(bundle is first or bundle == first for bundle in sample):
         room = min(room, *((value & mask).bit_count() // count for mask, count in first.wanted))
     return room
-
-
-def _tied_claims_justification(
-    constraint: Constraint, sample: Sequence[_ValueDemand], values: int, room: int
-) -> Justification:
-    sizes = {bundle.count for bundle in sample}
-    count = plural(min(sizes), "device") + ("" if len(sizes) == 1 else " or more")
-    wanted = f"{len(sample)} claims of {count} with one value of {constraint.attribute} each"
-    return Justification("matchAttribute", (f"{wanted}: {plural(values, 'value')} have room for {room}",))
