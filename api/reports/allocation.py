@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ..models.kubernetes.claims import DeviceRequestAllocationResult
-from ..models.results.common import AllocationDocument, ClaimAnswer, RejectedNodes, StageAnswer, UnitAnswer
+from ..models.results.common import AllocationDocument, ClaimAnswer, RejectedNodes, UnitAnswer
 from ..solver.engines.outcome import DEVICES_REASON
-from .tables import display_unit
+from .tables import display_names, display_unit
 
 HEADERS = ("namespace", "pod", "claim", "node", "request", "devices")
 WIDE_HEADERS = (*HEADERS[:-1], "driver", "pool", "device", "share", "consumed", "flags")
@@ -19,9 +19,10 @@ def rows(document: AllocationDocument) -> Iterator[tuple[str, ...]]:
     for unit in document.units:
         for claim in unit.claims:
             place = _place_cells(unit, claim)
-            requests = _by_request(claim)
-            for request, results in requests.items():
-                yield (*place, request, ", ".join(result.device for result in results))
+            requests: dict[str, list[str]] = {}
+            for result in _results(claim):
+                requests.setdefault(result.request, []).append(result.device)
+            yield from ((*place, request, ", ".join(devices)) for request, devices in requests.items())
             if not requests:
                 yield (*place, _NOTHING, _display_no_devices(unit, claim))
 
@@ -40,11 +41,9 @@ def stages(document: AllocationDocument) -> Iterator[str]:
     """Yield a line for each unit with the values and bounds of its stages."""
     for unit in document.units:
         if unit.objective:
-            yield f"{_unit_title(unit)}: " + ", ".join(map(_display_stage, unit.objective))
-
-
-def _display_stage(stage: StageAnswer) -> str:
-    return f"{stage.stage} {stage.value}" + ("" if stage.proven else f" (at least {stage.bound})")
+            bounds = ["" if one.proven else f" (at least {one.bound})" for one in unit.objective]
+            pairs = zip(unit.objective, bounds, strict=True)
+            yield f"{_unit_title(unit)}: " + ", ".join(f"{one.stage} {one.value}{bound}" for one, bound in pairs)
 
 
 def soft_entries(document: AllocationDocument) -> Iterator[str]:
@@ -62,20 +61,16 @@ def reasons(document: AllocationDocument) -> Iterator[str]:
         if unit.outcome != "Allocated":
             yield f"{_unit_title(unit)}: {unit.outcome}"
             yield from (f"  {_claim_prefix(reason.claim, unit)}{reason.message}" for reason in unit.reasons)
-            for kind in unit.failures[_tables_in_reasons(unit) :]:
+            # The reasons give the request tables of the largest class of nodes, unless they are about something else.
+            tables = unit.failures[0].requests if unit.failures else ()
+            told = {DEVICES_REASON, *(row.filter for table in tables for row in table.fallen)}
+            is_told = bool(tables) and any(reason.id in told for reason in unit.reasons)
+            for kind in unit.failures[is_told:]:
                 yield from _failure_lines(kind, unit)
 
 
-def _tables_in_reasons(unit: UnitAnswer) -> int:
-    """The reasons give the request tables of the largest class of nodes, unless they are about something else."""
-    tables = unit.failures[0].requests if unit.failures else ()
-    told = {DEVICES_REASON, *(row.filter for table in tables for row in table.fallen)}
-    return int(bool(tables) and any(reason.id in told for reason in unit.reasons))
-
-
 def _failure_lines(kind: RejectedNodes, unit: UnitAnswer) -> Iterator[str]:
-    more = f" and {kind.nodes - len(kind.names)} more" if kind.nodes > len(kind.names) else ""
-    yield f"  on {', '.join(name or 'any node' for name in kind.names)}{more}: {kind.message}"
+    yield f"  on {display_names(kind.names, kind.nodes)}: {kind.message}"
     for table in kind.requests:
         fallen = ", ".join(map(str, table.fallen))
         told = f"{table.devices} devices" + (f": {fallen}" if fallen else "")
@@ -99,13 +94,6 @@ def _place_cells(unit: UnitAnswer, claim: ClaimAnswer) -> tuple[str, str, str, s
 
 def _results(claim: ClaimAnswer) -> tuple[DeviceRequestAllocationResult, ...]:
     return (claim.allocation.devices.results or ()) if claim.allocation else ()
-
-
-def _by_request(claim: ClaimAnswer) -> Mapping[str, list[DeviceRequestAllocationResult]]:
-    found: dict[str, list[DeviceRequestAllocationResult]] = {}
-    for result in _results(claim):
-        found.setdefault(result.request, []).append(result)
-    return found
 
 
 def _display_no_devices(unit: UnitAnswer, claim: ClaimAnswer) -> str:

@@ -43,7 +43,8 @@ def summary(document: CapacityDocument) -> str:
     if total.unbounded:
         return f"{what}: any number of copies fits"
     first = "" if total.first_fit in (None, total.fits) else f"; the scheduler's first fit reaches {total.first_fit}"
-    return f"{what}: {total.fits} more fit, {_display_certainty(total)}{first}"
+    bound = "" if total.bound is None else f"at most {total.bound} could, "
+    return f"{what}: {total.fits} more fit, {'proven' if total.proven else f'{bound}not proven'}{first}"
 
 
 def proofs(document: CapacityDocument) -> Iterator[str]:
@@ -61,12 +62,6 @@ def _copies_cells(copies: Copies) -> tuple[str, str, str]:
 
 def _display_number(value: int | None) -> str:
     return "?" if value is None else str(value)
-
-
-def _display_certainty(copies: Copies) -> str:
-    if copies.proven:
-        return "proven"
-    return "not proven" if copies.bound is None else f"at most {copies.bound} could, not proven"
 
 
 def _display_limits(kind: NodeCopies) -> str:

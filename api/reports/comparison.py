@@ -13,12 +13,9 @@ from .tables import display_unit
 if TYPE_CHECKING:
     from ..models.results.comparison import (
         ComparisonDocument,
-        EngineAnswer,
         PlanComparisonDocument,
-        PlannerAnswer,
         SweepDocument,
         SweepEngine,
-        SweepPoint,
         UnitSide,
         UnitSides,
     )
@@ -34,7 +31,7 @@ def comparison_rows(document: ComparisonDocument, seconds: Mapping[str, float]) 
         relations = Counter(unit.sides[position].relation for unit in document.units)
         told = ", ".join(f"{relations[name]} {name}" for name in _RELATIONS if relations[name])
         yield (
-            _engine_label(engine),
+            f"{engine.engine} {engine.version}".strip(),
             engine.outcome,
             f"{engine.admitted} of {document.asked}",
             told if position else "",
@@ -43,10 +40,6 @@ def comparison_rows(document: ComparisonDocument, seconds: Mapping[str, float]) 
             f"{engine.left.free} of {engine.left.devices}",
             str(engine.left.whole_nodes),
         )
-
-
-def _engine_label(engine: EngineAnswer) -> str:
-    return f"{engine.engine} {engine.version}".strip()
 
 
 def comparison_unit_rows(document: ComparisonDocument) -> Iterator[tuple[str, ...]]:
@@ -69,7 +62,10 @@ def comparison_summary(document: ComparisonDocument) -> Iterator[str]:
         yield f"they part at {_unit_title(document.parting)}:"
         width = max(len(side.engine) for side in document.parting.sides)
         for side in document.parting.sides:
-            yield f"  {side.engine:{width}}  {_display_answer(side)}"
+            answer = f"{side.outcome}: " + "; ".join(reason.message for reason in side.reasons)
+            if side.outcome == "Allocated":
+                answer = f"Allocated on {side.node or '<any>'}, {_display_devices(side)}"
+            yield f"  {side.engine:{width}}  {answer}"
 
 
 def _display_agreement(document: ComparisonDocument) -> str:
@@ -87,12 +83,6 @@ def _unit_title(unit: UnitSides) -> str:
     return f"{name}, request {unit.request}" + (f" of claim {unit.claim}" if unit.pod else "")
 
 
-def _display_answer(side: UnitSide) -> str:
-    if side.outcome == "Allocated":
-        return f"Allocated on {side.node or '<any>'}, {_display_devices(side)}"
-    return f"{side.outcome}: " + "; ".join(reason.message for reason in side.reasons)
-
-
 _TIME_UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "us", 1e6))
 
 
@@ -107,25 +97,21 @@ def sweep_table(document: SweepDocument) -> tuple[tuple[str, ...], list[tuple[st
     names = [one.engine for one in document.points[0].engines]
     columns = [f"{name} {what}" for name in names for what in ("steps", "time")]
     ratios = [f"{name} : {names[0]}" for name in names[1:]]
-    return ("size", "outcome", *columns, *ratios), [_sweep_row(point, names) for point in document.points]
-
-
-def _sweep_row(point: SweepPoint, names: list[str]) -> tuple[str, ...]:
-    found = {one.engine: one for one in point.engines}
-    cells = [cell for name in names for cell in _sweep_cells(found.get(name))]
-    outcomes = ", ".join(dict.fromkeys(one.outcome for one in point.engines))
-    ratios = [_time_ratio(found.get(name), found.get(names[0])) for name in names[1:]]
-    return (str(point.size), outcomes, *cells, *ratios)
+    rows = []
+    for point in document.points:
+        found = {one.engine: one for one in point.engines}
+        cells = [cell for name in names for cell in _sweep_cells(found.get(name))]
+        outcomes = ", ".join(dict.fromkeys(one.outcome for one in point.engines))
+        first = found[names[0]].seconds if names[0] in found else 0
+        times = [found[name].seconds / first if first and name in found else None for name in names[1:]]
+        rows.append((str(point.size), outcomes, *cells, *("" if one is None else f"{one:.3g}" for one in times)))
+    return ("size", "outcome", *columns, *ratios), rows
 
 
 def _sweep_cells(one: SweepEngine | None) -> tuple[str, str]:
     if one is None:
         return "", ""
     return str(one.steps), display_duration(one.seconds) + (" (out of time)" if one.outcome == "Unknown" else "")
-
-
-def _time_ratio(one: SweepEngine | None, first: SweepEngine | None) -> str:
-    return f"{one.seconds / first.seconds:.3g}" if one and first and first.seconds else ""
 
 
 PLAN_COMPARISON_HEADERS = (
@@ -163,7 +149,7 @@ def plan_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str,
         yield (
             f"{one.planner} {one.version}".strip(),
             one.order or "",
-            _display_outcome(one),
+            one.outcome or ("" if one.decided else "out of time"),
             f"{one.admitted} of {document.asked}",
             f"{one.gangs} of {document.gangs}",
             f"{one.used} of {one.devices}",
@@ -171,10 +157,6 @@ def plan_comparison_rows(document: PlanComparisonDocument, seconds: Mapping[str,
             "?" if found is None else f"{found.of_all:.1%}",
             display_duration(seconds[one.label]),
         )
-
-
-def _display_outcome(one: PlannerAnswer) -> str:
-    return one.outcome or ("" if one.decided else "out of time")
 
 
 def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[str, float]) -> list[tuple[object, ...]]:
@@ -189,16 +171,12 @@ def plan_comparison_figures(document: PlanComparisonDocument, seconds: Mapping[s
             one.gangs,
             one.used,
             one.devices,
-            *_fragmentation_cells(one),
+            *((left.free, left.wasted, left.of_free, left.of_all) if left else (None,) * 4),
             seconds[one.label],
         )
         for one in document.planners
+        for left in (one.fragmentation,)
     ]
-
-
-def _fragmentation_cells(one: PlannerAnswer) -> tuple[float | None, ...]:
-    found = one.fragmentation
-    return (None,) * 4 if found is None else (found.free, found.wasted, found.of_free, found.of_all)
 
 
 def plan_comparison_summary(document: PlanComparisonDocument) -> str:

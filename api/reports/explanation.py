@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..models.results.common import filter_words
-from .tables import display_unit
+from .tables import display_names, display_unit
 
 if TYPE_CHECKING:
     from ..models.results.common import RejectedDevices
@@ -31,7 +31,7 @@ def lines(document: ExplanationDocument) -> Iterator[str]:
 
 
 def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:
-    yield f"  on {_display_nodes(nodes)}:"
+    yield f"  on {display_names(nodes.names, nodes.nodes)}:"
     yield from (f"    {_display_request(request)}" for request in nodes.requests)
     doubt = "" if nodes.minimal else ", perhaps not all of them needed"
     yield f"    impossible together{doubt}:" if len(nodes.reasons) > 1 else "    impossible:"
@@ -41,14 +41,10 @@ def _node_lines(nodes: ExplainedNodes) -> Iterator[str]:
         yield "    note: no second proof of this was found within the limit"
 
 
-def _display_nodes(nodes: ExplainedNodes) -> str:
-    names = ", ".join(name or "any node" for name in nodes.names)
-    return names + (f" and {nodes.nodes - len(nodes.names)} more" if nodes.nodes > len(nodes.names) else "")
-
-
 def _display_request(request: DevicesForRequest) -> str:
     head = f"request {request.request} of claim {request.claim} needs {request.needed}"
-    matching = f"{request.matching} of {_display_device_count(request.devices)} match class {request.device_class}"
+    devices = "1 device" if request.devices == 1 else f"{request.devices} devices"
+    matching = f"{request.matching} of {devices} match class {request.device_class}"
     told = [*_display_fallen(request.fallen), f"{request.free} free"] if request.matching else []
     return f"{head}: {matching}" + (f": {', '.join(told)}" if told else "")
 
@@ -62,10 +58,6 @@ def _display_fallen(rows: tuple[RejectedDevices, ...]) -> Iterator[str]:
         details = ", ".join(row.detail for row in members if row.detail)
         told = _WORDS.get(filter_, filter_words(filter_))
         yield " ".join(filter(None, (f"{sum(row.devices for row in members)} {told}", details)))
-
-
-def _display_device_count(count: int) -> str:
-    return "1 device" if count == 1 else f"{count} devices"
 
 
 def _relaxation_lines(unit: ExplainedUnit) -> Iterator[str]:
@@ -88,9 +80,8 @@ def rows(document: ExplanationDocument) -> Iterator[tuple[str, ...]]:
             yield (*head, unit.node or "", "", "", "", "")
         yield from ((*head, "", "reason", one.id, one.claim, one.message) for one in unit.reasons)
         for nodes in unit.failures:
-            yield from (
-                (*head, _display_nodes(nodes), "reason", one.id, one.claim, one.message) for one in nodes.reasons
-            )
+            where = display_names(nodes.names, nodes.nodes)
+            yield from ((*head, where, "reason", one.id, one.claim, one.message) for one in nodes.reasons)
         for number, relaxation in enumerate(unit.relaxations, 1):
             what = f"relaxation {number}"
             yield from ((*head, relaxation.node, what, one.id, one.claim, one.message) for one in relaxation.changes)

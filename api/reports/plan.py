@@ -33,7 +33,9 @@ def unit_rows(document: PlanDocument) -> Iterator[Row]:
     """One row a unit, under ``UNIT_HEADERS``; without a node it is None."""
     for unit in document.units:
         place = unit.kind, unit.namespace, unit.name, unit.unit, unit.gang, unit.node
-        yield (*place, ", ".join(_display_devices(unit)), unit.outcome, _display_reasons(unit))
+        made = [claim.allocation.devices.results or () for claim in unit.claims if claim.allocation]
+        devices = ", ".join(result.device for results in made for result in results)
+        yield (*place, devices, unit.outcome, _display_reasons(unit))
 
 
 def node_rows(document: PlanDocument) -> Iterator[Row]:
@@ -81,7 +83,8 @@ def reasons(document: PlanDocument) -> Iterator[str]:
     groups: dict[tuple[str, str], list[PlannedUnit]] = {}
     for unit in document.units:
         if unit.outcome != "Placed":
-            groups.setdefault((_unit_title(unit), _display_reasons(unit)), []).append(unit)
+            title = "claim" if unit.kind == "ResourceClaim" else "pod"
+            groups.setdefault((title, _display_reasons(unit)), []).append(unit)
     for (title, reason), units in groups.items():
         more = f" and {len(units) - 1} more" if len(units) > 1 else ""
         first = units[0]
@@ -114,16 +117,6 @@ def _display_amount(number: Number) -> str:
 
 def _display_percent(part: float) -> str:
     return f"{100 * part:.3g} %"
-
-
-def _unit_title(unit: PlannedUnit) -> str:
-    return "claim" if unit.kind == "ResourceClaim" else "pod"
-
-
-def _display_devices(unit: PlannedUnit) -> Iterator[str]:
-    for claim in unit.claims:
-        if claim.allocation is not None:
-            yield from (result.device for result in claim.allocation.devices.results or ())
 
 
 def _display_reasons(unit: PlannedUnit) -> str:

@@ -69,23 +69,19 @@ def _layer_panels(title: str, instance: InstanceAnswer) -> Iterator[Panel]:
     for number, cell in cells.items():
         by_layer[cell[:-2]][number] = _project_cell(cell[-2:])
     whole = [_project_cell(cell) for cell in product(*(range(axis.size) for axis in plane))]
+    around = " and ".join(_short_axis_name(axis) for axis in plane if axis.periodic)
     for layer in product(*(range(axis.size) for axis in layers)):
         at = ", ".join(
             f"{_short_axis_name(axis)} {axis.first + place}" for axis, place in zip(layers, layer, strict=True)
         )
         points = by_layer[layer]
-        below = ", ".join(filter(None, [at, _display_periodic_axes(plane)]))
+        below = ", ".join(filter(None, [at, around and f"wraps along {around}"]))
         yield Panel(f"{title}\n{below}" if below else title, points, _holes(whole, points), square=True)
 
 
 def _project_cell(cell: Sequence[int]) -> Point:
     *down, right = cell
     return float(right), float(-sum(down))
-
-
-def _display_periodic_axes(axes: Sequence[AxisAnswer]) -> str:
-    around = [_short_axis_name(axis) for axis in axes if axis.periodic]
-    return f"wraps along {' and '.join(around)}" if around else ""
 
 
 def _short_axis_name(axis: AxisAnswer) -> str:
@@ -194,28 +190,23 @@ def _draw(axes: Any, panel: Panel, devices: Sequence[PlacedDevice]) -> None:
 
 def _draw_devices(axes: Any, panel: Panel, devices: Sequence[PlacedDevice]) -> None:
     from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Circle, Patch, Rectangle
 
+    filled = [COLOURS[devices[number].state] for number in panel.points]
     if panel.texts:
         # A Tree is drawn at any aspect, in which circles would become ovals.
-        _draw_labels(axes, panel, devices)
+        across, up = zip(*panel.points.values(), strict=True)
+        axes.scatter(across, up, s=300, c=filled, edgecolors="black", zorder=2)
         return
-    shapes = [_shape(point, panel.square) for point in (*panel.holes, *panel.points.values())]
-    colours = ["none"] * len(panel.holes) + [COLOURS[devices[number].state] for number in panel.points]
+    places = (*panel.holes, *panel.points.values())
+    shapes: list[Patch]
+    if panel.square:
+        shapes = [Rectangle((x - 0.45, y - 0.45), 0.9, 0.9) for x, y in places]
+    else:
+        shapes = [Circle(place, 0.35) for place in places]
+    colours = ["none"] * len(panel.holes) + filled
     edges = [_HOLE] * len(panel.holes) + ["black"] * len(panel.points)
     axes.add_collection(PatchCollection(shapes, facecolors=colours, edgecolors=edges, linewidths=0.8, zorder=2))
-
-
-def _shape(point: Point, square: bool) -> Any:
-    from matplotlib.patches import Circle, Rectangle
-
-    x, y = point
-    return Rectangle((x - 0.45, y - 0.45), 0.9, 0.9) if square else Circle(point, 0.35)
-
-
-def _draw_labels(axes: Any, panel: Panel, devices: Sequence[PlacedDevice]) -> None:
-    across, up = zip(*panel.points.values(), strict=True)
-    colours = [COLOURS[devices[number].state] for number in panel.points]
-    axes.scatter(across, up, s=300, c=colours, edgecolors="black", zorder=2)
 
 
 PLOT_FORMATS = (".png", ".svg")
@@ -269,11 +260,8 @@ def _write_figure(figure: object, path: Path) -> None:
             with suppress(OSError):
                 Path(part.name).unlink()
             raise
-    Path(part.name).chmod(0o666 & ~_umask())
-    Path(part.name).replace(path)
-
-
-def _umask() -> int:
+    # The mask can only be read by setting one.
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    Path(part.name).chmod(0o666 & ~mask)
+    Path(part.name).replace(path)

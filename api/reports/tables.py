@@ -21,14 +21,10 @@ def format_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [[header.upper() for header in headers], *([one_line(cell) for cell in row] for row in rows)]
     terminal = sys.stdout.isatty()
     if not terminal and all(cell.isascii() for line in lines for cell in line):
-        return _pad_columns(lines)
+        # A table that needs no layout is written without rich, which takes long to load.
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "".join("  ".join(map(str.ljust, line, widths)) + "\n" for line in lines)
     return _layout_with_rich(lines[0], lines[1:], terminal)
-
-
-def _pad_columns(lines: Sequence[Sequence[str]]) -> str:
-    """Write a table that needs no layout without rich, which takes long to load."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "".join("  ".join(map(str.ljust, line, widths)) + "\n" for line in lines)
 
 
 def _layout_with_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], terminal: bool) -> str:
@@ -71,7 +67,8 @@ def display_unit(pod: str | None, claims: Sequence[str]) -> str:
     return f"pod {pod}" if pod else f"claim {', '.join(claims)}"
 
 
-def display_names(names: tuple[str, ...]) -> str:
-    """The first few names, and how many more."""
-    told = ", ".join(name or "any node" for name in names[:_MOST_NAMES])
-    return f"{told} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else told
+def display_names(names: Sequence[str], count: int | None = None) -> str:
+    """The first few names, and how many more; with a count all names, and how many of it are left."""
+    count, shown = (len(names), names[:_MOST_NAMES]) if count is None else (count, names)
+    told = ", ".join(name or "any node" for name in shown)
+    return f"{told} and {count - len(shown)} more" if count > len(shown) else told

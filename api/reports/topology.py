@@ -35,13 +35,8 @@ def rows(document: TopologyDocument) -> Iterator[tuple[str, ...]]:
         for one in topology.instances:
             counts = [str(one.chosen)] * chosen + [str(one.free)]
             free = [_display_largest(one.largest, one.levels)] + [_display_largest(one.left, one.levels_left)] * chosen
-            head = (
-                topology.name,
-                topology.shape,
-                instance_label(topology, one),
-                _display_size(one),
-                str(len(one.devices)),
-            )
+            size = "x".join(f"{axis.size}{'~' if axis.periodic else ''}" for axis in one.axes)
+            head = topology.name, topology.shape, instance_label(topology, one), size, str(len(one.devices))
             yield (*head, str(one.used), *counts, *free)
 
 
@@ -89,10 +84,6 @@ def _has_chosen(document: TopologyDocument) -> bool:
     return any(one.chosen for topology in document.topologies for one in topology.instances)
 
 
-def _display_size(instance: InstanceAnswer) -> str:
-    return "x".join(f"{axis.size}{'~' if axis.periodic else ''}" for axis in instance.axes)
-
-
 def _display_largest(shape: FreeShapeAnswer, levels: Sequence[FreeShapeAnswer]) -> str:
     if shape.kind == "Subtree":
         return ", ".join(f"{one.level}: {one.count}" for one in levels)
@@ -118,7 +109,8 @@ def _dot_graph(topology: TopologyAnswer, instance: InstanceAnswer) -> Iterator[s
     yield "  node [shape=box, style=filled];"
     for number, device in enumerate(instance.devices):
         yield f"  {number} [{_dot_attributes(device, len(instance.axes))}];"
-    yield from _dot_tree_edges(instance) if instance.levels else _dot_links(instance)
+    links = (f"  {one} -- {other};" for one, other in instance.links)
+    yield from _dot_tree_edges(instance) if instance.levels else links
     yield "}"
 
 
@@ -131,11 +123,6 @@ def _dot_attributes(device: PlacedDevice, axes: int) -> str:
         *down, right = map(int, device.coordinates)
         found["pos"] = f"{right * 100},{-sum(down) * 100}"
     return ", ".join(f"{name}={_dot_string(value)}" for name, value in found.items())
-
-
-def _dot_links(instance: InstanceAnswer) -> Iterator[str]:
-    for one, other in instance.links:
-        yield f"  {one} -- {other};"
 
 
 def _dot_tree_edges(instance: InstanceAnswer) -> Iterator[str]:
