@@ -66,7 +66,10 @@ def _check_derived_used(
     constraints: Iterable[claims.DeviceConstraint],
 ) -> None:
     """CON-12: a derived attribute serves constraints, so one of those on the request must name it."""
-    used = _attributes_used(constraints)
+    used: dict[str, set[str | None]] = defaultdict(set)
+    for constraint in constraints:
+        for name in constraint.requests or (_EVERY_REQUEST,):
+            used[name] |= {constraint.match_attribute, constraint.distinct_attribute}
     for where, names, derived in _derivations(path, requests):
         for index, attribute in enumerate(derived):
             if not any(attribute.name in used.get(name, ()) for name in names):
@@ -75,15 +78,6 @@ def _check_derived_used(
 
 
 _EVERY_REQUEST = ""
-
-
-def _attributes_used(constraints: Iterable[claims.DeviceConstraint]) -> dict[str, set[str | None]]:
-    """Map requests to the attributes of the constraints that list them."""
-    used: dict[str, set[str | None]] = defaultdict(set)
-    for constraint in constraints:
-        for name in constraint.requests or (_EVERY_REQUEST,):
-            used[name] |= {constraint.match_attribute, constraint.distinct_attribute}
-    return used
 
 
 def _derivations(
@@ -133,20 +127,17 @@ def _check_request(findings: Findings, path: Path, request: claims.DeviceRequest
     if request.exactly is not None:
         _check_device_request(findings, (*path, "exactly"), request.exactly)
     if request.first_available:
-        _check_alternatives(findings, (*path, "firstAvailable"), request.first_available)
+        path = (*path, "firstAvailable")
+        findings.at_most(path, request.first_available, ALTERNATIVES_MAX)
+        findings.unique(path, (alternative.name for alternative in request.first_available), ("name",), STRUCTURE)
+        for index, alternative in enumerate(request.first_available):
+            _check_name(findings, (*path, index, "name"), alternative.name)
+            _check_device_request(findings, (*path, index), alternative)
 
 
 def _check_name(findings: Findings, path: Path, name: str) -> None:
     """Results say ``request`` or ``request/alternative``, which must stay readable whatever else is lifted."""
     findings.check_label(path, name, STRUCTURE if not name or "/" in name else LIMIT)
-
-
-def _check_alternatives(findings: Findings, path: Path, alternatives: tuple[claims.DeviceSubRequest, ...]) -> None:
-    findings.at_most(path, alternatives, ALTERNATIVES_MAX)
-    findings.unique(path, (alternative.name for alternative in alternatives), ("name",), STRUCTURE)
-    for index, alternative in enumerate(alternatives):
-        _check_name(findings, (*path, index, "name"), alternative.name)
-        _check_device_request(findings, (*path, index), alternative)
 
 
 def _check_device_request(
@@ -156,10 +147,14 @@ def _check_device_request(
     entries.check_selectors(findings, (*path, "selectors"), request.selectors)
     _check_mode(findings, path, request.allocation_mode, request.count or 0)
     check_tolerations(findings, (*path, "tolerations"), request.tolerations)
-    if request.capacity is not None:
-        _check_capacity(findings, (*path, "capacity", "requests"), request.capacity)
-    if request.derived_attributes:
-        _check_derived(findings, (*path, "derivedAttributes"), request.derived_attributes)
+    # Capacities are not validated (CLM-4), but a malformed quantity cannot even be read.
+    for name, text in ((request.capacity and request.capacity.requests) or {}).items():
+        findings.check_quantity((*path, "capacity", "requests", MapKey(name)), text)
+    derived, path = request.derived_attributes or (), (*path, "derivedAttributes")
+    findings.unique(path, (attribute.name for attribute in derived), ("name",), STRUCTURE)
+    for index, attribute in enumerate(derived):
+        findings.check_fully_qualified((*path, index, "name"), attribute.name)
+        entries.check_expression(findings, (*path, index, "expression"), attribute.expression)
 
 
 def _check_mode(findings: Findings, path: Path, mode: str, count: int) -> None:
@@ -169,21 +164,7 @@ def _check_mode(findings: Findings, path: Path, mode: str, count: int) -> None:
         findings.invalid((*path, "count"), count, "must not be specified when allocationMode is 'All'")
     if mode == "ExactCount" and count <= 0:
         # Zero devices can be allocated (CLM-1), fewer cannot.
-        detail = "must be greater than zero"
-        findings.invalid((*path, "count"), count, detail, STRUCTURE if count < 0 else LIMIT)
-
-
-def _check_capacity(findings: Findings, path: Path, capacity: claims.CapacityRequirements) -> None:
-    """Names and values are not validated (CLM-4), but a malformed quantity cannot even be read."""
-    for name, text in (capacity.requests or {}).items():
-        findings.check_quantity((*path, MapKey(name)), text)
-
-
-def _check_derived(findings: Findings, path: Path, derived: tuple[claims.DeviceDerivedAttribute, ...]) -> None:
-    findings.unique(path, (attribute.name for attribute in derived), ("name",), STRUCTURE)
-    for index, attribute in enumerate(derived):
-        findings.check_fully_qualified((*path, index, "name"), attribute.name)
-        entries.check_expression(findings, (*path, index, "expression"), attribute.expression)
+        findings.invalid((*path, "count"), count, "must be greater than zero", STRUCTURE if count < 0 else LIMIT)
 
 
 RESULTS_MAX = 32
@@ -200,13 +181,9 @@ def check_status(findings: Findings, path: Path, status: claims.ResourceClaimSta
     findings.at_most((*path, "reservedFor"), consumers, CONSUMERS_MAX)
     findings.unique((*path, "reservedFor"), (consumer.uid for consumer in consumers if consumer.uid), ("uid",))
     for index, consumer in enumerate(consumers):
-        _check_consumer(findings, (*path, "reservedFor", index), consumer)
-
-
-def _check_consumer(findings: Findings, path: Path, consumer: claims.ResourceClaimConsumerReference) -> None:
-    for field, text in (("resource", consumer.resource), ("name", consumer.name), ("uid", consumer.uid)):
-        if not text:
-            findings.required((*path, field))
+        for field, text in (("resource", consumer.resource), ("name", consumer.name), ("uid", consumer.uid)):
+            if not text:
+                findings.required((*path, "reservedFor", index, field))
 
 
 def _check_allocation(findings: Findings, path: Path, allocation: claims.AllocationResult) -> None:
@@ -216,21 +193,16 @@ def _check_allocation(findings: Findings, path: Path, allocation: claims.Allocat
         _check_result(findings, (*path, "devices", "results", index), result)
     entries.check_configs(findings, (*path, "devices", "config"), config, RESULT_CONFIG_MAX)
     for index, entry in enumerate(config or ()):
-        _check_source(findings, (*path, "devices", "config", index, "source"), entry)
+        findings.check_choice((*path, "devices", "config", index, "source"), entry.source, _SOURCES)
     if allocation.node_selector is not None:
         check_node_selector(findings, (*path, "nodeSelector"), allocation.node_selector, one_term=True)
     check_time(findings, (*path, "allocationTimestamp"), allocation.allocation_timestamp)
 
 
-def _check_source(findings: Findings, path: Path, entry: claims.DeviceAllocationConfiguration) -> None:
-    if not entry.source:
-        findings.required(path)
-    elif entry.source not in _SOURCES:
-        findings.unsupported(path, entry.source, _SOURCES)
-
-
-def _check_device_id(findings: Findings, path: Path, result: claims.DeviceRequestAllocationResult) -> None:
-    """Insist on the full id of what is in use; a badly spelt name is only a name."""
+def _check_result(findings: Findings, path: Path, result: claims.DeviceRequestAllocationResult) -> None:
+    if not result.request:
+        findings.required((*path, "request"))
+    # The full id of what is in use is needed; a badly spelt name is only a name.
     rules = (
         ("driver", result.driver, findings.check_driver),
         ("pool", result.pool, findings.check_pool),
@@ -241,15 +213,9 @@ def _check_device_id(findings: Findings, path: Path, result: claims.DeviceReques
             rule((*path, field), text)
         else:
             findings.required((*path, field), category=STRUCTURE)
-
-
-def _check_result(findings: Findings, path: Path, result: claims.DeviceRequestAllocationResult) -> None:
-    if not result.request:
-        findings.required((*path, "request"))
-    _check_device_id(findings, path, result)
     check_tolerations(findings, (*path, "tolerations"), result.tolerations)
     if result.share_id is not None:
         findings.each_invalid((*path, "shareID"), result.share_id, share_id_complaints(result.share_id))
-    for name, text in (result.consumed_capacity or {}).items():
-        findings.check_quantity((*path, "consumedCapacity", MapKey(name)), text)
+    for name, amount in (result.consumed_capacity or {}).items():
+        findings.check_quantity((*path, "consumedCapacity", MapKey(name)), amount)
     check_node_operations(findings, (*path, "skipNodeOperations"), result.skip_node_operations)

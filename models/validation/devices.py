@@ -16,7 +16,7 @@ from ..formats.decode import INT64_MAX, QuantityText
 from ..kubernetes import slices
 from ..kubernetes.meta import byte_length, label_complaints
 from ..kubernetes.semver import Version
-from ..kubernetes.slices import DeviceAttribute
+from ..kubernetes.slices import CapacityRange, DeviceAttribute
 from .findings import STRUCTURE, FieldProblem, Findings, MapKey, Path, parse_nano
 
 ATTRIBUTE_VALUE_MAX = 64
@@ -61,31 +61,23 @@ _SCALAR_RULES: dict[str, Callable[[Findings, Path, Any], None]] = {
 }
 
 
-def _check_list(findings: Findings, path: Path, field: str, items: Sequence[Any]) -> None:
-    if not items:
-        findings.required(path, "must not be empty")
-    rule = _SCALAR_RULES[field.removesuffix("s")]
-    for index, item in enumerate(items):
-        rule(findings, (*path, index), item)
-
-
-def _check_union(findings: Findings, path: Path, attribute: DeviceAttribute, fields: list[str]) -> None:
-    if not fields:
-        findings.required(path, "exactly one value must be specified")
-    elif len(fields) > 1:
-        findings.invalid(path, attribute, "exactly one value must be specified", STRUCTURE)
-
-
 def check_attribute(findings: Findings, path: Path, attribute: DeviceAttribute) -> None:
     """One attribute value (ATTR-2)."""
     values = dict(zip(_FIELDS, astuple(attribute), strict=True))
     fields = [name for name, value in values.items() if value is not None]
-    _check_union(findings, path, attribute, fields)
+    if not fields:
+        findings.required(path, "exactly one value must be specified")
+    elif len(fields) > 1:
+        findings.invalid(path, attribute, "exactly one value must be specified", STRUCTURE)
     for field in fields:
-        if field in _LIST_FIELDS:
-            _check_list(findings, (*path, field), field, values[field])
-        else:
-            _SCALAR_RULES[field](findings, (*path, field), values[field])
+        rule, value = _SCALAR_RULES[field.removesuffix("s")], values[field]
+        if field not in _LIST_FIELDS:
+            rule(findings, (*path, field), value)
+            continue
+        if not value:
+            findings.required((*path, field), "must not be empty")
+        for index, item in enumerate(value):
+            rule(findings, (*path, field, index), item)
 
 
 @lru_cache(maxsize=16384)
@@ -154,8 +146,7 @@ def check_attributes(findings: Findings, path: Path, attributes: Attributes, dri
     )
     total = len(attributes) + sum(map(len, lists)) - len(lists)
     if total > VALUES_PER_DEVICE:
-        detail = f"the total number of attribute values must not exceed {VALUES_PER_DEVICE}"
-        findings.invalid(path, total, detail)
+        findings.invalid(path, total, f"the total number of attribute values must not exceed {VALUES_PER_DEVICE}")
     return bool(lists)
 
 
@@ -251,7 +242,7 @@ def check_policy(
 
 
 def _check_spelling(findings: Findings, path: Path, policy: slices.CapacityRequestPolicy) -> None:
-    bounds = policy.valid_range or slices.CapacityRange()
+    bounds = policy.valid_range or CapacityRange()
     named: list[tuple[Path, QuantityText | None]] = [
         (("default",), policy.default),
         (("validRange", "min"), bounds.min),
@@ -295,18 +286,17 @@ def _check_valid_values(
 
 
 def _check_range(
-    findings: Findings,
-    path: Path,
-    bounds: slices.CapacityRange,
-    default: QuantityText | None,
-    total: int,
-    fractional: bool,
+    findings: Findings, path: Path, bounds: CapacityRange, default: QuantityText | None, total: int, fractional: bool
 ) -> None:
     """POL-3, for a range with a minimum."""
     where = (*path, "validRange")
     low, high, usual = parse_nano(bounds.min or 0) or 0, parse_nano(bounds.max), parse_nano(default)
     for name, text in (("min", bounds.min), ("max", bounds.max)):
-        _check_bound(findings, (*where, name), text, total)
+        amount = parse_nano(text)
+        if amount is not None and amount > total:
+            findings.invalid((*where, name), text, _ABOVE_CAPACITY)
+        if amount is not None and (amount < 0 or _round_up(amount) > INT64_MAX):
+            findings.invalid((*where, name), text, f"must be between 0 and {INT64_MAX}")
     if usual is not None and low > usual:
         findings.invalid((*path, "default"), default, "must be greater than or equal to `validRange.min`")
     if usual is not None and high is not None and high < usual:
@@ -317,37 +307,13 @@ def _check_range(
         _check_step(findings, path, bounds, default, total, fractional)
 
 
-def _check_bound(findings: Findings, path: Path, text: QuantityText | None, total: int) -> None:
-    amount = parse_nano(text)
-    if amount is None:
-        return
-    if amount > total:
-        findings.invalid(path, text, _ABOVE_CAPACITY)
-    if not 0 <= _round_up(amount) <= INT64_MAX or amount < 0:
-        findings.invalid(path, text, f"must be between 0 and {INT64_MAX}")
-
-
 def _round_up(amount: int) -> int:
     """Round up to the integer value of a quantity."""
     return -(-amount // _NANO)
 
 
-def _keep_exact(amount: int) -> int:
-    return amount
-
-
-def _counts_in_milli(amounts: list[int]) -> bool:
-    """Whether all are whole thousandths that fit 64 bits (CAP-4)."""
-    return all(amount % _NANO_PER_MILLI == 0 and amount // _NANO_PER_MILLI <= INT64_MAX for amount in amounts)
-
-
 def _check_step(
-    findings: Findings,
-    path: Path,
-    bounds: slices.CapacityRange,
-    default: QuantityText | None,
-    total: int,
-    fractional: bool,
+    findings: Findings, path: Path, bounds: CapacityRange, default: QuantityText | None, total: int, fractional: bool
 ) -> None:
     step, low, high = parse_nano(bounds.step or 0) or 0, parse_nano(bounds.min or 0) or 0, parse_nano(bounds.max)
     where = (*path, "validRange", "step")
@@ -356,7 +322,9 @@ def _check_step(
         findings.invalid(where, bounds.step, "must be greater than zero", STRUCTURE)
         return
     known = [amount for amount in (low, high, step) if amount is not None]
-    scale = _keep_exact if fractional and _counts_in_milli(known) else _round_up
+    # Whole thousandths that fit 64 bits (CAP-4).
+    milli = all(amount % _NANO_PER_MILLI == 0 and amount // _NANO_PER_MILLI <= INT64_MAX for amount in known)
+    scale: Callable[[int], int] = int if fractional and milli else _round_up
     if scale(low) + scale(step) > scale(total):
         findings.invalid(where, bounds.step, "`validRange.min` plus the step must not exceed the capacity value")
     _check_multiple(findings, (*path, "default"), default, bounds, scale)
@@ -364,11 +332,9 @@ def _check_step(
 
 
 def _check_multiple(
-    findings: Findings, path: Path, text: QuantityText | None, bounds: slices.CapacityRange, scale: Callable[[int], int]
+    findings: Findings, path: Path, text: QuantityText | None, bounds: CapacityRange, scale: Callable[[int], int]
 ) -> None:
     amount, low, step = parse_nano(text), parse_nano(bounds.min), parse_nano(bounds.step)
-    if amount is None or low is None or step is None:
+    if amount is None or low is None or step is None or not (scale(amount) - scale(low)) % scale(step):
         return
-    if (scale(amount) - scale(low)) % scale(step):
-        detail = f"must be a multiple of the step {bounds.step} from `validRange.min` {bounds.min}"
-        findings.invalid(path, text, detail)
+    findings.invalid(path, text, f"must be a multiple of the step {bounds.step} from `validRange.min` {bounds.min}")

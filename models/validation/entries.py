@@ -124,13 +124,15 @@ def _check_weight(findings: Findings, path: Path, entry: Entry) -> None:
 
 def _check_topology(findings: Findings, path: Path, request: extensions.TopologyRequest) -> None:
     findings.check_subdomain((*path, "name"), request.name)
-    if not request.shape:
-        findings.required((*path, "shape"), category=STRUCTURE)
-    elif request.shape not in REQUESTED_SHAPES:
-        findings.unsupported((*path, "shape"), request.shape, REQUESTED_SHAPES, STRUCTURE)
-    else:
+    if findings.check_choice((*path, "shape"), request.shape, REQUESTED_SHAPES, STRUCTURE):
         known = _SHAPE_FIELDS.get(request.shape, ())
-        for field, value in _topology_fields(request).items():
+        given = {
+            "size": request.size is not None,
+            "orientation": bool(request.orientation),
+            "maxDistance": request.max_distance is not None,
+            "level": bool(request.level),
+        }
+        for field, value in given.items():
             if value and field not in known:
                 findings.forbidden((*path, field), f"is not for shape {quote(request.shape)}", STRUCTURE)
         _check_topology_fields(findings, path, request)
@@ -138,15 +140,6 @@ def _check_topology(findings: Findings, path: Path, request: extensions.Topology
 
 # Fields of a request for each shape, beside the topology's name.
 _SHAPE_FIELDS = {"Box": ("size", "orientation"), "Compact": ("maxDistance",), "Subtree": ("level",)}
-
-
-def _topology_fields(request: extensions.TopologyRequest) -> dict[str, bool]:
-    return {
-        "size": request.size is not None,
-        "orientation": bool(request.orientation),
-        "maxDistance": request.max_distance is not None,
-        "level": bool(request.level),
-    }
 
 
 def _check_topology_fields(findings: Findings, path: Path, request: extensions.TopologyRequest) -> None:
@@ -262,21 +255,14 @@ def _check_attribute_beside(findings: Findings, path: Path, allowed: tuple[str, 
 
 def _check_mode(findings: Findings, path: Path, semantics: claims.ConstraintSemantics, attribute: str) -> None:
     fitting = [name for name, mode in claims.SEMANTICS_MODES.items() if mode.attribute == attribute]
-    if not semantics.mode:
-        findings.required((*path, "mode"), category=STRUCTURE)
-    elif semantics.mode not in fitting:
-        findings.unsupported((*path, "mode"), semantics.mode, fitting, STRUCTURE)
-    elif semantics.options is not None:
-        _check_options_by_mode(findings, (*path, "options"), semantics)
-
-
-def _check_options_by_mode(findings: Findings, path: Path, semantics: claims.ConstraintSemantics) -> None:
+    if not findings.check_choice((*path, "mode"), semantics.mode, fitting, STRUCTURE) or semantics.options is None:
+        return
     chosen = claims.SEMANTICS_MODES[semantics.mode]
     for field in msgspec.structs.fields(claims.SemanticsOptionsByMode):
         options = getattr(semantics.options, field.name)
         if options is None:
             continue
-        where = (*path, field.encode_name)
+        where = (*path, "options", field.encode_name)
         if field.name == chosen.options:
             _check_mode_options(findings, where, options, chosen)
         else:
@@ -335,20 +321,17 @@ def check_configs(
     """Check a list of config entries."""
     findings.at_most(path, entries, limit)
     for index, entry in enumerate(entries or ()):
+        where = (*path, index, "opaque")
         if entry.opaque is None:
-            findings.required((*path, index, "opaque"), "exactly one configuration is required")
-        else:
-            _check_opaque(findings, (*path, index, "opaque"), entry.opaque)
-
-
-def _check_opaque(findings: Findings, path: Path, opaque: claims.OpaqueDeviceConfiguration) -> None:
-    findings.check_driver((*path, "driver"), opaque.driver)
-    path = (*path, "parameters")
-    if opaque.parameters is None:
-        findings.required(path)
-        return
-    if not isinstance(opaque.parameters, dict):
-        findings.invalid(path, opaque.parameters, "must be a valid JSON object")
-    # Measured as compact JSON, in which clients send it.
-    if byte_length(compact_json(opaque.parameters)) > PARAMETERS_MAX:
-        findings.too_long(path, PARAMETERS_MAX)
+            findings.required(where, "exactly one configuration is required")
+            continue
+        findings.check_driver((*where, "driver"), entry.opaque.driver)
+        where, parameters = (*where, "parameters"), entry.opaque.parameters
+        if parameters is None:
+            findings.required(where)
+            continue
+        if not isinstance(parameters, dict):
+            findings.invalid(where, parameters, "must be a valid JSON object")
+        # Measured as compact JSON, in which clients send it.
+        if byte_length(compact_json(parameters)) > PARAMETERS_MAX:
+            findings.too_long(where, PARAMETERS_MAX)

@@ -7,14 +7,13 @@ from typing import Any, Literal, NamedTuple
 
 from ..kubernetes.claims import (
     DeviceClaim,
-    DeviceClass,
     DeviceConstraint,
     DeviceDerivedAttribute,
     DeviceSelector,
     ResourceClaim,
     ResourceClaimTemplate,
 )
-from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, ConstraintGroup, annotated_entries
+from ..kubernetes.extensions import CONSTRAINTS_ANNOTATION, annotated_entries
 from ..kubernetes.meta import ObjectMeta
 from .findings import MapKey, Path, render_path
 
@@ -28,7 +27,11 @@ def expressions(kind: str, obj: Any) -> Iterator[Expression]:
     ``obj`` is None for one that is ignored: another API may have a kind of the same name.
     """
     finder = _FINDERS.get(kind)
-    return finder(obj) if finder and obj is not None else iter(())
+    if finder and obj is not None:
+        yield from finder(obj)
+    for one in located_entries(kind, obj):
+        if one.entry.cel is not None:
+            yield cel_path(one), one.entry.cel.expression, "constraint"
 
 
 class LocatedEntry(NamedTuple):
@@ -72,19 +75,9 @@ def _entries_of_template(template: ResourceClaimTemplate) -> Iterator[LocatedEnt
     yield from _annotated_entries(("spec", "metadata"), template.spec.metadata, devices)
 
 
-def _entries_of_group(group: ConstraintGroup) -> Iterator[LocatedEntry]:
-    return _locate_entries(("spec", "constraints"), group.spec.constraints, None)
-
-
 def cel_path(placed: LocatedEntry) -> str:
     """The field of an entry's expression."""
     return render_path((*placed.path, "cel", "expression"))
-
-
-def _constraints(placed: Iterable[LocatedEntry]) -> Iterator[Expression]:
-    for one in placed:
-        if one.entry.cel is not None:
-            yield cel_path(one), one.entry.cel.expression, "constraint"
 
 
 def _selectors(path: Path, selectors: Iterable[DeviceSelector] | None) -> Iterator[Expression]:
@@ -109,32 +102,13 @@ def _claim_expressions(path: Path, claim: DeviceClaim) -> Iterator[Expression]:
             yield from _derived((*where, "firstAvailable", position), alternative.derived_attributes)
 
 
-def _of_class(device_class: DeviceClass) -> Iterator[Expression]:
-    return _selectors(("spec",), device_class.spec.selectors)
-
-
-def _of_claim(claim: ResourceClaim) -> Iterator[Expression]:
-    yield from _claim_expressions(("spec", "devices"), claim.spec.devices)
-    yield from _constraints(_entries_of_claim(claim))
-
-
-def _of_template(template: ResourceClaimTemplate) -> Iterator[Expression]:
-    yield from _claim_expressions(("spec", "spec", "devices"), template.spec.spec.devices)
-    yield from _constraints(_entries_of_template(template))
-
-
-def _of_group(group: ConstraintGroup) -> Iterator[Expression]:
-    return _constraints(_entries_of_group(group))
-
-
 _ENTRY_FINDERS: dict[str, Callable[[Any], Iterator[LocatedEntry]]] = {
     "ResourceClaim": _entries_of_claim,
     "ResourceClaimTemplate": _entries_of_template,
-    "ConstraintGroup": _entries_of_group,
+    "ConstraintGroup": lambda group: _locate_entries(("spec", "constraints"), group.spec.constraints, None),
 }
 _FINDERS: dict[str, Callable[[Any], Iterator[Expression]]] = {
-    "DeviceClass": _of_class,
-    "ResourceClaim": _of_claim,
-    "ResourceClaimTemplate": _of_template,
-    "ConstraintGroup": _of_group,
+    "DeviceClass": lambda one: _selectors(("spec",), one.spec.selectors),
+    "ResourceClaim": lambda one: _claim_expressions(("spec", "devices"), one.spec.devices),
+    "ResourceClaimTemplate": lambda one: _claim_expressions(("spec", "spec", "devices"), one.spec.spec.devices),
 }

@@ -6,7 +6,7 @@ a rule of its shape, a price that is no number, places that a bought node cannot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from math import prod
 
 import msgspec
@@ -29,7 +29,10 @@ def check_group(findings: Findings, group: extensions.ConstraintGroup) -> None:
     """Check a ConstraintGroup; whether its claims are there, only all objects together can tell."""
     findings.check_metadata(group.metadata, namespaced=True)
     spec, path = group.spec, ("spec",)
-    _check_selects_claims(findings, path, spec)
+    ways = (spec.claims, spec.pods, spec.claim_selector, spec.pod_selector)
+    if all(way is None or way == () for way in ways):
+        offered = "`claims`, `claimSelector`, `pods` or `podSelector`"
+        findings.required(path, f"at least one of {offered} is required", STRUCTURE)
     _check_claim_names(findings, path, spec)
     for field, selector in (("claimSelector", spec.claim_selector), ("podSelector", spec.pod_selector)):
         if selector is not None:
@@ -38,19 +41,8 @@ def check_group(findings: Findings, group: extensions.ConstraintGroup) -> None:
         findings.required(path, "at least one of `constraints` or `sameNodeLabel` is required", STRUCTURE)
     if spec.same_node_label:
         findings.check_label_key((*path, "sameNodeLabel"), spec.same_node_label)
-    check_entries(
-        findings,
-        (*path, "constraints"),
-        spec.constraints or (),
-        lambda where, entry: _check_group_requests(findings, where, entry),
-    )
-
-
-def _check_selects_claims(findings: Findings, path: Path, spec: extensions.ConstraintGroupSpec) -> None:
-    ways = (spec.claims, spec.pods, spec.claim_selector, spec.pod_selector)
-    if all(way is None or way == () for way in ways):
-        offered = "`claims`, `claimSelector`, `pods` or `podSelector`"
-        findings.required(path, f"at least one of {offered} is required", STRUCTURE)
+    entries, check_requests = spec.constraints or (), partial(_check_group_requests, findings)
+    check_entries(findings, (*path, "constraints"), entries, check_requests)
 
 
 def _check_claim_names(findings: Findings, path: Path, spec: extensions.ConstraintGroupSpec) -> None:
@@ -115,19 +107,6 @@ def check_topology(findings: Findings, topology: extensions.DeviceTopology) -> N
     """Check a DeviceTopology (TOPO-1 to TOPO-3)."""
     findings.check_metadata(topology.metadata, namespaced=False)
     spec = topology.spec
-    _check_driver_or_class(findings, spec)
-    if spec.scope not in extensions.SCOPES:
-        findings.unsupported((*_SPEC_PATH, "scope"), spec.scope, extensions.SCOPES, STRUCTURE)
-    if not spec.shape:
-        findings.required((*_SPEC_PATH, "shape"), category=STRUCTURE)
-    elif spec.shape not in extensions.SHAPES:
-        findings.unsupported((*_SPEC_PATH, "shape"), spec.shape, extensions.SHAPES, STRUCTURE)
-    else:
-        _check_shape(findings, spec)
-
-
-def _check_driver_or_class(findings: Findings, spec: extensions.DeviceTopologySpec) -> None:
-    """Check that it is a driver's or a class's devices that it places."""
     if (spec.driver is None) == (spec.device_class_name is None):
         given = "" if spec.driver is None else spec.driver
         findings.invalid(_SPEC_PATH, given, "must specify exactly one of: `driver`, `deviceClassName`", STRUCTURE)
@@ -135,12 +114,20 @@ def _check_driver_or_class(findings: Findings, spec: extensions.DeviceTopologySp
         findings.check_driver((*_SPEC_PATH, "driver"), spec.driver)
     if spec.device_class_name is not None:
         findings.check_subdomain((*_SPEC_PATH, "deviceClassName"), spec.device_class_name)
+    if spec.scope not in extensions.SCOPES:
+        findings.unsupported((*_SPEC_PATH, "scope"), spec.scope, extensions.SCOPES, STRUCTURE)
+    if findings.check_choice((*_SPEC_PATH, "shape"), spec.shape, extensions.SHAPES, STRUCTURE):
+        _check_shape(findings, spec)
 
 
 def _check_shape(findings: Findings, spec: extensions.DeviceTopologySpec) -> None:
     if spec.shape == "Links":
         _forbid_fields(findings, spec, ("coordinates", "size", "periodic"))
-        _check_links(findings, spec)
+        if spec.links is None:
+            findings.required(_LINKS_PATH, category=STRUCTURE)
+        else:
+            _check_attribute(findings, (*_LINKS_PATH, "id"), spec.links.id)
+            _check_attribute(findings, (*_LINKS_PATH, "peers"), spec.links.peers)
         return
     others = ("links",) if spec.shape == "Grid" else ("links", "periodic")
     _forbid_fields(findings, spec, others if spec.shape in extensions.LATTICES else (*others, "size"))
@@ -157,17 +144,11 @@ _FORBIDDEN_BECAUSE = {
     "periodic": "is for shape `Grid` only",
     "links": "is for shape `Links` only",
 }
-_SHAPE_DEPENDENT_FIELDS: dict[str, Callable[[extensions.DeviceTopologySpec], object]] = {
-    "coordinates": lambda spec: spec.coordinates,
-    "size": lambda spec: spec.size,
-    "periodic": lambda spec: spec.periodic,
-    "links": lambda spec: spec.links,
-}
 
 
 def _forbid_fields(findings: Findings, spec: extensions.DeviceTopologySpec, fields: tuple[str, ...]) -> None:
     for field in fields:
-        if _SHAPE_DEPENDENT_FIELDS[field](spec) is not None:
+        if getattr(spec, field) is not None:
             findings.forbidden((*_SPEC_PATH, field), _FORBIDDEN_BECAUSE[field], STRUCTURE)
 
 
@@ -206,19 +187,16 @@ def _check_size(findings: Findings, size: tuple[int, ...], spec: extensions.Devi
         findings.invalid(_SIZE_PATH, size, f"must not make more than {MOST_CELLS} cells", STRUCTURE)
 
 
-def _check_links(findings: Findings, spec: extensions.DeviceTopologySpec) -> None:
-    if spec.links is None:
-        findings.required(_LINKS_PATH, category=STRUCTURE)
-        return
-    _check_attribute(findings, (*_LINKS_PATH, "id"), spec.links.id)
-    _check_attribute(findings, (*_LINKS_PATH, "peers"), spec.links.peers)
-
-
 def check_node_template(findings: Findings, template: extensions.NodeTemplate, gates: FeatureGates) -> None:
     """Check a NodeTemplate."""
     findings.check_metadata(template.metadata, namespaced=False)
     spec = template.spec
-    _check_price(findings, spec.price)
+    price_path: Path = (*_SPEC_PATH, "price")
+    if spec.price is None:
+        findings.required(price_path, category=STRUCTURE)
+    elif not extensions.is_decimal(str(spec.price)):
+        detail = "must be a decimal number, at least 0, of at most 12 digits before the point and 6 behind it"
+        findings.invalid(price_path, spec.price, detail, STRUCTURE)
     if spec.limit is not None and spec.limit < 0:
         findings.invalid((*_SPEC_PATH, "limit"), spec.limit, "must be greater than or equal to 0", STRUCTURE)
     if spec.labels:
@@ -226,17 +204,5 @@ def check_node_template(findings: Findings, template: extensions.NodeTemplate, g
     check_node_taints(findings, (*_SPEC_PATH, "taints"), spec.taints)
     check_amounts(findings, (*_SPEC_PATH, "allocatable"), spec.allocatable)
     for index, one in enumerate(spec.slices or ()):
-        _check_template_slice(findings, (*_SPEC_PATH, "slices", index), one, gates)
-
-
-def _check_price(findings: Findings, price: str | float | None) -> None:
-    if price is None:
-        findings.required((*_SPEC_PATH, "price"), category=STRUCTURE)
-    elif not extensions.is_decimal(str(price)):
-        detail = "must be a decimal number, at least 0, of at most 12 digits before the point and 6 behind it"
-        findings.invalid((*_SPEC_PATH, "price"), price, detail, STRUCTURE)
-
-
-def _check_template_slice(findings: Findings, path: Path, one: extensions.TemplateSlice, gates: FeatureGates) -> None:
-    published = ResourceSliceSpec(**msgspec.structs.asdict(one))
-    check_published(findings, path, published, gates)
+        published = ResourceSliceSpec(**msgspec.structs.asdict(one))
+        check_published(findings, (*_SPEC_PATH, "slices", index), published, gates)

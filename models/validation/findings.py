@@ -6,7 +6,7 @@ Shared are the checks of names, quantities (exact integers, or a complaint) and 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -146,6 +146,14 @@ class Findings:
         listed = ", ".join(quote(name) for name in sorted(supported))
         self.error(path, f"Unsupported value: {quote(value)}: supported values: {listed}", category)
 
+    def check_choice(self, path: Path, text: str, known: Collection[str], category: Category = LIMIT) -> bool:
+        """Check a required word of an enumeration; says whether it is one."""
+        if not text:
+            self.required(path, category=category)
+        elif text not in known:
+            self.unsupported(path, text, known, category)
+        return text in known
+
     def forbidden(self, path: Path, detail: str, category: Category = LIMIT) -> None:
         """Report a field that may not be set here."""
         self.error(path, f"Forbidden: {detail}" if detail else "Forbidden", category)
@@ -210,12 +218,6 @@ class Findings:
         for part in text.split("/"):
             self.each_invalid(path, part, subdomain_complaints(part))
 
-    def check_identifier(self, path: Path, text: str) -> None:
-        """Check the part of a qualified name after the domain: a C identifier (32 bytes)."""
-        if byte_length(text) > IDENTIFIER_MAX:
-            self.too_long(path, IDENTIFIER_MAX)
-        self.each_invalid(path, text, identifier_complaints(text))
-
     def _check_domain(self, path: Path, text: str) -> None:
         if byte_length(text) > DOMAIN_MAX:
             self.too_long(path, DOMAIN_MAX)
@@ -236,7 +238,9 @@ class Findings:
             else:
                 self.invalid(path, text, "the domain must not be empty")
         if parts[-1]:
-            self.check_identifier(path, parts[-1])
+            if byte_length(parts[-1]) > IDENTIFIER_MAX:
+                self.too_long(path, IDENTIFIER_MAX)
+            self.each_invalid(path, parts[-1], identifier_complaints(parts[-1]))
         else:
             self.invalid(path, text, "the name must not be empty")
 
@@ -256,11 +260,6 @@ class Findings:
     def check_metadata(self, meta: ObjectMeta, namespaced: bool, name_rule: NameRule = subdomain_complaints) -> None:
         """Check the metadata of an object; ``name_rule`` is the kind's own rule for its name."""
         path: Path = ("metadata",)
-        self._check_name(path, meta, name_rule)
-        self._check_namespace(path, meta.namespace, namespaced)
-        self.check_labels(path, meta)
-
-    def _check_name(self, path: Path, meta: ObjectMeta, name_rule: NameRule) -> None:
         # What nothing can name, nothing can allocate: a missing name is never lifted.
         if not meta.name and not meta.generate_name:
             self.required((*path, "name"), "name or generateName is required", STRUCTURE)
@@ -268,19 +267,21 @@ class Findings:
             self.each_invalid((*path, "name"), meta.name, complaints)
         if meta.generate_name and (complaints := name_rule(f"{meta.generate_name.removesuffix('-')}x")):
             self.each_invalid((*path, "generateName"), meta.generate_name, complaints)
-
-    def _check_namespace(self, path: Path, namespace: str, namespaced: bool) -> None:
-        if namespace and not namespaced:
+        if meta.namespace and not namespaced:
             self.warning((*path, "namespace"), "the kind has no namespace, it is ignored")
-        elif namespace and (complaints := label_complaints(namespace)):
-            self.each_invalid((*path, "namespace"), namespace, complaints)
+        elif meta.namespace and (complaints := label_complaints(meta.namespace)):
+            self.each_invalid((*path, "namespace"), meta.namespace, complaints)
+        self.check_labels(path, meta)
 
     def check_labels(self, path: Path, meta: ObjectMeta) -> None:
         """Labels and annotations, as objects and templates carry them."""
         if meta.labels:
             self.check_label_map((*path, "labels"), meta.labels)
-        if meta.annotations:
-            self._check_annotations((*path, "annotations"), meta.annotations)
+        path, annotations = (*path, "annotations"), meta.annotations or {}
+        for key in annotations:
+            self.each_invalid(path, key, label_key_complaints(key.lower()))
+        if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_MAX:
+            self.too_long(path, ANNOTATIONS_MAX)
 
     def check_label_map(self, path: Path, labels: dict[str, str]) -> None:
         """Keys and values of labels or of a ``nodeSelector``."""
@@ -289,12 +290,6 @@ class Findings:
                 continue
             self.each_invalid(path, key, label_key_complaints(key))
             self.each_invalid(path, value, label_value_complaints(value))
-
-    def _check_annotations(self, path: Path, annotations: dict[str, str]) -> None:
-        for key in annotations:
-            self.each_invalid(path, key, label_key_complaints(key.lower()))
-        if sum(byte_length(key) + byte_length(value) for key, value in annotations.items()) > ANNOTATIONS_MAX:
-            self.too_long(path, ANNOTATIONS_MAX)
 
 
 # Typed, for True is no quantity but equals 1.

@@ -7,7 +7,7 @@ planning read them. ``skipNodeOperations`` belongs to slices and to results.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from ..formats.decode import QuantityText
 from ..kubernetes import core, workloads
@@ -16,7 +16,6 @@ from ..kubernetes.core import Node, Pod
 from ..kubernetes.meta import (
     ObjectMeta,
     extended_resource_complaints,
-    label_complaints,
     label_key_complaints,
     label_value_complaints,
     subdomain_complaints,
@@ -27,46 +26,25 @@ from .entries import check_gang, check_plan_annotations, forbid_replicas
 from .findings import LIMIT, STRUCTURE, Category, Findings, MapKey, Path, parse_nano
 
 _is_integer = re.compile("[+-]?[0-9]+").fullmatch
-RequirementRule = Callable[[Findings, Path, core.NodeSelectorRequirement], None]
-
-
-def _check_some_values(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
-    if not requirement.values:
-        findings.required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
-    for index, value in enumerate(requirement.values or ()):
-        findings.check_label_value((*path, "values", index), value)
-
-
-def _check_no_values(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
-    if requirement.values:
-        findings.forbidden((*path, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
-
-
-def _check_integer_value(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
-    values = requirement.values or ()
-    if len(values) != 1:
-        findings.required((*path, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'")
-    elif not _is_integer(values[0]):
-        findings.warning((*path, "values", 0), "not an integer: the selector cannot be evaluated (NODE-2)")
-
-
-_REQUIREMENT_RULES: dict[str, RequirementRule] = {
-    "In": _check_some_values,
-    "NotIn": _check_some_values,
-    "Exists": _check_no_values,
-    "DoesNotExist": _check_no_values,
-    "Gt": _check_integer_value,
-    "Lt": _check_integer_value,
-}
 
 
 def _check_label_requirement(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
     findings.check_label_key((*path, "key"), requirement.key)
-    rule = _REQUIREMENT_RULES.get(requirement.operator)
-    if rule is None:
-        findings.invalid((*path, "operator"), requirement.operator, "not a valid selector operator")
-    else:
-        rule(findings, path, requirement)
+    operator, values, where = requirement.operator, requirement.values or (), (*path, "values")
+    if operator in ("In", "NotIn"):
+        if not values:
+            findings.required(where, "must be specified when `operator` is 'In' or 'NotIn'")
+        for index, value in enumerate(values):
+            findings.check_label_value((*where, index), value)
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            findings.forbidden(where, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    elif operator not in ("Gt", "Lt"):
+        findings.invalid((*path, "operator"), operator, "not a valid selector operator")
+    elif len(values) != 1:
+        findings.required(where, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+    elif not _is_integer(values[0]):
+        findings.warning((*where, 0), "not an integer: the selector cannot be evaluated (NODE-2)")
 
 
 def _check_field_requirement(findings: Findings, path: Path, requirement: core.NodeSelectorRequirement) -> None:
@@ -81,13 +59,6 @@ def _check_field_requirement(findings: Findings, path: Path, requirement: core.N
         findings.each_invalid((*path, "values", index), value, subdomain_complaints(value))
 
 
-def _check_term(findings: Findings, path: Path, term: core.NodeSelectorTerm) -> None:
-    for index, requirement in enumerate(term.match_expressions or ()):
-        _check_label_requirement(findings, (*path, "matchExpressions", index), requirement)
-    for index, requirement in enumerate(term.match_fields or ()):
-        _check_field_requirement(findings, (*path, "matchFields", index), requirement)
-
-
 def check_node_selector(findings: Findings, path: Path, selector: core.NodeSelector, one_term: bool = False) -> None:
     """Check a node selector; slices may have one term only, devices and pods any number above zero (RES-7)."""
     path = (*path, "nodeSelectorTerms")
@@ -96,8 +67,11 @@ def check_node_selector(findings: Findings, path: Path, selector: core.NodeSelec
         findings.invalid(path, len(terms), "must have exactly one node selector term")
     elif not terms:
         findings.required(path, "must have at least one node selector term")
-    for index, term in enumerate(terms):
-        _check_term(findings, (*path, index), term)
+    for number, term in enumerate(terms):
+        for index, requirement in enumerate(term.match_expressions or ()):
+            _check_label_requirement(findings, (*path, number, "matchExpressions", index), requirement)
+        for index, requirement in enumerate(term.match_fields or ()):
+            _check_field_requirement(findings, (*path, number, "matchFields", index), requirement)
 
 
 def _node_fields_set(owner: ResourceSliceSpec | Device) -> list[str]:
@@ -146,16 +120,10 @@ def check_device_nodes(findings: Findings, path: Path, device: Device, per_devic
         _check_exactly_one(findings, path, ways, "`nodeName`, `nodeSelector`, `allNodes`", LIMIT)
         return
     for way in ways:
-        detail = "may not be set unless the slice has `perDeviceNodeSelection`"
-        findings.forbidden((*path, way), detail)
+        findings.forbidden((*path, way), "may not be set unless the slice has `perDeviceNodeSelection`")
 
 
 _NODE_EFFECTS = ("NoExecute", "NoSchedule", "PreferNoSchedule")
-
-
-def check_namespace(findings: Findings, namespace: core.Namespace) -> None:
-    """Check a Namespace: its name is a label."""
-    findings.check_metadata(namespace.metadata, namespaced=False, name_rule=label_complaints)
 
 
 def check_node(findings: Findings, node: Node) -> None:
@@ -170,14 +138,10 @@ def check_node(findings: Findings, node: Node) -> None:
 def check_node_taints(findings: Findings, path: Path, taints: tuple[core.Taint, ...] | None) -> None:
     """Check the taints of a node."""
     for index, taint in enumerate(taints or ()):
-        _check_node_taint(findings, (*path, index), taint)
-
-
-def _check_node_taint(findings: Findings, path: Path, taint: core.Taint) -> None:
-    findings.check_label_key((*path, "key"), taint.key)
-    findings.check_label_value((*path, "value"), taint.value)
-    if taint.effect not in _NODE_EFFECTS:
-        findings.unsupported((*path, "effect"), taint.effect, _NODE_EFFECTS)
+        findings.check_label_key((*path, index, "key"), taint.key)
+        findings.check_label_value((*path, index, "value"), taint.value)
+        if taint.effect not in _NODE_EFFECTS:
+            findings.unsupported((*path, index, "effect"), taint.effect, _NODE_EFFECTS)
 
 
 def check_pod(findings: Findings, pod: Pod) -> None:
@@ -258,23 +222,14 @@ def check_job(findings: Findings, job: workloads.Job) -> None:
     _check_controller(findings, job.metadata, job.spec.template, "`spec.parallelism`")
 
 
-def check_replicas(findings: Findings, made: workloads.Deployment | workloads.ReplicaSet) -> None:
-    """Check a Deployment or a workloads.ReplicaSet."""
+def check_replicas(
+    findings: Findings, made: workloads.Deployment | workloads.ReplicaSet | workloads.StatefulSet
+) -> None:
+    """Check a Deployment, a ReplicaSet or a StatefulSet."""
     _check_replica_number(findings, (*_SPEC_PATH, "replicas"), made.spec.replicas)
-    _check_controller(findings, made.metadata, made.spec.template, "`spec.replicas`")
-
-
-def check_stateful_set(findings: Findings, made: workloads.StatefulSet) -> None:
-    """Check a StatefulSet."""
-    _check_replica_number(findings, (*_SPEC_PATH, "replicas"), made.spec.replicas)
-    if made.spec.ordinals is not None:
+    if isinstance(made, workloads.StatefulSet) and made.spec.ordinals is not None:
         _check_replica_number(findings, (*_SPEC_PATH, "ordinals", "start"), made.spec.ordinals.start)
     _check_controller(findings, made.metadata, made.spec.template, "`spec.replicas`")
-
-
-def check_priority_class(findings: Findings, made: workloads.PriorityClass) -> None:
-    """Check a PriorityClass."""
-    findings.check_metadata(made.metadata, namespaced=False)
 
 
 def check_workload(findings: Findings, workload: workloads.Workload) -> None:
@@ -346,10 +301,7 @@ def check_device_taint(findings: Findings, path: Path, taint: DeviceTaint) -> No
         findings.each_invalid((*path, "key"), taint.key, complaints)
     if complaints := label_value_complaints(taint.value):
         findings.each_invalid((*path, "value"), taint.value, complaints)
-    if not taint.effect:
-        findings.required((*path, "effect"))
-    elif taint.effect not in _DEVICE_EFFECTS:
-        findings.unsupported((*path, "effect"), taint.effect, _DEVICE_EFFECTS)
+    findings.check_choice((*path, "effect"), taint.effect, _DEVICE_EFFECTS)
     check_time(findings, (*path, "timeAdded"), taint.time_added)
 
 
@@ -373,20 +325,13 @@ def _check_toleration(findings: Findings, path: Path, toleration: DeviceTolerati
         findings.each_invalid((*path, "key"), toleration.key, complaints)
     if not toleration.key and toleration.operator == "Equal":
         findings.warning((*path, "operator"), "an empty key with operator Equal tolerates every key with this value")
-    _check_operator(findings, path, toleration)
-    if toleration.effect and toleration.effect not in _DEVICE_EFFECTS:
-        findings.unsupported((*path, "effect"), toleration.effect, ("NoExecute", "NoSchedule"))
-
-
-def _check_operator(findings: Findings, path: Path, toleration: DeviceToleration) -> None:
-    if not toleration.operator:
-        findings.required((*path, "operator"))
-    elif toleration.operator not in _TOLERATION_OPERATORS:
-        findings.unsupported((*path, "operator"), toleration.operator, _TOLERATION_OPERATORS)
+    findings.check_choice((*path, "operator"), toleration.operator, _TOLERATION_OPERATORS)
     if toleration.operator == "Exists" and toleration.value:
         findings.invalid((*path, "value"), toleration.value, "must be empty for operator `Exists`")
     elif complaints := label_value_complaints(toleration.value):
         findings.each_invalid((*path, "value"), toleration.value, complaints)
+    if toleration.effect and toleration.effect not in _DEVICE_EFFECTS:
+        findings.unsupported((*path, "effect"), toleration.effect, ("NoExecute", "NoSchedule"))
 
 
 def check_taint_rule(findings: Findings, rule: DeviceTaintRule) -> None:
@@ -398,17 +343,13 @@ def check_taint_rule(findings: Findings, rule: DeviceTaintRule) -> None:
     elif selector == DeviceTaintSelector():
         findings.warning(("spec", "deviceSelector"), "without criteria the rule taints every device (TNT-6)")
     else:
-        _check_taint_selector(findings, ("spec", "deviceSelector"), selector)
+        if selector.driver is not None:
+            findings.check_driver(("spec", "deviceSelector", "driver"), selector.driver)
+        if selector.pool is not None:
+            findings.check_pool(("spec", "deviceSelector", "pool"), selector.pool)
+        if selector.device is not None:
+            findings.check_label(("spec", "deviceSelector", "device"), selector.device)
     check_device_taint(findings, ("spec", "taint"), rule.spec.taint)
-
-
-def _check_taint_selector(findings: Findings, path: Path, selector: DeviceTaintSelector) -> None:
-    if selector.driver is not None:
-        findings.check_driver((*path, "driver"), selector.driver)
-    if selector.pool is not None:
-        findings.check_pool((*path, "pool"), selector.pool)
-    if selector.device is not None:
-        findings.check_label((*path, "device"), selector.device)
 
 
 _PREPARE = "NodePrepareResources"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..formats.errors import InputProblem, Severity
 from ..kubernetes.claims import DeviceClaim, ResourceClaim
-from ..kubernetes.core import Pod, PodSpec
+from ..kubernetes.core import PodSpec
 from ..kubernetes.extensions import ConstraintGroup
 from ..kubernetes.kinds import KINDS
 from ..kubernetes.meta import DEFAULT_NAMESPACE, DeviceId
@@ -91,35 +91,27 @@ def _results(claim: ResourceClaim) -> Iterable[Any]:
 
 
 def _object_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
-    yield from _duplicates(manifest, known)
-    yield from _CHECKS.get(manifest.kind, _no_problems)(manifest, known)
-
-
-def _no_problems(_manifest: Manifest, _known: _KnownObjects) -> Iterator[CrossProblem]:
-    return iter(())
+    key = identify(manifest)
+    first = known.objects[key][0]
+    # The second and later objects of one name; a generated name is not known yet.
+    if first is not manifest and key[2]:
+        message = f"Duplicate value: {quote(key[2])}: the same object is in {first.source}"
+        yield CrossProblem(input_problem(manifest, "metadata.name", message), STRUCTURE)
+    if check := _CHECKS.get(manifest.kind):
+        yield from check(manifest, known)
 
 
 def _cross_warning(manifest: Manifest, path: Path, message: str) -> CrossProblem:
     return CrossProblem(input_problem(manifest, render_path(path), message, "warning"))
 
 
-def _duplicates(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
-    """Report the second and later objects of one name; a generated name is not known yet."""
-    key = identify(manifest)
-    first = known.objects[key][0]
-    if first is not manifest and key[2]:
-        message = f"Duplicate value: {quote(key[2])}: the same object is in {first.source}"
-        yield CrossProblem(input_problem(manifest, "metadata.name", message), STRUCTURE)
-
-
 def _claim_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
     claim = _typed_object(manifest)
     yield from _spec_problems(manifest, ("spec", "devices"), claim.spec.devices, known)
-    yield from _unpublished_devices(manifest, claim, known)
-
-
-def _template_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
-    return _spec_problems(manifest, ("spec", "spec", "devices"), _typed_object(manifest).spec.spec.devices, known)
+    for index, result in enumerate(_results(claim)):
+        if (result.driver, result.pool, result.device) not in known.devices:
+            message = f"device {result.driver}/{result.pool}/{result.device} is allocated but in no ResourceSlice"
+            yield _cross_warning(manifest, ("status", "allocation", "devices", "results", index, "device"), message)
 
 
 def _spec_problems(manifest: Manifest, path: Path, claim: DeviceClaim, known: _KnownObjects) -> Iterator[CrossProblem]:
@@ -144,18 +136,6 @@ def _admin_problems(manifest: Manifest, path: Path, known: _KnownObjects) -> Ite
         yield _cross_warning(manifest, path, f"{rule}; namespace {quote(namespace)} is not in the input")
     elif (_typed_object(found[0]).metadata.labels or {}).get(ADMIN_LABEL) != "true":
         yield CrossProblem(input_problem(manifest, render_path(path), f"Forbidden: {rule}"))
-
-
-def _unpublished_devices(manifest: Manifest, claim: ResourceClaim, known: _KnownObjects) -> Iterator[CrossProblem]:
-    for index, result in enumerate(_results(claim)):
-        if (result.driver, result.pool, result.device) not in known.devices:
-            message = f"device {result.driver}/{result.pool}/{result.device} is allocated but in no ResourceSlice"
-            yield _cross_warning(manifest, ("status", "allocation", "devices", "results", index, "device"), message)
-
-
-def _pod_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
-    pod: Pod = _typed_object(manifest)
-    return _pod_spec_problems(manifest, ("spec",), pod.spec, known)
 
 
 def _controller_problems(manifest: Manifest, known: _KnownObjects) -> Iterator[CrossProblem]:
@@ -219,8 +199,10 @@ def _missing_warning(manifest: Manifest, path: Path, what: str) -> CrossProblem:
 _CHECKS: dict[str, Callable[[Manifest, _KnownObjects], Iterator[CrossProblem]]] = {
     "ConstraintGroup": _group_problems,
     "ResourceClaim": _claim_problems,
-    "ResourceClaimTemplate": _template_problems,
-    "Pod": _pod_problems,
+    "ResourceClaimTemplate": lambda manifest, known: _spec_problems(
+        manifest, ("spec", "spec", "devices"), _typed_object(manifest).spec.spec.devices, known
+    ),
+    "Pod": lambda manifest, known: _pod_spec_problems(manifest, ("spec",), _typed_object(manifest).spec, known),
     "Job": _controller_problems,
     "Deployment": _controller_problems,
     "StatefulSet": _controller_problems,

@@ -19,7 +19,12 @@ def check_slice(findings: Findings, resource_slice: ResourceSlice, gates: Featur
     findings.check_metadata(resource_slice.metadata, namespaced=False)
     path: Path = ("spec",)
     spec = resource_slice.spec
-    _check_pool(findings, (*path, "pool"), spec)
+    findings.check_pool((*path, "pool", "name"), spec.pool.name)
+    if spec.pool.generation < 0:
+        detail = "must be greater than or equal to zero"
+        findings.invalid((*path, "pool", "generation"), spec.pool.generation, detail)
+    if (count := spec.pool.resource_slice_count) < 1:
+        findings.invalid((*path, "pool", "resourceSliceCount"), count, "must be greater than zero")
     check_slice_nodes(findings, path, spec)
     check_published(findings, path, spec, gates)
     if spec.devices and spec.shared_counters:
@@ -36,15 +41,6 @@ def check_published(findings: Findings, path: Path, spec: ResourceSliceSpec, gat
     if spec.partition_type_attribute is not None:
         _check_partition_type(findings, path, spec, spec.partition_type_attribute)
     check_node_operations(findings, (*path, "skipNodeOperations"), spec.skip_node_operations)
-
-
-def _check_pool(findings: Findings, path: Path, spec: ResourceSliceSpec) -> None:
-    findings.check_pool((*path, "name"), spec.pool.name)
-    if spec.pool.generation < 0:
-        findings.invalid((*path, "generation"), spec.pool.generation, "must be greater than or equal to zero")
-    if spec.pool.resource_slice_count < 1:
-        detail = "must be greater than zero"
-        findings.invalid((*path, "resourceSliceCount"), spec.pool.resource_slice_count, detail)
 
 
 def _check_devices(findings: Findings, path: Path, spec: ResourceSliceSpec, fractional: bool) -> None:
@@ -81,16 +77,12 @@ def _check_device(findings: Findings, path: Path, device: Device, spec: Resource
         check_device_taints(findings, (*path, "taints"), device.taints)
     if device.binding_conditions or device.binding_failure_conditions:
         _check_binding(findings, path, device)
-    if _names_nodes(device) or spec.per_device_node_selection:
+    named = device.node_name is not None or device.node_selector is not None or device.all_nodes is not None
+    if named or spec.per_device_node_selection:
         check_device_nodes(findings, path, device, bool(spec.per_device_node_selection))
     for resource in device.node_allocatable_resources or ():
-        where = (*path, "nodeAllocatableResources", MapKey(resource))
-        findings.check_label_key(where, resource)
+        findings.check_label_key((*path, "nodeAllocatableResources", MapKey(resource)), resource)
     return lists or bool(device.taints or device.consumes_counters)
-
-
-def _names_nodes(device: Device) -> bool:
-    return device.node_name is not None or device.node_selector is not None or device.all_nodes is not None
 
 
 def _check_binding(findings: Findings, path: Path, device: Device) -> None:
@@ -135,14 +127,10 @@ def _check_partition_type(findings: Findings, path: Path, spec: ResourceSliceSpe
     if not partitions:
         findings.invalid(where, name, "some device must consume counters")
     for index, device in partitions:
-        if not _has_string(device, name, spec.driver):
+        attributes = device.attributes or {}
+        attribute = attributes.get(name) or attributes.get(name.removeprefix(f"{spec.driver}/"))
+        if attribute is None or attribute.string is None:
             findings.required(
                 (*path, "devices", index, "attributes"),
                 f"devices that consume counters must have the string attribute {name}",
             )
-
-
-def _has_string(device: Device, name: str, driver: str) -> bool:
-    attributes = device.attributes or {}
-    attribute = attributes.get(name) or attributes.get(name.removeprefix(f"{driver}/"))
-    return attribute is not None and attribute.string is not None

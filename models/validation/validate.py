@@ -14,6 +14,7 @@ from ..formats.decode import Model, api_name
 from ..formats.errors import InputProblem
 from ..kubernetes.claims import SEMANTICS_FIELDS, DeviceClaim
 from ..kubernetes.gates import FeatureGates
+from ..kubernetes.meta import label_complaints
 from ..kubernetes.slices import ResourceSlice
 from ..manifests.reader import Manifest
 from . import nodes
@@ -32,14 +33,14 @@ _CHECKS: dict[str, Callable[[Findings, Any], None]] = {
     "DeviceTaintRule": nodes.check_taint_rule,
     "Node": nodes.check_node,
     "Pod": nodes.check_pod,
-    "Namespace": nodes.check_namespace,
+    "Namespace": lambda findings, one: findings.check_metadata(one.metadata, False, label_complaints),
     "DeviceTopology": check_topology,
     "ConstraintGroup": check_group,
     "Job": nodes.check_job,
     "Deployment": nodes.check_replicas,
-    "StatefulSet": nodes.check_stateful_set,
+    "StatefulSet": nodes.check_replicas,
     "ReplicaSet": nodes.check_replicas,
-    "PriorityClass": nodes.check_priority_class,
+    "PriorityClass": lambda findings, one: findings.check_metadata(one.metadata, namespaced=False),
     "Workload": nodes.check_workload,
     "PodGroup": nodes.check_pod_group,
 }
