@@ -29,26 +29,6 @@ KindName = TypeVar("KindName", bound=str)
 _NAMESPACED = ("Pod", "ResourceClaim", "ResourceClaimTemplate")
 
 
-def _object_name(metadata: ObjectMeta) -> str:
-    return metadata.name
-
-
-class _ObjectsByKind:
-    """Manifests by kind, the ignored ones left out."""
-
-    def __init__(self, manifests: Iterable[Manifest]) -> None:
-        self._objects: dict[str, list[ApiObject]] = defaultdict(list)
-        for manifest in manifests:
-            if manifest.object is not None:
-                self._objects[manifest.kind].append(manifest.object)
-
-    def sorted(self, kind: str, key: Callable[[ObjectMeta], Any]) -> dict[Any, Any]:
-        """The objects of a kind by key, in its order; of several with one key the last."""
-        found = {key(item.metadata): item for item in self._objects[kind]}
-        names = sorted(found)
-        return found if names == list(found) else {name: found[name] for name in names}
-
-
 class _SliceIndexes:
     """Pool indexes by the gates that matter, and others; shared by clusters with the same slices and rules."""
 
@@ -94,27 +74,38 @@ class Cluster:
     def build(cls, manifests: Iterable[Manifest]) -> Cluster:
         """Index manifests; of two objects of one kind and name the later counts."""
         read = tuple(manifests)
-        kinds = _ObjectsByKind(read)
-        slices = tuple(kinds.sorted("ResourceSlice", _object_name).values())
+        objects: dict[str, list[ApiObject]] = defaultdict(list)
+        for manifest in read:
+            if manifest.object is not None:
+                objects[manifest.kind].append(manifest.object)
+
+        def by_key(kind: str) -> dict[Any, Any]:
+            """The objects of a kind by key, or name, in its order; of several with one key the last."""
+            metadata = ((item.metadata, item) for item in objects[kind])
+            found = {key_of(meta) if KINDS[kind].namespaced else meta.name: item for meta, item in metadata}
+            names = sorted(found)
+            return found if names == list(found) else {name: found[name] for name in names}
+
+        slices = tuple(by_key("ResourceSlice").values())
         return cls(
             slices=slices,
-            classes=kinds.sorted("DeviceClass", _object_name),
-            claims=kinds.sorted("ResourceClaim", key_of),
-            templates=kinds.sorted("ResourceClaimTemplate", key_of),
-            pods=kinds.sorted("Pod", key_of),
-            nodes=kinds.sorted("Node", _object_name) or _inferred_nodes(slices),
-            namespaces=kinds.sorted("Namespace", _object_name),
-            taint_rules=tuple(kinds.sorted("DeviceTaintRule", _object_name).values()),
-            topologies=kinds.sorted("DeviceTopology", _object_name),
-            constraint_groups=kinds.sorted("ConstraintGroup", key_of),
-            node_templates=kinds.sorted("NodeTemplate", _object_name),
-            jobs=kinds.sorted("Job", key_of),
-            deployments=kinds.sorted("Deployment", key_of),
-            stateful_sets=kinds.sorted("StatefulSet", key_of),
-            replica_sets=kinds.sorted("ReplicaSet", key_of),
-            priority_classes=kinds.sorted("PriorityClass", _object_name),
-            workloads=kinds.sorted("Workload", key_of),
-            pod_groups=kinds.sorted("PodGroup", key_of),
+            classes=by_key("DeviceClass"),
+            claims=by_key("ResourceClaim"),
+            templates=by_key("ResourceClaimTemplate"),
+            pods=by_key("Pod"),
+            nodes=by_key("Node") or _inferred_nodes(slices),
+            namespaces=by_key("Namespace"),
+            taint_rules=tuple(by_key("DeviceTaintRule").values()),
+            topologies=by_key("DeviceTopology"),
+            constraint_groups=by_key("ConstraintGroup"),
+            node_templates=by_key("NodeTemplate"),
+            jobs=by_key("Job"),
+            deployments=by_key("Deployment"),
+            stateful_sets=by_key("StatefulSet"),
+            replica_sets=by_key("ReplicaSet"),
+            priority_classes=by_key("PriorityClass"),
+            workloads=by_key("Workload"),
+            pod_groups=by_key("PodGroup"),
             read=read,
         )
 
@@ -216,12 +207,9 @@ class Cluster:
     @cached_property
     def manifests(self) -> tuple[Manifest, ...]:
         """What was read, as it was and in that order, less what was taken away; claims are kept current."""
-        return tuple(current_manifests(self.read, self._current))
-
-    @property
-    def _current(self) -> dict[str, Mapping[Any, Any]]:
         nodes = {key_of(node.metadata): node for node in self.nodes.values()}
-        return {"Node": nodes, "Pod": self.pods, "ResourceClaim": self.claims}
+        current = {"Node": nodes, "Pod": self.pods, "ResourceClaim": self.claims}
+        return tuple(current_manifests(self.read, current))
 
     @cached_property
     def _manifest_index(self) -> dict[tuple[str, ObjectKey], Manifest]:
@@ -332,20 +320,18 @@ def topology_instances(
     nodes = list(cluster.nodes.values())
     viewers = nodes if node is None else [cluster.node(node)]
     if spec.scope == "Node":
-        found = (
-            TopologyInstance("Node", one.metadata.name, reachable_members(one, cluster, gates, belongs))
-            for one in viewers
-        )
-        yield from (instance for instance in found if instance.devices)
+        for one in viewers:
+            if members := reachable_members(one, cluster, gates, belongs):
+                yield TopologyInstance("Node", one.metadata.name, members)
         return
-    everywhere = _reachable_by_any(cluster, gates, belongs, nodes)
+    reached = (device for one in nodes for device in reachable_members(one, cluster, gates, belongs))
     groups: dict[str, list[PoolDevice]] = {}
-    for device in everywhere:
+    for device in {device.id: device for device in reached}.values():
         groups.setdefault("/".join(device.id[:2]) if spec.scope == "Pool" else "", []).append(device)
     near = None if node is None else {device.id for device in reachable_members(viewers[0], cluster, gates, belongs)}
-    for name, members in sorted(groups.items()):
-        if near is None or any(member.id in near for member in members):
-            yield TopologyInstance(spec.scope, name, tuple(members))
+    for name, devices in sorted(groups.items()):
+        if near is None or any(device.id in near for device in devices):
+            yield TopologyInstance(spec.scope, name, tuple(devices))
 
 
 def reachable_members(
@@ -354,10 +340,3 @@ def reachable_members(
     """The devices of the topology that a node reaches, in visiting order (POOL-11)."""
     pools = cluster.pools(gates).pools_for(node)
     return tuple(device for pool in pools for device in pool.devices if device.reachable and belongs(device))
-
-
-def _reachable_by_any(
-    cluster: Cluster, gates: FeatureGates, belongs: TopologyMembership, nodes: Iterable[Node]
-) -> Iterable[PoolDevice]:
-    """What all nodes together reach, each device once."""
-    return {device.id: device for node in nodes for device in reachable_members(node, cluster, gates, belongs)}.values()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -115,17 +116,12 @@ def _affinity_mismatch(spec: PodSpec, node: Node) -> str | None:
     affinity = spec.affinity.node_affinity if spec.affinity else None
     if affinity is None or affinity.required is None:
         return None
-    if any(_term_holds(term, node) for term in affinity.required.node_selector_terms or ()):
-        return None
+    for term in affinity.required.node_selector_terms or ():
+        # As in the scheduler, a term of a pod that cannot be parsed just does not hold.
+        with suppress(SelectorError):
+            if term_matches(term, node):
+                return None
     return "the node does not match the pod's required node affinity"
-
-
-def _term_holds(term: NodeSelectorTerm, node: Node) -> bool:
-    """Like the scheduler on pods, where a term that cannot be parsed just does not hold."""
-    try:
-        return term_matches(term, node)
-    except SelectorError:
-        return False
 
 
 def _node_unschedulable(spec: PodSpec, node: Node) -> str | None:
@@ -140,8 +136,9 @@ def _untolerated_taint(spec: PodSpec, node: Node) -> str | None:
     # NoSchedule, like an unschedulable node, stops the scheduler; it does not drive away a pod that is there.
     effects = ("NoExecute",) if spec.node_name else ("NoSchedule", "NoExecute")
     taints = (taint for taint in node.spec.taints if taint.effect in effects)
-    kept = [_taint_text(taint) for taint in taints if not _tolerated(taint, spec.tolerations or ())]
-    return f"the pod does not tolerate taint {', '.join(kept)}" if kept else None
+    kept = [taint for taint in taints if not _tolerated(taint, spec.tolerations or ())]
+    texts = [f"{taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}" for taint in kept]
+    return f"the pod does not tolerate taint {', '.join(texts)}" if kept else None
 
 
 def _tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
@@ -154,10 +151,6 @@ def tolerates(toleration: Toleration | DeviceToleration, taint: Taint | DeviceTa
         return False
     same_value = toleration.operator in ("", "Equal") and toleration.value == taint.value
     return same_value or toleration.operator == "Exists"
-
-
-def _taint_text(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
 # Stable ids, in the order of their reasons.
@@ -214,22 +207,19 @@ class ReachIndex:
         self._everywhere: list[int] = []
         self._by_selector: dict[NodeSelector, list[int]] = defaultdict(list)
         for position, slice_ in enumerate(slices):
-            self._place(position, located_parts(slice_))
+            for part in located_parts(slice_):
+                if part.node_name:
+                    self._append(self._by_name[part.node_name], position)
+                elif part.all_nodes:
+                    self._append(self._everywhere, position)
+                elif part.node_selector is not None:
+                    self._append(self._by_selector[part.node_selector], position)
         self._by_anchor: dict[_Anchor, list[NodeSelector]] = defaultdict(list)
         self._unanchored: list[NodeSelector] = []
         self._error: SelectorError | None = None
         for selector in self._by_selector:
             self._anchor(selector)
         self._anchor_keys = {key for key, _ in self._by_anchor}
-
-    def _place(self, position: int, parts: Iterable[Located]) -> None:
-        for part in parts:
-            if part.node_name:
-                self._append(self._by_name[part.node_name], position)
-            elif part.all_nodes:
-                self._append(self._everywhere, position)
-            elif part.node_selector is not None:
-                self._append(self._by_selector[part.node_selector], position)
 
     @staticmethod
     def _append(positions: list[int], position: int) -> None:

@@ -137,17 +137,15 @@ class PoolIndex:
         self._reach = ReachIndex(self._slices)
         # The stable variant has two rules of its own.
         self._stable = gates.variant == "stable"
-        self._everywhere = self._with_counters() if self._stable else ()
+        # In it those with counter sets are relevant for every node (POOL-8).
+        counting = (position for position, slice_ in enumerate(self._slices) if slice_.spec.shared_counters)
+        self._everywhere = tuple(counting) if self._stable else ()
         self._pools: dict[_PoolViewKey, Pool] = {}
         self._answers: dict[str, tuple[Node, tuple[Pool, ...]]] = {}
 
     def _generation(self, slice_: ResourceSlice) -> PoolGeneration:
         pool = slice_.spec.pool
         return self._generations[slice_.spec.driver, pool.name][pool.generation]
-
-    def _with_counters(self) -> tuple[int, ...]:
-        """The slices that are relevant for every node in the stable variant: those with counter sets (POOL-8)."""
-        return tuple(position for position, slice_ in enumerate(self._slices) if slice_.spec.shared_counters)
 
     @property
     def node_names(self) -> Iterable[str]:
@@ -205,32 +203,26 @@ class PoolIndex:
         return alone
 
     def _shared(self, id_: PoolId, kept: tuple[int, ...], generation: PoolGeneration, node: Node) -> Pool:
-        view = kept, tuple(self._reachable(position, node) for position in kept)
+        slices = (self._slices[position] for position in kept)
+        view = kept, tuple(reachable_devices(slice_, node) if per_device(slice_) else None for slice_ in slices)
         pool = self._pools.get(view)
         if pool is None:
             pool = self._pools[view] = self._make(id_, view, generation)
         return pool
 
-    def _reachable(self, position: int, node: Node) -> tuple[bool, ...] | None:
-        slice_ = self._slices[position]
-        return reachable_devices(slice_, node) if per_device(slice_) else None
-
     def _make(self, id_: PoolId, view: _PoolViewKey, generation: PoolGeneration) -> Pool:
         newest = generation.slices[0].spec.pool.generation
         kept, reachable = view
-        if problem := self._problem(kept, generation):
-            return Pool(*id_, newest, INVALID, problem)
+        names = (device.name for position in kept for device in self._slices[position].spec.devices or ())
+        if twice := first_duplicate(names):
+            return Pool(*id_, newest, INVALID, f"duplicate device {twice}")
+        if self._partitionable and generation.counter_problem:
+            return Pool(*id_, newest, INVALID, generation.counter_problem)
         devices: list[PoolDevice] = []
         for position, reached in zip(kept, reachable, strict=True):
             devices += _pool_devices(self._rules.apply(self._slices[position]), reached)
         binds = any(member.device.binding_conditions is not None for member in devices)
         return Pool(*id_, newest, COMPLETE, "", tuple(devices), generation.counter_sets, binds, generation, kept)
-
-    def _problem(self, kept: Iterable[int], generation: PoolGeneration) -> str:
-        names = (device.name for position in kept for device in self._slices[position].spec.devices or ())
-        if twice := first_duplicate(names):
-            return f"duplicate device {twice}"
-        return generation.counter_problem if self._partitionable else ""
 
 
 def _is_understood(slice_: ResourceSlice, gates: FeatureGates) -> bool:
@@ -238,24 +230,18 @@ def _is_understood(slice_: ResourceSlice, gates: FeatureGates) -> bool:
 
     Upstream, with DRADeviceCompatibilityGroups off, a single device that declares groups is enough (GRP-5).
     """
-    if not gates.partitionable_devices and _uses_partitions(slice_):
+    spec = slice_.spec
+    if not gates.partitionable_devices and (spec.per_device_node_selection or spec.shared_counters):
         return False
     return _is_counted(slice_, gates)
 
 
 def _is_counted(slice_: ResourceSlice, gates: FeatureGates) -> bool:
     """Slices that declare groups while those are off do not even count (POOL-6)."""
-    return gates.compatibility_groups or not _declares_groups(slice_)
-
-
-def _declares_groups(slice_: ResourceSlice) -> bool:
+    if gates.compatibility_groups:
+        return True
     consumers = (device.consumes_counters for device in slice_.spec.devices or ())
-    return any(consumption.compatibility_groups for consumed in consumers for consumption in consumed or ())
-
-
-def _uses_partitions(slice_: ResourceSlice) -> bool:
-    """The slice uses what PartitionableDevices brought (POOL-2)."""
-    return bool(slice_.spec.per_device_node_selection) or bool(slice_.spec.shared_counters)
+    return not any(consumption.compatibility_groups for consumed in consumers for consumption in consumed or ())
 
 
 class PoolGeneration:

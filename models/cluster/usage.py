@@ -65,16 +65,11 @@ class Usage:
         devices: dict[DeviceId, tuple[Hold, ...]] = {}
         claims: dict[ObjectKey, tuple[DeviceId, ...]] = {}
         for key, allocation in allocations.items():
-            held = list(self._holds_of(key, allocation))
-            for device, hold in held:
-                devices[device] = (*(devices.get(device) or self.holds(device)), hold)
-            claims[key] = tuple(device for device, _ in held)
+            held = [result for result in allocation.devices.results or () if not result.admin_access]
+            claims[key] = tuple((result.driver, result.pool, result.device) for result in held)
+            for device, result in zip(claims[key], held, strict=True):
+                devices[device] = (*(devices.get(device) or self.holds(device)), self._hold(key, result))
         return Usage(self._by_device.updated(devices), self._by_claim.updated(claims), self._sharing)
-
-    def _holds_of(self, claim: ObjectKey, allocation: AllocationResult) -> Iterator[tuple[DeviceId, Hold]]:
-        for result in allocation.devices.results or ():
-            if not result.admin_access:
-                yield (result.driver, result.pool, result.device), self._hold(claim, result)
 
     def _hold(self, claim: ObjectKey, result: DeviceRequestAllocationResult) -> Hold:
         if not self._sharing or result.share_id is None:
@@ -107,7 +102,11 @@ class Usage:
 
     def consumed_on(self, device: DeviceId) -> Mapping[str, int]:
         """Capacity already consumed on the device, in billionths; empty if none (IN-2)."""
-        return _sum_consumed(self._by_device.get(device))
+        total: dict[str, int] = defaultdict(int)
+        for hold in self._by_device.get(device):
+            for name, amount in (hold.consumed or {}).items():
+                total[name] += amount
+        return dict(total)
 
     @property
     def dedicated(self) -> frozenset[DeviceId]:
@@ -133,14 +132,6 @@ def _allocations_by_claim(claims: Iterable[ResourceClaim]) -> dict[ObjectKey, Al
     """The allocations that claims have; of several claims with one key the last one counts."""
     found = {key_of(claim.metadata): claim.status.allocation if claim.status else None for claim in claims}
     return {key: allocation for key, allocation in found.items() if allocation}
-
-
-def _sum_consumed(holds: Iterable[Hold]) -> Mapping[str, int]:
-    total: dict[str, int] = defaultdict(int)
-    for hold in holds:
-        for name, amount in (hold.consumed or {}).items():
-            total[name] += amount
-    return dict(total)
 
 
 K = TypeVar("K")

@@ -15,7 +15,6 @@ import msgspec
 from msgspec.structs import replace
 
 from ..kubernetes.claims import (
-    AllocationResult,
     DeviceRequest,
     DeviceRequestAllocationResult,
     DeviceSubRequest,
@@ -79,11 +78,11 @@ def _without_empty_selection(spec: Any) -> Any:
     """VER-2: an empty node name and a false ``allNodes`` mean that the field is not set."""
     if not isinstance(spec, dict):
         return spec
-    return {name: value for name, value in spec.items() if not _is_unset(name, value)}
-
-
-def _is_unset(name: str, value: Any) -> bool:
-    return (name == "nodeName" and value == "") or (name == "allNodes" and value is False)
+    return {
+        name: value
+        for name, value in spec.items()
+        if not (name == "nodeName" and value == "") and not (name == "allNodes" and value is False)
+    }
 
 
 def _unwrap_device(device: Any) -> Any:
@@ -161,7 +160,12 @@ def with_defaults(read: ApiObject, version: str = "v1") -> ApiObject:
     if not read.metadata.namespace and KINDS[type(read).__name__].namespaced:
         read = replace(read, metadata=replace(read.metadata, namespace=DEFAULT_NAMESPACE))
     if isinstance(read, ResourceClaim):
-        return _default_claim(read, version in _FLAT_VERSIONS)
+        status = read.status
+        if status is not None and status.allocation is not None:
+            devices = status.allocation.devices
+            devices = replace(devices, results=_fill_each(devices.results, _default_result))
+            status = replace(status, allocation=replace(status.allocation, devices=devices))
+        return replace(read, spec=spec_with_defaults(read.spec, version in _FLAT_VERSIONS), status=status)
     if isinstance(read, ResourceClaimTemplate):
         spec = replace(read.spec, spec=spec_with_defaults(read.spec.spec, version in _FLAT_VERSIONS))
         return replace(read, spec=spec)
@@ -172,13 +176,6 @@ def spec_with_defaults(spec: ResourceClaimSpec, flat: bool = False) -> ResourceC
     """Fill in a claim's spec; ``flat`` says that its requests were written in the form of VER-3."""
     requests = _fill_each(spec.devices.requests, lambda request: _default_request(request, flat))
     return replace(spec, devices=replace(spec.devices, requests=requests))
-
-
-def _default_claim(claim: ResourceClaim, flat: bool) -> ResourceClaim:
-    status = claim.status
-    if status is not None and status.allocation is not None:
-        status = replace(status, allocation=_default_allocation(status.allocation))
-    return replace(claim, spec=spec_with_defaults(claim.spec, flat), status=status)
 
 
 def _default_request(request: DeviceRequest, flat: bool) -> DeviceRequest:
@@ -200,11 +197,6 @@ def _default_count(request: Exact) -> Exact:
 
 def _default_toleration(toleration: DeviceToleration) -> DeviceToleration:
     return toleration if toleration.operator else replace(toleration, operator="Equal")
-
-
-def _default_allocation(allocation: AllocationResult) -> AllocationResult:
-    results = _fill_each(allocation.devices.results, _default_result)
-    return replace(allocation, devices=replace(allocation.devices, results=results))
 
 
 def _default_result(result: DeviceRequestAllocationResult) -> DeviceRequestAllocationResult:

@@ -58,13 +58,13 @@ def read_manifests(
     with gc_paused():
         for read in open_sources(sources, recursive):
             reader.read(read)
-    ignored = Counter(_ignored_kind(manifest) for manifest in reader.manifests if manifest.object is None)
+    # With the version for a kind of ours in another API: it may be misspelt.
+    ignored = Counter(
+        f"{manifest.kind} of {manifest.api_version}" if manifest.kind in KINDS else manifest.kind
+        for manifest in reader.manifests
+        if manifest.object is None
+    )
     return reader.manifests, reader.problems, ignored
-
-
-def _ignored_kind(manifest: Manifest) -> str:
-    """Name the kind, with the version if it is a kind of ours in another API: it may be misspelt."""
-    return f"{manifest.kind} of {manifest.api_version}" if manifest.kind in KINDS else manifest.kind
 
 
 class _Reader:
@@ -285,15 +285,12 @@ def _display_os_error(error: Exception) -> str:
 def _manifest_files(folder: Path, recursive: bool) -> list[str]:
     """List a folder's manifests by name. Raises SourceError if there are none."""
     entries = folder.rglob("*") if recursive else folder.iterdir()
-    files = sorted(str(entry) for entry in entries if _is_manifest(entry))
+    named = (entry for entry in entries if entry.name.lower().removesuffix(".gz").endswith(SUFFIXES))
+    files = sorted(str(entry) for entry in named if entry.is_file())
     if not files:
         hint = "" if recursive else "; subfolders are read with -R"
         raise SourceError(f"holds no {', '.join(SUFFIXES)} files{hint}")
     return files
-
-
-def _is_manifest(path: Path) -> bool:
-    return path.name.lower().removesuffix(".gz").endswith(SUFFIXES) and path.is_file()
 
 
 def _read_file(file: str) -> bytes:

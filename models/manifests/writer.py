@@ -85,10 +85,6 @@ def _list_events(values: Sequence[Any]) -> Iterator[yaml.Event]:
     yield yaml.SequenceEndEvent()
 
 
-def _text_events(text: str) -> Iterator[yaml.Event]:
-    yield _text_event(text)
-
-
 def _json_events(value: Any) -> Iterator[yaml.Event]:
     yield yaml.ScalarEvent(None, None, (True, False), orjson.dumps(value).decode())
 
@@ -120,7 +116,7 @@ _WRITERS: dict[type, Callable[[Any], Iterator[yaml.Event]]] = {
     dict: _mapping_events,
     list: _list_events,
     tuple: _list_events,
-    str: _text_events,
+    str: lambda text: iter((_text_event(text),)),
     int: _json_events,
     float: _json_events,
     bool: _json_events,

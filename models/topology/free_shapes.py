@@ -55,10 +55,6 @@ def _largest_subtree(places: PlacedDevices, free: frozenset[DeviceId], level: in
     return FreeShape("Subtree", max(groups, key=len, default=()), level=places.levels[level])
 
 
-def _lowest_subtree(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeShape:
-    return _largest_subtree(places, free, len(places.levels) - 1)
-
-
 def _largest_component(places: PlacedDevices, free: frozenset[DeviceId]) -> FreeShape:
     import networkx  # not needed for a plain allocate, and slow to load
 
@@ -164,6 +160,6 @@ def _run_starts(bits: int, length: int) -> int:
 
 _LARGEST: dict[TopologyShape, Callable[[PlacedDevices, frozenset[DeviceId]], FreeShape]] = {
     **dict.fromkeys(LATTICES, _largest_box),
-    "Tree": _lowest_subtree,
+    "Tree": lambda places, free: _largest_subtree(places, free, len(places.levels) - 1),
     "Links": _largest_component,
 }

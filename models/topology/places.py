@@ -182,10 +182,6 @@ PlacedDevices: TypeAlias = Places[DeviceId]
 """Devices of a cluster in their places."""
 
 
-def _lattice_neighbours(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
-    return {device: tuple(_adjacent_cells(places, cell)) for device, cell in places.cells.items()}
-
-
 def _adjacent_cells(places: Places[Key], cell: Cell) -> Iterable[Key]:
     for number, axis in enumerate(places.axes):
         for place in axis.neighbours(cell[number]):
@@ -218,7 +214,9 @@ def _link_neighbours(places: Places[Key]) -> Mapping[Key, tuple[Key, ...]]:
 
 
 _NEIGHBOURS: dict[TopologyShape, Callable[[Places[Any]], Mapping[Any, tuple[Any, ...]]]] = {
-    **dict.fromkeys(LATTICES, _lattice_neighbours),
+    **dict.fromkeys(
+        LATTICES, lambda places: {one: tuple(_adjacent_cells(places, cell)) for one, cell in places.cells.items()}
+    ),
     "Tree": _tree_neighbours,
     "Links": _link_neighbours,
 }
@@ -283,7 +281,9 @@ def _place_on_lattice(topology: DeviceTopology, members: Sequence[Placeable[Key]
     coordinates = {member.id: _coordinates(member, names) for member in members}
     found = {device: numbers for device, numbers in coordinates.items() if numbers is not None}
     axes = _axes(spec, found) if known is None else known
-    _check_distinct_places(found, lambda numbers: _display_coordinates(names, numbers))
+    _check_distinct_places(
+        found, lambda numbers: ", ".join(f"{name} {number}" for name, number in zip(names, numbers, strict=True))
+    )
     cells = {
         device: tuple(number - axis.first for number, axis in zip(numbers, axes, strict=True))
         for device, numbers in found.items()
@@ -303,7 +303,11 @@ def _axes(spec: DeviceTopologySpec, found: dict[Key, Cell]) -> tuple[Axis, ...]:
     names = spec.coordinates or ()
     periodic = spec.periodic or (spec.shape in WRAPPED,) * len(names)
     if spec.size:
-        _check_within_sizes(names, spec.size, found)
+        for device, numbers in found.items():
+            for name, size, number in zip(names, spec.size, numbers, strict=True):
+                if not 0 <= number < size:
+                    text = f"device {display_device(device)} has {name} {number}, beyond 0 to {size - 1}"
+                    raise TopologyError(text, device)
         spans = tuple((0, size) for size in spec.size)
     else:
         columns = [sorted(numbers) for numbers in zip(*found.values(), strict=True)] or [[0]] * len(names)
@@ -311,15 +315,6 @@ def _axes(spec: DeviceTopologySpec, found: dict[Key, Cell]) -> tuple[Axis, ...]:
     if (cells := prod(size for _, size in spans)) > MOST_CELLS:
         raise TopologyError(f"the coordinates span {cells:,} cells, more than {MOST_CELLS:,}")
     return tuple(Axis(name, *span, wraps) for name, span, wraps in zip(names, spans, periodic, strict=True))
-
-
-def _check_within_sizes(names: Sequence[str], sizes: Sequence[int], found: dict[Key, Cell]) -> None:
-    for device, numbers in found.items():
-        for name, size, number in zip(names, sizes, numbers, strict=True):
-            if not 0 <= number < size:
-                raise TopologyError(
-                    f"device {display_device(device)} has {name} {number}, beyond 0 to {size - 1}", device
-                )
 
 
 def _check_distinct_places(found: dict[Key, Place], display: Callable[[Place], str]) -> None:
@@ -333,19 +328,11 @@ def _check_distinct_places(found: dict[Key, Place], display: Callable[[Place], s
             )
 
 
-def _display_coordinates(names: Sequence[str], values: Iterable[object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
-
-
 def _place_in_tree(topology: DeviceTopology, members: Sequence[Placeable[Key]], _known: _KnownAxes) -> Places[Key]:
     levels = topology.spec.coordinates or ()
-    paths = {member.id: path for member in members if (path := _tree_path(member, levels)) is not None}
+    found = ((member.id, [_published_scalar(member, name) for name in levels]) for member in members)
+    paths = {id_: tuple(value for value in path if value is not None) for id_, path in found if None not in path}
     return Places(topology.metadata.name, topology.known_shape, tuple(paths), levels=levels, paths=paths)
-
-
-def _tree_path(member: Placeable[Key], levels: Sequence[str]) -> tuple[Scalar, ...] | None:
-    values = tuple(_published_scalar(member, name) for name in levels)
-    return None if None in values else tuple(value for value in values if value is not None)
 
 
 def _published_scalar(member: Placeable[Key], name: str) -> Scalar | None:
@@ -380,10 +367,6 @@ def shape_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     return _SHAPE_MISMATCHES[request.shape](request, spec)
 
 
-def _segment_mismatch(_request: TopologyRequest, spec: DeviceTopologySpec) -> str:
-    return "" if spec.shape in STRAIGHT else f"there are segments on a Ring or Line, not in a topology {spec.shape}"
-
-
 def _box_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     if spec.shape not in LATTICES:
         return f"there are no boxes in a topology {spec.shape}"
@@ -393,10 +376,6 @@ def _box_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
     if request.orientation not in ("", *ORIENTATIONS):
         return f"unknown orientation {request.orientation!r}, known are: {', '.join(ORIENTATIONS)}"
     return ""
-
-
-def _compact_mismatch(request: TopologyRequest, _spec: DeviceTopologySpec) -> str:
-    return "maxDistance must not be negative" if (request.max_distance or 0) < 0 else ""
 
 
 def _subtree_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str:
@@ -409,9 +388,11 @@ def _subtree_mismatch(request: TopologyRequest, spec: DeviceTopologySpec) -> str
 
 
 _SHAPE_MISMATCHES: dict[str, Callable[[TopologyRequest, DeviceTopologySpec], str]] = {
-    "Segment": _segment_mismatch,
+    "Segment": lambda _request, spec: (
+        "" if spec.shape in STRAIGHT else f"there are segments on a Ring or Line, not in a topology {spec.shape}"
+    ),
     "Box": _box_mismatch,
     "Connected": lambda _request, _spec: "",
-    "Compact": _compact_mismatch,
+    "Compact": lambda request, _spec: "maxDistance must not be negative" if (request.max_distance or 0) < 0 else "",
     "Subtree": _subtree_mismatch,
 }

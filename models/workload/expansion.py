@@ -13,7 +13,7 @@ from ..kubernetes.core import Pod, PodSpec
 from ..kubernetes.extensions import REPLICAS_ANNOTATION
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta, OwnerReference, key_of
-from ..kubernetes.workloads import Job, ReplicaSet, StatefulSet
+from ..kubernetes.workloads import Job, ReplicaSet
 from ..manifests.reader import Manifest
 from .requests import EXTENDED_ENTRY, backed_resources, extended_claim, extended_claim_spec
 from .unit_classes import ControllerKind, UnitSet, extended_claim_refs
@@ -50,28 +50,25 @@ class UnitExpander:
         if planned.pod is None:
             ref = self._claims.existing((planned.namespace, planned.name))
             return Unit(None, (_rename_claim_ref(ref, name) if planned.is_copied else ref,), planned.namespace, name)
-        pod = _rename_pod(planned.pod, name) if planned.is_copied else planned.pod
+        pod = planned.pod
+        if planned.is_copied:
+            # A copy is no pod of the cluster yet: it has neither uid nor status.
+            pod = Pod(metadata=_copy_metadata(pod.metadata, name), spec=pod.spec)
         return Unit(pod, (*self._claims.claims_of(pod), *self._extended(pod)), planned.namespace, name)
 
     def _extended(self, pod: Pod) -> tuple[ClaimRef, ...]:
         """The claim for extended resources that classes back; it comes last (SCHED-2)."""
         key = key_of(pod.metadata)
         there = extended_claim_refs(self._claims, key, pod)
-        spec = None if there else self._extended_spec(pod.spec)
-        if spec is None:
+        if there:
             return there
+        if self._latest[0] is not pod.spec:
+            self._latest = pod.spec, extended_claim_spec(pod.spec, self._backing)
+        spec = self._latest[1]
+        if spec is None:
+            return ()
         name = self._claims.new_name(pod, EXTENDED_ENTRY)
         return (ClaimRef(key[0], name, extended_claim(key[0], name, spec), EXTENDED_ENTRY, generated=True),)
-
-    def _extended_spec(self, spec: PodSpec) -> ResourceClaimSpec | None:
-        if self._latest[0] is not spec:
-            self._latest = spec, extended_claim_spec(spec, self._backing)
-        return self._latest[1]
-
-
-def _rename_pod(pod: Pod, name: str) -> Pod:
-    """A copy is no pod of the cluster yet: it has neither uid nor status."""
-    return Pod(metadata=_copy_metadata(pod.metadata, name), spec=pod.spec)
 
 
 def _copy_metadata(metadata: ObjectMeta, name: str) -> ObjectMeta:
@@ -118,7 +115,10 @@ def missing_replicas(cluster: Cluster) -> dict[ControllerId, Sequence[int]]:
         if _deployment_of(cluster, key, replica_set) is None:
             found["ReplicaSet", key] = range(len(there["ReplicaSet", key]), _replica_count(replica_set.spec.replicas))
     for key, stateful_set in cluster.stateful_sets.items():
-        found["StatefulSet", key] = _missing_ordinals(key[1], stateful_set, there["StatefulSet", key])
+        start = stateful_set.spec.ordinals.start if stateful_set.spec.ordinals else 0
+        every, pods = range(start, start + _replica_count(stateful_set.spec.replicas)), there["StatefulSet", key]
+        numbers = tuple(number for number in every if f"{key[1]}-{number}" not in pods) if pods else every
+        found["StatefulSet", key] = numbers
     return found
 
 
@@ -137,12 +137,6 @@ def _job_replicas(job: Job) -> int:
     if job.spec.completions is None:
         return wanted
     return min(wanted, job.spec.completions - ((status.succeeded if status else None) or 0))
-
-
-def _missing_ordinals(name: str, made: StatefulSet, there: set[str]) -> Sequence[int]:
-    start = made.spec.ordinals.start if made.spec.ordinals else 0
-    every = range(start, start + _replica_count(made.spec.replicas))
-    return tuple(number for number in every if f"{name}-{number}" not in there) if there else every
 
 
 def _existing_pods(cluster: Cluster) -> dict[ControllerId, set[str]]:

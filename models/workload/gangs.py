@@ -47,12 +47,12 @@ def _split_set(one: UnitSet, groups: list[ConstraintGroup], units: UnitExpander)
 
 def _membership_in(group: ConstraintGroup, unit: Unit) -> GroupMembershipKey | None:
     """For each claim what the group's entries mean of it, None for no member; None if none is."""
-    found = tuple(_requests_by_entry(group, ref) if _is_member(group, unit, ref) else None for ref in unit.claims)
+    entries = group.spec.constraints or ()
+    found = tuple(
+        tuple(requests_in_claim(entry, ref.name) for entry in entries) if _is_member(group, unit, ref) else None
+        for ref in unit.claims
+    )
     return found if any(part is not None for part in found) else None
-
-
-def _requests_by_entry(group: ConstraintGroup, ref: ClaimRef) -> GroupMembershipKey:
-    return tuple(requests_in_claim(entry, ref.name) for entry in group.spec.constraints or ())
 
 
 def _is_member(group: ConstraintGroup, unit: Unit, ref: ClaimRef) -> bool:
@@ -136,10 +136,6 @@ def _gang_key(namespace: str, annotations: PlanAnnotations, spec: PodSpec | None
 _GangTerms: TypeAlias = tuple[int | None, str | None, str]
 
 
-def _annotation_terms(_cluster: Cluster, _namespace: str, _name: str) -> _GangTerms:
-    return None, None, ""
-
-
 def _workload_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
     workload_name, _, rest = name.partition("/")
     workload = cluster.workloads.get((namespace, workload_name))
@@ -160,7 +156,7 @@ def _pod_group_terms(cluster: Cluster, namespace: str, name: str) -> _GangTerms:
 
 
 _GANG_TERMS: Mapping[GangKind, Callable[[Cluster, str, str], _GangTerms]] = {
-    "Gang": _annotation_terms,
+    "Gang": lambda _cluster, _namespace, _name: (None, None, ""),
     "Workload": _workload_terms,
     "PodGroup": _pod_group_terms,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,7 @@ from ..kubernetes.claims import ResourceClaim
 from ..kubernetes.core import Pod
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta, matches_labels, parse_label_selector
-from ..kubernetes.workloads import PodController, PodTemplateSpec
+from ..kubernetes.workloads import PodController
 from ..manifests.writer import is_allocated
 from .expansion import missing_replicas
 from .gangs import GangCollector, GangKey, split_by_groups
@@ -54,24 +54,12 @@ def read_queue(
         found = _QueueReader(cluster, gates, value).sets()
         if namespace is not None or selector:
             requirements = parse_label_selector(selector)
-            found = [
-                one
-                for one in found
-                if namespace in (None, one.namespace) and matches_labels(requirements, _set_labels(one))
-            ]
-        _check_size(found)
+            near = ((one, one.pod or one.claim) for one in found if namespace in (None, one.namespace))
+            found = [one for one, read in near if matches_labels(requirements, read.metadata.labels if read else None)]
+        total = sum(one.replicas for one in found)
+        if total > MOST_UNITS:
+            raise ValueError(f"the queue has {total:,} units, and no more than {MOST_UNITS:,} are planned")
         return tuple(split_by_groups(cluster, found) if cluster.constraint_groups else found)
-
-
-def _check_size(sets: Iterable[UnitSet]) -> None:
-    total = sum(one.replicas for one in sets)
-    if total > MOST_UNITS:
-        raise ValueError(f"the queue has {total:,} units, and no more than {MOST_UNITS:,} are planned")
-
-
-def _set_labels(one: UnitSet) -> Mapping[str, str]:
-    read = one.pod or one.claim
-    return (read.metadata.labels if read else None) or {}
 
 
 class _QueueReader:
@@ -105,16 +93,15 @@ class _QueueReader:
         """All sets, in the order read."""
         running = running_pods(self._cluster)
         for key, pod in running.items():
-            self._record_running_member(key, pod)
+            if pod.metadata.annotations or pod.spec.grouped:
+                gang = self._gangs.join(key[0], self._annotations_of("Pod", key, pod.metadata.annotations), pod.spec)
+                if gang is not None and pod.spec.node_name:
+                    self._gangs.record_running_member(gang, pod.spec.node_name)
         pods, claims = self._cluster.pods, self._cluster.claims
         objects: dict[OwnerKind, Mapping[ObjectKey, Any]] = {"Pod": pods, "ResourceClaim": claims}
         objects.update(self._makers.items())
-        found = [
-            one
-            for kind, key in self._cluster.in_read_order(objects)
-            if (one := self._set(kind, key, running)) is not None
-        ]
-        return self._with_gangs(found)
+        sets = (self._set(kind, key, running) for kind, key in self._cluster.in_read_order(objects))
+        return self._with_gangs([one for one in sets if one is not None])
 
     def _copies(self) -> Iterator[TemplateCopies]:
         for (kind, key), numbers in self._replicas.items():
@@ -134,11 +121,8 @@ class _QueueReader:
         annotations = self._annotations_of("Pod", key, pod.metadata.annotations)
         shape = self._shapes.of_pod(pod, self._claims.of_pod(key, pod), _unit_weight(annotations))
         one = UnitSet("Pod", *key, _replica_numbers(annotations), shape, shape.signature, None, pod)
-        return (
-            one
-            if annotations is extensions.NO_PLAN_ANNOTATIONS and not pod.spec.grouped
-            else self._with_annotations(one, annotations)
-        )
+        plain = annotations is extensions.NO_PLAN_ANNOTATIONS and not pod.spec.grouped
+        return one if plain else self._with_annotations(one, annotations)
 
     def _claim_set(self, key: ObjectKey, claim: ResourceClaim) -> UnitSet:
         annotations = self._annotations_of("ResourceClaim", key, claim.metadata.annotations)
@@ -153,7 +137,10 @@ class _QueueReader:
         made = self._makers[kind][key]
         template = made.spec.template
         prefix = key[1] if kind == "StatefulSet" else self._name_prefix(kind, key, numbers)
-        pod = _pod_from_template(key[0], prefix, made.metadata, template)
+        # The template's annotations count before those of its owner.
+        texts = {**(made.metadata.annotations or {}), **(template.metadata.annotations or {})} or None
+        metadata = ObjectMeta(name=prefix, namespace=key[0], labels=template.metadata.labels, annotations=texts)
+        pod = Pod(metadata=metadata, spec=template.spec)
         annotations = self._annotations_of(kind, key, pod.metadata.annotations)
         shape = self._shapes.of_pod(pod, self._claims.of_template(key[0], template), _unit_weight(annotations))
         one = UnitSet(kind, *key, numbers, shape, shape.signature, None, pod, name_prefix=prefix, is_copied=True)
@@ -192,13 +179,6 @@ class _QueueReader:
         self._prefixes.add((key[0], prefix))
         return prefix
 
-    def _record_running_member(self, key: ObjectKey, pod: Pod) -> None:
-        """Tell the gang of a running pod where it is."""
-        if pod.metadata.annotations or pod.spec.grouped:
-            gang = self._gangs.join(key[0], self._annotations_of("Pod", key, pod.metadata.annotations), pod.spec)
-            if gang is not None and pod.spec.node_name:
-                self._gangs.record_running_member(gang, pod.spec.node_name)
-
     def _annotations_of(
         self, kind: str, key: ObjectKey, annotations: Mapping[str, str] | None
     ) -> extensions.PlanAnnotations:
@@ -219,12 +199,3 @@ def _replica_numbers(annotations: extensions.PlanAnnotations) -> Sequence[int]:
 
 def _unit_weight(annotations: extensions.PlanAnnotations) -> Decimal:
     return extensions.DEFAULT_VALUE if annotations.value is None else annotations.value
-
-
-def _pod_from_template(namespace: str, prefix: str, owner: ObjectMeta, template: PodTemplateSpec) -> Pod:
-    """The pod that is made; its template's annotations count before those of its owner."""
-    annotations = {**(owner.annotations or {}), **(template.metadata.annotations or {})}
-    metadata = ObjectMeta(
-        name=prefix, namespace=namespace, labels=template.metadata.labels, annotations=annotations or None
-    )
-    return Pod(metadata=metadata, spec=template.spec)

@@ -28,7 +28,7 @@ from ..kubernetes.core import Container, Node, Pod, PodSpec, ResourceRequirement
 from ..kubernetes.gates import FeatureGates
 from ..kubernetes.meta import ObjectKey, ObjectMeta
 from ..kubernetes.quantity import BINARY_SI, DECIMAL_SI, NANO, Quantity
-from .units import ClaimRef, PodClaims, has_finished, is_finished_or_deleting
+from .units import PodClaims, has_finished, is_finished_or_deleting
 
 CPU = "cpu"
 PODS = "pods"
@@ -94,7 +94,7 @@ def _integer_amount(name: str, text: QuantityText) -> int:
 
 
 def _containers_requests(spec: PodSpec) -> Requests:
-    total = _sum_containers(spec.containers or ())
+    total = sum_requests(integer_amounts(container_requests(container)) for container in spec.containers or ())
     sidecars: Requests = {}
     highest: Requests = {}
     for container in spec.init_containers or ():
@@ -121,10 +121,6 @@ def _pod_level_resources(amounts: Requests) -> Requests:
     return {
         name: amount for name, amount in amounts.items() if name in _POD_LEVEL_RESOURCES or name.startswith(_HUGE_PAGES)
     }
-
-
-def _sum_containers(containers: Iterable[Container]) -> Requests:
-    return sum_requests(integer_amounts(container_requests(container)) for container in containers)
 
 
 def _raise_to_maximum(highest: Requests, other: Requests) -> None:
@@ -203,7 +199,13 @@ def remaining_allocatable(cluster: Cluster, gates: FeatureGates | None = None) -
     known: dict[bytes, Requests] = {}
     for pod in running_pods(cluster).values():
         excluded = backing if pod.status and pod.status.extended_resource_claim_status else {}
-        subtract_requests(free_by_node.get(pod.spec.node_name or ""), _cached_requests(pod.spec, excluded, known))
+        spec = pod.spec
+        # Once for all pods with the same containers.
+        parts = bool(excluded), spec.containers, spec.init_containers, spec.overhead, spec.resources
+        key = msgspec.msgpack.encode(parts)
+        if key not in known:
+            known[key] = effective_requests(spec, excluded)
+        subtract_requests(free_by_node.get(spec.node_name or ""), known[key])
     return free_by_node
 
 
@@ -260,26 +262,13 @@ def _find_running_pods(cluster: Cluster) -> Iterator[tuple[ObjectKey, Pod]]:
         waits = (
             pod.spec.resource_claims
             and not is_finished_or_deleting(pod)
-            and any(map(_is_unallocated, resolver().claims_of(pod)))
+            and any(ref.claim is not None and not ref.allocated for ref in resolver().claims_of(pod))
         )
         if not waits and not has_finished(pod):
             yield key, pod
-
-
-def _is_unallocated(ref: ClaimRef) -> bool:
-    return ref.claim is not None and not ref.allocated
 
 
 def _allocatable(node: Node) -> Requests | None:
     status = node.status
     amounts = (status.allocatable or status.capacity) if status else None
     return integer_amounts(amounts) if amounts else None
-
-
-def _cached_requests(spec: PodSpec, excluded: Mapping[str, str], known: dict[bytes, Requests]) -> Requests:
-    """Requests, once for all pods with the same containers."""
-    key = msgspec.msgpack.encode((bool(excluded), spec.containers, spec.init_containers, spec.overhead, spec.resources))
-    found = known.get(key)
-    if found is None:
-        found = known[key] = effective_requests(spec, excluded)
-    return found

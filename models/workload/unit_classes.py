@@ -234,7 +234,11 @@ class UnitShapes:
     ) -> UnitShape:
         shapes = tuple(self.claims.shapes[number] for number in claims)
         parts = [(one.spec, one.constraints, one.key, one.allocated, one.problem) for one in shapes]
-        signature = signature_of(requests, priority, f"{value:f}", parts, *_node_rules(spec))
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        tolerations = tuple(replace(one, toleration_seconds=None) for one in spec.tolerations or ())
+        # All that decides which nodes the pod fits, in one spelling.
+        rules = spec.node_name or None, spec.node_selector or None, affinity and affinity.required, tolerations
+        signature = signature_of(requests, priority, f"{value:f}", parts, *rules)
         known = self._by_signature.get(signature)
         if known is None:
             known = UnitShape(signature, requests, priority, value, spec.node_name or None, shapes)
@@ -250,13 +254,6 @@ def claim_constraints(claim: ResourceClaim) -> str:
 def template_constraints(template: ResourceClaimTemplate) -> str:
     """The text that a claim made from the template has."""
     return constraints_annotation(template.metadata, template.spec.metadata).get(CONSTRAINTS_ANNOTATION, "")
-
-
-def _node_rules(spec: PodSpec) -> tuple[Any, ...]:
-    """All that decides which nodes the pod fits, in one spelling."""
-    affinity = spec.affinity.node_affinity if spec.affinity else None
-    tolerations = tuple(replace(one, toleration_seconds=None) for one in spec.tolerations or ())
-    return spec.node_name or None, spec.node_selector or None, affinity and affinity.required, tolerations
 
 
 TemplateCopies = tuple[str, PodTemplateSpec, int]
@@ -284,7 +281,10 @@ class ClaimShapeResolver:
         """The claims of a pod that is there."""
         refs = self._refs.get(key)
         if refs is not None:
-            return tuple(map(self._of_ref, refs))
+            return tuple(
+                self._problem(ref.problem) if ref.problem or ref.claim is None else self._present(ref.key, ref.claim)
+                for ref in refs
+            )
         entries = pod.spec.resource_claims
         return tuple(self._of_entries(key[0], entries)) if entries else ()
 
@@ -325,7 +325,10 @@ class ClaimShapeResolver:
             if entry.resource_claim_name:
                 if entry.resource_claim_name not in names:
                     names.add(entry.resource_claim_name)
-                    yield self._existing((namespace, entry.resource_claim_name))
+                    key = namespace, entry.resource_claim_name
+                    claim = self._cluster.claims.get(key)
+                    problem = claim_problem(key, claim)
+                    yield self._problem(problem) if claim is None or problem else self._present(key, claim)
             elif entry.resource_claim_template_name:
                 yield self._template((namespace, entry.resource_claim_template_name))
             else:
@@ -342,14 +345,6 @@ class ClaimShapeResolver:
             number = self._shapes.number(template.spec.spec, template_constraints(template))
         self._templates[key] = number
         return number
-
-    def _existing(self, key: ObjectKey) -> int:
-        claim = self._cluster.claims.get(key)
-        problem = claim_problem(key, claim)
-        return self._problem(problem) if claim is None or problem else self._present(key, claim)
-
-    def _of_ref(self, ref: ClaimRef) -> int:
-        return self._problem(ref.problem) if ref.problem or ref.claim is None else self._present(ref.key, ref.claim)
 
     def _problem(self, text: str) -> int:
         return self._shapes.number_of_shape(ClaimShape(None, problem=text))

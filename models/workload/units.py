@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +22,6 @@ from ..kubernetes.meta import (
     ObjectKey,
     ObjectMeta,
     OwnerReference,
-    Requirement,
     key_of,
     matches_labels,
     parse_label_selector,
@@ -245,11 +244,22 @@ def requested_units(
     Raises ``ValueError``, one line, for a bad selector and for a claim that nothing asks for.
     """
     requirements = parse_label_selector(selector)
-    wanted = None if claims is None else [_claim_key(text, namespace) for text in claims]
-    requested = [unit for unit in all_units(cluster) if _is_requested(unit, namespace, requirements)]
-    if wanted is None:
+    requested = [
+        unit
+        for unit in all_units(cluster)
+        if namespace in (None, unit.namespace)
+        and (unit.requested_claims or unit.problems)
+        and matches_labels(requirements, unit.labels)
+    ]
+    if claims is None:
         return tuple(requested)
-    _check_requested_claims(wanted, requested, cluster)
+    parts = [text.partition("/") for text in claims]
+    wanted = [(head, tail) if slash else (namespace or DEFAULT_NAMESPACE, head) for head, slash, tail in parts]
+    there = {ref.key for unit in requested for ref in unit.claims}
+    for key in wanted:
+        if key not in there:
+            problem = "needs no allocation" if key in cluster.claims else "not found"
+            raise ValueError(f"ResourceClaim {key[0]}/{key[1]} {problem}")
     return tuple(unit for unit in requested if any(ref.key in wanted for ref in unit.claims))
 
 
@@ -277,25 +287,6 @@ def merge_units(units: Sequence[Unit]) -> Unit:
     """One unit of all these units' claims, in order: with ``--node``, loose claims are one pod's."""
     claims = tuple(ref for unit in units for ref in unit.claims)
     return Unit(None, claims, units[0].namespace, "+".join(unit.name for unit in units))
-
-
-def _claim_key(text: str, namespace: str | None) -> ObjectKey:
-    head, slash, tail = text.partition("/")
-    return (head, tail) if slash else (namespace or DEFAULT_NAMESPACE, head)
-
-
-def _is_requested(unit: Unit, namespace: str | None, requirements: Sequence[Requirement]) -> bool:
-    if namespace is not None and unit.namespace != namespace:
-        return False
-    return bool(unit.requested_claims or unit.problems) and matches_labels(requirements, unit.labels)
-
-
-def _check_requested_claims(wanted: Iterable[ObjectKey], requested: Iterable[Unit], cluster: Cluster) -> None:
-    there = {ref.key for unit in requested for ref in unit.claims}
-    for key in wanted:
-        if key not in there:
-            problem = "needs no allocation" if key in cluster.claims else "not found"
-            raise ValueError(f"ResourceClaim {key[0]}/{key[1]} {problem}")
 
 
 def _find_units(cluster: Cluster) -> Iterator[Unit]:
@@ -347,6 +338,7 @@ def generate_claim(template: ResourceClaimTemplate, pod: Pod, entry: str, name: 
     The owner reference needs the pod's uid; for a pod that is not in a cluster yet there is none.
     """
     copied = template.spec.metadata or ObjectMeta()
+    owner = OwnerReference(api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True)
     metadata = ObjectMeta(
         name=name,
         namespace=key_of(pod.metadata)[0],
@@ -356,17 +348,9 @@ def generate_claim(template: ResourceClaimTemplate, pod: Pod, entry: str, name: 
             **(copied.annotations or {}),
             POD_CLAIM_ANNOTATION: entry,
         },
-        owner_references=_owner_reference(pod),
+        owner_references=(owner,) if pod.metadata.uid else None,
     )
     return ResourceClaim(metadata=metadata, spec=template.spec.spec)
-
-
-def _owner_reference(pod: Pod) -> tuple[OwnerReference, ...] | None:
-    if not pod.metadata.uid:
-        return None
-    return (
-        OwnerReference(api_version="v1", kind="Pod", name=pod.metadata.name, uid=pod.metadata.uid, controller=True),
-    )
 
 
 def generated_claim_manifest(claim: ResourceClaim, api_version: str, spec: Any) -> dict[str, Any]:
@@ -394,9 +378,6 @@ def claims_by_owner(claims: Mapping[ObjectKey, ResourceClaim]) -> dict[tuple[Obj
         ((namespace, owner.name), entry): claim
         for (namespace, _), claim in claims.items()
         if (entry := (claim.metadata.annotations or {}).get(POD_CLAIM_ANNOTATION))
-        for owner in _pod_controllers(claim)
+        for owner in claim.metadata.owner_references or ()
+        if owner.controller and owner.kind == "Pod"
     }
-
-
-def _pod_controllers(claim: ResourceClaim) -> Iterable[OwnerReference]:
-    return (owner for owner in claim.metadata.owner_references or () if owner.controller and owner.kind == "Pod")

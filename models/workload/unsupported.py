@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ..cluster.cluster import Cluster
-from ..kubernetes.meta import key_of
+from ..kubernetes.meta import ObjectMeta, key_of
 from ..manifests.reader import Manifest
 from .requests import backing_classes, integer_amounts
 
@@ -22,8 +22,10 @@ def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
     """
     found: dict[tuple[str, str], list[str]] = {}
     for manifest in cluster.manifests:
+        metadata = manifest.object.metadata if manifest.object is not None else ObjectMeta()
+        name = "/".join(key_of(metadata)) if metadata.namespace else metadata.name
         for field in _fields_in_use(manifest):
-            found.setdefault((field, manifest.kind), []).append(_object_name(manifest))
+            found.setdefault((field, manifest.kind), []).append(name)
     order = list(UNSUPPORTED_FIELDS)
     lines = [
         f"{field} of {len(names)} {kind}{'s' if len(names) > 1 else ''} is not honoured: {UNSUPPORTED_FIELDS[field]}"
@@ -33,16 +35,10 @@ def unsupported_fields(cluster: Cluster) -> tuple[str, ...]:
     return (*lines, *_devices_with_node_resources(cluster), *_resources_with_two_providers(cluster))
 
 
-def _object_name(manifest: Manifest) -> str:
-    metadata = manifest.object.metadata if manifest.object is not None else None
-    return "" if metadata is None else "/".join(key_of(metadata)) if metadata.namespace else metadata.name
-
-
 def _fields_in_use(manifest: Manifest) -> Iterator[str]:
-    start = _POD_SPECS.get(manifest.kind)
     if manifest.raw is None:
         return
-    if start is not None:
+    if (start := _POD_SPECS.get(manifest.kind)) is not None:
         spec = _mapping_at(manifest.raw, *start)
         yield from (field for field, find in _POD_FIELDS.items() if find(spec))
     for field, find in _OBJECT_FIELDS.get(manifest.kind, {}).items():
@@ -72,14 +68,6 @@ def _host_ports(spec: RawObject) -> bool:
     return any(network or port.get("hostPort") for port in ports)
 
 
-def _is_being_resized(pod: RawObject) -> bool:
-    return any(one.get("type") == "PodResizePending" for one in _items(_mapping_at(pod, "status"), "conditions"))
-
-
-def _volumes(spec: RawObject) -> bool:
-    return any(volume.get(kind) for volume in _items(spec, "volumes") for kind in _VOLUMES)
-
-
 _POD_SPECS: dict[str, tuple[str, ...]] = {
     "Pod": ("spec",),
     **dict.fromkeys(("Job", "Deployment", "StatefulSet", "ReplicaSet"), ("spec", "template", "spec")),
@@ -91,14 +79,18 @@ _POD_FIELDS: dict[str, FieldFinder] = {
     "affinity.podAffinity": lambda spec: _mapping_at(spec, "affinity").get("podAffinity"),
     "affinity.podAntiAffinity": lambda spec: _mapping_at(spec, "affinity").get("podAntiAffinity"),
     "topologySpreadConstraints": lambda spec: spec.get("topologySpreadConstraints"),
-    "volumes": _volumes,
+    "volumes": lambda spec: any(volume.get(kind) for volume in _items(spec, "volumes") for kind in _VOLUMES),
     "containers.ports.hostPort": _host_ports,
     "runtimeClassName": lambda spec: spec.get("runtimeClassName") and not spec.get("overhead"),
     "schedulingGates": lambda spec: spec.get("schedulingGates"),
     "preemptionPolicy": lambda spec: spec.get("preemptionPolicy"),
 }
 _OBJECT_FIELDS: dict[str, dict[str, FieldFinder]] = {
-    "Pod": {"status.conditions": _is_being_resized},
+    "Pod": {
+        "status.conditions": lambda pod: any(
+            one.get("type") == "PodResizePending" for one in _items(_mapping_at(pod, "status"), "conditions")
+        )
+    },
     "PriorityClass": {"preemptionPolicy": lambda raw: raw.get("preemptionPolicy")},
     "PodGroup": {
         "spec.resourceClaims": lambda raw: _mapping_at(raw, "spec").get("resourceClaims"),
@@ -135,9 +127,8 @@ def _devices_with_node_resources(cluster: Cluster) -> Iterator[str]:
         for device in slice_.spec.devices or ()
         if device.node_allocatable_resources
     )
-    yield from _summary_line(
-        names, "devices", "nodeAllocatableResources", "what devices take of the node is not counted"
-    )
+    consequence = "what devices take of the node is not counted"
+    yield from _summary_line(names, "devices", "nodeAllocatableResources", consequence)
 
 
 def _resources_with_two_providers(cluster: Cluster) -> Iterator[str]:
