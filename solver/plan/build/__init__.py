@@ -122,20 +122,17 @@ class _PlanInstanceBuilder:
         gangs.build(members)
         residual_roles = [self._roles.of(unit_class) for unit_class in residual_classes]
         roles = self._roles.all
-        resources = ScaledResources.of(
-            unit_classes, _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
-        )
-        node_classes = self._node_classes(
-            unit_classes, nodes, resources, sorted({gang.domain for gang in members if gang.domain})
-        )
+        times = _RESIDUAL_MULTIPLE if FRAGMENTATION in self._request.objective else 1
+        resources = ScaledResources.of(unit_classes, times)
+        domains = sorted({gang.domain for gang in members if gang.domain})
+        node_classes = self._node_classes(unit_classes, nodes, resources, domains)
         instance = MasterProblem(
             tuple(MasterUnitClass(role.index, len(role.ungrouped), role.unit_class.size) for role in roles),
             tuple(MasterNodeClass(node.index, node.count) for node in node_classes),
             tuple(gangs.gangs),
         )
-        questions = BundleQuestionBuilder(
-            self._compiler, self._ledger, resources, self._node_context_builder(), residual_roles
-        )
+        contexts = NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
+        questions = BundleQuestionBuilder(self._compiler, self._ledger, resources, contexts, residual_roles)
         questions_by_class = {node.index: questions.question(node, roles, instance.demands()) for node in node_classes}
         shared = shared_devices(
             [questions.reach(node, unit_classes, questions_by_class[node.index]) for node in node_classes]
@@ -145,8 +142,9 @@ class _PlanInstanceBuilder:
             node.index: self._measured(questions_by_class[node.index], node, shared, goals) for node in node_classes
         }
         first = len(shared.limits)
+        residual = goals.residual_workload
         instance = replace(
-            goals.instance(instance),
+            residual.instance(instance) if residual else instance,
             rows=(*gangs.rows, *self._rows, *shared.rows, *goals.budget(first)),
             meters=first + len(goals.measures),
             sizes=((1,) * first + goals.sizes),
@@ -165,9 +163,6 @@ class _PlanInstanceBuilder:
             gangs.unplaceable,
             self._narrowed or shared.is_narrowed or may_span_nodes(node_classes, questions_by_class),
         )
-
-    def _node_context_builder(self) -> NodeContextBuilder | None:
-        return NodeContextBuilder(self._cluster) if COMPACT in self._request.objective else None
 
     def _goals(
         self,
@@ -200,7 +195,8 @@ class _PlanInstanceBuilder:
         measures = (*shared.measures[node.index], *goals.measures_of(node))
         measured = replace(question, meters=shared.meters[node.index], measures=measures)
         # Residual units on nodes that are not bought would cost nothing.
-        return measured if node.template else goals.question(measured)
+        residual = None if node.template else goals.residual_workload
+        return residual.question(measured) if residual else measured
 
     def _units(self) -> tuple[list[UnitClass], Mapping[Gang, list[MemberAlternatives]]]:
         """Return the unit classes, and the members of gangs; all other units get roles one by one."""
@@ -243,29 +239,23 @@ class _PlanInstanceBuilder:
         domains: Sequence[str],
     ) -> list[PlanNodeClass]:
         gates, catalogue = self._request.session.gates, self._request.catalogue
+        rooms = {**remaining_allocatable(self._cluster, gates), **self._request.earlier.room_by_node}
+        visible = frozenset(STANDARD_GROUPINGS if COMPACT in self._request.objective else ())
         classifier = NodeClassifier(
             self._compiler,
             self._cluster.pools(gates),
             self._ledger,
             unit_classes,
             resources,
-            self._room_by_node(),
-            VisibleAttributes(names=frozenset(STANDARD_GROUPINGS))
-            if COMPACT in self._request.objective
-            else VisibleAttributes(),
+            # Nodes that could be bought are empty.
+            rooms,
+            VisibleAttributes(names=visible),
             domains,
             self._busy | self._request.earlier.nodes,
         )
         most = len(self._request.open_positions)
         bought = {name: catalogue.limit(name, most) for name in catalogue.offers} if catalogue else {}
         return classifier.node_classes(nodes, bought)
-
-    def _room_by_node(self) -> Mapping[str, Requests | None]:
-        """The free amounts of all nodes; those that could be bought are empty."""
-        return {
-            **remaining_allocatable(self._cluster, self._request.session.gates),
-            **self._request.earlier.room_by_node,
-        }
 
 
 @dataclass

@@ -16,7 +16,7 @@ from ....models.results.common import Reason, Status
 from ....models.workload.expansion import QueuedUnit
 from ....models.workload.requests import missing_resources, subtract_requests, sum_requests
 from ....models.workload.unit_classes import Gang
-from ....models.workload.units import Unit, all_units
+from ....models.workload.units import all_units
 from ....problem.node_state import AllocatedState
 from ...allocate.coupling import CoupledUnits, SameNodeUnits, find_coupled_units
 from ...allocate.placement import Placer
@@ -57,7 +57,8 @@ def place_coupled_units(
             units = _units_by_node(queue, one, answers)
             excluded = found.exclusion_for_crowded_node(units)
             if units and not excluded:
-                _commit(found, trial, queue, one, answers)
+                found.ledger = trial
+                _commit(found, queue, one, answers)
                 found.notices += placer.notices
                 break
             barred |= excluded
@@ -81,13 +82,8 @@ def _units_by_node(
 
 
 def _commit(
-    found: EarlierPlacements,
-    ledger: AllocatedState,
-    queue: Sequence[QueuedUnit],
-    one: _CoupledSet,
-    answers: Sequence[UnitOutcome],
+    found: EarlierPlacements, queue: Sequence[QueuedUnit], one: _CoupledSet, answers: Sequence[UnitOutcome]
 ) -> None:
-    found.ledger = ledger
     positions = {id(queue[place].unit): place for place in one.places}
     for answer in answers:
         position, node = positions[id(answer.unit)], answer.node or ""
@@ -117,14 +113,12 @@ def _placement_attempts(
 def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[int]) -> Iterator[_CoupledSet]:
     """Yield the coupled sets; those that a gang connects are one."""
     units = {id(queue[place].unit): place for place in left}
-    sets = find_coupled_units(
-        cluster, [queue[place].unit for place in units.values()], [*all_units(cluster), *_copied_units(queue)]
-    )
-    gangs: dict[Gang, list[int]] = {}
+    # Copies are no objects of the cluster yet.
+    copies = (planned.unit for planned in queue if planned.unit_set.is_copied)
+    sets = find_coupled_units(cluster, [queue[place].unit for place in units.values()], [*all_units(cluster), *copies])
+    gangs: dict[Gang | None, list[int]] = defaultdict(list)
     for place in units.values():
-        gang = queue[place].unit_set.gang
-        if gang is not None:
-            gangs.setdefault(gang, []).append(place)
+        gangs[queue[place].unit_set.gang].append(place)
     own: dict[int, list[Hashable]] = {}
     for number, one in enumerate(sets):
         places = [units[id(unit)] for unit in one.units]
@@ -140,11 +134,6 @@ def _coupled_sets(cluster: Cluster, queue: Sequence[QueuedUnit], left: Iterable[
         yield _CoupledSet((*there, *more), CoupledUnits(tuple(node_groups), tuple(ties.values())), tuple(met))
 
 
-def _copied_units(queue: Sequence[QueuedUnit]) -> Iterator[Unit]:
-    """The units of the queue that are no objects of the cluster yet."""
-    return (planned.unit for planned in queue if planned.unit_set.is_copied)
-
-
 def _candidate_nodes(
     one: _CoupledSet, queue: Sequence[QueuedUnit], nodes: Mapping[str, Node], rooms: MutableRoomByNode
 ) -> Iterator[Mapping[str, Node]]:
@@ -154,11 +143,8 @@ def _candidate_nodes(
     for ground in _domain_nodes(one, nodes):
         with_room = {name: node for name, node in ground.items() if not missing_resources(whole, rooms.get(name))}
         yield with_room
-        some = {
-            name: node
-            for name, node in ground.items()
-            if any(not missing_resources(r, rooms.get(name)) for r in requests)
-        }
+        lacking = {name for name in ground if all(missing_resources(one, rooms.get(name)) for one in requests)}
+        some = {name: node for name, node in ground.items() if name not in lacking}
         if len(some) > len(with_room):
             yield some
 

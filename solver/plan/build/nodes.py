@@ -82,10 +82,7 @@ class ScaledResources:
     def of(cls, unit_classes: Sequence[UnitClass], times: int = 1) -> ScaledResources:
         """Look at what all units together ask for, so many times; a node's room beyond that is of no use."""
         names = sorted({name for unit_class in unit_classes for name in unit_class.requests})
-        asked = [
-            [(unit_class.requests.get(name, 0), len(unit_class.entries)) for unit_class in unit_classes]
-            for name in names
-        ]
+        asked = [[(one.requests.get(name, 0), len(one.entries)) for one in unit_classes] for name in names]
         steps = tuple(gcd(*(need for need, _ in needs)) or 1 for needs in asked)
         sums = (sum(need * count for need, count in needs) for needs in asked)
         return cls(tuple(names), steps, tuple(times * total // step for total, step in zip(sums, steps, strict=True)))
@@ -209,10 +206,10 @@ class NodeRules:
     """
 
     def __init__(self, unit_classes: Sequence[UnitClass]) -> None:
-        self._rules = {
-            key: _NodeRule(unit_class) for unit_class in unit_classes if (key := _rule_key(unit_class)) is not None
-        }
-        self._rule_keys = [(unit_class.index, _rule_key(unit_class)) for unit_class in unit_classes]
+        keys = [_rule_key(unit_class) for unit_class in unit_classes]
+        pairs = zip(keys, unit_classes, strict=True)
+        self._rules = {key: _NodeRule(unit_class) for key, unit_class in pairs if key is not None}
+        self._rule_keys = [(unit_class.index, key) for key, unit_class in zip(keys, unit_classes, strict=True)]
         selectors = [selector for rule in self._rules.values() for selector in rule.selectors]
         terms = [term for selector in selectors for term in selector.node_selector_terms or ()]
         written = [one for term in terms for one in term.match_expressions or ()]
@@ -228,8 +225,8 @@ class NodeRules:
         found = self._known.get(face)
         if found is None:
             allowed = {key for key, rule in self._rules.items() if rule.allows(node)}
-            suitable = frozenset(index for index, key in self._rule_keys if key is None or key in allowed)
-            found = self._known[face] = suitable
+            found = frozenset(index for index, key in self._rule_keys if key is None or key in allowed)
+            self._known[face] = found
         return found
 
     def _face(self, node: Node) -> Hashable:
@@ -388,10 +385,7 @@ def _naming_parts(cluster: Cluster) -> Iterator[object]:
         if made is not None:
             yield made.node_selector, [result.pool for result in made.devices.results or ()]
     yield from (rule.spec for rule in cluster.taint_rules)
-    yield from ((spec.node_name, spec.node_selector, spec.affinity) for spec in _pod_specs(cluster))
-
-
-def _pod_specs(cluster: Cluster) -> Iterator[PodSpec]:
-    yield from (pod.spec for pod in cluster.pods.values())
+    specs = [pod.spec for pod in cluster.pods.values()]
     for makers in (cluster.jobs, cluster.deployments, cluster.stateful_sets, cluster.replica_sets):
-        yield from (maker.spec.template.spec for maker in makers.values())
+        specs += [maker.spec.template.spec for maker in makers.values()]
+    yield from ((spec.node_name, spec.node_selector, spec.affinity) for spec in specs)

@@ -116,7 +116,8 @@ class ObjectiveBuilder:
     @cached_property
     def measures(self) -> tuple[str, ...]:
         """Names of the measures; where nodes may have residual units, a measure says which of these are in use."""
-        counted = [name for name in (COST, FEWEST_NODES) if name in self.names or self._limits(name)]
+        limited = () if self.budget_limit is None else (COST,)
+        counted = [name for name in (COST, FEWEST_NODES) if name in (*self.names, *limited)]
         return (*(name for name in MEASURED_STAGES if name in self.names), *(counted if self.residual_workload else ()))
 
     @property
@@ -144,14 +145,6 @@ class ObjectiveBuilder:
 
         return COPY_MEASURES[name]
 
-    def instance(self, instance: MasterProblem) -> MasterProblem:
-        """Add what stages place beside the plan."""
-        return self.residual_workload.instance(instance) if self.residual_workload else instance
-
-    def question(self, question: BundleQuestion) -> BundleQuestion:
-        """Add the residual units to a node's question."""
-        return self.residual_workload.question(question) if self.residual_workload else question
-
     def budget(self, first: int) -> list[CouplingRow]:
         """The row of the budget; ``first`` is the meter of the first measure."""
         if self.budget_limit is None:
@@ -169,12 +162,8 @@ class ObjectiveBuilder:
                 yield self._weighted(f"priority={priority}", partial(_has_priority, priority))
         elif head == "admitted":
             yield self._weighted(name, parse_weight(rest or "count")[0])
-        elif head == FRAGMENTATION:
-            yield from (
-                ()
-                if self.residual_workload is None
-                else (Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value),)
-            )
+        elif head == FRAGMENTATION and self.residual_workload:
+            yield Goal(self.residual_workload.stage, limit=self.residual_workload.largest_value)
         else:
             stage = ObjectiveStage(name, self._counted(name, first), maximise=False)
             scale = self._price_scale if name == COST else 1
@@ -196,9 +185,6 @@ class ObjectiveBuilder:
     def _price_scale(self) -> int:
         return lcm(*(price.denominator for price in (*self.prices.values(), self.budget_limit or Fraction(0))))
 
-    def _limits(self, name: str) -> bool:
-        return name == COST and self.budget_limit is not None
-
     def _weighted(self, name: str, weigh: WeightFunction) -> Goal:
         values = {role.unit_class.index: _total_weight(role.unit_class.shapes, weigh) for role in self.roles}
         everything, earlier = _total_weight(self.queued, weigh), _total_weight(self.earlier, weigh)
@@ -207,13 +193,8 @@ class ObjectiveBuilder:
         worth = {index: int(value * scale) for index, value in values.items()}
         units = {role.index: worth[role.unit_class.index] for role in self.roles if worth[role.unit_class.index]}
         gangs = {number: total for number, pair in enumerate(self.gangs) if (total := _gang_weight(*pair, worth))}
-        return Goal(
-            ObjectiveStage(name, Terms(units=units, gangs=gangs)),
-            scale,
-            int(earlier * scale),
-            int(everything * scale),
-            True,
-        )
+        stage = ObjectiveStage(name, Terms(units=units, gangs=gangs))
+        return Goal(stage, scale, int(earlier * scale), int(everything * scale), is_of_units=True)
 
 
 def _soft_weight(role: GangRole) -> int:
@@ -312,11 +293,8 @@ def parse_weight(kind: str) -> tuple[WeightFunction, str]:
     if kind == "devices":
         return (lambda shape: Fraction(sum(_least_amounts(shape.claims, _device_count)))), VALUE_ANNOTATION
     if name == "capacity" and rest:
-        return (
-            lambda shape: Fraction(
-                sum(_least_amounts(shape.claims, lambda asked: _requested_capacity(asked, rest))), _NANO
-            )
-        ), VALUE_ANNOTATION
+        amount = partial(_requested_capacity, rest)
+        return (lambda shape: Fraction(sum(_least_amounts(shape.claims, amount)), _NANO)), VALUE_ANNOTATION
     if name == "annotation" and rest:
         return (lambda shape: Fraction(shape.value)), rest
     raise ValueError(f"unknown weight {kind!r} of admitted: count, devices, capacity:NAME or annotation:KEY")
@@ -326,9 +304,8 @@ def requested_devices(shapes: Sequence[UnitShape]) -> int:
     """How many devices units ask for that are placed together; a claim that they share counts once."""
     claims = [claim for shape in shapes for claim in shape.claims]
     shared = {claim.key: claim for claim in claims if claim.key is not None}
-    return sum(_least_amounts([claim for claim in claims if claim.key is None], _device_count)) + sum(
-        _least_amounts(shared.values(), _device_count)
-    )
+    own = [claim for claim in claims if claim.key is None]
+    return sum(_least_amounts([*own, *shared.values()], _device_count))
 
 
 def _least_amounts(claims: Iterable[ClaimShape], amount: Callable[[RequestSpec], int]) -> Iterator[int]:
@@ -347,6 +324,6 @@ def _device_count(asked: RequestSpec) -> int:
     return 1 if asked.count is None else asked.count
 
 
-def _requested_capacity(asked: RequestSpec, name: str) -> int:
+def _requested_capacity(name: str, asked: RequestSpec) -> int:
     amounts = (asked.capacity.requests if asked.capacity else None) or {}
     return _device_count(asked) * Quantity.parse(amounts[name]).nano if name in amounts else 0

@@ -9,7 +9,7 @@ node at a time may use the pool: then the bounds do not hold for all plans.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
@@ -50,11 +50,9 @@ class NodeReach:
         pools = {pool.id for pool in self.node.shared}
         demands = [demand for problem in self.problems for demand in problem.demands] if pools else []
         candidates = sorted({device for demand in demands for device in demand.candidates})
-        return [number for number in candidates if self._is_shared(number, pools)]
-
-    def _is_shared(self, number: int, pools: Container[PoolId]) -> bool:
-        device = self.node.view.devices[number]
-        return device.id[:2] in pools and device.reachable and number not in self.in_use.dedicated
+        devices = ((number, self.node.view.devices[number]) for number in candidates)
+        free = ((number, device) for number, device in devices if number not in self.in_use.dedicated)
+        return [number for number, device in free if device.id[:2] in pools and device.reachable]
 
     def id(self, number: int) -> DeviceId:
         """The device of this number."""

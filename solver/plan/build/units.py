@@ -192,20 +192,11 @@ class GangMembership:
 
     def _joined(self) -> dict[Gang, Gang]:
         """For each gang that shares claims with others the gang that stands for all of them."""
-        members = Counter(
-            planned.unit_set.gang
-            for _, choice in self._choices
-            for planned in choice[0][1].units
-            if planned.unit_set.gang
-        )
-        tied = [own for own, _ in self._choices if len(own) > 1]
+        members = Counter(planned.unit_set.gang for _, choice in self._choices for planned in choice[0][1].units)
+        tied = [[gang for gang in own if gang != _WHOLE_GANG] for own, _ in self._choices if len(own) > 1]
         found: dict[Gang, Gang] = {}
-        for numbers in connected_groups(
-            {number: [one for one in own if one != _WHOLE_GANG] for number, own in enumerate(tied)}
-        ):
-            gangs = [
-                gang for gang in dict.fromkeys(one for number in numbers for one in tied[number]) if gang != _WHOLE_GANG
-            ]
+        for numbers in connected_groups(dict(enumerate(tied))):
+            gangs = list(dict.fromkeys(gang for number in numbers for gang in tied[number]))
             found.update(dict.fromkeys(gangs, _merged_gang(gangs, members)))
         return found
 
@@ -214,15 +205,14 @@ class GangMembership:
 _WHOLE_GANG = Gang("Gang", "", "")
 
 
-def _merged_gang(gangs: Sequence[Gang], members: Mapping[Gang, int]) -> Gang:
+def _merged_gang(gangs: Sequence[Gang], members: Mapping[Gang | None, int]) -> Gang:
     """One gang in place of several: all members of all of them, on nodes that suit each."""
     domains = sorted({gang.domain for gang in gangs if gang.domain is not None})
     placed = tuple(sorted({name for gang in gangs for name in gang.running_nodes}))
     problem = next((said for gang in reversed(gangs) if (said := gang.too_small(members[gang]))), "")
     if len(domains) > 1:
-        problem = (
-            f"members share claims with a gang of another domain: {' and '.join(domains)} together are not planned"
-        )
+        together = " and ".join(domains)
+        problem = f"members share claims with a gang of another domain: {together} together are not planned"
     domain = domains[0] if domains else None
     return replace(gangs[0], minimum=None, domain=domain, running_nodes=placed, problem=problem)
 
@@ -330,9 +320,8 @@ class GangBuilder:
                 number = self._gang(gang_sets, [unit_class], {unit_class.index: 1}, domain, len(gang_sets.sets))
                 placed[number] = unit_class.size
                 own[number] = 1
-            self.rows.append(
-                CouplingRow(Terms(gangs={**own, switch: -max(len(gang_sets.sets) for _, gang_sets in way)}), upper=0)
-            )
+            most = max(len(gang_sets.sets) for _, gang_sets in way)
+            self.rows.append(CouplingRow(Terms(gangs={**own, switch: -most}), upper=0))
         if enough > 0:
             self.rows.append(CouplingRow(Terms(gangs={**placed, switch: -enough}), lower=0))
         return switch

@@ -126,36 +126,29 @@ class Measure(Protocol):
     @property
     def id(self) -> str:
         """Name of the goal."""
-        ...
 
     @property
     def sign(self) -> Callable[[MergedProblem], Signature | None]:
         """The signature that tells devices apart for this measure, as for an encoder."""
-        ...
 
     def reads_relation(self, relation: Relation) -> bool:
         """Whether it looks at a relation that need not hold."""
-        ...
 
     def needs_separate_copies(self, problem: Problem) -> bool:
         """Whether its terms need the copies of a unit apart, because a count of copies does not determine them."""
-        ...
 
     def terms(self, measured: MeasureContext) -> list[Term]:
         """Terms of what a bundle costs, exact once they are as low as they can be; none is negative as a whole."""
-        ...
 
     def value(self, units: Sequence[BundleUnit], bundle: Bundle) -> int:
         """Return the cost of a bundle."""
-        ...
 
 
 def with_measures(question: BundleQuestion, measures: Collection[int]) -> BundleQuestion:
     """Leave only some measures, by number, and of the relations that need not hold those that these look at."""
     known = tuple(question.measures[number] for number in sorted(measures))
-    return replace(
-        question, units=tuple(_with_measured_relations(unit, known) for unit in question.units), measures=known
-    )
+    units = tuple(_with_measured_relations(unit, known) for unit in question.units)
+    return replace(question, units=units, measures=known)
 
 
 def _with_measured_relations(unit: BundleUnit, measures: Sequence[Measure]) -> BundleUnit:
@@ -336,10 +329,9 @@ def reduced_bundle(question: BundleQuestion, bundle: Bundle, counts: Sequence[in
 
 def _cheapest_copies(question: BundleQuestion, bundle: Bundle, number: int, count: int) -> list[int]:
     """Find the copies of a unit that cost least when they are alone; of equal ones the first."""
-    nothing: list[tuple[int, ...]] = [() for _ in bundle.copies]
 
     def costs(copy: int) -> list[int]:
-        alone = bundle.kept([(copy,) if unit == number else own for unit, own in enumerate(nothing)])
+        alone = bundle.kept([(copy,) if unit == number else () for unit in range(len(bundle.copies))])
         return [measure.value(question.units, alone) for measure in question.measures]
 
     copies = range(len(bundle.copies[number]))
@@ -350,17 +342,12 @@ def without_admin_access(question: BundleQuestion) -> BundleQuestion | None:
     """Leave out what has admin access; None if it draws nothing, so that the model is exact."""
     if not any(_draws_with_admin(unit.problem) for unit in question.units):
         return None
-    units = (
-        replace(unit, problem=unit.problem.without_admin()) if unit.problem.has_admin else unit
-        for unit in question.units
-    )
-    return replace(question, units=tuple(units))
+    units = question.units
+    kept = (replace(one, problem=one.problem.without_admin()) if one.problem.has_admin else one for one in units)
+    return replace(question, units=tuple(kept))
 
 
 def _draws_with_admin(problem: Problem) -> bool:
-    drawing = {
-        *problem.counters.consumption,
-        *problem.groups.membership,
-        *(problem.capacities.rows.keys() & problem.shared),
-    }
+    shared = problem.capacities.rows.keys() & problem.shared
+    drawing = problem.counters.consumption.keys() | problem.groups.membership.keys() | shared
     return any(not drawing.isdisjoint(demand.candidates) for demand in problem.demands if demand.admin)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from ....encoders.expressions.posting import OrderLiterals
 from ....encoders.model import EncodingError
@@ -30,7 +31,7 @@ from ...engines.engine import Counts
 from ..column_generation import Effort, Prices, PricingLimits, PricingResult
 from ..master_problem import Column
 from .bundle import Bundle, BundleQuestion, BundleUnit, cheap_measures, reduced_bundle, without_admin_access
-from .cp_sat_model import BestBundle, BundleModel, BundlePrices, SolveFunction
+from .cp_sat_model import BestBundle, BundleModel, BundlePrices
 
 # Nearly always the linear relaxation and branching are all it takes: to presolve takes as long as to solve, and cuts
 # take longer (measured with 6 units on nodes of 12 devices and of 112 partitions).
@@ -147,9 +148,7 @@ class _NodeModels:
         try:
             # What is listed is forbidden, so that this model is of no further use.
             model = self._made(self._version(worth, relaxed=False), limits.deadline)
-            return enumerate_bundles(
-                model, self.question, worth, own, least, _solve_with_retry, _solver_limits(limits), _MOST_LISTED_BUNDLES
-            )
+            return _enumerate_bundles(model, self.question, worth, own, least, _solver_limits(limits))
         except (CoefficientError, EncodingError, DeadlineExceededError):
             return None
 
@@ -212,13 +211,8 @@ def _merged_result(easy: SolveResult, thorough: SolveResult) -> SolveResult:
     if not found:
         return thorough
     best = min(found, key=lambda one: one.objective)
-    work = easy.work + thorough.work
-    return replace(
-        best,
-        status=thorough.status if thorough.values else easy.status,
-        bound=max(one.bound for one in found),
-        work=work,
-    )
+    status = thorough.status if thorough.values else easy.status
+    return replace(best, status=status, bound=max(one.bound for one in found), work=easy.work + thorough.work)
 
 
 def _bundle_column(node_class: int, question: BundleQuestion, bundle: Bundle) -> Column:
@@ -284,28 +278,19 @@ def _device_takes(problem: Problem, in_use: InUse, demand: Demand, device: int) 
         return None
     if device not in problem.shared:
         return 1
-    left = (
-        (problem.capacities.totals[row] - in_use.consumed.get(row, 0), amount)
-        for row, amount in _drawn_amounts(demand, device)
-    )
-    return min((free // amount for free, amount in left), default=None)
-
-
-def _drawn_amounts(demand: Demand, device: int) -> list[tuple[int, int]]:
-    return [(row, amount) for row, amount in demand.amounts.get(device, ()) if amount > 0]
+    totals, used = problem.capacities.totals, in_use.consumed
+    drawn = ((row, amount) for row, amount in demand.amounts.get(device, ()) if amount > 0)
+    return min(((totals[row] - used.get(row, 0)) // amount for row, amount in drawn), default=None)
 
 
 def _all_devices_bound(problem: Problem, requests: Sequence[Request], candidates: Candidates) -> Iterator[int]:
     """All requests of a copy together take devices that nobody else gets."""
     demands = [problem.demands[number] for request in requests for number in request.demands]
     devices = {device for demand in demands for device in candidates[demand.index]}
-    taken = sum(_least_count(problem, request) for request in requests)
+    counts = ([problem.demands[number].count for number in request.demands] for request in requests)
+    taken = sum(min(own, default=0) for own in counts)
     if taken and devices.isdisjoint(problem.shared) and not any(demand.admin for demand in demands):
         yield len(devices) // taken
-
-
-def _least_count(problem: Problem, request: Request) -> int:
-    return min((problem.demands[number].count for number in request.demands), default=0)
 
 
 def _counter_bounds(
@@ -348,33 +333,25 @@ def _common_draws(draws: Iterable[dict[int, int]]) -> dict[int, int]:
     return found or {}
 
 
-def enumerate_bundles(
-    model: BundleModel,
-    question: BundleQuestion,
-    worth: BundlePrices,
-    most: Sequence[int],
-    least: int,
-    solve: SolveFunction,
-    limits: Limits,
-    number: int,
+def _enumerate_bundles(
+    model: BundleModel, question: BundleQuestion, worth: BundlePrices, most: Sequence[int], least: int, limits: Limits
 ) -> list[Bundle] | None:
-    """List the bundles worth ``least`` or more, the most valuable first; None if there are more than ``number``.
+    """List the bundles worth ``least`` or more, the most valuable first; None if there are too many.
 
     Each takes more of some unit than every one before it, or uses less of some meter or measure with a price, which
     must be below zero. ``question`` is the one whose measures have numbers in ``worth``. The model cannot be asked
     anything else afterwards. Raises ``CoefficientError``.
     """
     rows, further = model.allocation.rows, _DifferenceLiterals(model, worth)
+    solve = partial(_solve_with_retry, rows)
     rows.at_most(model.value(worth), -least)
     found: list[Bundle] = []
     while True:
         model.set_objective(worth, most)
-        more = solve_with_lazy_constraints(
-            model.allocation, lambda left: solve(rows, left), limits, Counts(), hints=False
-        )
+        more = solve_with_lazy_constraints(model.allocation, solve, limits, Counts(), hints=False)
         if more.status is SolverStatus.INFEASIBLE:
             return found
-        if more.status is not SolverStatus.OPTIMAL or len(found) == number:
+        if more.status is not SolverStatus.OPTIMAL or len(found) == _MOST_LISTED_BUNDLES:
             return None
         found.append(model.bundle(more.values))
         rows.clause([*further.than(found[-1].counts, dict(question.usage(found[-1])))])

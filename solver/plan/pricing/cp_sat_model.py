@@ -75,19 +75,13 @@ class BundleModel:
         self.most = tuple(most)
         made = BundleModelBuilder(self.question, most, deadline).model()
         self.allocation = made.model
-        self._post_resources()
-        known = zip(measures, self.question.measures, strict=True)
-        self._costs = {len(question.meters) + number: measure.terms(made) for number, measure in known}
-
-    def _post_resources(self) -> None:
-        rows = self.allocation.rows
+        rows, placed = self.allocation.rows, self.allocation.units.placed
         rows.has_packing_rows = True
         for resource, free in enumerate(self.question.left):
-            needs = [
-                (placed, unit.needs[resource])
-                for placed, unit in zip(self.allocation.units.placed, self.question.units, strict=True)
-            ]
-            rows.at_most(needs, max(0, free))
+            needs = [unit.needs[resource] for unit in self.question.units]
+            rows.at_most(list(zip(placed, needs, strict=True)), max(0, free))
+        known = zip(measures, self.question.measures, strict=True)
+        self._costs = {len(question.meters) + number: measure.terms(made) for number, measure in known}
 
     @property
     def learns(self) -> bool:
@@ -137,10 +131,8 @@ class BundleModel:
         if number in self._costs:
             return self._costs[number]
         amounts, classes = self.question.meters[number], self.allocation.reduced.classes
-        metered = (
-            (taken, amounts.get(classes[class_].representative, 0))
-            for (_, class_), taken in self.allocation.takes.items()
-        )
+        takes = ((classes[class_].representative, taken) for (_, class_), taken in self.allocation.takes.items())
+        metered = ((taken, amounts.get(device, 0)) for device, taken in takes)
         return [(taken, amount) for taken, amount in metered if amount]
 
     def bundle(self, values: Sequence[int]) -> Bundle:
@@ -187,7 +179,9 @@ class BundleModelBuilder:
         problems = [unit.problem for unit in question.units]
         several = [problem for problem, copies in zip(problems, most, strict=True) for _ in range(copies)]
         nothing = replace(problems[0], claims=(), demands=(), constraints=(), relations=())
-        self._problem = _with_all_groupings(Problem.side_by_side(several or [nothing]), problems)
+        groupings = dict.fromkeys(grouping for one in problems for grouping in one.landscape.groupings)
+        whole = Problem.side_by_side(several or [nothing])
+        self._problem = replace(whole, landscape=replace(whole.landscape, groupings=tuple(groupings)))
         self._units = self._copies()
         self._candidates = usable_devices(self._problem, question.in_use)
         self._marks = self._marked() if question.measures else None
@@ -228,7 +222,10 @@ class BundleModelBuilder:
         needy = units_needing_configurations(self._question, merged)
         wanted = [single_copy(self._question, number, self._most) for number in needy]
         while True:
-            reduced = self._collapsed(self._merged(wanted) if wanted else merged)
+            reduced = build_symmetry_classes(
+                self._merged(wanted) if wanted else merged,
+                [*ENCODERS, _MeterSigner(self._question.meters), *self._question.measures],
+            )
             listed = {one.number: list_configurations(one, reduced, self._deadline) for one in wanted}
             found = {number: own for number, own in listed.items() if own is not None}
             if len(found) == len(wanted):
@@ -239,17 +236,6 @@ class BundleModelBuilder:
         same = {claim: key for one in wanted for claim, key in merged_claim_keys(one, self._units[one.number])}
         asked = self._problem, self._question.in_use, self._candidates
         return merge_equal_requests(*asked, labels=self._marks, units=self._units, equal_claims=same)
-
-    def _collapsed(self, merged: MergedProblem) -> SymmetryReducedProblem:
-        return build_symmetry_classes(
-            merged, [*ENCODERS, _MeterSigner(self._question.meters), *self._question.measures]
-        )
-
-
-def _with_all_groupings(problem: Problem, problems: Sequence[Problem]) -> Problem:
-    """Give a problem the groupings of all units' node contexts."""
-    groupings = dict.fromkeys(grouping for one in problems for grouping in one.landscape.groupings)
-    return replace(problem, landscape=replace(problem.landscape, groupings=tuple(groupings)))
 
 
 def _without_entries(reduced: SymmetryReducedProblem, numbers: Container[int]) -> SymmetryReducedProblem:
@@ -270,10 +256,7 @@ class _MeterSigner:
 
     def sign(self, _merged: MergedProblem) -> Signature | None:
         """Sign devices with what they count."""
-        return self._counted if self.meters else None
-
-    def _counted(self, device: int) -> Hashable:
-        return tuple(meter.get(device, 0) for meter in self.meters)
+        return (lambda device: tuple(meter.get(device, 0) for meter in self.meters)) if self.meters else None
 
 
 # So many configurations of a unit are listed; beyond that copies stay side by side.
@@ -366,16 +349,9 @@ def _copy_symmetry_classes(
 ) -> tuple[list[int], list[SymmetryClass]]:
     """Take over the symmetry classes that a copy could take from: their numbers outside, and what they are inside."""
     kept = [class_ for class_ in reduced.classes if any(alternative in inner for alternative in class_.alternatives)]
-    own = [
-        replace(
-            class_,
-            index=index,
-            alternatives=tuple(
-                sorted(inner[alternative] for alternative in class_.alternatives if alternative in inner)
-            ),
-        )
-        for index, class_ in enumerate(kept)
-    ]
+    meant = [tuple(sorted(inner[one] for one in class_.alternatives if one in inner)) for class_ in kept]
+    pairs = enumerate(zip(kept, meant, strict=True))
+    own = [replace(class_, index=index, alternatives=alternatives) for index, (class_, alternatives) in pairs]
     return [class_.index for class_ in kept], own
 
 
@@ -384,6 +360,5 @@ def _relations_hold(model: AllocationModel, values: Sequence[int]) -> bool:
     if not model.lazy_constraints:
         return True
     taken = decode_solution(model, values)
-    return all(
-        lazy.relation.record.verdict(taken) is True for lazy in model.lazy_constraints if lazy.relation.record.hard
-    )
+    relations = (lazy.relation.record for lazy in model.lazy_constraints)
+    return all(relation.verdict(taken) is True for relation in relations if relation.hard)

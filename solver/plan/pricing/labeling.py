@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,30 +28,13 @@ class DevicePattern:
     worth: int
 
 
-@dataclass(frozen=True, slots=True)
-class DevicePatterns:
-    """Patterns, the best first; whatever is not among them is worth at most ``missed``, None for nothing."""
-
-    found: tuple[DevicePattern, ...]
-    missed: int | None
-
-
-def device_patterns(
-    question: LinearQuestion, relaxed: LagrangianRelaxation, free: int, least: int, most: int
-) -> DevicePatterns:
-    """Find the fillings of a device with ``free`` left that are worth ``least`` or more, at most so many."""
-    found: list[DevicePattern] = []
-    for pattern in _patterns_best_first(question, relaxed, free, least):
-        if len(found) == most:
-            return DevicePatterns(tuple(found), pattern.worth)
-        found.append(pattern)
-    return DevicePatterns(tuple(found), None)
-
-
 def _patterns_best_first(
     question: LinearQuestion, relaxed: LagrangianRelaxation, free: int, least: int
 ) -> Iterator[DevicePattern]:
-    """Search best first: a filling is extended by offers in their order, and what may still come is bounded."""
+    """Yield the fillings of a device with ``free`` left that are worth ``least`` or more.
+
+    A filling is extended by offers in their order, and what may still come is bounded.
+    """
     capacity = question.node.capacity
     offers = [(offer, offer.size(capacity), relaxed.worth[offer.index]) for offer in question.single]
     offers = [
@@ -61,9 +44,8 @@ def _patterns_best_first(
     ]
     # Where most of the worth for each step comes first, bounds are the closest.
     offers.sort(key=lambda each: (-each[2] / each[1], each[0].index))
-    tables = _suffix_bounds(
-        question, [(question.steps(size), worth) for _, size, worth in offers], question.steps(free)
-    )
+    sizes = [(question.steps(size), worth) for _, size, worth in offers]
+    tables = _suffix_bounds(sizes, question.steps(free))
     number = count()
     heap: list[tuple[int, int, int, int, int, tuple[int, ...]]] = []
 
@@ -85,7 +67,7 @@ def _patterns_best_first(
         push(first + 1, left, worth, taken)
 
 
-def _suffix_bounds(question: LinearQuestion, offers: list[tuple[int, int]], steps: int) -> list[list[int]]:
+def _suffix_bounds(offers: list[tuple[int, int]], steps: int) -> list[list[int]]:
     """For each offer, what a device of so many steps is worth at most with it and those after it."""
     tables = [[0] * (steps + 1)]
     for size, worth in reversed(offers):
@@ -228,10 +210,11 @@ class Labeling:
         """Fillings of one device that lose no more than there is to lose, and leaving it as it is."""
         best = self._relaxed.device[self._question.steps(free)]
         losable = self._relaxed.bound - self._least
-        found = device_patterns(self._question, self._relaxed, free, best - losable, self._width.patterns)
-        if found.missed is not None:
-            self._dropped = max(self._dropped, self._relaxed.bound - best + found.missed)
-        options = [_LabelExtension(pattern.offers, best - pattern.worth) for pattern in found.found]
+        patterns = _patterns_best_first(self._question, self._relaxed, free, best - losable)
+        options = [_LabelExtension(one.offers, best - one.worth) for one in islice(patterns, self._width.patterns)]
+        missed = next(patterns, None)
+        if missed is not None:
+            self._dropped = max(self._dropped, self._relaxed.bound - best + missed.worth)
         if all(option.offers for option in options):
             options.append(_LabelExtension((), best))
         return options

@@ -116,8 +116,7 @@ def build_linear_question(
         is_scarce = alone is None or asked < alone
         offers.append(KnapsackItem(index, unit, value, asked if alone is None else min(asked, alone), is_scarce))
     kept = _undominated(offers) if dominance else offers
-    devices = [unit.unit.devices for unit in kept]
-    several = tuple(offer for offer, number in zip(kept, devices, strict=True) if number > 1)
+    several = tuple(offer for offer in kept if offer.unit.devices > 1)
     single = tuple(offer for offer in kept if offer.unit.devices == 1 or offer.unit.share)
     without = tuple(offer for offer in kept if not (offer.unit.devices or offer.unit.share))
     sizes = [offer.size(node.capacity) for offer in single]
@@ -128,7 +127,8 @@ def _table_step(node: LinearNode, sizes: list[int]) -> int:
     """The step of tables: with nothing to fill a device with, the whole of it."""
     if not sizes:
         return node.capacity
-    return min(max(common_step(node, sizes), -(-node.capacity // _MOST_STEPS)), *sizes, node.capacity)
+    common = gcd(*sizes, *node.free, node.capacity) or 1
+    return min(max(common, -(-node.capacity // _MOST_STEPS)), *sizes, node.capacity)
 
 
 def _undominated(offers: list[KnapsackItem]) -> list[KnapsackItem]:
@@ -148,11 +148,6 @@ def _replaces(other: KnapsackItem, offer: KnapsackItem) -> bool:
     if one.devices > two.devices or (one.share > two.share and not two.devices):
         return False
     return all(need <= most for need, most in zip(one.needs, two.needs, strict=True))
-
-
-def common_step(node: LinearNode, shares: list[int]) -> int:
-    """The step in which devices are filled."""
-    return gcd(*shares, *node.free, node.capacity) or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from ....problem.messages import DeadlineExceededError
-from ....problem.problem import Demand, InUse, Problem
+from ....problem.problem import InUse, Problem
 from ...engines.engine import Pick
 from ..column_generation import Prices, PricingLimits, PricingResult
 from ..master_problem import Column, is_past
@@ -54,9 +54,8 @@ class LinearPricer:
             return PricingResult((), None)
         relaxed = best_relaxation(asked, limits.deadline)
         filled = _best_fillings(asked, relaxed, limits)
-        return PricingResult(
-            tuple(_filling_column(node_class, filling.devices) for filling in filled.fillings), filled.bound
-        )
+        columns = tuple(_filling_column(node_class, filling.devices) for filling in filled.fillings)
+        return PricingResult(columns, filled.bound)
 
     def enumerate(
         self, node_class: int, prices: Prices, limits_by_class: Sequence[int], least_value: int, limits: PricingLimits
@@ -154,19 +153,15 @@ class LinearNodes:
 
     def _matched(self, node_class: int, groups: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], list[int]]]:
         """The fullest groups get the devices with most left: if there is any way, this is one."""
-        there = self.devices[node_class]
+        there, units = self.devices[node_class], self.pricer.units
         left = sorted(there.free, key=lambda device: (there.free[device], -device))
         for group in sorted(groups, key=lambda group: -self._size(there, group)):
-            number = max((self._number(index) for index in group), default=0)
+            number = max((units[index].devices or int(units[index].share > 0) for index in group), default=0)
             yield group, sorted(left.pop() for _ in range(number))
 
     def _size(self, there: _DeviceAmounts, group: Sequence[int]) -> int:
         units = [self.pricer.units[index] for index in group]
         return there.capacity if any(unit.devices for unit in units) else sum(unit.share for unit in units)
-
-    def _number(self, index: int) -> int:
-        unit = self.pricer.units[index]
-        return unit.devices or int(unit.share > 0)
 
 
 def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearNodes:
@@ -178,7 +173,9 @@ def linear_nodes(questions: Mapping[int, BundleQuestion], roles: int) -> LinearN
         if linear is not None and all(units.get(number, own) == own for number, own in linear.units.items()):
             found[index] = linear
             units.update(linear.units)
-    step = gcd(*_amounts(found.values())) or 1
+    shares = (unit.share for unit in units.values())
+    free = (amount for linear in found.values() for amount in linear.devices.free.values())
+    step = gcd(*shares, *free, *(linear.devices.capacity for linear in found.values())) or 1
     devices = {index: linear.devices.in_steps(step) for index, linear in found.items()}
     resources = max((len(question.left) for question in questions.values()), default=0)
     nowhere = _DeviceAmounts({}, 1).node((0,) * resources, ())
@@ -198,13 +195,6 @@ class _LinearNodeClass:
 
     devices: _DeviceAmounts
     units: Mapping[int, LinearUnit]
-
-
-def _amounts(found: Iterable[_LinearNodeClass]) -> Iterator[int]:
-    """Yield all amounts of devices."""
-    for linear in found:
-        yield from (linear.devices.capacity, *linear.devices.free.values())
-        yield from (unit.share for unit in linear.units.values())
 
 
 def _linear_node_class(question: BundleQuestion) -> _LinearNodeClass | None:
@@ -264,14 +254,10 @@ def _unit_take(problem: Problem, there: _DeviceAmounts) -> tuple[int, int] | Non
     demand = problem.demands[0]
     if not problem.shared.intersection(there.free):
         return demand.count, 0
-    amounts = {_amount(demand, device) for device in there.free}
+    amounts = {sum(amount for _, amount in demand.amounts.get(device, ())) for device in there.free}
     if len(amounts) != 1:
         return None
     amount = amounts.pop()
     if amount == there.capacity and demand.count > 1:
         return demand.count, 0
     return (0, amount) if amount > 0 and demand.count == 1 else None
-
-
-def _amount(demand: Demand, device: int) -> int:
-    return sum(amount for _, amount in demand.amounts.get(device, ()))

@@ -103,9 +103,8 @@ def _device_places(problem: Problem, device: int) -> Iterator[Hashable]:
 def _compact_cost(problem: Problem, picks: Picks) -> int:
     """Places of the copy, and the distances of all pairs where an entry asks for ``Compact`` without one (TOPO-2)."""
     places = {place for pick in picks for place in _device_places(problem, pick.device)}
-    return len(places) + sum(
-        _distances(relation, picks) for relation in problem.relations if _counts_distances(relation)
-    )
+    relations = filter(_counts_distances, problem.relations)
+    return len(places) + sum(_distances(relation, picks) for relation in relations)
 
 
 def _distances(relation: Relation, picks: Picks) -> int:
