@@ -84,17 +84,16 @@ class AllocationModel:
         self.dealt_placements: dict[int, list[PlacementLiteral]] = {}
         self.units = OptionalUnits(self.rows, self.merged.units)
         self.configured_units: list[ConfiguredUnit] = []
-        self.choices = [self._choice(alternative) for alternative in self.merged.alternatives]
+        self.choices = [
+            self.rows.integer(0, alternative.copies) if self.merged.requests[alternative.request].listed else None
+            for alternative in self.merged.alternatives
+        ]
         self.takes = dict(self._takes())
 
     @property
     def merged(self) -> MergedProblem:
         """Requests and alternatives."""
         return self.reduced.merged
-
-    def _choice(self, alternative: MergedAlternative) -> int | None:
-        listed = self.merged.requests[alternative.request].listed
-        return self.rows.integer(0, alternative.copies) if listed else None
 
     def _takes(self) -> Iterator[tuple[tuple[int, int], int]]:
         shared = self.merged.problem.shared

@@ -101,7 +101,9 @@ class CpSatRows:
             if (lower, upper) == (low, high):
                 return
             if guard is None and upper == 1 and self._are_literals(variables, coefficients):
-                self._choose(variables, lower)
+                # Post that one of the literals is true or none, at least so many: half as long, and solved sooner.
+                constraint = self._proto.constraints.add()
+                (constraint.exactly_one if lower else constraint.at_most_one).literals.extend(variables)
             else:
                 self._post(variables, coefficients, lower, upper, guard=guard)
         else:
@@ -153,11 +155,6 @@ class CpSatRows:
             return False
         least, most = map(self._least.__getitem__, variables), map(self._most.__getitem__, variables)
         return min(least) == 0 and max(most) == 1
-
-    def _choose(self, literals: Sequence[int], least: int) -> None:
-        """Post that one of the literals is true or none, at least so many: half as long, and solved sooner."""
-        constraint = self._proto.constraints.add()
-        (constraint.exactly_one if least else constraint.at_most_one).literals.extend(literals)
 
     def _at_most_in_digits(
         self, variables: Sequence[int], coefficients: Sequence[int], most: int, guard: int | None

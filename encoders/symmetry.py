@@ -298,7 +298,8 @@ def _can_be_split(problem: Problem, claim: int, keys: _MergeKeys) -> bool:
     demands = [problem.demands[number] for request in requests for number in request.demands]
     if any(demand.all_devices for demand in demands) or sum(one.listed for one in requests) > 1:
         return False
-    if _most_devices(problem, requests) > RESULT_LIMIT:
+    most = sum(max((problem.demands[number].count for number in one.demands), default=0) for one in requests)
+    if most > RESULT_LIMIT:
         return False
     entries = (problem.constraints[number] for number in keys.entries.get(claim, ()))
     own = [one for one in entries if one.tokens]
@@ -326,10 +327,6 @@ _SPLIT_TESTS: dict[str, Callable[[Constraint], bool]] = {
     "matchAttribute": _has_no_incomparable,
     "distinctAttribute": lambda constraint: len(constraint.tokens) == 1 and _has_no_incomparable(constraint),
 }
-
-
-def _most_devices(problem: Problem, requests: Iterable[Request]) -> int:
-    return sum(max((problem.demands[number].count for number in one.demands), default=0) for one in requests)
 
 
 def _group_equal_requests(requests: Sequence[Request], keys: _MergeKeys, alone: bool) -> Iterator[tuple[int, ...]]:

@@ -63,17 +63,14 @@ class TokenCondition:
         trouble = next(self._troubles(members), None)
         if trouble is not None:
             return trouble
-        values = self._values(members)
+        tokens = self.constraint.tokens
+        values = [tokens[demand].get(device) for demand, device in members]
         found = [value for value in values if value is not None]
         return len(found) == len(values) and values_satisfy(self.constraint, found)
 
     def renumbered(self, demands: Mapping[int, int]) -> TokenCondition:
         """Return the condition on the same values under the new numbers."""
         return TokenCondition(self.constraint.renumbered(0, demands))
-
-    def _values(self, members: Sequence[Member]) -> list[int | None]:
-        tokens = self.constraint.tokens
-        return [tokens[demand].get(device) for demand, device in members]
 
     def _troubles(self, members: Sequence[Member]) -> Iterator[RelationError]:
         for demand, device in members:
@@ -82,34 +79,22 @@ class TokenCondition:
                 yield RelationError(("claim ", Placeholder.CLAIM, f", {self.constraint.kind}: {failure.detail}"))
 
 
-def _all_equal(values: Sequence[int], _least: int) -> bool:
-    return len(values) == 1 or (len(set(values)) == 1 and values[0] != INCOMPARABLE)
-
-
-def _all_distinct(values: Sequence[int], _least: int) -> bool:
-    return len(set(values)) == len(values) and INCOMPARABLE not in values[1:]
-
-
-def _have_common_members(values: Sequence[int], least: int) -> bool:
-    return reduce(and_, values).bit_count() >= least
-
-
 def _disjoint(values: Sequence[int], _least: int) -> bool:
     before = accumulate(values, or_)
     return all(values) and not any(taken & value for taken, value in zip(before, values[1:], strict=False))
 
 
-def _no_common_member(values: Sequence[int], _least: int) -> bool:
-    return not reduce(and_, values)
-
-
 # By kind, sets and overlap of the entry.
 _VALUE_RULES: dict[tuple[str, bool, bool], Callable[[Sequence[int], int], bool]] = {
-    ("matchAttribute", False, False): _all_equal,
-    ("matchAttribute", True, False): _have_common_members,
-    ("distinctAttribute", False, False): _all_distinct,
+    ("matchAttribute", False, False): lambda values, _least: (
+        len(values) == 1 or (len(set(values)) == 1 and values[0] != INCOMPARABLE)
+    ),
+    ("matchAttribute", True, False): lambda values, least: reduce(and_, values).bit_count() >= least,
+    ("distinctAttribute", False, False): lambda values, _least: (
+        len(set(values)) == len(values) and INCOMPARABLE not in values[1:]
+    ),
     ("distinctAttribute", True, False): _disjoint,
-    ("distinctAttribute", True, True): _no_common_member,
+    ("distinctAttribute", True, True): lambda values, _least: not reduce(and_, values),
 }
 
 

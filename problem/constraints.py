@@ -108,7 +108,9 @@ class AttributeValueTable:
         read = self._read.get(key)
         if read is None:
             numbers = ValueTokens(semantics)
-            read = self._read[key] = numbers, _published_tokens(name, self.profiles, numbers)
+            values = ((device, published_value(profile, name)) for device, profile in enumerate(self.profiles))
+            known = ((device, numbers.of(value)) for device, value in values if value is not None)
+            read = self._read[key] = numbers, {device: token for device, token in known if token is not None}
         return read
 
 
@@ -145,11 +147,6 @@ def compile_constraint(
         lists_only=semantics.explicit and semantics.sets and not semantics.coerce,
         label=applicable.label,
     )
-
-
-def _published_tokens(name: str, profiles: Sequence[Profile], numbers: ValueTokens) -> dict[int, int]:
-    values = ((device, published_value(profile, name)) for device, profile in enumerate(profiles))
-    return {device: token for device, value in values if value is not None and (token := numbers.of(value)) is not None}
 
 
 def _derived_tokens(
@@ -246,7 +243,10 @@ def entries_of_claim(
 ) -> tuple[ApplicableEntry, ...]:
     """List the entries of a claim; ``caller_constraints`` stand beside its own. Raises ``FatalError`` (PRE-12)."""
     own = [
-        (f"constraint #{index}", _entry_of_constraint(constraint))
+        (
+            f"constraint #{index}",
+            Entry(**{name: getattr(constraint, name) for name in DeviceConstraint.__struct_fields__}),
+        )
         for index, constraint in enumerate(claim.spec.devices.constraints or ())
     ]
     added = [
@@ -272,10 +272,6 @@ def _applicable_entry(
         about = Entry(requests=entry.requests, name=entry.name, weight=entry.weight)
         return ApplicableEntry(about, "predicate", position, label, entry)
     return ApplicableEntry(entry, _entry_kind(claim, label, entry, gates), position, label)
-
-
-def _entry_of_constraint(constraint: DeviceConstraint) -> Entry:
-    return Entry(**{name: getattr(constraint, name) for name in DeviceConstraint.__struct_fields__})
 
 
 def _entry_label(index: int, entry: CallerConstraint) -> str:

@@ -119,14 +119,6 @@ def _class_selectors(inquiry: FilterQuery) -> FailuresByPlace:
     return inquiry.selected(device_class.spec.selectors, (f"class {device_class.metadata.name}",))
 
 
-def _request_selectors(inquiry: FilterQuery) -> FailuresByPlace:
-    return inquiry.selected(inquiry.ask.spec.selectors, ("claim ", Placeholder.CLAIM))
-
-
-def _device_node(inquiry: FilterQuery) -> FailuresByPlace:
-    return inquiry.each(lambda candidate: None if candidate.reachable else "for other nodes")
-
-
 def draw_or_error(profile: Profile, ask: ResolvedRequest, gates: FeatureGates) -> CapacityDraw | CapacityError | None:
     """Compute what the ask takes of the device's capacities, errors as values."""
     if not gates.consumable_capacity:
@@ -194,35 +186,38 @@ def taint_text(taint: DeviceTaint) -> str:
     return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
 
 
-def _reads_class(ask: ResolvedRequest) -> object:
-    return ask.device_class.metadata.name
-
-
-def _reads_selectors(ask: ResolvedRequest) -> object:
-    return ask.spec.selectors
-
-
 def reads_capacity(ask: ResolvedRequest) -> object:
     """Read what an ask takes of capacities, and how an error in that is told."""
     return ask.spec.capacity, ask.all_devices
 
 
-def _reads_tolerations(ask: ResolvedRequest) -> object:
-    return ask.spec.tolerations
-
-
 FILTERS: tuple[Filter, ...] = (
     Filter("bindingConditions", "binding conditions need their feature (DEV-2)", True, _binding_conditions),
-    Filter("classSelector", "all selectors of the class are true (DEV-3)", True, _class_selectors, _reads_class),
     Filter(
-        "requestSelector", "all selectors of the request are true (DEV-3)", True, _request_selectors, _reads_selectors
+        "classSelector",
+        "all selectors of the class are true (DEV-3)",
+        True,
+        _class_selectors,
+        lambda ask: ask.device_class.metadata.name,
     ),
-    Filter("deviceNode", "the device is for this node (DEV-4)", True, _device_node),
+    Filter(
+        "requestSelector",
+        "all selectors of the request are true (DEV-3)",
+        True,
+        lambda inquiry: inquiry.selected(inquiry.ask.spec.selectors, ("claim ", Placeholder.CLAIM)),
+        lambda ask: ask.spec.selectors,
+    ),
+    Filter(
+        "deviceNode",
+        "the device is for this node (DEV-4)",
+        True,
+        lambda inquiry: inquiry.each(lambda candidate: None if candidate.reachable else "for other nodes"),
+    ),
     Filter("capacity", "capacities suffice when nothing is consumed (DEV-6)", True, _capacity_suffices, reads_capacity),
     Filter("countersFeature", "counters need their feature (DEV-7)", False, _counters_feature),
     Filter("groupsFeature", "compatibility groups need their feature (GRP-5)", False, _groups_feature),
     Filter("nodeOperations", "the node may skip the operations that the device skips (DEV-9)", False, _node_operations),
-    Filter("taint", "all taints are tolerated (DEV-10)", False, _taints, _reads_tolerations),
+    Filter("taint", "all taints are tolerated (DEV-10)", False, _taints, lambda ask: ask.spec.tolerations),
 )
 # Asked last, by the constraints themselves.
 CONSTRAINT_ATTRIBUTE = "constraintAttribute"
@@ -272,7 +267,9 @@ class CandidateFilter:
 
     def result(self, ask: ResolvedRequest, shape: NodeType) -> FilterResult:
         """Judge all devices of the shape for the ask."""
-        parts = [self._part(filter_.id, filter_.reads(ask)) for filter_ in FILTERS]
+        parts = [
+            self._parts.setdefault((filter_.id, _encode(filter_.reads(ask))), len(self._parts)) for filter_ in FILTERS
+        ]
         # Errors of capacities name the request, and are kept for it alone.
         key = *parts, shape.index
         result = self._results.get(key) or self._results.get((ask.own_name, *key))
@@ -298,9 +295,6 @@ class CandidateFilter:
     def _candidate(self, profile: Profile, reachable: bool, node_skips: bool) -> Candidate:
         key = profile.index, reachable, node_skips
         return self._candidates.get(key) or self._candidates.setdefault(key, Candidate(profile, reachable, node_skips))
-
-    def _part(self, filter_: str, read: object) -> int:
-        return self._parts.setdefault((filter_, _encode(read)), len(self._parts))
 
     def _filter_all(self, ask: ResolvedRequest, shape: NodeType, parts: Sequence[int]) -> FilterResult:
         kinds = self._kinds_of(shape)

@@ -7,12 +7,12 @@ says which devices lie close together, how large they are, and what a card has i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 
 from ..models.cluster.cluster import Cluster
 from ..models.cluster.pools import COMPLETE, Pool, PoolDevice
-from ..models.cluster.usage import Hold, Usage
+from ..models.cluster.usage import Usage
 from ..models.kubernetes.claims import AllocationResult
 from ..models.kubernetes.meta import ObjectKey, PoolId
 from ..models.kubernetes.quantity import Quantity
@@ -78,7 +78,8 @@ class AllocatedState:
     def _number(self, view: NodeView) -> InUse:
         holds = self.usage.holds
         held = [(number, found) for number, device in enumerate(view.devices) if (found := holds(device.id))]
-        shares = {number: count for number, found in held if (count := _count_shares(found))}
+        counts = ((number, sum(hold.share_id is not None for hold in found)) for number, found in held)
+        shares = {number: count for number, count in counts if count}
         return InUse(
             frozenset(number for number, found in held if shares.get(number, 0) < len(found)),
             shares,
@@ -130,10 +131,6 @@ class AllocatedState:
         return state
 
 
-def _count_shares(holds: Iterable[Hold]) -> int:
-    return sum(hold.share_id is not None for hold in holds)
-
-
 # Attributes that every driver gives one meaning; a claim adds those that its constraints compare.
 STANDARD_GROUPINGS = ("resource.kubernetes.io/pcieRoot",)
 # The size of the largest device there could be.
@@ -175,7 +172,12 @@ class NodeContextBuilder:
             ),
             tuple(_grouping(view, name) for name in names),
             tuple(self._weights(view)),
-            tuple(_counter_totals(view)),
+            tuple(
+                Quantity.parse(counter.value).nano
+                for pool in view.pools
+                for set_ in pool.counter_sets
+                for counter in (set_.counters or {}).values()
+            ),
         )
 
     def _weights(self, view: NodeView) -> Iterator[int]:
@@ -205,12 +207,3 @@ def _grouping(view: NodeView, name: str) -> tuple[int, ...]:
     there = dict.fromkeys(value for value in values if value is not None)
     numbers = {value: number for number, value in enumerate(there, 1)}
     return tuple(0 if value is None else numbers[value] for value in values)
-
-
-def _counter_totals(view: NodeView) -> Sequence[int]:
-    return [
-        Quantity.parse(counter.value).nano
-        for pool in view.pools
-        for set_ in pool.counter_sets
-        for counter in (set_.counters or {}).values()
-    ]

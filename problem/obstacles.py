@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from ..models.cluster.node_fit import untolerated_device_taints
 from ..models.kubernetes.gates import FeatureGates
 from .filters import CONSTRAINT_ATTRIBUTE, draw_or_error, taint_text
-from .problem import Amounts, Demand, FilterFailure, Problem
+from .problem import Amounts, Demand, Problem
 from .requests import CapacityDraw, ResolvedRequest
 from .selectors import FailedSelector, SelectorTable
 from .shapes import NodeType
@@ -99,7 +99,7 @@ class _ObstacleFinder:
             yield self._noted(demand, _selector_obstacle(ask, selector), selector.error)
         for failure in demand.failures[device]:
             if failure.filter not in _HANDLED_ELSEWHERE:
-                yield self._noted(demand, _filter_obstacle(failure), failure.detail)
+                yield self._noted(demand, Obstacle(failure.filter, own=failure.filter == "capacity"), failure.detail)
         if self._gates.device_taints:
             taints = untolerated_device_taints(profile.device.taints, ask.spec.tolerations)
             yield from dict.fromkeys(Obstacle("taint", taint_text(taint)) for taint in taints)
@@ -116,10 +116,6 @@ def _selector_obstacle(ask: ResolvedRequest, failed: FailedSelector) -> Obstacle
     if failed.filter == "classSelector":
         return Obstacle(failed.filter, ask.device_class.metadata.name, failed.index, failed.expression)
     return Obstacle(failed.filter, "", failed.index, failed.expression, own=True)
-
-
-def _filter_obstacle(failure: FilterFailure) -> Obstacle:
-    return Obstacle(failure.filter, own=failure.filter == "capacity")
 
 
 def with_all_candidates(

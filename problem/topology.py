@@ -133,12 +133,8 @@ def _is_box(condition: TopologyCondition, places: Places[int], devices: DeviceNu
 
 def _is_range(positions: Collection[int], axis: Axis) -> bool:
     """Tell whether positions follow each other, around the end of an axis that wraps: at most one has no next."""
-    last = [position for position in positions if _next_position(position, axis) not in positions]
-    return len(last) <= 1
-
-
-def _next_position(position: int, axis: Axis) -> int:
-    return (position + 1) % axis.size if axis.periodic else position + 1
+    following = ((position + 1) % axis.size if axis.periodic else position + 1 for position in positions)
+    return sum(position not in positions for position in following) <= 1
 
 
 def _is_connected(_condition: TopologyCondition, places: Places[int], devices: DeviceNumbers) -> bool:
@@ -151,11 +147,6 @@ def _is_connected(_condition: TopologyCondition, places: Places[int], devices: D
     return len(reached) == len(devices)
 
 
-def _is_compact(condition: TopologyCondition, _places: Places[int], devices: DeviceNumbers) -> bool:
-    """Any devices are, where no distance is given: then they only ought to be near each other."""
-    return condition.ask.max_distance is None or all(devices <= condition.near(device) for device in devices)
-
-
 def _is_subtree(condition: TopologyCondition, places: Places[int], devices: Iterable[int]) -> bool:
     level = places.level(condition.ask.level)
     return len({places.paths[device][: level + 1] for device in devices}) == 1
@@ -165,7 +156,9 @@ _SHAPE_TESTS: dict[str, Callable[[TopologyCondition, Places[int], DeviceNumbers]
     "Segment": _is_segment,
     "Box": _is_box,
     "Connected": _is_connected,
-    "Compact": _is_compact,
+    "Compact": lambda condition, _places, devices: (
+        condition.ask.max_distance is None or all(devices <= condition.near(device) for device in devices)
+    ),
     "Subtree": _is_subtree,
 }
 

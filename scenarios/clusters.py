@@ -47,17 +47,14 @@ def with_taints(scenario: Iterable[Mapped], share: float = 0.1, rules: int = 1, 
     """
     rng = Random(f"{seed}/taints")
     made = [_tainted(rng, item, share) if item["kind"] == "ResourceSlice" else item for item in scenario]
-    pools = sorted({(item["spec"]["driver"], item["spec"]["pool"]["name"]) for item in made if _has_devices(item)})
+    specs = [item["spec"] for item in made if item["kind"] == "ResourceSlice" and item["spec"].get("devices")]
+    pools = sorted({(spec["driver"], spec["pool"]["name"]) for spec in specs})
     drained = objects.taint("example.com/drained", "maintenance", "NoExecute")
     chosen = rng.sample(pools, min(rules, len(pools)))
     return made + [
         objects.taint_rule(f"drain-{number}", drained, driver=driver, pool=pool)
         for number, (driver, pool) in enumerate(chosen)
     ]
-
-
-def _has_devices(item: Mapped) -> bool:
-    return item["kind"] == "ResourceSlice" and bool(item["spec"].get("devices"))
 
 
 def _tainted(rng: Random, slice_: Mapped, share: float) -> Mapped:
@@ -179,14 +176,6 @@ def _processors(rng: Random) -> ClaimKind:
     return ClaimKind(f"cpus-{amount}-{memory.lower()}", _single_request(objects.wanted("shared-cpu", capacity=asked)))
 
 
-def _channel(_: Random) -> ClaimKind:
-    return ClaimKind("channel", _single_request(objects.wanted("channel")))
-
-
-def _monitor(_: Random) -> ClaimKind:
-    return ClaimKind("monitor", _single_request(objects.wanted("channel", allocationMode="All", adminAccess=True)))
-
-
 def _slice(rng: Random) -> ClaimKind:
     (size,) = rng.choices([1, 2, 4], [4, 2, 1])
     test = f'device.attributes["{node_shapes.TPU_DRIVER}"].topology == "{node_shapes.TPU_TOPOLOGIES[size]}"'
@@ -201,7 +190,9 @@ CLAIM_KINDS: dict[str, Callable[[Random], ClaimKind]] = {
     "mig": _partition,  # mig_nodes
     "gpu-with-nic": _gpu_with_nic,  # nic_nodes
     "cpus": _processors,  # cpu_nodes
-    "channel": _channel,  # channel_nodes
-    "monitor": _monitor,  # channel_nodes, in the namespace "monitoring"
+    "channel": lambda _: ClaimKind("channel", _single_request(objects.wanted("channel"))),  # channel_nodes
+    "monitor": lambda _: ClaimKind(  # channel_nodes, in the namespace "monitoring"
+        "monitor", _single_request(objects.wanted("channel", allocationMode="All", adminAccess=True))
+    ),
     "tpu": _slice,  # multi_host_nodes
 }

@@ -181,10 +181,14 @@ def _devices(rng: Random, count: int) -> _NodePart:
     devices = [objects.device(f"gpu-{index:03d}", dict(each)) for index, each in enumerate(facts)]
     names = rng.sample(range(shared, count), count - shared)
     in_use, idle = rng.randint(0, count // 3), rng.randint(0, min(6, count // 4))
-    held = [_holding_claim(f"held-{index}", f"gpu-{index:03d}") for index in names[:in_use]]
+    held = [
+        held_claim(f"held-{index}", "whole", [objects.result("devices", DRIVER, NODE, f"gpu-{index:03d}")], NODE)
+        for index in names[:in_use]
+    ]
     planted = [PlantedDevice(facts[index], _request_bodies(rng, facts[index])) for index in names[in_use + idle :]]
     for device in devices[:shared]:
-        device |= _shared_fields()
+        cores = {"value": str(_CORES), "requestPolicy": {"default": "1", "validRange": {"min": "1", "step": "1"}}}
+        device |= {"allowMultipleAllocations": True, "capacity": {"cores": cores}}
     claims = claims_for(rng, DRIVER, planted, _WHOLE_BONDS, "gpu")
     amounts, slack = _amounts(rng, shared)
     extra = rng.choice([_tied_claim(rng), DraftClaim("share-more", [_share(0, max(1, slack))])])
@@ -213,11 +217,6 @@ def _request_bodies(rng: Random, facts: dict[str, int | str | list[str]]) -> lis
     return [objects.wanted("whole", *tests, f"{_DEVICE}.generation == 3"), objects.wanted("whole", *tests)]
 
 
-def _shared_fields() -> Mapped:
-    cores = {"value": str(_CORES), "requestPolicy": {"default": "1", "validRange": {"min": "1", "step": "1"}}}
-    return {"allowMultipleAllocations": True, "capacity": {"cores": cores}}
-
-
 def _amounts(rng: Random, devices: int) -> tuple[list[int], int]:
     """Shares that fill the devices, and how many cores are left on all of them together."""
     amounts, slack = list[int](), 0
@@ -241,28 +240,11 @@ def _share(number: int, cores: int) -> Mapped:
     return objects.exactly(f"r{number}", objects.wanted("shared", capacity={"requests": {"cores": str(cores)}}))
 
 
-def _holding_claim(name: str, device: str) -> Mapped:
-    return held_claim(name, "whole", [objects.result("devices", DRIVER, NODE, device)], NODE)
-
-
-def _many_partitions(rng: Random, shrink: int) -> _NodePart:
-    return _partitions(rng, max(1, rng.choice([4, 8]) // shrink))
-
-
-def _few_partitions(rng: Random, shrink: int) -> _NodePart:
-    return _partitions(rng, max(1, 2 // shrink))
-
-
-def _many_devices(rng: Random, shrink: int) -> _NodePart:
-    return _devices(rng, rng.randint(64, 128) // shrink)
-
-
-def _few_devices(rng: Random, shrink: int) -> _NodePart:
-    return _devices(rng, rng.randint(32, 64) // shrink)
-
-
 _KINDS: list[list[Callable[[Random, int], _NodePart]]] = [
-    [_many_partitions],
-    [_many_devices],
-    [_few_partitions, _few_devices],
+    [lambda rng, shrink: _partitions(rng, max(1, rng.choice([4, 8]) // shrink))],
+    [lambda rng, shrink: _devices(rng, rng.randint(64, 128) // shrink)],
+    [
+        lambda rng, shrink: _partitions(rng, max(1, 2 // shrink)),
+        lambda rng, shrink: _devices(rng, rng.randint(32, 64) // shrink),
+    ],
 ]

@@ -53,7 +53,10 @@ def wired_node(
     rng = Random(seed)
     cells = rng.sample(list(product(*map(range, sizes))), prod(sizes))
     gone, held = round(broken * len(cells)), round(used * len(cells))
-    chips = [_chip_device(number, cell) for number, cell in enumerate(cells[gone:])]
+    chips = [
+        objects.device(f"chip-{number:04d}", dict(zip(AXES, cell, strict=False)))
+        for number, cell in enumerate(cells[gone:])
+    ]
     names = [chip["name"] for chip in chips[:held]]
     claims = [_shape_claim(f"shape-{number:02d}", *ask) for number, ask in enumerate(asks)]
     entries = [objects.by_claim(claim["metadata"]["name"], claim["metadata"]["name"]) for claim in claims]
@@ -66,10 +69,6 @@ def wired_node(
         *claims,
         objects.pod("job", entries),
     ]
-
-
-def _chip_device(number: int, cell: Sequence[int]) -> Mapped:
-    return objects.device(f"chip-{number:04d}", dict(zip(AXES, cell, strict=False)))
 
 
 def _topology(shape: str, sizes: Sequence[int]) -> Mapped:

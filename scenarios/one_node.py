@@ -223,14 +223,6 @@ def of_profile(profile: str, count: int = 1) -> Mapped:
     return objects.wanted("mig", f'{_PROFILE_ATTRIBUTE} == "{profile}"', count=count)
 
 
-def _claims_by_profile(wanted: Mapping[str, int]) -> list[DraftClaim]:
-    return [DraftClaim(f"claim-{request['name'][1:]}", [request]) for request in _requests_one_by_one(wanted)]
-
-
-def _requests_by_profile(wanted: Mapping[str, int]) -> list[DraftClaim]:
-    return [DraftClaim("partitions", _requests_one_by_one(wanted))]
-
-
 def _requests_with_counts(wanted: Mapping[str, int]) -> list[DraftClaim]:
     asked = enumerate(wanted.items())
     return [DraftClaim("partitions", [partition_request(f"r{number:02d}", *each) for number, each in asked])]
@@ -242,8 +234,10 @@ def _requests_one_by_one(wanted: Mapping[str, int]) -> list[Mapped]:
 
 
 _PARTITION_FORMS: dict[str, Callable[[Mapping[str, int]], list[DraftClaim]]] = {
-    "claims": _claims_by_profile,
-    "requests": _requests_by_profile,
+    "claims": lambda wanted: [
+        DraftClaim(f"claim-{request['name'][1:]}", [request]) for request in _requests_one_by_one(wanted)
+    ],
+    "requests": lambda wanted: [DraftClaim("partitions", _requests_one_by_one(wanted))],
     "counts": _requests_with_counts,
 }
 

@@ -91,7 +91,10 @@ def gang_queue(nodes: int = GANG_NODES, *, seed: int = 0) -> list[Mapped]:
         with_room(item, _GANG_NODE_ROOM) if item["kind"] == "Node" else item
         for item in gpu_nodes(nodes, devices=GPUS_PER_NODE, seed=seed)
     ]
-    return [*made, *(_gang_claim_template(size) for size in GANG_POD_SIZES), *_gang_pods(nodes, seed)]
+    for size in GANG_POD_SIZES:
+        request = objects.exactly("gpus", objects.wanted("gpu", count=size))
+        made.append(objects.template(_gang_template_name(size), objects.claim_spec([request])))
+    return [*made, *_gang_pods(nodes, seed)]
 
 
 def gang_count(nodes: int) -> int:
@@ -119,11 +122,6 @@ def _random_pod_sizes(pods: int, seed: int) -> list[int]:
     sizes = [1] * (pods - len(large)) + large
     Random(f"{seed}/gangs").shuffle(sizes)
     return sizes
-
-
-def _gang_claim_template(size: int) -> Mapped:
-    request = objects.exactly("gpus", objects.wanted("gpu", count=size))
-    return objects.template(_gang_template_name(size), objects.claim_spec([request]))
 
 
 def _gang_template_name(size: int) -> str:
@@ -386,12 +384,11 @@ def fleet_demand(nodes: int) -> dict[str, dict[str, int]]:
     counts = dict.fromkeys(SKUS, 0)
     for number in range(nodes):
         counts[_sku_of(number).name] += 1
-    return {name: _claims_of_sku(sku, counts[name]) for name, sku in SKUS.items()}
-
-
-def _claims_of_sku(sku: Sku, nodes: int) -> dict[str, int]:
-    claims = nodes * sku.gives * (1 + OVERLOAD) / sum(ask.part * ask.takes for ask in sku.asks)
-    return {ask.name: round(claims * ask.part) for ask in sku.asks}
+    found = {}
+    for name, sku in SKUS.items():
+        claims = counts[name] * sku.gives * (1 + OVERLOAD) / sum(ask.part * ask.takes for ask in sku.asks)
+        found[name] = {ask.name: round(claims * ask.part) for ask in sku.asks}
+    return found
 
 
 def _fleet_queue(nodes: int, seed: int) -> Iterator[Mapped]:

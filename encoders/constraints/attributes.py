@@ -42,16 +42,13 @@ def _post_match_of_one_claim(model: AllocationModel, comparison: AttributeCompar
         members = {key: value or 0 for key, value in found.items()}
         post_common_value(model, members, guard, covers_all=True, least=comparison.record.min_size)
         return
-    post_common_value(model, {key: _scalar_as_set(value) for key, value in found.items()}, guard, covers_all=True)
+    # A scalar is the only member of its set; bit 0 stands for the odd one.
+    members = {key: 0 if value is None else 1 << (value - INCOMPARABLE) for key, value in found.items()}
+    post_common_value(model, members, guard, covers_all=True)
     odd = [(model.takes[key], 1) for key, value in found.items() if value == INCOMPARABLE]
     if odd:
         # A value that equals nothing, not even itself, stands alone (CON-9).
         model.rows.at_most(odd, 1, guard)
-
-
-def _scalar_as_set(value: int | None) -> int:
-    """A scalar is the only member of its set; bit 0 stands for the odd one."""
-    return 0 if value is None else 1 << (value - INCOMPARABLE)
 
 
 def _post_match_of_equal_claims(model: AllocationModel, comparison: AttributeComparison) -> None:

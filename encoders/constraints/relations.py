@@ -65,12 +65,8 @@ def lower_relation(relation: MergedRelation, items: RelatedItems) -> tuple[Formu
         raise NotLoweredError("a device cannot be read")
     formulas = Formulas(items.most, items.least_total, items.most_total)
     found = lower_expression(condition.expression.program, [device.cel_value for device in devices], formulas)
-    nothing = formulas.equal(_total_count(items), 0)
+    nothing = formulas.equal(GatedSum.of_terms(0, [(item, TRUE, 1) for item in range(len(items.devices))]), 0)
     return formulas, formulas.disj((found.true, nothing)), formulas.conj((found.error, ~nothing))
-
-
-def _total_count(items: RelatedItems) -> GatedSum:
-    return GatedSum.of_terms(0, [(item, TRUE, 1) for item in range(len(items.devices))])
 
 
 def _encode_by_lowering(model: AllocationModel, relation: MergedRelation, items: RelatedItems) -> str:

@@ -79,13 +79,9 @@ def _post_sharing(model: AllocationModel) -> None:
         if class_.representative in model.merged.problem.shared:
             _post_shareable(model, class_)
         else:
-            _post_dedicated(model, class_)
-
-
-def _post_dedicated(model: AllocationModel, class_: SymmetryClass) -> None:
-    takers = [index for index in class_.alternatives if not model.merged.alternatives[index].admin]
-    if takers:
-        model.rows.at_most([(model.takes[index, class_.index], 1) for index in takers], class_.size)
+            takers = [index for index in class_.alternatives if not model.merged.alternatives[index].admin]
+            if takers:
+                model.rows.at_most([(model.takes[index, class_.index], 1) for index in takers], class_.size)
 
 
 def _post_shareable(model: AllocationModel, class_: SymmetryClass) -> None:

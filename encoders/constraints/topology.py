@@ -21,7 +21,7 @@ from ...models.kubernetes.extensions import TopologyRequest
 from ...models.topology.places import FIXED_ORIENTATION, Axis, Places
 from ...problem.problem import RESULT_LIMIT
 from ...problem.topology import TopologyCondition
-from ..model import AllocationModel, Encoder, PlacementLiteral
+from ..model import AllocationModel, Encoder
 from ..rows import Term
 from ..symmetry import MergedProblem, MergedRelation
 from .common_value import post_common_value
@@ -266,10 +266,10 @@ def boxes(
 
 def _boxes(places: Places[int], devices: Collection[int], edges: Sequence[int]) -> Iterator[Placement]:
     """Yield the boxes of these edges from every cell, those all around an axis from its first cell only."""
-    strides = _strides(places.sizes)
+    strides = [prod(places.sizes[number + 1 :]) for number in range(len(places.sizes))]
     grid: list[int | None] = [None] * prod(places.sizes)
     for device in devices:
-        grid[_grid_index(places.cells[device], strides)] = device
+        grid[sum(place * stride for place, stride in zip(places.cells[device], strides, strict=True))] = device
     ranges = [list(_ranges(axis, edge, stride)) for axis, edge, stride in zip(places.axes, edges, strides, strict=True)]
     for chosen in product(*ranges):
         found: list[int] = []
@@ -287,14 +287,6 @@ def _ranges(axis: Axis, edge: int, stride: int) -> Iterator[list[int]]:
     last = 1 if edge == axis.size else axis.size if axis.periodic else axis.size - edge + 1
     for start in range(last if 0 < edge <= axis.size else 0):
         yield [place % axis.size * stride for place in range(start, start + edge)]
-
-
-def _strides(sizes: Sequence[int]) -> list[int]:
-    return [prod(sizes[number + 1 :]) for number in range(len(sizes))]
-
-
-def _grid_index(cell: Sequence[int], strides: Sequence[int]) -> int:
-    return sum(place * stride for place, stride in zip(cell, strides, strict=True))
 
 
 def post_placements(covered: CoveredDevices, placements: Iterable[Placement]) -> None:
@@ -316,7 +308,9 @@ def post_placements(covered: CoveredDevices, placements: Iterable[Placement]) ->
     for device, terms in covered.taken.items():
         _link_device(covered, terms, over[device])
     if guard is not None and covered.certain is None:
-        _fill_placement(covered, chosen, guard)
+        # Take as many devices as the placement has.
+        taken = [term for terms in covered.taken.values() for term in terms]
+        covered.model.rows.equal([*taken, *((literal, -len(placement)) for literal, placement in chosen)], 0, guard)
     if copies > 1:
         # All that is covered is one alternative of equal claims, so that it does not matter which of them gets which.
         covered.model.dealt_placements[covered.relation.alternatives[0]] = chosen
@@ -332,12 +326,6 @@ def _link_device(covered: CoveredDevices, terms: list[Term], over: list[int]) ->
         rows.one_of([~terms[0][0], *over])
     else:
         rows.equal([*terms, *((literal, -1) for literal in over)], 0)
-
-
-def _fill_placement(covered: CoveredDevices, chosen: Iterable[PlacementLiteral], guard: int) -> None:
-    """Take as many devices as the placement has."""
-    taken = [term for terms in covered.taken.values() for term in terms]
-    covered.model.rows.equal([*taken, *((literal, -len(placement)) for literal, placement in chosen)], 0, guard)
 
 
 def post_segment_of_any_length(covered: CoveredDevices) -> None:

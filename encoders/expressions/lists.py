@@ -260,16 +260,15 @@ def _element_kind(entry: BagElement) -> type:
     return type(entry.leaf.value) if type(entry.leaf) is KnownValue else list
 
 
-def _any_present(cases: SymbolBuilder, found: Iterable[BagElement]) -> Handle:
-    return cases.formulas.disj([presence_formula(cases, entry.item, entry.gate) for entry in found])
-
-
 def bag_total(cases: SymbolBuilder, bag: Bag, zero: Symbol) -> Symbol:
     """``sum``; ``zero`` is that of an empty list. Elements of two types, or that cannot be added, are an error."""
     by_kind: dict[type, list[BagElement]] = {}
     for entry in bag_elements(cases, bag):
         by_kind.setdefault(_element_kind(entry), []).append(entry)
-    there = {kind: _any_present(cases, found) for kind, found in by_kind.items()}
+    there = {
+        kind: cases.formulas.disj([presence_formula(cases, entry.item, entry.gate) for entry in found])
+        for kind, found in by_kind.items()
+    }
     branches = []
     for kind in _ADDABLE_TYPES:
         if there.get(kind, FALSE) != FALSE:
@@ -308,7 +307,8 @@ def _sum_of_kind(cases: SymbolBuilder, kind: type, found: list[BagElement]) -> S
             terms.append((entry.item, entry.gate, number.sum.constant))
             continue
         for gate in copy_conditions(cases, entry.item, entry.gate):
-            terms.extend(_gated_sum(cases, number.sum, gate))
+            gated = cases.formulas.gated(number.sum, gate)
+            terms.extend((*gated.terms, (-1, TRUE, gated.constant)))
     cases.budget.spend(len(terms))
     if kind is float and not is_exact(cases, 0, terms):
         raise NotLoweredError("a sum of doubles that is rounded")
@@ -316,11 +316,6 @@ def _sum_of_kind(cases: SymbolBuilder, kind: type, found: list[BagElement]) -> S
     if symbol is None:
         raise NotLoweredError("a sum of doubles that is rounded")
     return symbol
-
-
-def _gated_sum(cases: SymbolBuilder, number: GatedSum, gate: Handle) -> Iterable[SumTerm]:
-    gated = cases.formulas.gated(number, gate)
-    return (*gated.terms, (-1, TRUE, gated.constant))
 
 
 def bag_extreme(cases: SymbolBuilder, bag: Bag, *, largest: bool) -> Symbol:

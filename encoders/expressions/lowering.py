@@ -86,10 +86,6 @@ def lower_expression(
 _Rebuild: TypeAlias = Callable[[tuple[Node, ...]], Node]
 
 
-def _lower_ident(_lowering: ExpressionLowering, node: syntax.Ident, environment: SymbolEnvironment) -> Symbol:
-    return environment.symbol(node.name)
-
-
 def _lower_bind(lowering: ExpressionLowering, node: syntax.Bind, environment: SymbolEnvironment) -> Symbol:
     """``cel.bind``: what its variable stands for is looked at only where it is read."""
     pending = DeferredSymbol(lambda: lowering.value(node.init, environment))
@@ -214,18 +210,6 @@ def _lower_postfix(lowering: ExpressionLowering, node: Postfix, environment: Sym
     return symbol
 
 
-def _lower_select(
-    lowering: ExpressionLowering, step: syntax.Select, receiver: Symbol, _environment: SymbolEnvironment
-) -> Symbol:
-    return lowering.apply(id(step), lambda: operation_of(step), (receiver,))
-
-
-def _lower_index(
-    lowering: ExpressionLowering, step: syntax.Index, receiver: Symbol, environment: SymbolEnvironment
-) -> Symbol:
-    return lowering.apply(id(step), lambda: operation_of(step), (receiver, lowering.value(step.key, environment)))
-
-
 def _lower_method(
     lowering: ExpressionLowering, step: Method, receiver: Symbol, environment: SymbolEnvironment
 ) -> Symbol:
@@ -249,7 +233,7 @@ def _lower_optional_or(
 
 
 _NODE_RULES: dict[type[Node], NodeRule] = {
-    syntax.Ident: _lower_ident,
+    syntax.Ident: lambda _lowering, node, environment: environment.symbol(node.name),
     syntax.Bind: _lower_bind,
     syntax.ListLiteral: _lower_list_literal,
     syntax.MapLiteral: _lower_map_literal,
@@ -263,8 +247,12 @@ _NODE_RULES: dict[type[Node], NodeRule] = {
 }
 """Nodes that depend on the counts; others there are none."""
 _STEP_RULES: dict[type[Step], StepRule] = {
-    syntax.Select: _lower_select,
-    syntax.Index: _lower_index,
+    syntax.Select: lambda lowering, step, receiver, _environment: lowering.apply(
+        id(step), lambda: operation_of(step), (receiver,)
+    ),
+    syntax.Index: lambda lowering, step, receiver, environment: lowering.apply(
+        id(step), lambda: operation_of(step), (receiver, lowering.value(step.key, environment))
+    ),
     Method: _lower_method,
     Macro: lower_macro,
 }

@@ -223,10 +223,6 @@ def _lower_exists_one(lowering: ExpressionLowering, _step: Macro, loop: MacroLoo
     return _selected_elements(lowering, loop).symbol(once)
 
 
-def _lower_filter(lowering: ExpressionLowering, _step: Macro, loop: MacroLoop) -> Symbol:
-    return _selected_elements(lowering, loop).symbol(lambda cells: single_case(Bag(cells)))
-
-
 def _lower_map_macro(lowering: ExpressionLowering, step: Macro, loop: MacroLoop) -> Symbol:
     assert step.body is not None
     kept = _CollectedElements(lowering)
@@ -415,7 +411,9 @@ _MACRO_RULES: dict[str, _MacroRule] = {
     "all": _quantifier_rule(False),
     "exists": _quantifier_rule(True),
     "exists_one": _lower_exists_one,
-    "filter": _lower_filter,
+    "filter": lambda lowering, _step, loop: _selected_elements(lowering, loop).symbol(
+        lambda cells: single_case(Bag(cells))
+    ),
     "map": _lower_map_macro,
     "transformList": _lower_map_macro,
 }

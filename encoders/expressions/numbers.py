@@ -182,10 +182,6 @@ def _compare_to(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol | None:
     return cases.each((handle, KnownValue(sign)) for handle, sign in signs if handle != FALSE)
 
 
-def _sign(cases: SymbolBuilder, a: Leaf) -> Symbol | None:
-    return _compare_to(cases, a, LinearNumber(QuantitySum, GatedSum()))
-
-
 # --- conversions
 
 
@@ -204,10 +200,6 @@ def _to_double(cases: SymbolBuilder, a: Leaf) -> Symbol | None:
     if number is None or number.kind not in NUMERIC or not fits_double(cases, number):
         return None
     return checked_result(cases, float, number.sum, number.levels)
-
-
-def _identity_rule(_cases: SymbolBuilder, a: Leaf) -> Symbol:
-    return single_case(a)
 
 
 NUMERIC: frozenset[type] = frozenset({int, UInt, float})
@@ -351,11 +343,11 @@ NUMBER_RULES: dict[tuple[str, int], NumberRule] = {
     ("isGreaterThan", 2): _quantity_comparison_rule(_above),
     ("isLessThan", 2): _quantity_comparison_rule(_below),
     ("compareTo", 2): _compare_to,
-    ("sign", 1): _sign,
+    ("sign", 1): lambda cases, a: _compare_to(cases, a, LinearNumber(QuantitySum, GatedSum())),
     ("int", 1): _integer_rule(int),
     ("uint", 1): _integer_rule(UInt),
     ("double", 1): _to_double,
-    ("dyn", 1): _identity_rule,
+    ("dyn", 1): lambda _cases, a: single_case(a),
 }
 """Rules by cel-go's name and the number of arguments."""
 

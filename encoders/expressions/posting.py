@@ -95,19 +95,17 @@ class FormulaPosting:
             node = _node_number(handle)
             number, bound = nodes.sum_of[node], nodes.bound_of[node]
             if number == CONJUNCTION:
-                self._part(handle, guard)
+                # Post part of a conjunction; one that is a conjunction itself may have many parents, and is posted
+                # once.
+                if handle < 0 or guard is None:
+                    self._waiting.append((handle, guard))
+                else:
+                    self._rows.clause([~guard, self._implying(handle)])
             else:
                 least, most = bounds.get(number, (None, None))
                 bounds[number] = (bound, most) if handle >= 0 else (least, bound - 1)
         for number, (least, most) in bounds.items():
             self._bounds(number, least, most, guard)
-
-    def _part(self, handle: Handle, guard: int | None) -> None:
-        """Post part of a conjunction; one that is a conjunction itself may have many parents, and is posted once."""
-        if handle < 0 or guard is None:
-            self._waiting.append((handle, guard))
-        else:
-            self._rows.clause([~guard, self._implying(handle)])
 
     def _any_of(self, handles: list[Handle], guard: int | None) -> None:
         """Post a clause; of two parts the second is posted under the first one's literal, and needs none itself."""

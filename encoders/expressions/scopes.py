@@ -267,18 +267,6 @@ def _stand_ins(args: Sequence[Node], first: int) -> tuple[Node, ...]:
     )
 
 
-def _of_call(node: Call) -> Operation:
-    return Operation(node.function, Call(node.function, _stand_ins(node.args, 0), node.pos), len(node.args))
-
-
-def _of_unary(node: Unary) -> Operation:
-    return Operation(f"{node.operator}_", Unary(node.operator, Ident(_name(0), node.pos), node.pos), 1)
-
-
-def _of_has(node: Has) -> Operation:
-    return Operation("has", Has(Ident(_name(0), node.pos), node.field, node.pos), 1)
-
-
 def _of_method(step: Method) -> Operation:
     made = Method(step.name, _stand_ins(step.args, 1), step.pos)
     return Operation(step.name, Postfix(Ident(_name(0), step.pos), (made,), step.pos), 1 + len(step.args))
@@ -289,17 +277,17 @@ def _of_index(step: Index) -> Operation:
     return Operation("_[?_]" if step.optional else "_[_]", Postfix(Ident(_name(0), step.pos), (made,), step.pos), 2)
 
 
-def _of_select(step: Select) -> Operation:
-    return Operation("_?._" if step.optional else "_._", Postfix(Ident(_name(0), step.pos), (step,), step.pos), 1)
-
-
 _MAKERS: dict[type, Callable[[Any], Operation]] = {
-    Call: _of_call,
-    Unary: _of_unary,
-    Has: _of_has,
+    Call: lambda node: Operation(
+        node.function, Call(node.function, _stand_ins(node.args, 0), node.pos), len(node.args)
+    ),
+    Unary: lambda node: Operation(f"{node.operator}_", Unary(node.operator, Ident(_name(0), node.pos), node.pos), 1),
+    Has: lambda node: Operation("has", Has(Ident(_name(0), node.pos), node.field, node.pos), 1),
     Method: _of_method,
     Index: _of_index,
-    Select: _of_select,
+    Select: lambda step: Operation(
+        "_?._" if step.optional else "_._", Postfix(Ident(_name(0), step.pos), (step,), step.pos), 1
+    ),
 }
 
 

@@ -42,10 +42,6 @@ def _offer_key(offered: FreeOffers, device: int) -> Hashable:
     return offered.sizes.get(device), offered.groups_of.get(device, ())
 
 
-def _fragmentation_parts(model: AllocationModel) -> list[list[Term]]:
-    return [_LossTerms(model).terms()]
-
-
 class _LossTerms:
     """Terms for what is lost, option by option."""
 
@@ -70,7 +66,9 @@ class _LossTerms:
             blocked = self._shortages.blocked(self._draws(devices[0]))
             if blocked is not None:
                 self._lose(devices[0], [(blocked, len(devices))])
-        self._break_groups()
+        for group, loss in self._of_group.items():
+            broken = self._model.any_positive(loss)
+            self._total[broken] += loss_weight(self._options.groups[group].size)
         return [(variable, cost) for variable, cost in self._total.items() if cost]
 
     def _draws(self, device: int) -> Amounts:
@@ -100,11 +98,6 @@ class _LossTerms:
             self._total[variable] += count * loss_weight(self._options.sizes[device])
         for group in self._options.groups_of.get(device, ()):
             self._of_group[group] += loss
-
-    def _break_groups(self) -> None:
-        for group, loss in self._of_group.items():
-            broken = self._model.any_positive(loss)
-            self._total[broken] += loss_weight(self._options.groups[group].size)
 
 
 # The square of a size must be a coefficient that the solver can take.
@@ -223,7 +216,10 @@ def _matching_group(problem: Problem, sizes: dict[int, int], devices: Iterable[i
 
 
 FRAGMENTATION = AllocationStage(
-    "fragmentation", "least and smallest of what can no longer be asked for", _fragmentation_parts, _sign_fragmentation
+    "fragmentation",
+    "least and smallest of what can no longer be asked for",
+    lambda model: [_LossTerms(model).terms()],
+    _sign_fragmentation,
 )
 
 

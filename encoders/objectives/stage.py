@@ -20,14 +20,6 @@ ChosenDevices = Sequence[tuple[int, int]]
 """Pairs of a demand and a device, by their numbers in the Problem."""
 
 
-def _unchanged_values(_model: AllocationModel, parts: Sequence[BoundedValue]) -> Sequence[BoundedValue]:
-    return parts
-
-
-def _chooses_nothing(_problem: Problem, picked: ChosenDevices) -> bool:
-    return not picked
-
-
 @dataclass(frozen=True, slots=True)
 class AllocationStage:
     """A named objective; it is never negative, and 0 is the best there is.
@@ -42,8 +34,10 @@ class AllocationStage:
     description: str
     parts: Callable[[AllocationModel], Sequence[Sequence[Term]]]
     sign: Callable[[MergedProblem], Signature | None] = no_signature
-    is_free: Callable[[Problem, ChosenDevices], bool] = _chooses_nothing
-    comparable: Callable[[AllocationModel, Sequence[BoundedValue]], Sequence[BoundedValue]] = _unchanged_values
+    is_free: Callable[[Problem, ChosenDevices], bool] = lambda _problem, picked: not picked
+    comparable: Callable[[AllocationModel, Sequence[BoundedValue]], Sequence[BoundedValue]] = lambda _model, parts: (
+        parts
+    )
 
 
 def held_terms(model: AllocationModel, class_: SymmetryClass, coefficient: int = 1) -> list[Term]:

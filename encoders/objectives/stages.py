@@ -73,10 +73,6 @@ def _opened_parts(model: AllocationModel) -> list[list[Term]]:
 OPENED = AllocationStage("fewest-devices-opened", "fewest devices and cards that nobody used before", _opened_parts)
 
 
-def _preference_parts(model: AllocationModel) -> list[list[Term]]:
-    return [part for request in _list_requests(model) for part in _rank_parts(model, request)]
-
-
 def _list_requests(model: AllocationModel) -> Iterator[MergedRequest]:
     return (request for request in model.merged.requests if request.listed)
 
@@ -127,7 +123,7 @@ def _uses_first_alternatives(problem: Problem, picked: ChosenDevices) -> bool:
 PREFERENCE = AllocationStage(
     "preference",
     "better alternatives for earlier list requests (SRCH-4): sum of the ranks",
-    _preference_parts,
+    lambda model: [part for request in _list_requests(model) for part in _rank_parts(model, request)],
     is_free=_uses_first_alternatives,
     comparable=_ranks_by_request,
 )
