@@ -24,7 +24,7 @@ from drasat.models.kubernetes.gates import FeatureGates
 from drasat.models.manifests.reader import read_manifests
 from drasat.models.workload.units import requested_units
 from drasat.problem.compiler import Compiler
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.solver.allocate.allocate import allocate
 from drasat.solver.allocate.validate import manifest_problems
@@ -92,7 +92,7 @@ def _allocation(cluster: Cluster) -> dict[str, float]:
 def _compile_every_node(cluster: Cluster) -> None:
     """The problem of one unit on each node, as a search that visits them all would need it."""
     claims = [ref.claim for ref in requested_units(cluster)[0].requested_claims if ref.claim is not None]
-    compiler = Compiler(cluster.classes, GATES, CelExpressionEvaluator(), "strict")
+    compiler = Compiler(cluster.classes, GATES, ExpressionEvaluator(), "strict")
     views = NodeViews(cluster.pools(GATES), GATES)
     question = compiler.question(claims)
     for node in cluster.nodes.values():

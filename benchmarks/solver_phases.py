@@ -22,7 +22,7 @@ from drasat.models.workload.units import requested_units
 from drasat.problem.compiler import Compiler
 from drasat.problem.filters import usable_devices
 from drasat.problem.node_state import AllocatedState
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.reports.comparison import display_duration
 from drasat.scenarios import one_node
@@ -64,7 +64,7 @@ def measure(cluster: Cluster) -> Phases:
     phases = Phases()
     (node, *_), (unit, *_) = cluster.nodes.values(), requested_units(cluster)
     claims = [ref.claim for ref in unit.requested_claims if ref.claim is not None]
-    compiler = Compiler(cluster.classes, GATES, CelExpressionEvaluator(), "strict")
+    compiler = Compiler(cluster.classes, GATES, ExpressionEvaluator(), "strict")
     view = NodeViews(cluster.pools(GATES), GATES).of(node, compiler.question(claims).visible)
     in_use = AllocatedState(cluster.usage(GATES)).in_use(view)
     problem = phases.take(

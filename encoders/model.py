@@ -348,12 +348,8 @@ class OptionalUnits:
         return frozenset(
             claim
             for unit, placed in zip(self._units, self.placed, strict=True)
-            for claim in _flattened(unit.claims[values[placed] :])
+            for claim in (claim for claims in unit.claims[values[placed] :] for claim in claims)
         )
-
-
-def _flattened(copies: Iterable[Iterable[int]]) -> Iterable[int]:
-    return (claim for claims in copies for claim in claims)
 
 
 def justify_request(merged: MergedProblem, alternative: MergedAlternative) -> Justification:

@@ -32,17 +32,14 @@ class CpSatRows:
     @property
     def proto(self) -> cp_sat.CpModelProto:
         """The model as far as it has grown."""
-        self._write_variables()
-        return self._proto
-
-    def _write_variables(self) -> None:
-        """Write those that are new, runs of equal ones at once: one by one takes seven times as long."""
+        # Write those that are new, runs of equal ones at once: one by one takes seven times as long.
         written = self._proto.variables
         first = len(written)
         for bounds, run in groupby(zip(self._least[first:], self._most[first:], strict=True)):
             variable = written.add()
             variable.domain.extend(bounds)
             written.extend([variable for _ in run][1:])
+        return self._proto
 
     @property
     def variables(self) -> int:

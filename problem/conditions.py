@@ -7,7 +7,7 @@ choice of devices costs by soft entries (SOFT-1, SOFT-2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import accumulate, combinations
@@ -60,9 +60,10 @@ class TokenCondition:
 
     def evaluate(self, members: Sequence[Member]) -> bool | RelationError:
         """Compare the values of all members; a derived attribute that cannot be computed is trouble (CON-12)."""
-        trouble = next(self._troubles(members), None)
-        if trouble is not None:
-            return trouble
+        for demand, device in members:
+            failure = self.constraint.errors.get(demand, {}).get(device)
+            if failure is not None:
+                return RelationError(("claim ", Placeholder.CLAIM, f", {self.constraint.kind}: {failure.detail}"))
         tokens = self.constraint.tokens
         values = [tokens[demand].get(device) for demand, device in members]
         found = [value for value in values if value is not None]
@@ -71,12 +72,6 @@ class TokenCondition:
     def renumbered(self, demands: Mapping[int, int]) -> TokenCondition:
         """Return the condition on the same values under the new numbers."""
         return TokenCondition(self.constraint.renumbered(0, demands))
-
-    def _troubles(self, members: Sequence[Member]) -> Iterator[RelationError]:
-        for demand, device in members:
-            failure = self.constraint.errors.get(demand, {}).get(device)
-            if failure is not None:
-                yield RelationError(("claim ", Placeholder.CLAIM, f", {self.constraint.kind}: {failure.detail}"))
 
 
 def _disjoint(values: Sequence[int], _least: int) -> bool:

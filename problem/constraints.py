@@ -14,14 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ..models.kubernetes.claims import (
-    SEMANTICS_MODES,
-    ConstraintSemantics,
-    DeviceConstraint,
-    ResourceClaim,
-    mode_options,
-    semantics_of,
-)
+from ..models.kubernetes.claims import SEMANTICS_MODES, DeviceConstraint, ResourceClaim, mode_options, semantics_of
 from ..models.kubernetes.extensions import CallerConstraint, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.slices import DeviceAttribute, Scalar, member_values, published_value, scalar_value
@@ -209,10 +202,6 @@ def value_semantics_of(entry: DeviceConstraint, claim: int, label: str, lists: b
         problem = f"unknown mode {semantics.mode!r} of semantics"
     if problem:
         raise FatalError("constraints", ("claim ", Placeholder.CLAIM, f", {label}: {problem}"), claim=claim)
-    return _explicit_semantics(semantics)
-
-
-def _explicit_semantics(semantics: ConstraintSemantics) -> ValueSemantics:
     options, mode = mode_options(semantics), semantics.mode
     return ValueSemantics(
         sets=mode not in ("Identical", "AllDistinct"),

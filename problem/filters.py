@@ -396,7 +396,13 @@ def _device_tests(problem: Problem, in_use: InUse) -> tuple[DeviceTest, ...]:
     if in_use.dedicated:
         tests.append(lambda demand, device: demand.admin or device not in in_use.dedicated)
     if problem.capacities.rows:
-        tests.append(_capacity_device_test(problem, in_use))
+        # CAP-6 for one allocation alone.
+        consumed, totals = in_use.consumed, problem.capacities.totals
+        tests.append(
+            lambda demand, device: all(
+                consumed.get(row, 0) + amount <= totals[row] for row, amount in demand.amounts.get(device, ())
+            )
+        )
     if problem.counters.consumption:
         tests.append(_counter_device_test(problem, in_use))
     if any(state is not None for state in in_use.groups):
@@ -404,14 +410,6 @@ def _device_tests(problem: Problem, in_use: InUse) -> tuple[DeviceTest, ...]:
     if problem.constraints:
         tests.append(lambda demand, device: _has_values(problem.constraints, demand, device))
     return tuple(tests)
-
-
-def _capacity_device_test(problem: Problem, in_use: InUse) -> DeviceTest:
-    """CAP-6 for one allocation alone."""
-    consumed, totals = in_use.consumed, problem.capacities.totals
-    return lambda demand, device: all(
-        consumed.get(row, 0) + amount <= totals[row] for row, amount in demand.amounts.get(device, ())
-    )
 
 
 def _counter_device_test(problem: Problem, in_use: InUse) -> DeviceTest:

@@ -102,20 +102,17 @@ class AllocatedState:
         key, changed = (pool.id, pool.generation), self._changed.get(pool.id, 0)
         known = self._baselines.get(key)
         if known is None or known[0] != changed:
-            known = self._baselines[key] = changed, self._remains(pool)
+            left = {
+                (set_.name, name): Quantity.parse(counter.value).nano
+                for set_ in pool.counter_sets
+                for name, counter in (set_.counters or {}).items()
+            }
+            for device in self._holders(pool):
+                for consumption in device.device.consumes_counters or ():
+                    for name, counter in (consumption.counters or {}).items():
+                        left[consumption.counter_set, name] -= Quantity.parse(counter.value).nano
+            known = self._baselines[key] = changed, tuple(left.values())
         return known[1]
-
-    def _remains(self, pool: Pool) -> tuple[int, ...]:
-        left = {
-            (set_.name, name): Quantity.parse(counter.value).nano
-            for set_ in pool.counter_sets
-            for name, counter in (set_.counters or {}).items()
-        }
-        for device in self._holders(pool):
-            for consumption in device.device.consumes_counters or ():
-                for name, counter in (consumption.counters or {}).items():
-                    left[consumption.counter_set, name] -= Quantity.parse(counter.value).nano
-        return tuple(left.values())
 
     def _holders(self, pool: Pool) -> Iterable[PoolDevice]:
         """Find the allocated devices of a pool's generation, on any node."""

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..cel.devices import Path
-from ..models.kubernetes.claims import DeviceClass, DeviceRequest, DeviceSelector, ExactDeviceRequest, RequestSpec
+from ..models.kubernetes.claims import DeviceClass, DeviceRequest, ExactDeviceRequest, RequestSpec
 from ..models.kubernetes.gates import FeatureGates
 from ..models.kubernetes.quantity import INT64_MAX, NANO, Quantity
 from ..models.kubernetes.slices import CapacityRange, CapacityRequestPolicy, Device, DeviceCapacity
-from .messages import FatalError, Message, Placeholder
+from .messages import FatalError, Placeholder
 
 EXACT_COUNT = "ExactCount"
 ALL = "All"
@@ -80,11 +80,21 @@ def resolve_request(
     if spec.derived_attributes and not gates.derived_attributes:
         problem = "cannot handle request with derived attributes, the feature is disabled"
         raise _request_error(claim, "request", name, problem)
-    _check_selectors(claim, name, spec.selectors or ())
+    for index, selector in enumerate(spec.selectors or ()):
+        if selector.cel is None:
+            place = f", request {name}, selector #{index}"
+            problem = f"{place}: CEL expression empty (unsupported selector type?)"
+            raise FatalError("request", ("claim ", Placeholder.CLAIM, problem), claim=claim)
     if isinstance(spec, ExactDeviceRequest) and spec.admin_access is not None and not gates.admin_access:
         raise _request_error(claim, "request", name, "admin access is requested, but the feature is disabled")
-    device_class = _device_class(claim, name, spec.device_class_name, classes)
-    return ResolvedRequest(claim, request, alternative.name, spec, device_class, _requested_capacity(claim, name, spec))
+    class_name = spec.device_class_name
+    if not class_name:
+        raise _request_error(claim, "request", name, "missing device class name (unsupported request type?)")
+    if class_name not in classes:
+        missing = f'could not retrieve device class {class_name}: deviceclass.resource.k8s.io "{class_name}" not found'
+        raise _request_error(claim, "request", name, missing, "deviceClass")
+    amounts = _requested_capacity(claim, name, spec)
+    return ResolvedRequest(claim, request, alternative.name, spec, classes[class_name], amounts)
 
 
 def _request_error(claim: int, kind: str, name: str, problem: str, rule: str = "request") -> FatalError:
@@ -96,27 +106,6 @@ def _check_capacity(claim: int, kind: str, name: str, spec: RequestSpec, gates: 
     if spec.capacity is not None and not gates.consumable_capacity and gates.variant != "stable":
         problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
         raise _request_error(claim, kind, name, problem)
-
-
-def _check_selectors(claim: int, name: str, selectors: tuple[DeviceSelector, ...]) -> None:
-    for index, selector in enumerate(selectors):
-        if selector.cel is None:
-            place = f", request {name}, selector #{index}"
-            message: Message = (
-                "claim ",
-                Placeholder.CLAIM,
-                f"{place}: CEL expression empty (unsupported selector type?)",
-            )
-            raise FatalError("request", message, claim=claim)
-
-
-def _device_class(claim: int, name: str, class_name: str, classes: Mapping[str, DeviceClass]) -> DeviceClass:
-    if not class_name:
-        raise _request_error(claim, "request", name, "missing device class name (unsupported request type?)")
-    if class_name not in classes:
-        missing = f'could not retrieve device class {class_name}: deviceclass.resource.k8s.io "{class_name}" not found'
-        raise _request_error(claim, "request", name, missing, "deviceClass")
-    return classes[class_name]
 
 
 def _requested_capacity(claim: int, name: str, spec: RequestSpec) -> dict[str, Quantity]:

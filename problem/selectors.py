@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..cel.devices import DeviceShapes, Path, PreparedDevice, read_paths
 from ..cel.errors import CelCompileError, CelDeadlineError, CelError, CelRuntimeError
@@ -34,53 +34,6 @@ class ExpressionError:
 
     text: str
     compiling: bool
-
-
-class ExpressionEvaluator(Protocol):
-    """What evaluates expressions on devices."""
-
-    @property
-    def evaluations(self) -> int:
-        """How often an expression really ran."""
-        raise NotImplementedError
-
-    def test(self, expression: str, profile: Profile) -> bool | ExpressionError:
-        """Evaluate a selector."""
-        raise NotImplementedError
-
-    def test_all(self, expression: str, profiles: Sequence[Profile]) -> Sequence[bool | ExpressionError]:
-        """Evaluate a selector on devices of each of these profiles."""
-        raise NotImplementedError
-
-    def derive(self, expression: str, profile: Profile) -> DeviceAttribute | ExpressionError:
-        """Compute a derived attribute (CON-12)."""
-        raise NotImplementedError
-
-    def reads(self, expression: str) -> frozenset[Path]:
-        """Tell which parts of a device a selector can depend on."""
-        raise NotImplementedError
-
-    def device_set(self, text: str) -> DeviceSetExpression | ExpressionError:
-        """Compile an expression over ``devices`` (CELC-1)."""
-        raise NotImplementedError
-
-    def device_set_key(self, expression: DeviceSetExpression, profile: Profile) -> Hashable:
-        """Return what an expression over ``devices`` can see of one."""
-        raise NotImplementedError
-
-    def prepared(self, profile: Profile) -> PreparedDevice:
-        """Return a device of this profile as expressions see it."""
-        raise NotImplementedError
-
-    def evaluate_device_set(
-        self, expression: DeviceSetExpression, profiles: Sequence[Profile], *, ordered: bool
-    ) -> bool | ExpressionError:
-        """Evaluate an expression on devices of these profiles (CELC-2), whose order matters or does not."""
-        raise NotImplementedError
-
-    def derivation_reads(self, expression: str) -> frozenset[Path]:
-        """Tell the same of the expression of a derived attribute."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +71,7 @@ def _selector_error_message(subject: Message, index: int, error: ExpressionError
     return (*subject, f": selector #{index} on device ", Placeholder.DEVICE, f": CEL runtime error: {error.text}")
 
 
-class CelExpressionEvaluator:
+class ExpressionEvaluator:
     """Compiles each text once and remembers results and errors alike.
 
     ``deadline`` is a reading of ``time.monotonic`` or None; passing it raises ``DeadlineExceededError`` (CEL-11).
@@ -157,7 +110,14 @@ class CelExpressionEvaluator:
             return program
         key = expression, profile.index
         if key not in self._derived:
-            self._derived[key] = self._derive(program, profile)
+            self.evaluations += 1
+            try:
+                value = program.evaluate({"device": self.prepared(profile).cel_value}, deadline=self.deadline)
+                self._derived[key] = to_attribute(value)
+            except CelDeadlineError as error:
+                raise DeadlineExceededError(f"filter operation aborted: {error}") from error
+            except CelRuntimeError as error:
+                self._derived[key] = ExpressionError(str(error), False)
         return self._derived[key]
 
     def reads(self, expression: str) -> frozenset[Path]:
@@ -172,16 +132,6 @@ class CelExpressionEvaluator:
 
     def _selector(self, expression: str) -> Selector:
         return _CountedSelector(expression, self)
-
-    def _derive(self, program: Program, profile: Profile) -> DeviceAttribute | ExpressionError:
-        self.evaluations += 1
-        try:
-            value = program.evaluate({"device": self.prepared(profile).cel_value}, deadline=self.deadline)
-            return to_attribute(value)
-        except CelDeadlineError as error:
-            raise DeadlineExceededError(f"filter operation aborted: {error}") from error
-        except CelRuntimeError as error:
-            return ExpressionError(str(error), False)
 
     def device_set(self, text: str) -> DeviceSetExpression | ExpressionError:
         """Compile an expression over ``devices`` (CELC-1)."""
@@ -223,7 +173,7 @@ class CelExpressionEvaluator:
 class _CountedSelector(Selector):
     """Counts how often it really runs."""
 
-    def __init__(self, text: str, owner: CelExpressionEvaluator) -> None:
+    def __init__(self, text: str, owner: ExpressionEvaluator) -> None:
         super().__init__(text)
         self._owner = owner
 

@@ -103,7 +103,11 @@ class NodeViews:
 
     def of(self, node: Node, visible: VisibleAttributes = ALL_VISIBLE) -> NodeView:
         """Find what the node sees, for questions that look at this. Raises ``SelectorError`` (NODE-2)."""
-        return self._lens(visible).of(self._sight(node))
+        name = node.metadata.name
+        sight = self._sights.get(name)
+        if sight is None or sight.node is not node:
+            sight = self._sights[name] = _node_pools(node, self._pools.pools_for(node))
+        return self._lens(visible).of(sight)
 
     def of_pools(self, node: Node, pools: Iterable[Pool], visible: VisibleAttributes = ALL_VISIBLE) -> NodeView:
         """Find what a node like this one would see of these pools; nothing is kept."""
@@ -115,13 +119,6 @@ class NodeViews:
         if projection is None:
             projection = self._projections[visible] = NodeProjection(self._gates, visible, self._numbers, self._groups)
         return projection
-
-    def _sight(self, node: Node) -> _NodePools:
-        name = node.metadata.name
-        sight = self._sights.get(name)
-        if sight is None or sight.node is not node:
-            sight = self._sights[name] = _node_pools(node, self._pools.pools_for(node))
-        return sight
 
 
 def _node_pools(node: Node, pools: tuple[Pool, ...]) -> _NodePools:
@@ -162,7 +159,18 @@ class NodeProjection:
         key = (skips, *(part.index for part in parts))
         shape = self._shapes.get(key)
         if shape is None:
-            shape = self._shapes[key] = _assemble_node_type(next(self._numbers), parts, skips)
+            profiles = tuple(profile for pool in parts for profile in pool.profiles)
+            shape = self._shapes[key] = NodeType(
+                next(self._numbers),
+                parts,
+                skips,
+                profiles,
+                tuple(reachable for pool in parts for reachable in pool.reachable),
+                frozenset(number for number, profile in enumerate(profiles) if profile.shared),
+                _capacity_rows(profiles),
+                _counter_table(parts),
+                _compatibility_groups(parts),
+            )
         return shape
 
     def _pool_shape(self, pool: Pool) -> PoolType:
@@ -225,21 +233,6 @@ def consumed_amounts(profile: Profile, row_of: dict[tuple[str, str], int]) -> Am
         (row_of[consumption.counter_set, name], Quantity.parse(counter.value).nano)
         for consumption in profile.device.consumes_counters or ()
         for name, counter in (consumption.counters or {}).items()
-    )
-
-
-def _assemble_node_type(index: int, pools: tuple[PoolType, ...], node_skips: bool) -> NodeType:
-    profiles = tuple(profile for pool in pools for profile in pool.profiles)
-    return NodeType(
-        index,
-        pools,
-        node_skips,
-        profiles,
-        tuple(reachable for pool in pools for reachable in pool.reachable),
-        frozenset(number for number, profile in enumerate(profiles) if profile.shared),
-        _capacity_rows(profiles),
-        _counter_table(pools),
-        _compatibility_groups(pools),
     )
 
 

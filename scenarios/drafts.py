@@ -171,7 +171,10 @@ def plain_draft(rng: Random, size: DraftSize) -> ClusterDraft:
     for number in range(claims):
         asked = []
         for index in range(rng.randint(*size.requests)):
-            asked.append(_plain_request(rng, f"r{index}", size.count, narrow=not first))
+            # Narrow classes come late: what was taken first is then often in their way.
+            weights = [6, 3, 1, 0] if first else [3, 1, 3, 2]
+            class_name = rng.choices(["gpu", "any", "model-a", "first"], weights)[0]
+            asked.append(objects.exactly(f"r{index}", objects.wanted(class_name, count=rng.randint(*size.count))))
             first = False
         draft.claims.append(DraftClaim(f"claim-{number}", asked))
     return draft
@@ -181,10 +184,3 @@ def _plain_device(rng: Random, index: int) -> Mapped:
     version = objects.version(f"{rng.randint(0, 2)}.1.0")
     attributes: dict[str, AttributeValue] = {"model": rng.choice("ab"), "index": index, "driverVersion": version}
     return objects.device(f"gpu-{index}", attributes, {"memory": rng.choice(["20Gi", "40Gi", "80Gi"])})
-
-
-def _plain_request(rng: Random, name: str, count: tuple[int, int], *, narrow: bool) -> Mapped:
-    # Narrow classes come late: what was taken first is then often in their way.
-    weights = [3, 1, 3, 2] if narrow else [6, 3, 1, 0]
-    class_name = rng.choices(["gpu", "any", "model-a", "first"], weights)[0]
-    return objects.exactly(name, objects.wanted(class_name, count=rng.randint(*count)))

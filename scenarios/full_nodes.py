@@ -52,17 +52,9 @@ def claims_for(
         size = rng.randint(*bond.size) if bond else rng.randint(1, 3)
         chosen = _CHOICES[bond.kind](left, bond.attribute, size) if bond else left[:size]
         left = [device for device in left if not any(device is other for other in chosen)]
-        claims.append(
-            _planted_claim(rng, driver, chosen, bond if len(chosen) > 1 else None, f"{name}-{len(claims):02d}")
-        )
+        constraints = [{bond.kind: f"{driver}/{bond.attribute}"}] if bond and len(chosen) > 1 else []
+        claims.append(DraftClaim(f"{name}-{len(claims):02d}", _planted_requests(rng, chosen), constraints))
     return claims
-
-
-def _planted_claim(
-    rng: Random, driver: str, chosen: Sequence[PlantedDevice], bond: PlantedConstraint | None, name: str
-) -> DraftClaim:
-    constraints = [{bond.kind: f"{driver}/{bond.attribute}"}] if bond else []
-    return DraftClaim(name, _planted_requests(rng, chosen), constraints)
 
 
 def _planted_requests(rng: Random, chosen: Sequence[PlantedDevice]) -> list[Mapped]:

@@ -60,21 +60,17 @@ def wired_node(
     names = [chip["name"] for chip in chips[:held]]
     claims = [_shape_claim(f"shape-{number:02d}", *ask) for number, ask in enumerate(asks)]
     entries = [objects.by_claim(claim["metadata"]["name"], claim["metadata"]["name"]) for claim in claims]
+    coordinates = [f"{CHIP_DRIVER}/{axis}" for axis in AXES[: len(sizes)]]
+    spec = {"driver": CHIP_DRIVER, "shape": shape, "coordinates": coordinates, "size": list(sizes)}
     return [
         objects.node(_NODE),
         objects.device_class("chip", f"device.driver == '{CHIP_DRIVER}'"),
-        _topology(shape, sizes),
+        {"apiVersion": "drasat.dev/v1alpha1", "kind": "DeviceTopology", "metadata": {"name": TOPOLOGY}, "spec": spec},
         *_slices(chips),
         *_holding_claims(names),
         *claims,
         objects.pod("job", entries),
     ]
-
-
-def _topology(shape: str, sizes: Sequence[int]) -> Mapped:
-    coordinates = [f"{CHIP_DRIVER}/{axis}" for axis in AXES[: len(sizes)]]
-    spec = {"driver": CHIP_DRIVER, "shape": shape, "coordinates": coordinates, "size": list(sizes)}
-    return {"apiVersion": "drasat.dev/v1alpha1", "kind": "DeviceTopology", "metadata": {"name": TOPOLOGY}, "spec": spec}
 
 
 def _slices(chips: Sequence[Mapped]) -> list[Mapped]:

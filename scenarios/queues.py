@@ -401,22 +401,18 @@ def _fleet_queue(nodes: int, seed: int) -> Iterator[Mapped]:
             yield objects.template(_sku_claim_template(sku, ask), ask.spec)
             plain = round(asked[sku.name][ask.name] * _PLAIN)
             pods += [(sku, ask)] * plain
-            made += _pod_makers(rng, sku, ask, asked[sku.name][ask.name] - plain)
+            left, number = asked[sku.name][ask.name] - plain, 0
+            while left:
+                size = min(left, rng.randint(1, _REPLICAS))
+                make = deployment if rng.random() < 0.5 else job
+                made.append(make(f"{_sku_claim_template(sku, ask)}-{number:04d}", size, _sku_pod_spec(sku, ask)))
+                left -= size
+                number += 1
     rng.shuffle(made)
     rng.shuffle(pods)
     yield from made
     for number, (sku, ask) in enumerate(pods):
         yield pending_pod(f"pod-{number:05d}", _sku_pod_spec(sku, ask))
-
-
-def _pod_makers(rng: Random, sku: Sku, ask: SkuClaimKind, pods: int) -> Iterator[Mapped]:
-    number = 0
-    while pods:
-        size = min(pods, rng.randint(1, _REPLICAS))
-        make = deployment if rng.random() < 0.5 else job
-        yield make(f"{_sku_claim_template(sku, ask)}-{number:04d}", size, _sku_pod_spec(sku, ask))
-        pods -= size
-        number += 1
 
 
 def _sku_claim_template(sku: Sku, ask: SkuClaimKind) -> str:

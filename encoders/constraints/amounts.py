@@ -47,7 +47,9 @@ def _post_counter_rows(model: AllocationModel) -> None:
         if pool in giving:
             ordered.append(class_)
         elif pool in blocked:
-            _forbid_overdrawn(model, class_, blocked[pool])
+            # A counter that is overdrawn already blocks all devices of its pool that draw any (CTR-2).
+            takes = [(model.takes[alternative, class_.index], 1) for alternative in class_.alternatives]
+            model.rows.at_most(takes, 0, model.guard(justify_counter(model.merged.problem, blocked[pool])))
         else:
             for row, amount in amounts:
                 rows[row] += _counter_draw_terms(model, class_, amount)
@@ -55,12 +57,6 @@ def _post_counter_rows(model: AllocationModel) -> None:
     for row, terms in rows.items():
         model.rows.at_most(terms, in_use.available[row], model.guard(justify_counter(model.merged.problem, row)))
     post_ordered_counters(model, ordered)
-
-
-def _forbid_overdrawn(model: AllocationModel, class_: SymmetryClass, row: int) -> None:
-    """A counter that is overdrawn already blocks all devices of its pool that draw any (CTR-2)."""
-    terms = [(model.takes[alternative, class_.index], 1) for alternative in class_.alternatives]
-    model.rows.at_most(terms, 0, model.guard(justify_counter(model.merged.problem, row)))
 
 
 def _counter_draw_terms(model: AllocationModel, class_: SymmetryClass, amount: int) -> list[Term]:

@@ -13,7 +13,7 @@ of two values that match, as soon as the cost is minimised.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, pairwise
@@ -103,7 +103,14 @@ def _post_distinct_attribute(model: AllocationModel) -> None:
         else:
             _post_all_different(model, comparison, found, guard)
         if has_first_only_values(comparison.record):
-            _post_first_only_values(model, found, guard)
+            # A list among scalars is accepted as the first device only (CON-9). Branches are in the order in which the
+            # search reaches them, symmetry classes of one device in visiting order.
+            ordered = sorted(found)
+            for position, key in enumerate(ordered):
+                before = ordered[:position]
+                if found[key] == INCOMPARABLE and before:
+                    earlier = [(model.takes[one], 1) for one in before]
+                    model.rows.at_most([*earlier, (model.takes[key], len(before))], len(before), guard)
 
 
 def _post_all_different(
@@ -121,16 +128,12 @@ def _post_all_different(
             worthless.append(term)
     if worthless:
         model.rows.at_most(worthless, 0, guard)
-    claims = _claims_covered(model, comparison)
+    # The claims in each of which the entry holds alone.
+    claims = CountExpression(1)
+    if comparison.claims > 1:
+        claims = model.claims_served(model.merged.alternatives[comparison.alternatives[0]])
     for terms in takers.values():
         model.rows.at_most([*terms, *claims.times(-1)], claims.constant, guard)
-
-
-def _claims_covered(model: AllocationModel, comparison: AttributeComparison) -> CountExpression:
-    """Count the claims in each of which the entry holds alone."""
-    if comparison.claims == 1:
-        return CountExpression(1)
-    return model.claims_served(model.merged.alternatives[comparison.alternatives[0]])
 
 
 def _post_no_common_value(
@@ -158,17 +161,6 @@ def _members_of_value(value: int | None, sets: bool) -> list[int]:
     if not sets:
         return [value]
     return [bit for bit in range(value.bit_length()) if value >> bit & 1]
-
-
-def _post_first_only_values(model: AllocationModel, values: _ValueByKey, guard: int | None) -> None:
-    """A list among scalars is accepted as the first device only (CON-9)."""
-    # Branches are in the order in which the search reaches them, symmetry classes of one device in visiting order.
-    ordered = sorted(values)
-    for position, key in enumerate(ordered):
-        before = ordered[:position]
-        if values[key] == INCOMPARABLE and before:
-            earlier = [(model.takes[one], 1) for one in before]
-            model.rows.at_most([*earlier, (model.takes[key], len(before))], len(before), guard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,11 +236,8 @@ def attribute_signature(kind: str, merged: MergedProblem) -> Signature | None:
             seen[id(tokens)] = tokens.get
             if errors:
                 seen[id(errors)] = errors.__contains__
-    return partial(_visible_values, list(seen.values()))
-
-
-def _visible_values(seen: Iterable[Callable[[int], Hashable]], device: int) -> Hashable:
-    return tuple([value(device) for value in seen])
+    values = list(seen.values())
+    return lambda device: tuple([value(device) for value in values])
 
 
 def _take_keys(model: AllocationModel, alternatives: tuple[int, ...]) -> Iterator[TakeKey]:

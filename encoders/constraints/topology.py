@@ -23,22 +23,16 @@ from ...problem.problem import RESULT_LIMIT
 from ...problem.topology import TopologyCondition
 from ..model import AllocationModel, Encoder
 from ..rows import Term
-from ..symmetry import MergedProblem, MergedRelation
+from ..symmetry import MergedRelation
 from .common_value import post_common_value
 from .relations import relation_signature
 
 
-def _topology_relations(merged: MergedProblem) -> Iterator[tuple[MergedRelation, TopologyCondition]]:
-    for relation in merged.relations:
+def _post_topology(model: AllocationModel) -> None:
+    for relation in model.merged.relations:
         condition = relation.record.condition
         if isinstance(condition, TopologyCondition):
-            yield relation, condition
-
-
-def _post_topology(model: AllocationModel) -> None:
-    for relation, condition in _topology_relations(model.merged):
-        covered = CoveredDevices(model, relation, condition)
-        _SHAPE_POSTERS[_shape_encoding(condition)](covered)
+            _SHAPE_POSTERS[_shape_encoding(condition)](CoveredDevices(model, relation, condition))
 
 
 def _shape_encoding(condition: TopologyCondition) -> str:
@@ -96,24 +90,20 @@ MOST_ENUMERATED_SETS = 500
 
 def post_connected(covered: CoveredDevices) -> None:
     """Demand that devices hang together in the graph of those that are taken."""
-    neighbours = _takeable_neighbours(covered)
-    sets = _enumerated_sets(neighbours, covered)
-    if sets is not None:
-        post_placements(covered, sets)
-        return
-    covered.allow_only(neighbours)
-    _post_reachability(covered, neighbours)
-
-
-def _takeable_neighbours(covered: CoveredDevices) -> NeighbourMap:
-    """List who is next to whom among the devices that can be taken, of components that are large enough."""
+    # Who is next to whom among the devices that can be taken, of components that are large enough.
     beside: dict[int, tuple[int, ...]] = {}
     for places, devices in covered.instances():
         there = frozenset(devices)
         beside |= {device: tuple(one for one in places.neighbours[device] if one in there) for device in devices}
     least = min((size for size in covered.sizes if size), default=0)
     kept = chain.from_iterable(part for part in components(beside) if len(part) >= least)
-    return {device: beside[device] for device in sorted(kept)}
+    neighbours = {device: beside[device] for device in sorted(kept)}
+    sets = _enumerated_sets(neighbours, covered)
+    if sets is not None:
+        post_placements(covered, sets)
+        return
+    covered.allow_only(neighbours)
+    _post_reachability(covered, neighbours)
 
 
 def _enumerated_sets(neighbours: NeighbourMap, covered: CoveredDevices) -> list[Placement] | None:

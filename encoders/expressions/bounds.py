@@ -28,7 +28,14 @@ _WRITTEN, _ENCODED = 1024, 6
 def require_within_limit(program: Program, items: Sequence[Value], formulas: Formulas) -> None:
     """``NotLoweredError`` where an evaluation might exceed the limit of costs."""
     most = int(formulas.range_of(GatedSum.of_terms(0, [(item, TRUE, 1) for item in range(len(items))]))[1])
-    unknown = Range(0, largest_value_size(program.checked, max(most, _largest_size_in_items(items))))
+    # The size of the largest value in any item.
+    largest, pending = 1, list(items)
+    while pending:
+        value = pending.pop()
+        largest = max(largest, inner_size(value))
+        pending.extend(_contained_values(value, ""))
+        pending.extend(_map_keys(value, ""))
+    unknown = Range(0, largest_value_size(program.checked, max(most, largest)))
     if program.estimate_with(_Sizes(items, most).of, unknown).max > COST_LIMIT:
         raise NotLoweredError("evaluating might exceed the limit of costs")
 
@@ -76,17 +83,6 @@ _INSIDE: dict[str, Callable[[Value, str], Iterable[Value]]] = {
 }
 
 
-def _largest_size_in_items(items: Sequence[Value]) -> int:
-    """The size of the largest value in any item."""
-    found, pending = 1, list(items)
-    while pending:
-        value = pending.pop()
-        found = max(found, inner_size(value))
-        pending.extend(_contained_values(value, ""))
-        pending.extend(_map_keys(value, ""))
-    return found
-
-
 # --- how large values may become that an expression makes
 
 
@@ -118,15 +114,11 @@ def largest_value_size(checked: Checked, known: int) -> int:
         node = pending.pop()
         for name in _growing_functions(checked, node):
             size = UNBOUNDED if name in _UNLIMITED else _SIZE_GROWTH.get(name, int)(size)
-        size = max(size, _literal_size(node))
+        measure = _LITERALS.get(type(node))
+        if measure is not None:
+            size = max(size, measure(node))
         pending.extend(children(node))
     return min(size, UNBOUNDED)
-
-
-def _literal_size(node: Node) -> int:
-    """The size of a literal."""
-    measure = _LITERALS.get(type(node))
-    return 0 if measure is None else measure(node)
 
 
 _LITERALS: dict[type, Callable[[Any], int]] = {

@@ -209,13 +209,6 @@ def _all_in(cases: SymbolBuilder, wanted: Bag, bag: Bag) -> Handle:
     )
 
 
-def _any_in(cases: SymbolBuilder, wanted: Bag, bag: Bag) -> Handle:
-    conj = cases.formulas.conj
-    return cases.formulas.disj(
-        [conj((handle, contains(cases, bag, leaf))) for leaf, handle in bag_values(cases, wanted)]
-    )
-
-
 def _set_rule(condition: Callable[[SymbolBuilder, Bag, Bag], Handle]) -> Callable[[SymbolBuilder, Leaf, Leaf], Symbol]:
     def rule(cases: SymbolBuilder, a: Leaf, b: Leaf) -> Symbol:
         left, right = as_bag(a), as_bag(b)
@@ -227,7 +220,11 @@ def _set_rule(condition: Callable[[SymbolBuilder, Bag, Bag], Handle]) -> Callabl
 
 
 set_contains = _set_rule(lambda cases, a, b: _all_in(cases, b, a))
-set_intersects = _set_rule(lambda cases, a, b: _any_in(cases, a, b))
+set_intersects = _set_rule(
+    lambda cases, a, b: cases.formulas.disj(
+        [cases.formulas.conj((handle, contains(cases, b, leaf))) for leaf, handle in bag_values(cases, a)]
+    )
+)
 set_equivalent = _set_rule(lambda cases, a, b: cases.formulas.conj((_all_in(cases, b, a), _all_in(cases, a, b))))
 _TYPE_ONLY_FUNCTIONS: frozenset[str] = frozenset({"_._", "_?._", "has", "type"})
 """Functions to which all numbers are alike, and all lists."""
@@ -323,7 +320,7 @@ class StrictFunctions:
     def _spread(self, operation: Operation, leaves: tuple[Leaf, ...]) -> Symbol:
         """By the cases of the one number, or list written out, that has the fewest."""
         if operation.name in _TYPE_ONLY_FUNCTIONS:
-            return self._evaluated(operation, tuple(map(_sample_leaf, leaves)))
+            return self._evaluated(operation, tuple(KnownValue(sample_value(leaf)) for leaf in leaves))
         place, cases = min(self._expansions(leaves), key=lambda found: len(found[1]), default=(-1, []))
         if place < 0:
             raise NotLoweredError(f"{operation.name} of what depends on the counts in too many ways")
@@ -355,7 +352,3 @@ class StrictFunctions:
         return self._cases.gather(
             (guard, self._listed((*before, leaf, *after))) for guard, leaf in self._expanded(leaves[place])
         )
-
-
-def _sample_leaf(leaf: Leaf) -> Leaf:
-    return KnownValue(sample_value(leaf))

@@ -212,19 +212,7 @@ def element_at(cases: SymbolBuilder, bag: Bag, key: Value, *, optional: bool) ->
         return _first_of(cases, bag.cells, missing, make)
     if position < 0:
         return missing
-    return _element_by_position(cases, bag, position, missing, make)
-
-
-def _position(key: Value) -> int | None:
-    if type(key) is float and key.is_integer() and abs(key) < 2.0**63:
-        return int(key)
-    return int(key) if type(key) in (int, UInt) else None
-
-
-def _element_by_position(
-    cases: SymbolBuilder, bag: Bag, position: int, missing: Symbol, make: Callable[[Symbol], Symbol]
-) -> Symbol:
-    """By how many elements are before each."""
+    # By how many elements are before each.
     branches: list[tuple[Handle, Symbol]] = []
     passed: Handle = FALSE
     terms: list[tuple[int, Handle, int]] = []
@@ -235,6 +223,12 @@ def _element_by_position(
         branches.append((cases.formulas.conj((here, ~passed)), make(cell.value)))
         passed = here
     return cases.gather([*branches, (~passed, missing)])
+
+
+def _position(key: Value) -> int | None:
+    if type(key) is float and key.is_integer() and abs(key) < 2.0**63:
+        return int(key)
+    return int(key) if type(key) in (int, UInt) else None
 
 
 def optional_of(cases: SymbolBuilder, symbol: Symbol) -> Symbol:

@@ -358,10 +358,18 @@ def number_cases(cases: SymbolBuilder, number: LinearNumber) -> list[tuple[Handl
     if make is None:
         raise NotLoweredError("an amount that depends on the counts, used as a value")
     if number.levels:
-        return _by_levels(cases, number, make)
+        handles = [*(handle for _, handle in number.levels), FALSE]
+        cases.budget.spend(len(handles))
+        return [
+            (cases.formulas.conj((handle, ~after)), KnownValue(make(value)))
+            for (value, handle), after in zip(number.levels, handles[1:], strict=True)
+        ]
     if not number.sum.terms:
         return [(TRUE, KnownValue(make(number.sum.constant)))]
-    step = _value_spacing(number.sum)
+    # What all values of a sum are apart, at least.
+    parts = [Fraction(part) for _, _, part in number.sum.terms]
+    denominator = math.lcm(*(part.denominator for part in parts))
+    step = Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)
     low, high = (math.ceil((bound - number.sum.constant) / step) for bound in cases.formulas.range_of(number.sum))
     if high - low >= _MOST_CASES:
         raise NotLoweredError(f"a number with more than {_MOST_CASES} values, used otherwise than in sums")
@@ -369,21 +377,3 @@ def number_cases(cases: SymbolBuilder, number: LinearNumber) -> list[tuple[Handl
     values = [number.sum.constant + step * position for position in range(low, high + 1)]
     found = [(cases.formulas.equal(number.sum, value), KnownValue(make(value))) for value in values]
     return [case for case in found if case[0] != FALSE]
-
-
-def _by_levels(
-    cases: SymbolBuilder, number: LinearNumber, make: Callable[[Amount], Value]
-) -> list[tuple[Handle, Leaf]]:
-    handles = [*(handle for _, handle in number.levels), FALSE]
-    cases.budget.spend(len(handles))
-    return [
-        (cases.formulas.conj((handle, ~after)), KnownValue(make(value)))
-        for (value, handle), after in zip(number.levels, handles[1:], strict=True)
-    ]
-
-
-def _value_spacing(total: GatedSum) -> Fraction:
-    """What all values of a sum are apart, at least."""
-    parts = [Fraction(part) for _, _, part in total.terms]
-    denominator = math.lcm(*(part.denominator for part in parts))
-    return Fraction(math.gcd(*(int(part * denominator) for part in parts)), denominator)

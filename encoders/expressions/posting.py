@@ -114,14 +114,15 @@ class FormulaPosting:
             number, allowed = ranges
             self._rows.within(self._order.variable(self._terms(number, True, True)), allowed, guard)
         elif guard is None and len(handles) == 2:
-            handles.sort(key=self._has_literal)
+            handles.sort(
+                key=lambda handle: (
+                    _node_number(handle) in self._literals or self._is_count(self._nodes.sum_of[_node_number(handle)])
+                )
+            )
             self._waiting.append((handles[0], ~self._implying(handles[1])))
         else:
             literals = [self._implying(handle) for handle in handles]
             self._rows.clause(literals if guard is None else [*literals, ~guard])
-
-    def _has_literal(self, handle: Handle) -> bool:
-        return _node_number(handle) in self._literals or self._is_count(self._nodes.sum_of[_node_number(handle)])
 
     def _is_count(self, number: int) -> bool:
         """Tell whether a sum is one item's count."""
@@ -158,17 +159,14 @@ class FormulaPosting:
                 terms.extend((variable, coefficient * factor) for variable, factor in self._counts[item])
             else:
                 over, under = (limited, enough) if coefficient < 0 else (enough, limited)
-                variable = self._gate(gate, over, under)
+                # The variable is not true without the gate (``over``), not false with it, or neither.
+                if over:
+                    self._implying(gate)
+                if under:
+                    self._implying(~gate)
+                variable = self._of_node(gate)
                 terms.append((variable if item == ONE else self._product(item, gate, over, under), coefficient))
         return terms
-
-    def _gate(self, gate: int, over: bool, under: bool) -> int:
-        """Return the variable of a gate that is not true without it (``over``), not false with it, or neither."""
-        if over:
-            self._implying(gate)
-        if under:
-            self._implying(~gate)
-        return self._of_node(gate)
 
     def _product(self, item: int, gate: int, over: bool, under: bool) -> int:
         """Return a variable for the count while the gate holds, not over it, not under it, or neither."""
@@ -199,15 +197,14 @@ class FormulaPosting:
     def _of_node(self, node: int) -> int:
         variable = self._literals.get(node)
         if variable is None:
-            variable = self._literals[node] = self._new(node)
+            number = self._nodes.sum_of[node]
+            if self._is_count(number):
+                self._tied.update((node, ~node))
+                variable = self._order.at_least(self._nodes.terms[number][0][0], self._nodes.bound_of[node])
+            else:
+                variable = self._rows.boolean()
+            self._literals[node] = variable
         return variable
-
-    def _new(self, node: int) -> int:
-        number = self._nodes.sum_of[node]
-        if not self._is_count(number):
-            return self._rows.boolean()
-        self._tied.update((node, ~node))
-        return self._order.at_least(self._nodes.terms[number][0][0], self._nodes.bound_of[node])
 
 
 def _node_number(handle: Handle) -> int:
@@ -240,9 +237,15 @@ def ranges_of(nodes: FormulaNodes, handles: Sequence[Handle]) -> tuple[int, list
     number = _single_sum_of(nodes, handles[0]) if len(handles) > 1 else None
     if number is None or any(_single_sum_of(nodes, handle) != number for handle in handles):
         return None
-    return number, _union_of_ranges(
+    united: list[Range] = []
+    for least, most in sorted(
         _range_of_thresholds(nodes, number, _formula_thresholds(nodes, handle)) for handle in handles
-    )
+    ):
+        if united and least <= united[-1][1] + 1:
+            united[-1] = united[-1][0], max(most, united[-1][1])
+        else:
+            united.append((least, most))
+    return number, united
 
 
 def _formula_thresholds(nodes: FormulaNodes, handle: Handle) -> Sequence[Handle]:
@@ -267,16 +270,6 @@ def _range_of_thresholds(nodes: FormulaNodes, number: int, bounds: Iterable[Hand
         else:
             most = min(most, nodes.bound_of[~handle] - 1)
     return least, most
-
-
-def _union_of_ranges(ranges: Iterable[Range]) -> list[Range]:
-    united: list[Range] = []
-    for least, most in sorted(ranges):
-        if united and least <= united[-1][1] + 1:
-            united[-1] = united[-1][0], max(most, united[-1][1])
-        else:
-            united.append((least, most))
-    return united
 
 
 class OrderLiterals:

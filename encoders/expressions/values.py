@@ -178,7 +178,9 @@ class SymbolBuilder:
             self.budget.spend(1 + len(symbol.cases))
             failed.append(conj((condition, symbol.error)))
             for guard, leaf in symbol.cases:
-                found.setdefault(_leaf_identity(leaf), (leaf, []))[1].append(conj((condition, guard)))
+                # Leaves that share a key are one.
+                key = identity(leaf.value) if type(leaf) is KnownValue else None
+                found.setdefault(id(leaf) if key is None else key, (leaf, []))[1].append(conj((condition, guard)))
         cases = [(disj(guards), leaf) for leaf, guards in found.values()]
         return Symbol(tuple(case for case in cases if case[0] != FALSE), disj(failed))
 
@@ -205,12 +207,6 @@ class SymbolBuilder:
     def each(self, cases: Iterable[tuple[Handle, Leaf]]) -> Symbol:
         """A symbol of cases that exclude each other and leave nothing over."""
         return self.gather((guard, single_case(leaf)) for guard, leaf in cases)
-
-
-def _leaf_identity(leaf: Leaf) -> Hashable:
-    """Leaves that share this are one."""
-    key = identity(leaf.value) if type(leaf) is KnownValue else None
-    return id(leaf) if key is None else key
 
 
 _SCALARS: tuple[type, ...] = (str, bool, bytes, type(None), Timestamp, Duration)

@@ -88,18 +88,14 @@ def lattices(model: AllocationModel) -> Iterator[Lattice]:
     in_use = model.merged.in_use
     # The encoder of shapes tells all devices with a place in a lattice apart.
     classes = {class_.representative: class_ for class_ in model.reduced.classes if held_terms(model, class_)}
-    for places in _lattice_places(model):
+    conditions = (relation.record.condition for relation in model.merged.relations)
+    named = chain.from_iterable(one.places for one in conditions if isinstance(one, TopologyCondition))
+    instances = {(places.topology, places.devices): places for places in named if places.axes}
+    for places in instances.values():
         free = tuple(one for one in places.devices if one not in in_use.dedicated and not in_use.shares.get(one))
         taken = {device: classes[device] for device in free if device in classes}
         if taken:
             yield Lattice(places, free, taken)
-
-
-def _lattice_places(model: AllocationModel) -> Iterator[Places[int]]:
-    conditions = (relation.record.condition for relation in model.merged.relations)
-    named = chain.from_iterable(one.places for one in conditions if isinstance(one, TopologyCondition))
-    found = {(places.topology, places.devices): places for places in named if places.axes}
-    yield from found.values()
 
 
 def largest_box_losses(model: AllocationModel) -> list[Term]:

@@ -229,7 +229,19 @@ class CounterShortages:
     def __init__(self, model: AllocationModel) -> None:
         self._model = model
         self._giving = pools_with_negative_draws(model.merged.problem)
-        self._drawn = _drawn_terms(model)
+        # List terms for what is drawn of each row and stays so: not by admin access (IN-3).
+        problem, in_use = model.merged.problem, model.merged.in_use
+        terms: dict[int, list[Term]] = defaultdict(list)
+        for class_ in model.reduced.classes:
+            if not draws_counters(problem, in_use, class_.representative):
+                continue
+            amounts = problem.counters.consumption.get(class_.representative, ())
+            holders = held_terms(model, class_)
+            if amounts and class_.representative in problem.shared:
+                holders = [(model.any_positive(holders), 1)]
+            for row, amount in amounts:
+                terms[row] += [(variable, coefficient * amount) for variable, coefficient in holders]
+        self._drawn = terms
         self._short: dict[tuple[int, int], int | None] = {}
         self._blocked: dict[Amounts, int | None] = {}
 
@@ -267,19 +279,3 @@ class CounterShortages:
         literal = rows.boolean()
         rows.at_most([*terms, (literal, -excess)], room)
         return literal
-
-
-def _drawn_terms(model: AllocationModel) -> dict[int, list[Term]]:
-    """List terms for what is drawn of each row and stays so: not by admin access (IN-3)."""
-    problem, in_use = model.merged.problem, model.merged.in_use
-    terms: dict[int, list[Term]] = defaultdict(list)
-    for class_ in model.reduced.classes:
-        if not draws_counters(problem, in_use, class_.representative):
-            continue
-        amounts = problem.counters.consumption.get(class_.representative, ())
-        holders = held_terms(model, class_)
-        if amounts and class_.representative in problem.shared:
-            holders = [(model.any_positive(holders), 1)]
-        for row, amount in amounts:
-            terms[row] += [(variable, coefficient * amount) for variable, coefficient in holders]
-    return terms

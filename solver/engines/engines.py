@@ -24,7 +24,7 @@ from ...problem.messages import STRICT, DeadlineExceededError, FatalError, Justi
 from ...problem.node_classes import node_class_key
 from ...problem.node_state import AllocatedState, NodeContextBuilder
 from ...problem.problem import InUse, NodeContext, Problem, RelationError, trap_error
-from ...problem.selectors import CelExpressionEvaluator
+from ...problem.selectors import ExpressionEvaluator
 from ...problem.shapes import NodeView, NodeViews
 from ...problem.topology import membership_of
 from .engine import TIME_LIMIT_RULE, Counts, Decider, Decision, NodeResult, OptimizingDecider, Session
@@ -60,7 +60,7 @@ class NodeCompiler(Compiler):
 
     def __init__(self, session: Session) -> None:
         cluster, gates = session.cluster, session.gates
-        self.evaluator = CelExpressionEvaluator()
+        self.evaluator = ExpressionEvaluator()
         self.views = NodeViews(cluster.pools(gates), gates)
         super().__init__(
             cluster.classes,

@@ -9,7 +9,7 @@ from drasat.problem import filters
 from drasat.problem import filters as filters_module
 from drasat.problem.compiler import Compiler
 from drasat.problem.filters import EXPRESSION_FILTERS, FILTERS, UNLISTED_FILTERS
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 
 
@@ -17,7 +17,7 @@ def failed(member, request, *, cls=None, gates=None, beside=None, **slice_fields
     """Id and detail of every filter that the first device fails."""
     switched = FeatureGates.all_on().with_(gates or {})
     cluster = Cluster.of([pool(*filter(None, (member, beside)), **slice_fields), cls or device_class(), node()])
-    compiler = Compiler(cluster.classes, switched, CelExpressionEvaluator(), "strict")
+    compiler = Compiler(cluster.classes, switched, ExpressionEvaluator(), "strict")
     view = NodeViews(cluster.pools(switched), switched).of(cluster.node("n1"))
     (demand,) = compiler.problem(compiler.question([claim(request)]), view.shape).demands
     return [(failure.filter, failure.detail) for failure in demand.failures[0]]
@@ -131,7 +131,7 @@ def demands(*requests, published, gates=None):
     return compiler.problem(compiler.question([claim(*requests)]), view.shape).demands, expressions.tests
 
 
-class CountingExpressions(CelExpressionEvaluator):
+class CountingExpressions(ExpressionEvaluator):
     tests = 0
 
     def test_all(self, expression, profiles):

@@ -7,7 +7,7 @@ from support.objects import claim, device, device_class, match, node, pool, tain
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.compiler import Compiler
 from drasat.problem.obstacles import Obstacle, find_obstacles, with_all_candidates
-from drasat.problem.selectors import CelExpressionEvaluator, FailedSelector, SelectorTable
+from drasat.problem.selectors import ExpressionEvaluator, FailedSelector, SelectorTable
 from drasat.problem.shapes import NodeViews
 
 
@@ -16,7 +16,7 @@ class Asked:
 
     def __init__(self, *objects, holders=None):
         cluster = Cluster.of([node("n1"), *objects])
-        expressions = CelExpressionEvaluator()
+        expressions = ExpressionEvaluator()
         compiler = Compiler(cluster.classes, ALL, expressions, "strict")
         claims = list(cluster.claims.values())
         question = compiler.question(claims)

@@ -24,7 +24,7 @@ from drasat.models.kubernetes.slices import DeviceAttribute
 from drasat.models.results.common import Status
 from drasat.problem.compiler import Compiler
 from drasat.problem.requests import ALL_VISIBLE, VisibleAttributes
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 
 
@@ -35,7 +35,7 @@ class Scene:
         given = [*objects, device_class("any"), device_class("models", 'device.attributes["d.x"].model == "m"')]
         self.cluster = Cluster.of(given)
         self.views = NodeViews(self.cluster.pools(gates), gates)
-        self.compiler = Compiler(self.cluster.classes, gates, CelExpressionEvaluator(), "strict")
+        self.compiler = Compiler(self.cluster.classes, gates, ExpressionEvaluator(), "strict")
 
     def question(self, *claims):
         return self.compiler.question(claims)

@@ -8,7 +8,7 @@ from support.objects import claim, device, device_class, devices, draws, labels,
 
 from drasat.models.cluster.cluster import Cluster
 from drasat.problem.compiler import Compiler
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 
 
@@ -102,7 +102,7 @@ def test_views_are_made_once():
 def compiled(*objects, asked):
     cluster = Cluster.of([*objects, device_class()])
     views = NodeViews(cluster.pools(ALL), ALL)
-    compiler = Compiler(cluster.classes, ALL, CelExpressionEvaluator(), "strict")
+    compiler = Compiler(cluster.classes, ALL, ExpressionEvaluator(), "strict")
     view = views.of(cluster.node("n1"))
     return compiler, compiler.problem(compiler.question(asked), view.shape), view
 

@@ -18,7 +18,7 @@ from drasat.problem.compiler import Compiler
 from drasat.problem.filters import usable_devices
 from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import InUse, Problem
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.solver.engines.cp_sat import Limits, SolverStatus, run_solver
 from drasat.solver.engines.engine import Counts
@@ -68,7 +68,7 @@ def question(*objects, gates=None, on=NODE) -> Question:
 def asked(cluster, gates, on, claims, ledger=None) -> Question:
     """These claims on this node of a cluster. Raises ``FatalError``."""
     views = NodeViews(cluster.pools(gates), gates)
-    compiler = Compiler(cluster.classes, gates, CelExpressionEvaluator(), "strict", topologies=cluster.topologies)
+    compiler = Compiler(cluster.classes, gates, ExpressionEvaluator(), "strict", topologies=cluster.topologies)
     compiled = compiler.question(claims)
     view = views.of(cluster.node(on), compiled.visible)
     problem = compiler.problem(compiled, view.shape).order_independent()

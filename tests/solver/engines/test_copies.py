@@ -26,7 +26,7 @@ from drasat.models.cluster.cluster import Cluster
 from drasat.problem.compiler import Compiler
 from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import InUse, Problem
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.solver.engines.copies import only_unlimited_devices, per_copy
 from drasat.solver.engines.engine import Pick
@@ -41,7 +41,7 @@ def compiled(*objects, copies=1):
     """The problem of the first claim, so many times, on the node; and what is in use."""
     claims = [item for item in objects if type(item).__name__ == "ResourceClaim"]
     cluster = Cluster.of([*objects, node(), device_class()])
-    expressions = CelExpressionEvaluator()
+    expressions = ExpressionEvaluator()
     compiler = Compiler(cluster.classes, ALL, expressions, "strict")
     question = compiler.question(claims * copies)
     view = NodeViews(cluster.pools(ALL), ALL).of(cluster.node(NODE), question.visible)

@@ -16,7 +16,7 @@ from drasat.problem.compiler import Compiler
 from drasat.problem.messages import DeadlineExceededError, FatalError
 from drasat.problem.node_state import AllocatedState
 from drasat.problem.problem import Capacities, CompatibilityGroups, Counters, InUse
-from drasat.problem.selectors import CelExpressionEvaluator
+from drasat.problem.selectors import ExpressionEvaluator
 from drasat.problem.shapes import NodeViews
 from drasat.solver.engines.search import Search
 
@@ -56,7 +56,7 @@ def questions(family, seed):
     cluster = Cluster.build(read_manifests([member(family, seed)])[0])
     gates = FeatureGates.all_on()
     views, ledger = NodeViews(cluster.pools(gates), gates), AllocatedState(cluster.usage(gates))
-    compiler = Compiler(cluster.classes, gates, CelExpressionEvaluator(), "kube")
+    compiler = Compiler(cluster.classes, gates, ExpressionEvaluator(), "kube")
     asked = [
         [ref.claim for ref in unit.requested_claims]
         for unit in requested_units(cluster)
