@@ -4,9 +4,10 @@ from collections import Counter
 from random import Random
 
 import pytest
+from support.drafts import ClusterDraft, DraftPool, DraftSize, plain_draft
 
 from drasat.scenarios import objects
-from drasat.scenarios.drafts import DRIVER, ClusterDraft, DraftClaim, DraftPool, DraftSize, plain_draft
+from drasat.scenarios.drafts import DRIVER, DraftClaim
 
 
 def pool(names="abc", **fields):

@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 from support import cluster_features as features_module
+from support.drafts import DraftSize, plain_draft
 
 from drasat.models.kubernetes.quantity import Quantity
-from drasat.scenarios.drafts import DRIVER, DraftSize, plain_draft
+from drasat.scenarios.drafts import DRIVER
 
 SEEDS = range(60)
 

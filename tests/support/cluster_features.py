@@ -8,8 +8,10 @@ from __future__ import annotations
 from random import Random
 from uuid import UUID
 
+from support.drafts import GPU, ClusterDraft, DraftPool
+
 from drasat.scenarios import objects
-from drasat.scenarios.drafts import DRIVER, GPU, ClusterDraft, DraftClaim, DraftPool
+from drasat.scenarios.drafts import DRIVER, DraftClaim
 from drasat.scenarios.objects import Mapped
 
 ADMIN_NAMESPACE = "admin"

@@ -33,8 +33,8 @@ from support.cluster_features import (
     skip_operations,
     taint,
 )
+from support.drafts import ClusterDraft, DraftSize, plain_draft
 
-from drasat.scenarios.drafts import ClusterDraft, DraftSize, plain_draft
 from drasat.scenarios.objects import Mapped
 
 Feature = Callable[[ClusterDraft], None]
