@@ -15,7 +15,7 @@ import msgspec
 
 from ..cel.devices import Path
 from ..models.cluster.pools import COMPLETE, INCOMPLETE
-from ..models.kubernetes.claims import DeviceClass, DeviceConstraint, DeviceSelector, RequestSpec, ResourceClaim
+from ..models.kubernetes.claims import DeviceClass, DeviceSelector, RequestSpec, ResourceClaim
 from ..models.kubernetes.extensions import CallerConstraint, DeviceTopology, Entry, Predicate, annotated_entries
 from ..models.kubernetes.gates import FeatureGates
 from ..models.topology.places import Axis
@@ -160,19 +160,15 @@ class _QuestionCompiler:
         )
 
     def _claim(self, number: int) -> Claim:
-        spec = self._question.claims[number].spec.devices
+        claim, compiler = self._question.claims[number], self._compiler
         requests: list[Request] = []
         accounted = 0
-        for entry in spec.requests or ():
-            parts = alternatives(number, entry, self._compiler.gates)
+        for entry in claim.spec.devices.requests or ():
+            parts = alternatives(number, entry, compiler.gates)
             demands = tuple(self._demand(number, entry.name, part) for part in parts)
             requests.append(Request(entry.name, entry.exactly is None, demands))
             accounted += self._needed(number, entry.name, demands, accounted)
-        self._entries.append(
-            entries_of_claim(
-                number, self._question.claims[number], self._compiler.caller_constraints, self._compiler.gates
-            )
-        )
+        self._entries.append(entries_of_claim(number, claim, compiler.caller_constraints, compiler.gates))
         return Claim(tuple(requests))
 
     def _demand(self, claim: int, request: str, alternative: Alternative) -> int:
@@ -323,11 +319,15 @@ def visible_attributes(
     added = [*own, *(entry for claim in claims for entry in annotated_entries(claim.metadata))]
     for entry in (*(entry for claim in claims for entry in claim.spec.devices.constraints or ()), *added):
         names.update(filter(None, (entry.match_attribute, entry.distinct_attribute)))
-        paths |= _expression_reads(entry, expressions)
+        expression = expressions.device_set(entry.cel.expression) if entry.cel else None
+        # One that does not compile looks at nothing.
+        if expression is not None and not isinstance(expression, ExpressionError):
+            paths |= expression.reads
     for entry in added:
-        selectors, placing = _topology_reads(entry, topologies)
-        coordinates.update(placing)
-        paths.update(*(expressions.reads(_selector_text(selector)) for selector in selectors))
+        topology = topologies.topologies.get(entry.topology.name) if entry.topology else None
+        if topology is not None:
+            coordinates.update(coordinate_names(topology))
+            paths.update(*(expressions.reads(_selector_text(one)) for one in topologies.selectors(topology)))
     for claim in claims:
         for spec in _request_specs(claim):
             known = classes.get(spec.device_class_name)
@@ -339,20 +339,6 @@ def visible_attributes(
     shortest = (path for path in paths if not any(path[:length] in paths for length in range(len(path))))
     kept = frozenset(path for path in shortest if path[:1] in ((), (ATTRIBUTES,)))
     return VisibleAttributes(kept, frozenset(names), frozenset(coordinates))
-
-
-def _expression_reads(entry: DeviceConstraint, expressions: ExpressionEvaluator) -> frozenset[Path]:
-    """Find what an expression over ``devices`` looks at; one that does not compile, at nothing."""
-    if entry.cel is None:
-        return frozenset()
-    expression = expressions.device_set(entry.cel.expression)
-    return frozenset() if isinstance(expression, ExpressionError) else expression.reads
-
-
-def _topology_reads(entry: Entry, topologies: TopologyPlaces) -> tuple[Iterable[DeviceSelector], Iterable[str]]:
-    """Find what says which devices a topology places, and where."""
-    topology = topologies.topologies.get(entry.topology.name) if entry.topology else None
-    return (topologies.selectors(topology), coordinate_names(topology)) if topology else ((), ())
 
 
 def _request_specs(claim: ResourceClaim) -> Iterator[RequestSpec]:

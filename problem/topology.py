@@ -9,7 +9,7 @@ topology are those of a driver, or those that a class selects.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +25,7 @@ from ..models.kubernetes.extensions import STRAIGHT, DeviceTopology, TopologyReq
 from ..models.kubernetes.slices import DescribedDevice, Device
 from ..models.topology.places import FIXED_ORIENTATION, Axis, Places, place_devices
 from .problem import Member
-from .shapes import NodeType, Profile
+from .shapes import NodeType
 
 DeviceNumbers = AbstractSet[int]
 
@@ -214,19 +214,12 @@ class TopologyPlaces:
         pools = [number for number, pool in enumerate(shape.pools) for _ in pool.profiles]
         site = self._sites.get(scope) or (pools if scope == "Pool" else [0] * len(pools))
         instances: dict[Hashable, list[_NumberedDevice]] = defaultdict(list)
-        for member in self._members(topology, shape):
-            if site[member.id] is not None:
-                instances[site[member.id]].append(member)
-        return list(instances.values())
-
-    def _members(self, topology: DeviceTopology, shape: NodeType) -> Iterator[_NumberedDevice]:
         belongs = membership_of(topology, self._classes)
-        belonging: dict[Profile, bool] = {}
+        belonging = {profile: belongs(profile) for profile in dict.fromkeys(shape.profiles)}
         for number, (profile, reachable) in enumerate(zip(shape.profiles, shape.reachable, strict=True)):
-            if profile not in belonging:
-                belonging[profile] = belongs(profile)
-            if reachable and belonging[profile]:
-                yield _NumberedDevice(number, profile.driver, profile.device)
+            if reachable and belonging[profile] and site[number] is not None:
+                instances[site[number]].append(_NumberedDevice(number, profile.driver, profile.device))
+        return list(instances.values())
 
 
 def coordinate_names(topology: DeviceTopology) -> Iterable[str]:
@@ -240,26 +233,15 @@ def membership_of(topology: DeviceTopology, classes: Mapping[str, DeviceClass]) 
     name = topology.spec.device_class_name
     if name is None:
         return driver_membership(topology)
-    device_class = classes.get(name)
-    return _no_member if device_class is None else _ClassMembership(device_class.spec.selectors or ())
+    if name not in classes:
+        return lambda _device: False
+    texts = [selector.cel.expression for selector in classes[name].spec.selectors or () if selector.cel is not None]
+    shapes = DeviceShapes()
 
-
-def _no_member(_device: DescribedDevice) -> bool:
-    return False
-
-
-class _ClassMembership:
-    """Devices that all selectors take; each selector remembers its results by what it sees."""
-
-    def __init__(self, selectors: Sequence[DeviceSelector]) -> None:
-        self._texts = [selector.cel.expression for selector in selectors if selector.cel is not None]
-        self._shapes = DeviceShapes()
-
-    def __call__(self, device: DescribedDevice) -> bool:
-        return all(self._takes(text, device) for text in self._texts)
-
-    def _takes(self, text: str, device: DescribedDevice) -> bool:
+    def selected(device: DescribedDevice) -> bool:
         try:
-            return compile_selector(text).matches(self._shapes.prepare(device.device, device.driver))
+            return all(compile_selector(text).matches(shapes.prepare(device.device, device.driver)) for text in texts)
         except CelError:
             return False
+
+    return selected

@@ -149,7 +149,7 @@ def tied_claims(claims: int, *, groups: int = 16, members: int = 8, size: int = 
     """
     devices = [_tied_device(index, {"group": index // members}) for index in range(groups * members)]
     asked = [
-        DraftClaim(f"claim-{number:02d}", [_tied_request(0, size)], [_match_constraint(_GROUP_ATTRIBUTE)])
+        DraftClaim(f"claim-{number:02d}", [_tied_request(0, size)], [{"matchAttribute": _GROUP_ATTRIBUTE}])
         for number in range(claims)
     ]
     return single_node(devices, asked)
@@ -160,7 +160,7 @@ def tied_requests(counts: Sequence[int], *, requests: int = 4, size: int = 4) ->
     groups = [group for group, count in enumerate(counts) for _ in range(count)]
     devices = [_tied_device(index, {"group": group}) for index, group in enumerate(groups)]
     return single_node(
-        devices, [DraftClaim("tied", _tied_requests(requests, size), [_match_constraint(_GROUP_ATTRIBUTE)])]
+        devices, [DraftClaim("tied", _tied_requests(requests, size), [{"matchAttribute": _GROUP_ATTRIBUTE}])]
     )
 
 
@@ -173,7 +173,7 @@ def tied_lists(requests: int = 32, *, values: int = 47, fits: bool = True) -> li
     """
     lists = [*_near_misses("a", requests, values), *_near_misses("b", requests, values, common=fits)]
     devices = [_tied_device(index, {"links": links}) for index, links in enumerate(lists)]
-    asked = [DraftClaim("tied", _tied_requests(requests, 1), [_match_constraint(_LINKS_ATTRIBUTE)])]
+    asked = [DraftClaim("tied", _tied_requests(requests, 1), [{"matchAttribute": _LINKS_ATTRIBUTE}])]
     return single_node(devices, asked, per_slice=LISTS_PER_SLICE)
 
 
@@ -195,10 +195,6 @@ def _tied_request(number: int, count: int) -> Mapped:
 
 def _tied_requests(requests: int, count: int) -> list[Mapped]:
     return [_tied_request(number, count) for number in range(requests)]
-
-
-def _match_constraint(attribute: str) -> Mapped:
-    return {"matchAttribute": attribute}
 
 
 _PROFILE_ATTRIBUTE = f'device.attributes["{GPU_DRIVER}"].profile'
