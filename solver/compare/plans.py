@@ -21,17 +21,10 @@ from ..engines.kube_scheduler import NAME as KUBE_SCHEDULER
 from ..engines.kube_scheduler import KubeSchedulerEngine
 from ..engines.kube_scheduler import check_peer_policy as check_upstream_policy
 from ..plan.outcome import UNKNOWN, PlannedUnitOutcome, check_plan
+from . import schedulers
 from .figures import Figures, SchedulingContext, SchedulingInput, figures
 from .node_states import AllocationTrials
-from .schedulers import (
-    ORDERS,
-    BestFitPolicy,
-    FirstFitPolicy,
-    FragmentationDescent,
-    PlacementPolicy,
-    SequentialScheduler,
-    arrival_order,
-)
+from .schedulers import ORDERS
 
 TIME_LIMIT = 60.0
 
@@ -219,11 +212,11 @@ class _PlannerRunner:
 
 
 PLAN = "plan"
-PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], PlacementPolicy]] = {
-    "first-fit": lambda _context: FirstFitPolicy(),
-    "best-fit": lambda context: BestFitPolicy(context.workload, context.node_states.groups),
-    "fgd": lambda context: FragmentationDescent(context.workload),
-    KUBE_SCHEDULER: lambda _context: FirstFitPolicy(),
+PLACEMENT_POLICIES: dict[str, Callable[[SchedulingContext], schedulers.PlacementPolicy]] = {
+    "first-fit": lambda _context: schedulers.FirstFitPolicy(),
+    "best-fit": lambda context: schedulers.BestFitPolicy(context.workload, context.node_states.groups),
+    "fgd": lambda context: schedulers.FragmentationDescent(context.workload),
+    KUBE_SCHEDULER: lambda _context: schedulers.FirstFitPolicy(),
 }
 PLANNERS = (*PLACEMENT_POLICIES, PLAN)
 
@@ -258,12 +251,12 @@ def schedule(inputs: SchedulingInput, planner: str, order: str, time_limit: floa
 
     Raises ``VerificationError`` if it does not pass, and ``PeerError`` if the real scheduler fails.
     """
-    queue = arrival_order(inputs.units, order, inputs.seed)
+    queue = schedulers.arrival_order(inputs.units, order, inputs.seed)
     started = monotonic()
     deadline = None if time_limit is None else started + time_limit
     context = SchedulingContext(inputs, deadline)
     with _allocation_trials(planner, context) as (trials, version):
-        scheduler = SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
+        scheduler = schedulers.SequentialScheduler(context, PLACEMENT_POLICIES[planner](context), trials)
         scheduler.run(queue)
     seconds = monotonic() - started
     units = tuple(scheduler.outcomes(inputs.units))

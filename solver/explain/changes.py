@@ -25,19 +25,9 @@ from ...problem.obstacles import Obstacle
 from ...problem.problem import RESULT_LIMIT
 from ...problem.requests import ResolvedRequest
 from ..proofs.counting import display_amount
+from . import wording
 from .conflict import obstacle_of
 from .what_if import WhatIf, WhatIfEdit
-from .wording import (
-    ClaimHolding,
-    MergedEntry,
-    ReasonWording,
-    claims_of_entry,
-    entry_name,
-    entry_of_reason,
-    holders_of_capacity,
-    holders_of_counters,
-    holders_of_devices,
-)
 
 CHANGE_COSTS = {
     "count": 1,  # for each device less
@@ -112,7 +102,7 @@ def single_change_option(change: Change) -> RelaxationOption:
 class ChangeTarget:
     """Equal requests or alternatives, of one claim or of several equal ones, to which a change is made."""
 
-    words: ReasonWording
+    words: wording.ReasonWording
     demands: tuple[int, ...]
 
     @property
@@ -146,7 +136,7 @@ class ChangeTarget:
         return Change(id_, self.claim, whole, CHANGE_COSTS[id_] * times * len(self.demands), apply_all(edits), index)
 
 
-def change_targets(words: ReasonWording, alternative: MergedAlternative) -> list[ChangeTarget]:
+def change_targets(words: wording.ReasonWording, alternative: MergedAlternative) -> list[ChangeTarget]:
     """Change one of equal requests, the last, or all of them."""
     last = ChangeTarget(words, alternative.demands[-1:])
     return [last, ChangeTarget(words, alternative.demands)] if alternative.copies > 1 else [last]
@@ -200,18 +190,18 @@ _POD_EDITS: dict[str, Callable[[Node], tuple[str, PodEdit]]] = {
 }
 
 
-def relaxation_options(words: ReasonWording) -> tuple[RelaxationOption, ...]:
+def relaxation_options(words: wording.ReasonWording) -> tuple[RelaxationOption, ...]:
     """List what could be changed about the reasons, the cheapest first."""
     made = ((reason, _OPTIONS_OF_REASON.get(reason.id, _no_options)(words, reason)) for reason in words.reasons)
     found = dict.fromkeys(dataclasses.replace(option, reason=reason) for reason, own in made for option in own)
     return tuple(sorted(found, key=lambda option: option.cost))
 
 
-def _no_options(_words: ReasonWording, _reason: Justification) -> Iterator[RelaxationOption]:
+def _no_options(_words: wording.ReasonWording, _reason: Justification) -> Iterator[RelaxationOption]:
     return iter(())
 
 
-def _request_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def _request_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     merged = words.guarded.model.merged
     own = [alternative for alternative in merged.alternatives if alternative.request == reason.subject]
     # A shape or an expression may hold for so many devices and for no fewer.
@@ -236,7 +226,7 @@ def _request_options(words: ReasonWording, reason: Justification) -> Iterator[Re
         )
 
 
-def _helpful_reductions(words: ReasonWording, count: int) -> range:
+def _helpful_reductions(words: wording.ReasonWording, count: int) -> range:
     """Return by how many devices a count may be lowered: the rest must exist, and a claim may have as many (SRCH-8)."""
     return range(max(1, count - min(words.guarded.problem.size, RESULT_LIMIT)), count)
 
@@ -246,24 +236,24 @@ def _fewer_devices(target: ChangeTarget, count: int, less: int) -> Change:
     return target.change("count", text, lambda spec: replace(spec, count=count - less), times=less)
 
 
-def _constraint_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
-    entry = entry_of_reason(words.guarded, reason)
-    equal = claims_of_entry(words.guarded, entry)
+def _constraint_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+    entry = wording.entry_of_reason(words.guarded, reason)
+    equal = wording.claims_of_entry(words.guarded, entry)
     sizes = (1, len(equal)) if len(equal) > 1 else (1,)
     for size in sizes:
         yield single_change_option(_drop_entry(words, entry, equal[-size:]))
 
 
-def _drop_entry(words: ReasonWording, entry: MergedEntry, claims: Sequence[int]) -> Change:
+def _drop_entry(words: wording.ReasonWording, entry: wording.MergedEntry, claims: Sequence[int]) -> Change:
     claim = claim_text(words.guarded.names.claims[claims[0]])
     more = f" (and {len(claims) - 1} equal)" if len(claims) > 1 else ""
-    what = entry_name(entry)
+    what = wording.entry_name(entry)
     edits = [partial(WhatIf.without_entry, number=number, position=entry.position) for number in claims]
     text = f"drop {what} of claim {claim}{more}"
     return Change("constraint", claim, text, CHANGE_COSTS["constraint"] * len(claims), apply_all(edits), entry.position)
 
 
-def _request_selector_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def _request_selector_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     for alternative, obstacle in _alternatives_of_obstacle(words, reason):
         target = ChangeTarget(words, alternative.demands)
         drop = partial(_without_selector, index=obstacle.index)
@@ -280,7 +270,7 @@ def _without_index(items: Sequence[DeviceSelector], index: int) -> tuple[DeviceS
 
 
 def _alternatives_of_obstacle(
-    words: ReasonWording, reason: Justification
+    words: wording.ReasonWording, reason: Justification
 ) -> Iterator[tuple[MergedAlternative, Obstacle]]:
     """Find the alternatives among the reasons that a reason about an obstacle is about."""
     found = obstacle_of(reason)
@@ -290,7 +280,7 @@ def _alternatives_of_obstacle(
         )
 
 
-def _class_selector_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def _class_selector_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     _, obstacle = next(_alternatives_of_obstacle(words, reason))
     text = f"drop selector {obstacle.index} of class {obstacle.name}"
     edit = partial(_without_class_selector, name=obstacle.name, index=obstacle.index)
@@ -304,7 +294,7 @@ def _without_class_selector(what_if: WhatIf, name: str, index: int) -> WhatIf:
     return dataclasses.replace(what_if, cluster=cluster)
 
 
-def _toleration_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def _toleration_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     for alternative, obstacle in _alternatives_of_obstacle(words, reason):
         if words.stopped_devices(alternative.index, obstacle):
             key, _, effect = obstacle.name.rpartition(":")
@@ -329,7 +319,7 @@ _GATE_OF_REASON = {
 }
 
 
-def _feature_gate_options(_words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def _feature_gate_options(_words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     gate = _GATE_OF_REASON[reason.id]
     edit = partial(_with_gate_on, gate=gate)
     yield single_change_option(
@@ -341,7 +331,7 @@ def _with_gate_on(what_if: WhatIf, gate: str) -> WhatIf:
     return dataclasses.replace(what_if, gates=what_if.gates.with_({gate: True}))
 
 
-def _capacity_options(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def _capacity_options(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     """Ask for less, or free what is consumed; ``reason`` is about a request's own demand or about what is left."""
     found = obstacle_of(reason)
     alternatives = (
@@ -395,30 +385,30 @@ _MAX_SINGLE_DEVICES = 8
 _MAX_CLAIMS_TOGETHER = 16
 
 
-def options_freeing_devices(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def options_freeing_devices(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     """Free the devices that a claim has for itself, or the whole claim."""
     yield from _options_freeing_claims(_holdings_of_reason(words, reason))
 
 
-def options_freeing_counters(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def options_freeing_counters(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     """Free devices that draw from the counters of a pool."""
     if reason.pool is not None:
-        yield from _options_freeing_claims(holders_of_counters(words, reason.pool))
+        yield from _options_freeing_claims(wording.holders_of_counters(words, reason.pool))
 
 
-def options_freeing_capacity(words: ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
+def options_freeing_capacity(words: wording.ReasonWording, reason: Justification) -> Iterator[RelaxationOption]:
     """Free shares of devices with a capacity."""
-    yield from _options_freeing_claims(holders_of_capacity(words, str(reason.subject)))
+    yield from _options_freeing_claims(wording.holders_of_capacity(words, str(reason.subject)))
 
 
-def _options_freeing_claims(holds: Sequence[ClaimHolding]) -> Iterator[RelaxationOption]:
+def _options_freeing_claims(holds: Sequence[wording.ClaimHolding]) -> Iterator[RelaxationOption]:
     for hold in holds:
         if len(hold.devices) > 1 or hold.more:
             yield from (_free_device(hold.claim, device) for device in hold.devices[:_MAX_SINGLE_DEVICES])
         yield RelaxationOption(("free", hold.claim), (freeing_change([hold.claim]),))
 
 
-def holding_claims(words: ReasonWording) -> list[ObjectKey]:
+def holding_claims(words: wording.ReasonWording) -> list[ObjectKey]:
     """List the claims that have devices which the requests among the reasons mean, those in the reasons first."""
     of_reasons = [
         hold for reason in words.reasons if reason.id == "inUse" for hold in _holdings_of_reason(words, reason)
@@ -430,13 +420,13 @@ def holding_claims(words: ReasonWording) -> list[ObjectKey]:
         for one in words.guarded.obstacles.of[alternative.demands[0]][device]
         if one.filter == "inUse"
     )
-    others = (hold for one in met for hold in holders_of_devices(words, one))
+    others = (hold for one in met for hold in wording.holders_of_devices(words, one))
     return list(dict.fromkeys(hold.claim for hold in (*of_reasons, *others)))[:_MAX_CLAIMS_TOGETHER]
 
 
-def _holdings_of_reason(words: ReasonWording, reason: Justification) -> Sequence[ClaimHolding]:
+def _holdings_of_reason(words: wording.ReasonWording, reason: Justification) -> Sequence[wording.ClaimHolding]:
     found = obstacle_of(reason)
-    return holders_of_devices(words, found[1]) if found else ()
+    return wording.holders_of_devices(words, found[1]) if found else ()
 
 
 def _free_device(claim: ObjectKey, device: DeviceId) -> RelaxationOption:
@@ -454,7 +444,7 @@ def freeing_change(claims: Sequence[ObjectKey]) -> Change:
     return Change("freeClaim", names if len(claims) == 1 else "", text, CHANGE_COSTS["freeClaim"] * len(claims), edit)
 
 
-_OPTIONS_OF_REASON: dict[str, Callable[[ReasonWording, Justification], Iterator[RelaxationOption]]] = {
+_OPTIONS_OF_REASON: dict[str, Callable[[wording.ReasonWording, Justification], Iterator[RelaxationOption]]] = {
     "exactCount": _request_options,
     "all": _request_options,
     "firstAvailable": _request_options,

@@ -32,15 +32,7 @@ from ...problem.problem import Claim, Demand, InUse, Problem
 from ...problem.requests import ResolvedRequest
 from ...problem.selectors import SelectorTable
 from ...problem.shapes import NodeView
-from ..engines.cp_sat import (
-    CONFIRMING,
-    USUAL,
-    Limits,
-    SolverConfiguration,
-    SolverStatus,
-    run_solver,
-    solve_with_lazy_constraints,
-)
+from ..engines import cp_sat
 from ..engines.engine import Counts, Session
 from ..engines.engines import NodeCompiler, problem_names, reason_from_error
 from ..engines.outcome import deletion_filter
@@ -177,7 +169,7 @@ InfeasibilityCheck = Callable[[Collection[Justification]], bool]
 
 
 def minimal_unsatisfiable_subset(
-    model: AllocationModel, limits: Limits, proof: InfeasibilityCheck, without: Justification | None = None
+    model: AllocationModel, limits: cp_sat.Limits, proof: InfeasibilityCheck, without: Justification | None = None
 ) -> MinimalUnsatisfiableSubset | None:
     """Find a minimal conflict of a model with guards, ``without`` one reason if one is given.
 
@@ -187,24 +179,26 @@ def minimal_unsatisfiable_subset(
     reasons = sorted((one for one in reversed(model.guards) if one != without), key=_deletion_rank)
     undecided = False
 
-    def status_of(kept: Collection[Justification], configuration: SolverConfiguration = USUAL) -> SolverStatus:
+    def status_of(
+        kept: Collection[Justification], configuration: cp_sat.SolverConfiguration = cp_sat.USUAL
+    ) -> cp_sat.SolverStatus:
         for reason, guard in model.guards.items():
             model.rows.fix(guard, int(reason in kept))
-        return solve_with_lazy_constraints(
-            model, lambda limits: run_solver(model.rows, limits, configuration), limits, Counts()
+        return cp_sat.solve_with_lazy_constraints(
+            model, lambda limits: cp_sat.run_solver(model.rows, limits, configuration), limits, Counts()
         ).status
 
     def is_impossible(rest: list[Justification]) -> bool:
         nonlocal undecided
         status = status_of(frozenset(rest))
-        undecided |= status is SolverStatus.UNKNOWN
-        return status is SolverStatus.INFEASIBLE
+        undecided |= status is cp_sat.SolverStatus.UNKNOWN
+        return status is cp_sat.SolverStatus.INFEASIBLE
 
-    if status_of(frozenset(reasons)) is not SolverStatus.INFEASIBLE:
+    if status_of(frozenset(reasons)) is not cp_sat.SolverStatus.INFEASIBLE:
         return None
     blocks = [list(block) for _, block in groupby(reasons, key=_deletion_rank)]
     kept = deletion_filter(blocks, is_impossible)
-    certified = proof(kept) or status_of(frozenset(kept), CONFIRMING) is SolverStatus.INFEASIBLE
+    certified = proof(kept) or status_of(frozenset(kept), cp_sat.CONFIRMING) is cp_sat.SolverStatus.INFEASIBLE
     # Requests open the sentence, then come the reasons that were tried last.
     kept.reverse()
     kept.sort(key=lambda one: (_deletion_rank(one) > 0, -_deletion_rank(one)))

@@ -10,19 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
+from ...encoders import symmetry
 from ...encoders.constraints import ENCODERS
 from ...encoders.constraints.relations import lower_relation, related_items
 from ...encoders.expressions.formula_nodes import FALSE
 from ...encoders.expressions.formulas import formula_text
 from ...encoders.expressions.values import NotLoweredError
 from ...encoders.model import AllocationModel, entry_label
-from ...encoders.symmetry import (
-    MergedAlternative,
-    MergedConstraint,
-    MergedRelation,
-    build_symmetry_classes,
-    merge_equal_requests,
-)
 from ...models.kubernetes.extensions import TopologyRequest
 from ...models.kubernetes.meta import DeviceId, ObjectKey
 from ...models.results.common import Reason
@@ -70,14 +64,14 @@ class ReasonWording:
         return _DETAILS_OF_JOINT_REASON[reason.id](self, reason) if reason.id in _DETAILS_OF_JOINT_REASON else ""
 
     @cached_property
-    def requested_alternatives(self) -> tuple[MergedAlternative, ...]:
+    def requested_alternatives(self) -> tuple[symmetry.MergedAlternative, ...]:
         """The ways to serve the requests that are among the reasons."""
         merged = self.guarded.model.merged
         asked = {reason.subject for reason in self.reasons if reason.id in REQUEST_REASONS}
         return tuple(alternative for alternative in merged.alternatives if alternative.request in asked)
 
     @cached_property
-    def alternatives(self) -> tuple[MergedAlternative, ...]:
+    def alternatives(self) -> tuple[symmetry.MergedAlternative, ...]:
         """The ways to serve those requests, and those whose devices an entry among the reasons needs, however many."""
         merged = self.guarded.model.merged
         wanted = {alternative.index for alternative in self.requested_alternatives}
@@ -112,7 +106,7 @@ class ReasonWording:
         firsts = (one.demands[0] for one in self.alternatives if alternative is None or alternative == one.index)
         return next((details[demand, obstacle] for demand in firsts if (demand, obstacle) in details), "")
 
-    def selected_devices(self, alternative: MergedAlternative) -> list[int]:
+    def selected_devices(self, alternative: symmetry.MergedAlternative) -> list[int]:
         """List the devices that pass all selectors."""
         of_device = self.guarded.obstacles.of[alternative.demands[0]]
         return [
@@ -228,7 +222,7 @@ def _claim_holdings(words: ReasonWording, devices: Iterable[DeviceId], only: str
     )
 
 
-MergedEntry = MergedConstraint | MergedRelation
+MergedEntry = symmetry.MergedConstraint | symmetry.MergedRelation
 
 
 def entry_of_reason(guarded: GuardedProblem, reason: Justification) -> MergedEntry:
@@ -250,7 +244,7 @@ def _merged_entries(guarded: GuardedProblem) -> tuple[MergedEntry, ...]:
 
 def claims_of_entry(guarded: GuardedProblem, entry: MergedEntry) -> tuple[int, ...]:
     """List the equal claims that each have the entry, or those that it spans."""
-    if isinstance(entry, MergedConstraint) or entry.copies == 1:
+    if isinstance(entry, symmetry.MergedConstraint) or entry.copies == 1:
         return entry.claims
     merged = guarded.model.merged
     return merged.requests[merged.alternatives[entry.alternatives[0]].request].claims
@@ -264,12 +258,12 @@ def entry_name(entry: MergedEntry) -> str:
 
 
 def _entry_kind(entry: MergedEntry) -> str:
-    return entry.record.kind if isinstance(entry, MergedConstraint) else entry.record.id
+    return entry.record.kind if isinstance(entry, symmetry.MergedConstraint) else entry.record.id
 
 
 def _compared_constraint(entry: MergedEntry) -> Constraint | None:
     """Return what an entry compares, None if it is about something else."""
-    if isinstance(entry, MergedConstraint):
+    if isinstance(entry, symmetry.MergedConstraint):
         return entry.record
     condition = entry.record.condition
     return condition.constraint if isinstance(condition, TokenCondition) else None
@@ -288,7 +282,7 @@ def _comparison_details(words: ReasonWording, entry: MergedEntry) -> str:
     record = _compared_constraint(entry)
     assert record is not None
     # The name of a relation does not say what it compares.
-    attribute = "" if isinstance(entry, MergedConstraint) else f" {record.attribute}"
+    attribute = "" if isinstance(entry, symmetry.MergedConstraint) else f" {record.attribute}"
     return f"{attribute}{_semantics_details(record)}{_missing_value_details(words, entry, record)}"
 
 
@@ -340,8 +334,8 @@ def _shape_extent(ask: TopologyRequest) -> str:
     return "" if ask.max_distance is None else f" of devices at most {plural(ask.max_distance, 'step')} apart"
 
 
-def _as_relation(entry: MergedEntry) -> MergedRelation:
-    assert isinstance(entry, MergedRelation)
+def _as_relation(entry: MergedEntry) -> symmetry.MergedRelation:
+    assert isinstance(entry, symmetry.MergedRelation)
     return entry
 
 
@@ -354,14 +348,14 @@ def _expression_details(words: ReasonWording, entry: MergedEntry) -> str:
     return f": {text}" + (f"; {_truncate(meaning, _MAX_MEANING_LETTERS)}" if meaning else "")
 
 
-def _expression_meaning(guarded: GuardedProblem, relation: MergedRelation) -> str:
+def _expression_meaning(guarded: GuardedProblem, relation: symmetry.MergedRelation) -> str:
     """Write the formula of an expression over the devices that are usable one by one; nothing if it has none."""
     candidates = usable_devices(guarded.problem, guarded.in_use)
-    merged = merge_equal_requests(guarded.problem, guarded.in_use, candidates)
+    merged = symmetry.merge_equal_requests(guarded.problem, guarded.in_use, candidates)
     own = next((one for one in merged.relations if one.record.position == relation.position), None)
     if own is None or own.record.claims != relation.claims:
         return ""
-    model = AllocationModel(build_symmetry_classes(merged, ENCODERS))
+    model = AllocationModel(symmetry.build_symmetry_classes(merged, ENCODERS))
     items = related_items(model, own)
     try:
         formulas, true, _ = lower_relation(own, items)

@@ -182,7 +182,8 @@ class EntryRules:
     ) -> Iterator[Finding]:
         devices = [device for device, _ in members]
         if isinstance(entry, Predicate):
-            yield from _predicate_findings(entry, devices)
+            if not entry.function([chosen_device(device.driver, device.device) for device in devices]):
+                yield Finding("CELC-10", f"predicate {entry.name} refuses the devices")
         elif entry.match_attribute is not None or entry.distinct_attribute is not None:
             yield from self._constraints.findings(entry, members)
         elif entry.cel is not None:
@@ -206,12 +207,6 @@ class EntryRules:
         return (entry.weight or 0) * sum(any(self.findings(entry, one, node)) for one in sets)
 
 
-def _predicate_findings(predicate: Predicate, devices: Sequence[PublishedDevice]) -> Iterator[Finding]:
-    """CELC-10: a function in Python accepts the devices."""
-    if not predicate.function([chosen_device(entry.driver, entry.device) for entry in devices]):
-        yield Finding("CELC-10", f"predicate {predicate.name} refuses the devices")
-
-
 @dataclass(frozen=True, slots=True)
 class FinalClaim:
     """A claim with what it holds, and the node it got that on; no node if it held it before."""
@@ -219,15 +214,6 @@ class FinalClaim:
     claim: ResourceClaim
     allocation: AllocationResult
     node: Node | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _CoveredDevice:
-    """A device that an entry covers."""
-
-    final: FinalClaim
-    entry: PublishedDevice
-    requested: RequestSpec
 
 
 class GroupRules:
@@ -246,18 +232,22 @@ class GroupRules:
         own = {key: finals[key] for key in sorted(members) if key in finals}
         for number, entry in enumerate(group.spec.constraints or ()):
             found = [member for key, final in own.items() for member in self._covered(entry, key[1], final)]
-            if entry.weight is None and any(member.final.node for member in found):
-                nodes = {member.final.node.metadata.name: member.final.node for member in found if member.final.node}
-                covered = [(member.entry, member.requested) for member in found]
+            nodes = {node.metadata.name: node for node, *_ in found if node}
+            if entry.weight is None and nodes:
+                covered = [(device, requested) for _, device, requested in found]
                 for finding in self._entries.findings_across_nodes(entry, covered, list(nodes.values())):
-                    message = f"{name}, entry {entry.name or f'#{number}'}: {finding.message}"
-                    yield Finding(finding.rule, message)
+                    yield Finding(finding.rule, f"{name}, entry {entry.name or f'#{number}'}: {finding.message}")
         if group.spec.same_node_label:
             for finding in self._label(group.spec.same_node_label, own.values()):
                 yield Finding(finding.rule, f"{name}: {finding.message}")
 
-    def _covered(self, entry: Entry, claim: str, final: FinalClaim) -> Iterator[_CoveredDevice]:
-        """CON-1: a reference is ``REQUEST``, or after ``CLAIM/`` what a claim's own entry would say."""
+    def _covered(
+        self, entry: Entry, claim: str, final: FinalClaim
+    ) -> Iterator[tuple[Node | None, PublishedDevice, RequestSpec]]:
+        """Yield the devices that an entry covers, each with its node and the spec of its request.
+
+        CON-1: a reference is ``REQUEST``, or after ``CLAIM/`` what a claim's own entry would say.
+        """
         pieces = [text.partition("/") for text in entry.requests or ()]
         own = tuple(tail if slash else head for head, slash, tail in pieces if not slash or head == claim)
         if entry.requests and not own:
@@ -267,7 +257,7 @@ class GroupRules:
         for result in results:
             device = self._device(device_id(result), final.node)
             if device is not None and covers(Entry(requests=own), result.request):
-                yield _CoveredDevice(final, device, requested.get(result.request) or ExactDeviceRequest())
+                yield final.node, device, (requested.get(result.request) or ExactDeviceRequest())
 
     def _device(self, device: DeviceId, node: Node | None) -> PublishedDevice | None:
         """Find a device as the node sees it; one held from before as it is published last, if it still is."""

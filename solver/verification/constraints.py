@@ -5,8 +5,8 @@ Semantics of match and distinct entries by their formulas, on the values of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import combinations, repeat
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 
 from ...models.kubernetes.claims import ConstraintSemantics, DeviceConstraint, RequestSpec, SemanticsOptions
 from ...models.kubernetes.extensions import Predicate
@@ -55,13 +55,10 @@ class ConstraintRules:
             yield "SEM-1", "an entry has semantics, and that feature is off: about"
         if semantics is not None:
             yield from semantics_breaches(semantics, values, matching=matching)
+        elif self._gates.list_attributes:
+            yield from _match_sets(values) if matching else _distinct_sets(values)
         else:
-            yield from self._judge_plainly(values, matching)
-
-    def _judge_plainly(self, values: Sequence[TypedValue], matching: bool) -> Iterator[Breach]:
-        if self._gates.list_attributes:
-            return _match_sets(values) if matching else _distinct_sets(values)
-        return _match_scalars(values) if matching else _distinct_scalars(values)
+            yield from _match_scalars(values) if matching else _distinct_scalars(values)
 
     def _value(self, attribute: str, entry: PublishedDevice, requested: RequestSpec) -> TypedValue | Finding | None:
         """CON-12, then CON-2."""
@@ -89,8 +86,13 @@ def _distinct_sets(values: Sequence[TypedValue]) -> Iterator[Breach]:
     sets = _element_sets(values)
     if not all(sets):
         yield "CON-8", "a device has no value of"
-    if sum(map(len, sets)) > len(frozenset().union(*sets)):
+    if _have_common_element(sets):
         yield "CON-7", "two devices share a value of"
+
+
+def _have_common_element(sets: Sequence[frozenset[object]]) -> bool:
+    """Whether some two of the sets do."""
+    return sum(map(len, sets)) > len(frozenset().union(*sets))
 
 
 def _is_scalar(value: TypedValue) -> bool:
@@ -118,77 +120,45 @@ Breach = tuple[str, str]
 """A rule and what is wrong; the attribute's name is to follow."""
 
 
+_OPTIONS_OF_MODE = {
+    ("Identical", True): "identical",
+    ("NonEmptyIntersection", True): "non_empty_intersection",
+    ("AllDistinct", False): "all_distinct",
+    ("EmptyIntersection", False): "empty_intersection",
+    ("PairwiseDisjoint", False): "pairwise_disjoint",
+}
+
+
 def semantics_breaches(
     semantics: ConstraintSemantics, values: Sequence[TypedValue], *, matching: bool
 ) -> Iterator[Breach]:
     """Yield how values break the semantics of an entry, a match or a distinct one."""
-    if (semantics.mode, matching) not in _CHECK_OF_MODE:
-        yield "SEM-1", f"there is no mode {semantics.mode!r} for the values of"
+    mode = semantics.mode
+    if (mode, matching) not in _OPTIONS_OF_MODE:
+        yield "SEM-1", f"there is no mode {mode!r} for the values of"
         return
-    judge, options = _CHECK_OF_MODE[semantics.mode, matching]
-    given = getattr(semantics.options, options, None) or SemanticsOptions()
-    lists = [_coerced_value(value, bool(given.coerce_scalar_to_list)) for value in values]
-    for kind, elements, _ in lists:
+    given = getattr(semantics.options, _OPTIONS_OF_MODE[mode, matching], None) or SemanticsOptions()
+    coerced = [(kind, elements, is_list or bool(given.coerce_scalar_to_list)) for kind, elements, is_list in values]
+    for kind, elements, _ in coerced:
         if not kind or not elements:
             yield "CON-3", "a device has no value of"
-    yield from judge(lists, given)
-
-
-def _coerced_value(value: TypedValue, coerce: bool) -> TypedValue:
-    kind, elements, is_list = value
-    return kind, elements, is_list or coerce
-
-
-def _typed_elements(value: TypedValue) -> frozenset[Hashable]:
-    kind, elements, _ = value
-    return frozenset((kind, element) for element in elements)
-
-
-def _comparison_key(value: TypedValue, options: SemanticsOptions) -> Hashable:
-    """A value as equality sees it: a scalar is never a list, and types are never mixed (SEM-2, SEM-3)."""
-    kind, elements, is_list = value
-    return kind, is_list, frozenset(elements) if is_list and options.list_mode == "Set" else elements
-
-
-def _require_lists(values: Sequence[TypedValue]) -> Iterator[Breach]:
-    if not all(is_list for _, _, is_list in values):
+    if mode in ("Identical", "AllDistinct"):
+        # As equality sees them: a scalar is never a list, and types are never mixed (SEM-2, SEM-3).
+        as_set = given.list_mode == "Set"
+        different = {(kind, many, frozenset(found) if many and as_set else found) for kind, found, many in coerced}
+        if mode == "Identical" and len(different) > 1:
+            yield "SEM-3", "the devices differ in"
+        if mode == "AllDistinct" and len(different) < len(coerced):
+            yield "SEM-5", "two devices have the same"
+        return
+    if not all(is_list for _, _, is_list in coerced):
         yield "SEM-2", "a device has a scalar, and no list, of"
-
-
-def _identical(values: Sequence[TypedValue], options: SemanticsOptions) -> Iterator[Breach]:
-    if any(_comparison_key(one, options) != _comparison_key(other, options) for one, other in combinations(values, 2)):
-        yield "SEM-3", "the devices differ in"
-
-
-def _all_distinct(values: Sequence[TypedValue], options: SemanticsOptions) -> Iterator[Breach]:
-    if any(_comparison_key(one, options) == _comparison_key(other, options) for one, other in combinations(values, 2)):
-        yield "SEM-5", "two devices have the same"
-
-
-def _non_empty_intersection(values: Sequence[TypedValue], options: SemanticsOptions) -> Iterator[Breach]:
-    yield from _require_lists(values)
-    least = 1 if options.min_size is None else options.min_size
-    if values and len(frozenset.intersection(*map(_typed_elements, values))) < least:
+    sets = _element_sets(coerced)
+    common = frozenset.intersection(*sets) if sets else frozenset()
+    least = 1 if given.min_size is None else given.min_size
+    if mode == "NonEmptyIntersection" and sets and len(common) < least:
         yield "SEM-4", f"the devices do not have {least} in common of the values of"
-
-
-def _empty_intersection(values: Sequence[TypedValue], _options: SemanticsOptions) -> Iterator[Breach]:
-    yield from _require_lists(values)
-    if values and frozenset.intersection(*map(_typed_elements, values)):
+    if mode == "EmptyIntersection" and common:
         yield "SEM-6", "all devices have a value in common of"
-
-
-def _pairwise_disjoint(values: Sequence[TypedValue], _options: SemanticsOptions) -> Iterator[Breach]:
-    yield from _require_lists(values)
-    if any(_typed_elements(one) & _typed_elements(other) for one, other in combinations(values, 2)):
+    if mode == "PairwiseDisjoint" and _have_common_element(sets):
         yield "SEM-5", "two devices share a value of"
-
-
-_SemanticsCheck = Callable[[Sequence[TypedValue], SemanticsOptions], Iterator[Breach]]
-_CHECK_OF_MODE: dict[tuple[str, bool], tuple[_SemanticsCheck, str]] = {
-    ("Identical", True): (_identical, "identical"),
-    ("NonEmptyIntersection", True): (_non_empty_intersection, "non_empty_intersection"),
-    ("AllDistinct", False): (_all_distinct, "all_distinct"),
-    ("EmptyIntersection", False): (_empty_intersection, "empty_intersection"),
-    ("PairwiseDisjoint", False): (_pairwise_disjoint, "pairwise_disjoint"),
-}

@@ -42,16 +42,17 @@ class DeviceRules:
 
     def unselected(self, entry: PublishedDevice, requested: RequestSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-6: why a request for all devices need not have this one (PRE-8, PRE-9)."""
-        return self.unmatched(entry, requested, node) or self._too_small(entry, requested)
+        unmatched = self.unmatched(entry, requested, node)
+        if unmatched is not None:
+            return unmatched
+        taken = self.amounts(entry, requested)
+        return taken if isinstance(taken, Finding) else None
 
     def unmatched(self, entry: PublishedDevice, requested: RequestSpec, node: Node) -> Finding | None:
         """DEV-2 to DEV-5: as ``unselected``, but for the size."""
         if entry.device.binding_conditions and not self._gates.binding_conditions:
             return Finding("DEV-2", "the device has binding conditions, and that feature is off")
-        return self._deselected(entry, requested) or self._unreachable(entry, node)
-
-    def _deselected(self, entry: PublishedDevice, requested: RequestSpec) -> Finding | None:
-        """DEV-3: the first selector that does not hold, those of the class before the others."""
+        # The first selector that does not hold, those of the class before the others.
         known = self._classes.get(requested.device_class_name)
         for selector in (*((known.spec.selectors if known else None) or ()), *(requested.selectors or ())):
             if selector.cel is None:
@@ -59,19 +60,10 @@ class DeviceRules:
             refusal = self._expressions.refuses(selector.cel.expression, entry)
             if refusal is not None:
                 return refusal
+        # Where the slice chooses the nodes, its pool is not seen from others.
+        if not reaches(entry.place, node):
+            return Finding("DEV-4", f"the device is not for node {node.metadata.name}")
         return None
-
-    @staticmethod
-    def _unreachable(entry: PublishedDevice, node: Node) -> Finding | None:
-        """DEV-4; where the slice chooses the nodes, its pool is not seen from others."""
-        if reaches(entry.place, node):
-            return None
-        return Finding("DEV-4", f"the device is not for node {node.metadata.name}")
-
-    def _too_small(self, entry: PublishedDevice, requested: RequestSpec) -> Finding | None:
-        """DEV-6, as far as others do not matter."""
-        taken = self.amounts(entry, requested)
-        return taken if isinstance(taken, Finding) else None
 
     def amounts(self, entry: PublishedDevice, requested: RequestSpec) -> dict[str, int] | Finding:
         """Compute what is taken of each capacity, in billionths, or why it cannot; nothing with the feature off."""
@@ -227,29 +219,21 @@ def _capacity_amount(name: str, capacity: DeviceCapacity, request: QuantityText 
         taken = whole if policy.default is None else nano(policy.default)
     else:
         taken = _round_to_policy(nano(request), policy, fractional)
+    shown = Quantity.from_nano(taken)
     if taken < 0:
-        raise CapacityRefusedError("CAP-6", f"the amount {_display_quantity(taken)} of {name} is negative", fatal=True)
+        raise CapacityRefusedError("CAP-6", f"the amount {shown} of {name} is negative", fatal=True)
     if policy is not _NO_POLICY and not _is_allowed(taken, policy, fractional):
-        raise CapacityRefusedError("CAP-5", f"the request policy of {name} does not allow {_display_quantity(taken)}")
+        raise CapacityRefusedError("CAP-5", f"the request policy of {name} does not allow {shown}")
     if taken > whole:
-        raise CapacityRefusedError(
-            "CAP-6", f"{_display_quantity(taken)} of {name} is more than the device has, {capacity.value}"
-        )
+        raise CapacityRefusedError("CAP-6", f"{shown} of {name} is more than the device has, {capacity.value}")
     return taken
-
-
-def _display_quantity(taken: int) -> Quantity:
-    return Quantity.from_nano(taken)
 
 
 def _round_to_policy(request: int, policy: CapacityRequestPolicy, fractional: bool) -> int:
     """CAP-3: up to the next amount that the policy offers."""
-    if policy.valid_range is not None:
-        return _round_into_range(request, policy.valid_range, fractional)
-    return min((value for value in map(nano, policy.valid_values or ()) if value >= request), default=request)
-
-
-def _round_into_range(request: int, offered: CapacityRange, fractional: bool) -> int:
+    offered = policy.valid_range
+    if offered is None:
+        return min((value for value in map(nano, policy.valid_values or ()) if value >= request), default=request)
     least = nano(offered.min or 0)
     if request < least:
         return least
@@ -338,7 +322,11 @@ class CounterStock:
 
     def overdrawn(self, entry: PublishedDevice, attempt: UnitUsage) -> Iterator[Finding]:
         """CTR-2: the counters of the pool that are exceeded once the attempt takes this device too."""
-        self._catch_up()
+        new = self._ledger.held_since(self._pool, self._read)
+        self._read += len(new)
+        for device in new:
+            for held in self._generation.consumers_by_name.get(device[2], ()):
+                self._draw(held)
         taken: dict[CounterKey, int] = {}
         for other in (*attempt.drawing[self._pool], entry):
             for key, amount in other.consumption:
@@ -347,13 +335,6 @@ class CounterStock:
         exceeded = {key for key, amount in taken.items() if self._drawn.get(key, 0) + amount > declared[key]}
         for name, counter in sorted(exceeded | self._overdrawn):
             yield Finding("CTR-2", f"counter {counter} of set {name} is overdrawn")
-
-    def _catch_up(self) -> None:
-        new = self._ledger.held_since(self._pool, self._read)
-        for device in new:
-            for entry in self._generation.consumers_by_name.get(device[2], ()):
-                self._draw(entry)
-        self._read += len(new)
 
     def _draw(self, entry: PublishedDevice) -> None:
         for key, amount in entry.consumption:
@@ -369,7 +350,7 @@ class CounterStock:
             held = [other for other in everywhere if self._ledger.holds(other.id)]
             common = _common_groups(_groups_on_counter_set(name, [*held, *attempt.drawing[self._pool]]))
             groups = frozenset(taken.compatibility_groups or ())
-            if common is not None and not _is_compatible(common, groups):
+            if common is not None and not common & (groups or _UNGROUPED):
                 yield Finding("GRP-3", f"no compatibility group in common with the devices on counter set {name}")
 
 
@@ -396,11 +377,6 @@ def _common_groups(members: Sequence[frozenset[str]]) -> frozenset[str] | None:
     if not members[0]:
         return _UNGROUPED
     return members[0].intersection(*filter(None, members[1:]))
-
-
-def _is_compatible(common: frozenset[str], groups: frozenset[str]) -> bool:
-    """GRP-3."""
-    return bool(common & (groups or _UNGROUPED))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from ...models.cluster.cluster import Cluster
 from ...models.kubernetes.claims import AllocationResult
 from ...models.kubernetes.gates import FeatureGates
-from ...models.kubernetes.meta import ObjectKey
 from ...models.workload.expansion import QueuedUnit, expand_units
 from ...models.workload.queue import read_queue
 from ...models.workload.requests import add_requests, format_amount, missing_resources, remaining_allocatable
@@ -87,8 +86,8 @@ def _plan_findings(
             yield Finding("PLAN-NODE", f"{unit_label(unit)} is on node {unit.node}, which is not there")
         if unit.allocations or unit.unit.problems:
             yield from claim_findings(unit)
-    if order is not None:
-        yield from order_findings(units, order)
+    if order is not None and sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
+        yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
     placed = ((unit.node, one.shape.requests) for unit, one in queue.known if unit.node is not None)
     yield from room_findings(cluster, gates, placed)
     yield from gang_findings(cluster, ((one.gang, unit.node) for unit, one in queue.known if one.gang is not None))
@@ -149,7 +148,6 @@ def unit_label(unit: PlacedUnit) -> str:
 
 
 _UnitKey: TypeAlias = tuple[str, str, str, int]
-_ClaimRefs: TypeAlias = tuple[ClaimRef, ...]
 
 
 class Queue:
@@ -183,12 +181,6 @@ class Queue:
             yield Finding("PLAN-ONCE", f"{len(missing)} units of the queue are not in the plan, {such}")
 
 
-def order_findings(units: Sequence[PlacedUnit], order: Sequence[int]) -> Iterator[Finding]:
-    """PLAN-ONCE: an order that does not have every placed unit once."""
-    if sorted(order) != [number for number, unit in enumerate(units) if unit.node is not None]:
-        yield Finding("PLAN-ONCE", "the order does not have every placed unit once")
-
-
 def units_with_plan(units: Iterable[Unit], plan: Iterable[PlacedUnit]) -> list[Unit]:
     """Units of a cluster with those of a plan in their place."""
     given = [one.unit for one in plan]
@@ -201,12 +193,8 @@ def _differences(unit: PlacedUnit, requested: Unit) -> Iterator[Finding]:
     given = unit.unit
     if (given.namespace, given.name) != (requested.namespace, requested.name) or given.pod != requested.pod:
         yield Finding("PLAN-ONCE", f"{unit_label(unit)} is another in the queue")
-    if not _same_claims(given.claims, requested.claims):
+    if len(given.claims) != len(requested.claims) or not all(map(_same_claim, given.claims, requested.claims)):
         yield Finding("PLAN-CLAIM", f"{unit_label(unit)} has other claims in the queue")
-
-
-def _same_claims(given: _ClaimRefs, requested: _ClaimRefs) -> bool:
-    return len(given) == len(requested) and all(map(_same_claim, given, requested))
 
 
 def _same_claim(given: ClaimRef, requested: ClaimRef) -> bool:
@@ -286,16 +274,12 @@ def claim_findings(unit: PlacedUnit) -> Iterator[Finding]:
     own = {ref.key for ref in unit.unit.claims}
     given = [ref.key for ref, _ in unit.allocations]
     if unit.node is None and given:
-        yield Finding("PLAN-CLAIM", f"{name} is not placed, but claim {_claim_text(given[0])} is allocated for it")
+        yield Finding("PLAN-CLAIM", f"{name} is not placed, but claim {'/'.join(given[0])} is allocated for it")
     for key in dict.fromkeys(given):
         if key not in own:
-            yield Finding("PLAN-CLAIM", f"{name} has no claim {_claim_text(key)}, which is allocated for it")
+            yield Finding("PLAN-CLAIM", f"{name} has no claim {'/'.join(key)}, which is allocated for it")
         if given.count(key) > 1:
-            yield Finding("PLAN-CLAIM", f"{name}: claim {_claim_text(key)} is allocated twice")
+            yield Finding("PLAN-CLAIM", f"{name}: claim {'/'.join(key)} is allocated twice")
     if unit.node is not None:
         for problem in unit.unit.problems:
             yield Finding("PLAN-CLAIM", f"{name} is placed, but {problem}")
-
-
-def _claim_text(key: ObjectKey) -> str:
-    return "/".join(key)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from ...models.cluster.node_fit import SelectorError, node_matches
@@ -253,7 +254,9 @@ class Inventory:
     def _look(self, name: PoolId, pool: _PoolSlices, newest: int, kept: list[ResourceSlice]) -> PoolView:
         """POOL-3 to POOL-9."""
         generation = pool.generations[newest]
-        declared = self._declaring(kept).spec.pool.resource_slice_count
+        # Where slices disagree the word of those counts that are listed first: those with a node name (POOL-4).
+        local = (piece for piece in kept if piece.spec.node_name and self._gates.variant != "stable")
+        declared = next(local, kept[0]).spec.pool.resource_slice_count
         if len(kept) != declared:
             if max(pool.generations) > newest:
                 return PoolView(name, generation, {}, Finding("POOL-5", f"pool {name[1]} is obsolete for the node"))
@@ -263,11 +266,6 @@ class Inventory:
         if problem := self._invalid(offered, generation):
             return PoolView(name, generation, {}, Finding("POOL-9", f"pool {name[1]} is invalid: {problem}"))
         return PoolView(name, generation, {entry.device.name: entry for entry in offered})
-
-    def _declaring(self, kept: list[ResourceSlice]) -> ResourceSlice:
-        """The slice whose word counts where they disagree: those with a node name are listed first (POOL-4)."""
-        local = (piece for piece in kept if piece.spec.node_name and self._gates.variant != "stable")
-        return next(local, kept[0])
 
     def _invalid(self, offered: list[PublishedDevice], generation: PublishedGeneration) -> str:
         """POOL-9."""
@@ -356,14 +354,9 @@ class ItemsByNode(Generic[Item]):
 
     def near(self, node: Node) -> dict[Item, None]:
         """All items that may be for the node, and perhaps others."""
-        return dict.fromkeys(self._near(node))
-
-    def _near(self, node: Node) -> Iterator[Item]:
-        yield from self._by_name.get(node.metadata.name, ())
-        yield from self._elsewhere
         labels = node.metadata.labels or {}
-        for label in self._labels & labels.keys():
-            yield from self._by_label.get((label, labels[label]), ())
+        labelled = (self._by_label.get((label, labels[label]), ()) for label in self._labels & labels.keys())
+        return dict.fromkeys(chain(self._by_name.get(node.metadata.name, ()), self._elsewhere, *labelled))
 
 
 def _required_label(selector: NodeSelector | None) -> tuple[str | None, tuple[str, ...]]:

@@ -17,7 +17,6 @@ import msgspec
 from ...models.cluster.node_fit import NAME_FIELD
 from ...models.kubernetes.claims import (
     AllocationResult,
-    DeviceAllocationConfiguration,
     DeviceClass,
     DeviceRequestAllocationResult,
     ExactDeviceRequest,
@@ -82,14 +81,10 @@ def result_shape_findings(
             yield Finding("SRCH-4", f"request {request.name} is answered by {answers[request.name]} alternatives")
     numbers = Counter(used)
     for name, requested in chosen.items():
-        yield from _count_findings(name, requested, numbers[name])
-
-
-def _count_findings(name: str, requested: RequestSpec, number: int) -> Iterator[Finding]:
-    if requested.allocation_mode == EXACT_COUNT and number != (requested.count or 0):
-        yield Finding("PRE-7", f"request {name} has {number} devices, not {requested.count or 0}")
-    if requested.allocation_mode == ALL and not number:
-        yield Finding("SRCH-6", f"request {name} asks for all devices and has none")
+        if requested.allocation_mode == EXACT_COUNT and numbers[name] != (requested.count or 0):
+            yield Finding("PRE-7", f"request {name} has {numbers[name]} devices, not {requested.count or 0}")
+        if requested.allocation_mode == ALL and not numbers[name]:
+            yield Finding("SRCH-6", f"request {name} asks for all devices and has none")
 
 
 def repeated_device_findings(results: Results) -> Iterator[Finding]:
@@ -166,9 +161,8 @@ class ClaimReading:
         if found is None:
             chosen = selected_requests(self._claim, used)
             misshapen = tuple(result_shape_findings(self._claim, used, chosen))
-            found = self._answers[used] = ResultReading(
-                chosen, misshapen, wanted_configs(self._claim, chosen, self._classes)
-            )
+            configs = wanted_configs(self._claim, chosen, self._classes)
+            found = self._answers[used] = ResultReading(chosen, misshapen, configs)
         return found
 
 
@@ -185,17 +179,15 @@ class ClaimReadings:
     def of(self, claim: ResourceClaim) -> ClaimReading:
         """Return the reading of the claim's spec."""
         known = self._known.get(id(claim.spec))
-        if known is None:
-            known = self._known[id(claim.spec)] = claim.spec, self._read(claim)
-        return known[1]
-
-    def _read(self, claim: ResourceClaim) -> ClaimReading:
+        if known is not None:
+            return known[1]
         content = _spec_content(claim.spec)
         found = None if content is None else self._by_content.get(content)
         if found is None:
             found = ClaimReading(claim, self._classes, self._gates)
             if content is not None:
                 self._by_content[content] = found
+        self._known[id(claim.spec)] = claim.spec, found
         return found
 
 
@@ -263,15 +255,30 @@ def wanted_configs(
     claim: ResourceClaim, chosen: Mapping[str, RequestSpec], classes: Mapping[str, DeviceClass]
 ) -> WantedConfigs:
     """RES-3 to RES-5; ``chosen`` are the requests that have results, by name, in order."""
-    of_classes = [_config_key(_normalized_config(entry, chosen)) for entry in _class_configs(chosen, classes)]
-    return WantedConfigs(
-        of_classes, [_config_key(_normalized_config(entry, chosen)) for entry in _claim_configs(claim, chosen)]
-    )
+    of_classes: list[_Config] = []
+    # Each class once, for all that used it.
+    for name in dict.fromkeys(requested.device_class_name for requested in chosen.values()):
+        users = tuple(request for request, requested in chosen.items() if requested.device_class_name == name)
+        named, known = _named_requests(users, chosen), classes.get(name)
+        of_classes += [("FromClass", named, entry.opaque) for entry in (known.spec.config if known else None) or ()]
+    # Entries for everything, for a request, or for an alternative that was chosen.
+    names = chosen.keys() | {request.name for request in claim.spec.devices.requests or ()}
+    of_claim = [
+        ("FromClaim", _named_requests(entry.requests or (), chosen), entry.opaque)
+        for entry in claim.spec.devices.config or ()
+        if not entry.requests or not names.isdisjoint(entry.requests)
+    ]
+    return WantedConfigs(of_classes, of_claim)
+
+
+def _named_requests(named: tuple[str, ...], chosen: Mapping[str, RequestSpec]) -> tuple[str, ...]:
+    """RES-5: naming every request is naming none."""
+    return () if all(name in named or name.partition("/")[0] in named for name in chosen) else named
 
 
 def config_findings(wanted_entries: WantedConfigs, allocation: AllocationResult) -> Iterator[Finding]:
     """RES-3 to RES-5: whether an allocation has the config entries that it must have."""
-    found = [_config_key(entry) for entry in allocation.devices.config or ()]
+    found = [(entry.source, entry.requests or (), entry.opaque) for entry in allocation.devices.config or ()]
     of_classes, of_claim = wanted_entries.of_classes, wanted_entries.of_claim
     if found == [*of_classes, *of_claim]:
         return
@@ -282,39 +289,6 @@ def config_findings(wanted_entries: WantedConfigs, allocation: AllocationResult)
             yield Finding(rule, f"the config entries are {there!r}, not {wanted!r}")
         elif there != wanted:
             yield Finding("RES-5", f"config entries are for {there!r}, not {wanted!r}")
-
-
-def _config_key(entry: DeviceAllocationConfiguration) -> _Config:
-    return entry.source, entry.requests or (), entry.opaque
-
-
-def _class_configs(
-    chosen: Mapping[str, RequestSpec], classes: Mapping[str, DeviceClass]
-) -> Iterator[DeviceAllocationConfiguration]:
-    """RES-3: each class once, for all that used it."""
-    for name in dict.fromkeys(requested.device_class_name for requested in chosen.values()):
-        users = tuple(request for request, requested in chosen.items() if requested.device_class_name == name)
-        known = classes.get(name)
-        for entry in (known.spec.config if known else None) or ():
-            yield DeviceAllocationConfiguration(source="FromClass", requests=users, opaque=entry.opaque)
-
-
-def _claim_configs(claim: ResourceClaim, chosen: Mapping[str, RequestSpec]) -> Iterator[DeviceAllocationConfiguration]:
-    """RES-4: entries for everything, for a request, or for an alternative that was chosen."""
-    known = chosen.keys() | {request.name for request in claim.spec.devices.requests or ()}
-    for entry in claim.spec.devices.config or ():
-        if not entry.requests or not known.isdisjoint(entry.requests):
-            yield DeviceAllocationConfiguration(source="FromClaim", requests=entry.requests, opaque=entry.opaque)
-
-
-def _normalized_config(
-    entry: DeviceAllocationConfiguration, chosen: Mapping[str, RequestSpec]
-) -> DeviceAllocationConfiguration:
-    """RES-5: naming every request is naming none."""
-    named = set(entry.requests or ())
-    everywhere = all(name in named or name.partition("/")[0] in named for name in chosen)
-    requests = None if everywhere else entry.requests
-    return DeviceAllocationConfiguration(source=entry.source, requests=requests, opaque=entry.opaque)
 
 
 SelectorRequirement: TypeAlias = tuple[str, str, str, frozenset[str]]
@@ -340,15 +314,10 @@ def node_selector_findings(
             yield Finding("RES-7", f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms")
         wanted += [requirement for term in terms for requirement in _requirements(term) if requirement not in wanted]
     terms = (found.node_selector_terms if found else None) or ()
-    there = [_requirements(term) for term in terms]
-    if (found is not None) != bool(wanted) or not _same_terms(there, [wanted] if wanted else []):
+    there, demanded = [_requirements(term) for term in terms], [wanted] if wanted else []
+    same = there == demanded or sorted(map(_sorted_requirements, there)) == list(map(_sorted_requirements, demanded))
+    if (found is not None) != bool(wanted) or not same:
         yield Finding("RES-7", f"the node selector demands {there}, not {wanted}")
-
-
-def _same_terms(
-    there: Sequence[Sequence[SelectorRequirement]], wanted: Sequence[Sequence[SelectorRequirement]]
-) -> bool:
-    return there == wanted or sorted(map(_sorted_requirements, there)) == sorted(map(_sorted_requirements, wanted))
 
 
 def _sorted_requirements(requirements: Sequence[SelectorRequirement]) -> list[tuple[str, str, str, list[str]]]:

@@ -185,15 +185,13 @@ class VerifierExpressions:
         """Why a selector refuses the device, if it does: it is false (DEV-3) or an error (CEL-6)."""
         key = expression, id(entry.device)
         if key not in self._answers:
-            self._answers[key] = self._refuses(expression, entry)
+            selector = _compile_once(self._selectors, expression, Selector.compile)
+            result = selector if isinstance(selector, CelError) else selector.evaluate(self._device(entry))
+            if isinstance(result, CelError):
+                self._answers[key] = Finding("CEL-6", f"{expression}: {result}", fatal=True)
+            else:
+                self._answers[key] = None if result else Finding("DEV-3", f"{expression} is false")
         return self._answers[key]
-
-    def _refuses(self, expression: str, entry: PublishedDevice) -> Finding | None:
-        selector = _compile_once(self._selectors, expression, Selector.compile)
-        result = selector if isinstance(selector, CelError) else selector.evaluate(self._device(entry))
-        if isinstance(result, CelError):
-            return Finding("CEL-6", f"{expression}: {result}", fatal=True)
-        return None if result else Finding("DEV-3", f"{expression} is false")
 
     def refuses_together(self, expression: str, entries: Sequence[PublishedDevice]) -> Finding | None:
         """Why an expression over ``devices`` refuses these, in result order, if it does (CELC-2 to CELC-4)."""
@@ -210,7 +208,7 @@ class VerifierExpressions:
 
     def derived(self, expression: str, entry: PublishedDevice) -> TypedValue | Finding:
         """Compute the value that an expression gives an attribute of the device, or the error (CON-12)."""
-        program = _compile_once(self._derivations, expression, _compile_derivation)
+        program = _compile_once(self._derivations, expression, lambda text: Program(text, {"device": DEVICE}))
         try:
             if isinstance(program, CelError):
                 raise program
@@ -239,10 +237,6 @@ def _compile_once(
         except CelCompileError as error:
             known[text] = error
     return known[text]
-
-
-def _compile_derivation(text: str) -> Program:
-    return Program(text, {"device": DEVICE})
 
 
 def _typed_cel_value(value: Value) -> TypedValue | Finding:

@@ -87,14 +87,6 @@ def verify(
     return [*found, *replay.groups(cluster, requested)] if groups and cluster.constraint_groups else found
 
 
-# Under these names the cluster keeps what every verification starts from.
-_INVENTORY_KEY, _HELD_KEY = "verification.inventory", "verification.held"
-
-
-def _build_inventory(cluster: Cluster, gates: FeatureGates) -> Inventory:
-    return Inventory(apply_taint_rules(cluster.slices, cluster.taint_rules, gates), gates)
-
-
 def _held_devices(cluster: Cluster, gates: FeatureGates) -> HeldDevices:
     ledger = HeldDevices(gates)
     for allocation in filter(None, map(_allocation_of_claim, cluster.claims.values())):
@@ -112,10 +104,13 @@ class _Replay:
     def __init__(
         self, cluster: Cluster, gates: FeatureGates, cel_errors: str, caller_constraints: Sequence[CallerConstraint]
     ) -> None:
-        self._inventory = cluster.slice_memo((_INVENTORY_KEY, gates), lambda: _build_inventory(cluster, gates))
-        self._ledger = HeldDevices(
-            gates, cluster.memo((_HELD_KEY, gates.consumable_capacity), lambda: _held_devices(cluster, gates))
+        # The cluster keeps what every verification starts from.
+        self._inventory = cluster.slice_memo(
+            ("verification.inventory", gates),
+            lambda: Inventory(apply_taint_rules(cluster.slices, cluster.taint_rules, gates), gates),
         )
+        held_key = "verification.held", gates.consumable_capacity
+        self._ledger = HeldDevices(gates, cluster.memo(held_key, lambda: _held_devices(cluster, gates)))
         self._claims = cluster.claims
         self._made: dict[ObjectKey, AllocationResult] = {}
         context = VerificationContext(
@@ -143,7 +138,9 @@ class _Replay:
             yield Violation(finding.rule, "", finding.message)
         for number, (claim, allocation) in enumerate(placement.claims):
             key, seat = key_of(claim.metadata), ClaimContext(placement.node, attempt, number)
-            for finding in self._claim(key, claim, allocation, seat, placement.costs.get(key)):
+            if self._allocation(key) is not None:
+                yield Violation("SCHED-2", "/".join(key), "the claim is allocated already")
+            for finding in self._rules.findings(claim, allocation, seat, placement.costs.get(key)):
                 yield Violation(finding.rule, "/".join(key), finding.message)
         for claim, allocation in placement.claims:
             key = key_of(claim.metadata)
@@ -154,27 +151,11 @@ class _Replay:
     def groups(self, cluster: Cluster, requested: Sequence[Unit] | None) -> Iterator[Violation]:
         """Yield what is wrong with groups once all units are placed."""
         rules = GroupRules(self._context, cluster.slices)
-        held = {
-            key: FinalClaim(claim, found)
-            for key, claim in cluster.claims.items()
-            if (found := _allocation_of_claim(claim))
-        }
-        finals = {**held, **self._finals}
+        claims = ((key, claim, _allocation_of_claim(claim)) for key, claim in cluster.claims.items())
+        finals = {key: FinalClaim(claim, found) for key, claim, found in claims if found} | self._finals
         for group in cluster.constraint_groups.values():
             for finding in rules.findings(group, group_members(group, cluster, requested), finals):
                 yield Violation(finding.rule, "", finding.message)
-
-    def _claim(
-        self,
-        key: ObjectKey,
-        claim: ResourceClaim,
-        allocation: AllocationResult,
-        seat: ClaimContext,
-        costs: Sequence[int] | None,
-    ) -> Iterator[Finding]:
-        if self._allocation(key) is not None:
-            yield Finding("SCHED-2", "the claim is allocated already")
-        yield from self._rules.findings(claim, allocation, seat, costs)
 
     def _place(self, placement: Placement) -> Iterator[Finding]:
         """Whether the node is one for the pod, and for what its claims hold already (NODE-2, SCHED-2)."""
